@@ -28,7 +28,7 @@ const (
 	answeredBadly
 )
 
-// endedLease is the result of a lease: of its attempt, or of a lease without one.
+// endedLease is the result of a lease, with or without an attempt.
 type endedLease struct {
 	outcome  queue.Outcome
 	receiver receiverState
@@ -44,7 +44,7 @@ type endedLease struct {
 func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time) {
 	w.metrics.running.Inc()
 	r := w.attempt(ctx, d, leased)
-	w.metrics.running.Dec() // first, so that whoever sees the result sees the lower count
+	w.metrics.running.Dec() // before the result is passed on, so that whoever sees the result sees the lower count
 	w.results <- r
 }
 

@@ -170,7 +170,8 @@ func TestTheLastAttemptMayDisable(t *testing.T) {
 	})
 }
 
-// In one batch, a webhook that must be disabled has a failed attempt, and another attempt succeeds.
+// In one batch, a webhook that must be disabled has a failed and a successful attempt. It stays enabled, and the failed
+// delivery waits for its next attempt.
 func TestASuccessOfTheSameBatchKeepsTheSchedule(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

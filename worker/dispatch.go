@@ -71,7 +71,8 @@ func (w *Worker) dispatch(ctx, working context.Context) {
 	}
 }
 
-// step relays, looks for due deliveries, and claims: each if there is a reason and free capacity.
+// step relays if the outbox may have entries and another attempt may start, looks for due deliveries if there may be some,
+// and claims.
 func (d *dispatcher) step(ctx context.Context) error {
 	if d.relaying && d.lanes.free() > 0 {
 		if err := d.withLeaseTimeout(ctx, d.relay); err != nil {
@@ -173,7 +174,7 @@ func (d *dispatcher) claim(ctx context.Context) error {
 	return nil
 }
 
-// end frees the places of attempts whose results are written.
+// end tells the lane pool which attempts have ended.
 func (d *dispatcher) end(batch []endedLease) {
 	now := time.Now()
 	for _, r := range batch {

@@ -59,7 +59,7 @@ func TestReceiversThatHangDelayNobody(t *testing.T) {
 					}
 				})
 				in.becomes(first, events[len(events)-1], "succeeded")
-				// A new webhook receives as well, while the others hang.
+				// A new webhook gets its events while the other webhooks hang.
 				second := good.newWebhook(hook.OrderFailed)
 				events = append(events, good.emit(hook.OrderFailed, healthy/2)...)
 				for i, event := range events {
@@ -108,8 +108,8 @@ func (in *installation) endedAt(webhook uuid.UUID) []string {
 	return found
 }
 
-// A receiver recovers under load: each request that arrives causes another event. First attempts go first, but retries get a
-// turn, although first attempts never run out.
+// A receiver recovers under load: each request that arrives causes another event, so first attempts never run out. The
+// retries must be made nevertheless.
 func TestRetriesDoNotWaitForSteadyTraffic(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

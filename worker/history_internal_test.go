@@ -215,7 +215,7 @@ func (h *history) delete(t *rapid.T) {
 	})
 }
 
-// relayed runs the first step of a worker.
+// relayed updates the model as a relay would: every event in the outbox now has a delivery to each webhook that wants it.
 func (h *history) relayed() {
 	for _, e := range h.outbox {
 		for _, s := range h.subscribers {
@@ -260,8 +260,8 @@ func (h *history) beginOn(w *stepped) {
 
 func (h *history) finish(t *rapid.T) { h.workers[h.drawWorker(t)].finish() }
 
-// beLate stops a worker until its leases have ended and the other one has started the same
-// attempts; then both write their results, the late one first.
+// beLate stops a worker until its leases have ended and the other worker has started the same attempts; then both write
+// their results, the late worker first.
 func (h *history) beLate(t *rapid.T) {
 	i := h.drawWorker(t)
 	slow, quick := h.workers[i], h.workers[1-i]

@@ -36,7 +36,7 @@ func (h *history) unchanged() {
 	}
 }
 
-// learn updates the model with what a worker wrote, and compares the webhooks.
+// learn updates the model with what a worker wrote, and compares the webhooks' rows with the model.
 func (h *history) learn(batch []endedLease) {
 	now := h.Now()
 	for _, s := range h.subscribers {

@@ -260,8 +260,9 @@ func (s *stepped) one() endedLease {
 // pass works until nothing more is due, and returns how many attempts ended.
 func (s *stepped) pass() int {
 	ended := 0
-	// A disabled webhook's deliveries stay due and are never claimed. And the retries' lane may follow an empty lane of
-	// first attempts.
+	// Steps may start nothing although deliveries are due: a disabled webhook's deliveries stay due and are never claimed,
+	// and a step may claim from an empty lane of first attempts before the lane of retries. So several idle steps must
+	// follow each other.
 	for idle := 0; idle < 3; idle++ {
 		begun := s.begin()
 		ended += begun

@@ -82,7 +82,7 @@ func (l *lanePool) room(w *webhook) int {
 // free returns how many more attempts may start in total.
 func (l *lanePool) free() int { return l.total - l.inFlight }
 
-// begin takes a place for an attempt and reports whether there was one.
+// begin counts a new attempt if there is room for it, and reports whether there was.
 func (l *lanePool) begin(of queue.Lane) bool {
 	w := l.of(of)
 	// Deliveries that already wait go before new ones.
@@ -93,8 +93,8 @@ func (l *lanePool) begin(of queue.Lane) bool {
 	return true
 }
 
-// retriesDue reports whether retries go before first attempts, because as many first attempts as the window holds went before
-// them.
+// retriesDue reports whether retries go before first attempts: since the last retry, as many first attempts have begun as
+// the window allows at once.
 func (w *webhook) retriesDue() bool { return w.waiting[1] && w.firstsSinceRetry >= w.window }
 
 func (l *lanePool) start(of queue.Lane) {
@@ -112,7 +112,7 @@ func (l *lanePool) start(of queue.Lane) {
 	}
 }
 
-// release frees the place of one attempt that was not made.
+// release takes an attempt out of the counts of running attempts.
 func (l *lanePool) release(of queue.Lane) {
 	w := l.of(of)
 	w.inFlight--
@@ -125,7 +125,7 @@ func (l *lanePool) release(of queue.Lane) {
 	}
 }
 
-// end frees the place of an attempt and adjusts the webhook's window to the receiver's state.
+// end takes an attempt out of the counts of running attempts, and adjusts the webhook's window to the receiver's state.
 func (l *lanePool) end(of queue.Lane, state receiverState, now time.Time) {
 	l.release(of)
 	w := l.of(of)
@@ -184,7 +184,7 @@ func (l *lanePool) wants() []queue.Want {
 	return wants
 }
 
-// claimed takes a place for each claimed delivery, and marks the lanes that the claim emptied.
+// claimed counts an attempt for each claimed delivery, and marks the lanes that the claim emptied.
 func (l *lanePool) claimed(wants []queue.Want, got []queue.Delivery) {
 	counts := map[queue.Lane]int{}
 	for _, d := range got {

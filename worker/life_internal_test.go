@@ -108,7 +108,7 @@ func TestAWorkerThatIsToldToStop(t *testing.T) {
 		w := in.run(func(w *Worker) { w.lanes = newLanes(1) })
 		event := m.emit(hook.OrderPaid, 1)[0]
 		in.arrives()
-		later := m.emit(hook.OrderPaid, 1)[0] // there will be room for it only once it must not be begun
+		later := m.emit(hook.OrderPaid, 1)[0] // there is no room for it until the worker has been told to stop
 		w.stop()
 		require.Empty(t, w.ended, "it waits for the attempt under way")
 		open()
@@ -176,8 +176,8 @@ func TestALeaseThatEnds(t *testing.T) {
 	})
 }
 
-// The database grants a lease so slowly that it has ended by the answer, as when a commit waits for a standby. By then
-// another worker may have made the attempt.
+// The database grants a lease so slowly that the lease has ended when the answer arrives, as when a commit waits for a
+// standby. By then another worker may have made the attempt.
 func TestALeaseThatEndsBeforeItsAttempt(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

@@ -107,7 +107,7 @@ func (m *metrics) attempted(a queue.Attempt) {
 	}
 }
 
-// ended counts the outcomes that were written. The number of the others is lost.
+// ended counts the outcomes that were written. lost is the number of outcomes that changed nothing.
 func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
 	if lost == len(outcomes) {
 		return // for example when an earlier try wrote them and a later step of it failed

@@ -15,8 +15,8 @@ const (
 	// noticeInterval is how often a worker looks for notices that a timer triggers, and for notices that waited for an earlier
 	// one.
 	noticeInterval = 5 * time.Minute
-	// sweepTimeout bounds a sweep and the writing of notices, because a database server that has vanished may never answer. Rows deleted until then stay
-	// deleted, and the next sweep continues.
+	// sweepTimeout bounds a sweep and the writing of notices, because a database server that has vanished may never answer.
+	// Rows deleted until then stay deleted, and the next sweep continues.
 	sweepTimeout = time.Hour
 )
 

@@ -15,8 +15,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// connectCodec has the methods that connect looks for in a codec besides connect.Codec; connect does not export this
-// interface.
+// connectCodec has all methods that connect looks for in a codec. Of them connect exports only those of connect.Codec.
 type connectCodec interface {
 	connect.Codec
 	MarshalAppend(b []byte, message any) ([]byte, error)
@@ -108,7 +107,7 @@ func TestCodecReadsTypedClients(t *testing.T) {
 	}
 }
 
-// Fields of nested messages can have both names too; keys of a map have only one.
+// The codec also reads .proto names in nested messages. The keys of a map are no names of fields, so they stay as they are.
 func TestCodecReadsTheNamesOfTheProtosAtEveryDepth(t *testing.T) {
 	t.Parallel()
 	order := &storefrontv1.Order{}
@@ -133,7 +132,7 @@ func TestCodecReadsTheNamesOfTheProtosAtEveryDepth(t *testing.T) {
 	require.Equal(t, []Field{{"price_amount", problemUnknown}}, invalid.Fields, "/v1 has one name")
 }
 
-// Values that no request has, and dynamic messages without generated code, are encoded as JSON too.
+// Marshal also encodes dynamic messages, and values that no answer has, such as an unknown enum value, as valid JSON.
 func TestAppendOfOddValues(t *testing.T) {
 	t.Parallel()
 	dynamic := dynamicpb.NewMessage((&storefrontv1.Customer{}).ProtoReflect().Descriptor())

@@ -22,7 +22,7 @@ const (
 	problemMask    = "must name fields of the request, separated by commas"
 )
 
-// unreadable is the error of a text that cannot be read as a whole. Its text is the sentence for the client.
+// unreadable is the error of a text that is not one valid JSON object. The client sees its text.
 type unreadable string
 
 func (e unreadable) Error() string { return string(e) }
@@ -47,13 +47,13 @@ type decoder struct {
 	plan    *plan    // the plan of the whole message
 	unknown []string // top-level names to refuse
 	fields  []Field
-	named   map[string]bool // the names that fields contains
+	named   map[string]bool // the names in fields
 }
 
 // decode resets m and reads data into it. It returns nil when nothing was refused.
 func decode(data []byte, m proto.Message, typed bool, unknown []string) *Invalid {
 	proto.Reset(m)
-	// Repeated names and text that is not Unicode are allowed here, so that they are refused as fields.
+	// Let the JSON reader accept repeated names and text that is not Unicode, so that the decoder can name the refused fields.
 	text := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	d := &decoder{Decoder: text, typed: typed, plan: planOf(m.ProtoReflect()), unknown: unknown, named: map[string]bool{}}
 	var err error
@@ -77,7 +77,6 @@ func decode(data []byte, m proto.Message, typed bool, unknown []string) *Invalid
 	return nil
 }
 
-// body reads the whole text.
 func (d *decoder) body(m protoreflect.Message) error {
 	if d.PeekKind() != '{' {
 		if d.SkipValue() != nil {
@@ -129,7 +128,7 @@ func (d *decoder) refuse(message string) {
 	}
 }
 
-// refuseNext skips a value and lists its field.
+// refuseNext skips a value and lists its field as refused.
 func (d *decoder) refuseNext(message string) error {
 	err := d.SkipValue()
 	if err == nil {
@@ -178,7 +177,7 @@ func (d *decoder) message(m protoreflect.Message, p *plan) error {
 	return err
 }
 
-// pathField is the request field bound to the path; it cannot be changed, so no mask contains it.
+// pathField is the request field that comes from the URL's path. It cannot be changed, so no mask contains it.
 const pathField = "id"
 
 // name reads the name of an object's member.
@@ -200,8 +199,8 @@ func unquote(raw jsontext.Value) (string, bool) {
 	return string(text), err == nil
 }
 
-// mask reads update_mask: camelCase names of the surrounding message's fields, which it converts to proto names. After null,
-// the mask is filled from the names in the text, as if update_mask were missing.
+// mask reads update_mask: camelCase names of the surrounding message's fields, which it converts to proto names. A null is
+// ignored: the mask is then filled from the names in the text, as if update_mask were missing.
 func (d *decoder) mask(m protoreflect.Message, p *plan) error {
 	f, kind := &p.fields[p.mask], d.PeekKind()
 	raw, err := d.ReadValue()
@@ -284,7 +283,8 @@ func (d *decoder) object(entries protoreflect.Map, f *field) error {
 	return err
 }
 
-// value reads one value of a field, which is the field itself or an element of it, and sets it unless it refuses it.
+// value reads one value: the whole of a field, or one element of a list or a map. It calls set with the value unless it
+// refuses the value.
 func (d *decoder) value(f *field, empty func() protoreflect.Value, set func(protoreflect.Value)) error {
 	kind := d.PeekKind()
 	if f.shape == shapeMessage && kind == '{' {

@@ -60,7 +60,7 @@ func (f *field) append(b []byte, m protoreflect.Message) []byte {
 	}
 }
 
-// appendValue appends one value of the field, which is the field itself or an element of it.
+// appendValue appends one value: the whole of a field, or one element of a list or a map.
 func (f *field) appendValue(b []byte, v protoreflect.Value) []byte {
 	switch f.shape {
 	case shapeString:

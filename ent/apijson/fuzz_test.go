@@ -12,8 +12,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// FuzzUnmarshal checks that no text causes a panic, that an accepted message is written and read back unchanged, and that the
-// refusal of a text can be shown.
+// FuzzUnmarshal checks that no text causes a panic, that an accepted message is written and read back unchanged, and that a
+// refusal has a message for the client.
 func FuzzUnmarshal(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `null`, `[]`, `{"title":"a","pricing":"FIXED","amount":1e2,"expiresAt":"2026-09-01T12:00:00+01:00"}`,
@@ -30,7 +30,7 @@ func FuzzUnmarshal(f *testing.F) {
 		} {
 			err := Unmarshal(data, m)
 			if err == nil {
-				// The codec reads it back, since an enum left out is written as its zero.
+				// Marshal writes an unset enum as its zero, which only the codec reads.
 				back := m.ProtoReflect().New().Interface()
 				require.NoError(t, Codec{}.Unmarshal(Marshal(m), back))
 				require.True(t, proto.Equal(m, back), "%v\n%v", m, back)
@@ -53,7 +53,7 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// FuzzParseTime compares with the time package, which accepts more texts but never returns another time.
+// FuzzParseTime compares ParseTime with time.Parse: for a text that ParseTime accepts, both return the same time.
 func FuzzParseTime(f *testing.F) {
 	for _, seed := range []string{
 		"", "2026-09-01T12:00:00Z", "2026-09-01T12:00:00.123456789+14:00", "2024-02-29t23:59:59.9z", "0001-01-01T00:00:00-00:01",

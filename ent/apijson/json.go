@@ -1,5 +1,5 @@
 // Package apijson encodes messages as JSON and decodes them. Clients of /v1, Connect JSON clients and webhook receivers read
-// the same bytes: camelCase names in the order of declaration, no white space, 64-bit integers as numbers, moments in UTC with
+// the same bytes: camelCase names in the order of declaration, no white space, 64-bit integers as numbers, times in UTC with
 // milliseconds and a Z, and null for missing values.
 //
 // Decoding is strict and complete. Every refused field is listed, not only the first: unknown and repeated names, wrong JSON
@@ -31,8 +31,8 @@ type Field struct {
 type Invalid struct {
 	// Message is a sentence for the client.
 	Message string
-	// Fields are the refused fields in order of occurrence, each name once. It is empty if the text could not be read as a
-	// whole.
+	// Fields are the refused fields in order of occurrence, each name once. It is empty if the text is not one valid JSON
+	// object.
 	Fields []Field
 }
 

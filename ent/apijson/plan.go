@@ -137,7 +137,7 @@ func shapeOf(fd protoreflect.FieldDescriptor) (s shape, must string) {
 	}
 }
 
-// mustWhole returns the error message for a field that is invalid as a whole.
+// mustWhole returns the error message for a value that replaces a whole field, such as a number in place of an array.
 func (f *field) mustWhole() string {
 	switch {
 	case f.desc.IsMap():

@@ -33,8 +33,8 @@ func messageTypes() []protoreflect.MessageType {
 	return types
 }
 
-// draw makes any message of the type that a decoder can make: times in milliseconds, Unicode text without U+0000, a mask in
-// every mask field. It draws the zero of an enum only if zeros is set.
+// draw makes a random message of the type, as a decoder could have made it: times in milliseconds, Unicode text without
+// U+0000, a mask in every mask field. It draws the zero of an enum only if zeros is set.
 func draw(t *rapid.T, mt protoreflect.MessageType, zeros bool) protoreflect.Message {
 	m := mt.New()
 	fields := mt.Descriptor().Fields()
@@ -116,7 +116,7 @@ func drawValue(t *rapid.T, m protoreflect.Message, fd protoreflect.FieldDescript
 	}
 }
 
-// A message with a field of an unsupported type would panic.
+// Marshal panics if a message has a field of an unsupported type.
 func TestEveryMessageHasJSON(t *testing.T) {
 	t.Parallel()
 	for _, file := range []protoreflect.FileDescriptor{
@@ -153,8 +153,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRoundTripOfCodec is the same for the codec, which also reads the zeros of enums, because typed clients and transcoders
-// may send them.
+// TestRoundTripOfCodec is TestRoundTrip for the codec, with the zeros of enums, because typed clients and transcoders may
+// send them.
 func TestRoundTripOfCodec(t *testing.T) {
 	t.Parallel()
 	for _, mt := range messageTypes() {

@@ -11,8 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAppendStringIsEncodingJSON compares any bytes at all with encoding/json without HTML
-// escaping.
+// TestAppendStringIsEncodingJSON compares AppendString with encoding/json without HTML escaping, for random bytes.
 func TestAppendStringIsEncodingJSON(t *testing.T) {
 	t.Parallel()
 	compare := func(t require.TestingT, s string) {
@@ -29,7 +28,7 @@ func TestAppendStringIsEncodingJSON(t *testing.T) {
 	})
 }
 
-// TestAppendFloatIsEncodingJSON compares any number, and those where the form changes.
+// TestAppendFloatIsEncodingJSON compares random numbers, and the numbers at which the form changes, such as 1e21.
 func TestAppendFloatIsEncodingJSON(t *testing.T) {
 	t.Parallel()
 	f := &field{shape: shapeFloat}

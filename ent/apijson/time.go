@@ -51,8 +51,9 @@ func digit(n int) byte { return '0' + byte(n%10) }
 // before the fraction, an offset of 99 hours.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// ParseTime parses an RFC 3339 date-time (section 5.6) with any offset. It returns it in UTC, truncated to nanoseconds. Years
-// are 1 to 9999, in UTC as well. Unlike the RFC it refuses second 60, which no stored time can have.
+// ParseTime parses an RFC 3339 date-time (section 5.6) with any offset. It returns it in UTC, truncated to nanoseconds. The
+// year must be 1 to 9999, also after the conversion to UTC. Unlike the RFC it refuses second 60, which no stored time can
+// have.
 func ParseTime(s string) (time.Time, error) {
 	if !rfc3339.MatchString(s) {
 		return time.Time{}, errTime

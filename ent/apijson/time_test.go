@@ -81,7 +81,7 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// TestAppendTimeIsTheLayout compares with the time package, any zone and nanosecond.
+// TestAppendTimeIsTheLayout compares AppendTime with the time package, for random times and zones.
 func TestAppendTimeIsTheLayout(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -4,7 +4,7 @@
 //	.storefront-new-123/lock   locked while the call runs; the system unlocks it when the process dies
 //	.storefront-new-123/new    what the call writes ─► path, unless another call was first: fs.ErrExist
 //
-// Each call removes the folders that calls which have died left beside its path.
+// Each call first removes the temporary folders that dead processes have left beside its path.
 package atomicfile
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Create calls fill to write a file, readable only by its owner, under a temporary name, and then renames it to path. fill may
-// keep other files beside the temporary name, in a folder that Create removes afterwards. If path exists, or somebody else
-// creates it meanwhile, Create leaves it alone and fails with fs.ErrExist. On a file system without hard links an empty file
-// holds the path for a moment before the rename, and stays if the process dies then.
+// Create calls fill to write a file, readable only by its owner, under a temporary name, and then renames it to path. fill
+// may keep other files beside the temporary name, in a folder that Create removes afterwards. If path exists, or somebody
+// else creates it meanwhile, Create leaves it alone and fails with fs.ErrExist. On a file system without hard links, Create
+// makes an empty file at path just before the rename; if the process dies in between, the empty file stays.
 func Create(path string, fill func(temporary string) error) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -66,7 +66,7 @@ func CreateFolder(path string, fill func(temporary string) error) error {
 	})
 }
 
-// vacant returns fs.ErrExist if a path exists and is not an empty folder. A link exists, wherever it leads.
+// vacant returns fs.ErrExist if a path exists and is not an empty folder. A link counts as existing, wherever it leads.
 func vacant(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +81,7 @@ func vacant(path string) error {
 	return cmp.Or(err, error(&fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}))
 }
 
-// The names in the folder of a path while a call runs.
+// The names of a call's temporary folder, and of the lock and the new file in it.
 const (
 	ownPattern = ".storefront-new-*"
 	lockName   = "lock"
@@ -102,8 +102,8 @@ func inOwnFolder(path string, write func(temporary string) error) error {
 	return err
 }
 
-// maxTries bounds how many folders a call makes. Between making and locking one, another call's removeDead may take it for a
-// dead call's.
+// maxTries bounds how many folders a call makes. Until a folder is locked, another call may take it for a dead process's
+// folder and remove it; then the call makes a new folder.
 const maxTries = 10
 
 // ownFolder makes a folder and locks it.
@@ -115,7 +115,8 @@ func ownFolder(parent string) (own string, lock *flock.Flock, err error) {
 		lock = lockOf(own, os.O_CREATE|os.O_RDWR)
 		held, lockErr := lock.TryLock()
 		_, err = os.Stat(lock.Path())
-		// Without locks in the file system, nobody can lock the folder of a dead call, so it stays.
+		// On a file system without locks (lockErr) the folder is used unlocked. No other call removes it, because none can
+		// lock it.
 		if err == nil && (held || lockErr != nil) {
 			return own, lock, nil //nolint:nilerr // The folder is used without a lock.
 		}
@@ -128,7 +129,7 @@ func lockOf(own string, how int) *flock.Flock {
 	return flock.New(filepath.Join(own, lockName), flock.SetPermissions(0o600), flock.SetFlag(how))
 }
 
-// removeDead removes the folders of calls that have died.
+// removeDead removes the temporary folders of dead processes.
 func removeDead(parent string) {
 	entries, _ := os.ReadDir(parent) // The error is ignored: making a folder in parent returns it.
 	for _, entry := range entries {

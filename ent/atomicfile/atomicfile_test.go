@@ -40,7 +40,7 @@ var forms = map[string]func(path string, write func(into func(name, text string)
 	},
 }
 
-// content is what a path has, as lines.
+// content returns the text of a file, or one line for each file of a folder.
 func content(t *testing.T, path string) string {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -136,7 +136,7 @@ func TestWhatIsThereIsLeftAlone(t *testing.T) {
 	require.NoError(t, os.Link(within("file"), within("hardlink")))
 	there := []string{"file", "full", "hardlink"}
 	for link, to := range map[string]string{"to-file": "file", "to-empty": "empty", "to-nothing": "nothing"} {
-		if err := os.Symlink(to, within(link)); err == nil { // Windows allows it to few
+		if err := os.Symlink(to, within(link)); err == nil { // Windows lets few users make links
 			there = append(there, link)
 		}
 	}
@@ -153,7 +153,7 @@ func TestWhatIsThereIsLeftAlone(t *testing.T) {
 	}
 	require.Equal(t, before, namesIn(t, folder))
 
-	// The same while the call runs, for both forms.
+	// Something that appears at the path while the call runs stays unchanged, too.
 	for form, create := range forms {
 		for kind, make := range map[string]func(path string) error{
 			"file": func(path string) error { return os.WriteFile(path, []byte("mine"), 0o600) },

@@ -23,7 +23,7 @@ INSERT INTO row_counts AS c (store_id, kind, days, first_day, status, type, tota
 SELECT DISTINCT store_id FROM row_deltas LIMIT 1000
 
 -- name: days
--- Makes the counts of days from the query found ($1 is the store, $2 the kind).
+-- Stores the result of the query "found" as counts of single days ($1 is the store, $2 the kind).
 INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total)
  SELECT $1, $2, 1, day, status, type, total FROM found
 
@@ -36,7 +36,7 @@ INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total)
 SELECT COALESCE(CAST(sum(total) AS bigint), 0) FROM row_counts WHERE store_id = $1 AND kind = $2 AND days = 32
 
 -- name: wrong
--- Counts the counts that differ from the query found.
+-- Returns how many stored counts differ from the result of the query "found".
 SELECT count(*) FROM (SELECT 1 FROM (
   SELECT 1 AS days, day, status, type, -total AS total FROM found
   UNION ALL SELECT 32, day & -32, status, type, -total FROM found

@@ -13,8 +13,8 @@ import (
 // Kinds lists the tables whose rows are counted.
 func Kinds() []string { return []string{"customers", "orders", "payment_links", "products"} }
 
-// found begins a statement with the query "found", which counts a store's rows of a kind by day, status and type. A kind
-// without a status or type has "" for it.
+// found returns the beginning of a statement: the query "found", which counts a store's rows of a kind by day, status and
+// type. A kind without a status or type has "" for it.
 func (d *dialect) found(kind string) string {
 	facets := "'' AS status, '' AS type"
 	switch kind {
@@ -27,7 +27,7 @@ func (d *dialect) found(kind string) string {
 		" WHERE store_id = $1 GROUP BY 1, 2, 3)\n"
 }
 
-// Recount counts all rows of a store again, and returns how many there are. Meanwhile, totals that are right stay right.
+// Recount counts all rows of a store again, and returns how many there are. While it runs, totals that are right stay right.
 func (c *Counts) Recount(ctx context.Context, store uuid.UUID) (rows int64, err error) {
 	for _, kind := range Kinds() {
 		n, err := c.recount(ctx, kind, store)
@@ -39,7 +39,7 @@ func (c *Counts) Recount(ctx context.Context, store uuid.UUID) (rows int64, err 
 	return rows, nil
 }
 
-// recount counts a kind in one transaction, while nobody folds.
+// recount counts a kind in one transaction, while no process folds row deltas.
 func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (rows int64, err error) {
 	tx, err := c.db.Writer().BeginTx(ctx, &sql.TxOptions{Isolation: c.dialect.isolation})
 	if err != nil {
@@ -67,8 +67,8 @@ func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (row
 	return rows, tx.Commit()
 }
 
-// Wrong counts a kind's buckets, of both widths, that differ from the rows. It counts all rows of the
-// store in one statement.
+// Wrong returns how many counts of a kind, of one day or of 32 days, differ from the rows. It counts all rows of the store
+// in one statement.
 func (c *Counts) Wrong(ctx context.Context, store uuid.UUID, kind string) (buckets int, err error) {
 	query := c.dialect.found(kind) + statements["wrong"]
 	if err := c.db.Reader().QueryRowContext(ctx, query, store, kind).Scan(&buckets); err != nil {

@@ -43,9 +43,9 @@ func (d *DB) Announce() { d.announcer.announce() }
 // lost connection is restored. Listening ends with the context.
 func (d *DB) Listen(ctx context.Context) <-chan struct{} { return d.announcer.listen(ctx) }
 
-// FollowEvents returns a channel that gets a value after this process commits an event of the store, whether or not a webhook
-// subscribes to it. One value may stand for several events. Commits of other processes give no value, so poll as well. It ends
-// with the context.
+// FollowEvents returns a channel that gets a value after this process commits an event of the store, whether or not a
+// webhook subscribes to it. One value may stand for several events. Commits of other processes give no value, so poll as
+// well. The channel gets values until the context ends.
 func (d *DB) FollowEvents(ctx context.Context, store uuid.UUID) <-chan struct{} {
 	return d.followers.add(ctx, store)
 }
@@ -53,7 +53,7 @@ func (d *DB) FollowEvents(ctx context.Context, store uuid.UUID) <-chan struct{} 
 // SignalEvents sends a value to the channels that FollowEvents returned for the store.
 func (d *DB) SignalEvents(store uuid.UUID) { d.followers.raise(store) }
 
-// raise puts a value into a signal's channel, unless it has one.
+// raise puts a value into a signal's channel, unless the channel has one.
 func raise(signal chan struct{}) {
 	select {
 	case signal <- struct{}{}:
@@ -107,7 +107,7 @@ func (n *notifier) announce() {
 	}
 }
 
-// run sends one notification for all signals since the previous one.
+// run sends one notification for all calls of announce since the previous notification.
 func (n *notifier) run() {
 	defer close(n.ended)
 	db := sql.OpenDB(n.connect)

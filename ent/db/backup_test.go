@@ -49,7 +49,7 @@ func TestBackupIsTheDatabaseOfOneMoment(t *testing.T) {
 	<-started
 	folder := t.TempDir()
 	path := filepath.Join(folder, "copy.db")
-	// As a command does: through pools of its own.
+	// Back up through other pools than the writer's, as a command does.
 	other, err := hook.Open(t.Context(), db.Config{URL: databaseURL(t, d)})
 	require.NoError(t, err)
 	bytes, err := other.Backup(t.Context(), path, nil)
@@ -80,7 +80,7 @@ func TestBackupIsTheDatabaseOfOneMoment(t *testing.T) {
 	require.Equal(t, "ok", sound)
 }
 
-// databaseURL is the URL of the file that a store has open.
+// databaseURL returns the URL of the SQLite file that d has open.
 func databaseURL(t *testing.T, d *db.DB) string {
 	t.Helper()
 	var number int

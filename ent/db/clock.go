@@ -52,11 +52,11 @@ func (k *clock) now() time.Time {
 	return k.steady(time.Now()).Add(time.Duration(k.ahead.Load()))
 }
 
-// ReadClock queries the database's time, in UTC and truncated to milliseconds, and adjusts Now to it. On SQLite it returns this
-// machine's time.
+// ReadClock queries the database's time, in UTC and truncated to milliseconds, and adjusts Now to it. On SQLite it returns
+// this machine's time.
 //
-// The database read its clock between the sending of the query and the arrival of the answer. If Now lies between these two, it
-// stays; otherwise it moves only as far as needed. So a slow answer does not change Now.
+// The database read its clock between the sending of the query and the arrival of the answer. If Now lies between these two
+// times, it stays; otherwise it moves only as far as needed. So a slow answer does not change Now.
 func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	k := d.clock
 	if k.asked == nil || k.given != nil {
@@ -72,7 +72,7 @@ func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	return read.UTC().Truncate(time.Millisecond), nil
 }
 
-// ClockOffset returns by how much at least this process's clock is ahead of the database's, as of the last ReadClock. It is
+// ClockOffset returns the least by which this process's clock is ahead of the database's, as of the last ReadClock. It is
 // negative if this process's clock is behind, and 0 on SQLite.
 func (d *DB) ClockOffset() time.Duration {
 	if d.clock.asked == nil {

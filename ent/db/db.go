@@ -49,9 +49,9 @@ type Config struct {
 	// MaxConns bounds the connections to PostgreSQL, or SQLite's reading connections besides its single writer. 0 chooses by
 	// the number of processors.
 	MaxConns int
-	// AdmissionConns is how many connections are reserved for admitting requests (server/auth), so that other work never delays
-	// that. With 0, admitting requests uses the common connections. On SQLite any other value reserves as many as there are for
-	// reading.
+	// AdmissionConns is how many connections are reserved for admitting requests (server/auth), so that no other work delays
+	// the admission. With 0, admitting requests uses the common connections. On SQLite any other value reserves as many as
+	// there are for reading.
 	AdmissionConns int
 	// StatementTimeout bounds each statement on PostgreSQL; 0 means the server's own setting.
 	StatementTimeout time.Duration
@@ -175,8 +175,8 @@ func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
 	return made
 }
 
-// ByDialect returns postgres or sqlite, whichever the database is. Packages keep their differences between the two in such
-// values.
+// ByDialect returns its argument postgres for a PostgreSQL database, and its argument sqlite for SQLite. Packages keep their
+// differences between the two in such values.
 func ByDialect[T any](d *DB, postgres, sqlite T) T {
 	if d.dialect == sqliteFile {
 		return sqlite
@@ -233,8 +233,8 @@ func (d *DB) Close() error {
 	for _, node := range d.nodes.opened {
 		errs = append(errs, node.reader.Close())
 	}
-	// Close SQLite's writer last, because the last connection copies the write-ahead log into the file. Two of these fields may
-	// be the same pool; closing that again does nothing.
+	// Close SQLite's writer last, because the last connection copies the write-ahead log into the file. Two of these fields
+	// may be the same pool; a second Close of a pool does nothing.
 	return errors.Join(append(errs, d.prober.Close(), d.reader.Close(), d.admissions.Close(), d.writer.Close())...)
 }
 

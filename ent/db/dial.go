@@ -14,7 +14,7 @@ const (
 	aliveCount    = 3
 )
 
-// socketKey is the context key of the place where the dialer stores its socket.
+// socketKey is the context key of a pointer to the variable in which the dialer stores its socket.
 type socketKey struct{}
 
 // dialer dials PostgreSQL. It implements pq.Dialer and pq.DialerContext.
@@ -31,7 +31,7 @@ func newDialer() dialer {
 	}}}
 }
 
-// DialContext connects, and stores the socket in the place that the context has for it.
+// DialContext connects, and stores the socket in the variable to which the context points (socketKey).
 func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	socket, err := d.Dialer.DialContext(ctx, network, address)
 	if err != nil {
@@ -46,7 +46,7 @@ func (d dialer) DialContext(ctx context.Context, network, address string) (net.C
 	return socket, nil
 }
 
-// speaking is a connection whose reads fail after silence without a byte.
+// speaking is a connection on which a read fails if no byte arrives within the duration silence.
 type speaking struct {
 	net.Conn
 	silence time.Duration

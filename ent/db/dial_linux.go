@@ -9,7 +9,7 @@ import (
 )
 
 // boundUnanswered bounds how long the system resends data that the server does not acknowledge. By default it resends for a
-// quarter of an hour, and sends no keep-alive probes meanwhile that would detect the loss.
+// quarter of an hour, and meanwhile sends no keep-alive probes, which would detect the loss.
 func boundUnanswered(network, _ string, raw syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

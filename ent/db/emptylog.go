@@ -9,8 +9,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// The kinds of readers that EmptyLog reports. An export and a backup mark themselves with a lock on a file beside the database,
-// because every process sees that lock and it ends with its process.
+// The kinds of readers that EmptyLog reports. An export and a backup mark themselves with a lock on a file beside the
+// database, because every process sees the lock, and the system releases it when its process dies.
 const (
 	ReaderExport = "export"
 	ReaderBackup = "backup"
@@ -18,12 +18,12 @@ const (
 	ReaderOther = "reader"
 )
 
-// EmptyLog empties SQLite's write-ahead log, which keeps old pages; on PostgreSQL it does nothing. If a transaction still reads
-// old pages, the log stays and EmptyLog returns the reader's kind; otherwise it returns "".
+// EmptyLog empties SQLite's write-ahead log, which keeps old pages; on PostgreSQL it does nothing. If a transaction still
+// reads old pages, the log stays and EmptyLog returns the reader's kind; otherwise it returns "".
 //
 // It never waits for readers, because a checkpoint that empties the log holds SQLite's write lock while it waits, and all
-// writers would wait with it. So its connection has no busy timeout. Before that, a passive checkpoint copies most of the log
-// without the write lock (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html).
+// writers would wait with it. So its connection has no busy timeout. First, a passive checkpoint copies most of the log into
+// the file without the write lock (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html).
 func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 	if d.path == "" {
 		return "", nil

@@ -41,7 +41,7 @@ func IsUnique(err error) bool {
 		code == sqlite3.SQLITE_CONSTRAINT_UNIQUE || code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
-// IsUnreachable reports whether the database is unavailable, so that the same work may succeed later. That is so if a
+// IsUnreachable reports whether the database is unavailable, so that the same work may succeed later. It is unavailable if a
 // connection failed, or a statement timed out; if the server starts, stops, only reads, or has no connection, disk or memory
 // left; or if a SQLite file cannot be opened, read or written, or stays locked. A missing table counts as well, because the
 // schema may be too old or the search_path wrong.

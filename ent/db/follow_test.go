@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Only a store's own events wake those who follow it, and they do even if no webhook subscribes.
+// An event wakes only the followers of its own store, even if no webhook subscribes to it.
 func TestFollowEvents(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

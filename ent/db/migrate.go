@@ -21,11 +21,11 @@ type Migration struct {
 	AppliedAt *time.Time // nil if not applied
 }
 
-// Migrate brings the schema up to date and calls report after each migration that it applied. Several processes may run it at
-// once. On PostgreSQL they take turns under a session lock. On SQLite one of two that apply the same migration is rolled back
-// and continues with the next migration. After a kill the next call continues. On PostgreSQL it waits until the context ends
-// for a table that another transaction has locked, but only for a moment at a time, so that other statements do not wait behind
-// it; WatchMigration reports that transaction. A schema newer than the binary stays unchanged.
+// Migrate brings the schema up to date and calls report after each migration that it applied. Several processes may run it
+// at once: on PostgreSQL they take turns under a session lock, and on SQLite one of two that apply the same migration is
+// rolled back and continues with the next migration. After a kill the next call continues. If another transaction has locked
+// a table on PostgreSQL, Migrate tries again until the context ends. Each try waits only a moment, because other statements
+// wait behind it. WatchMigration reports the other transaction. A schema newer than the binary stays unchanged.
 func (d *DB) Migrate(ctx context.Context, report func(Migration)) error {
 	db, err := d.migrator()
 	if err != nil {
@@ -62,7 +62,7 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 			applied, deadlocks = result.Source.Version, 0
 		case pq.As(err, pqerror.LockNotAvailable) != nil:
 			applied = 0
-			select { // those who waited behind this migration continue meanwhile
+			select { // statements that waited behind this migration run meanwhile
 			case <-ctx.Done():
 				return fmt.Errorf("migrate: %w", ctx.Err())
 			case <-time.After(lockPause):
@@ -79,7 +79,7 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 	}
 }
 
-// lockPause is the time between two tries for a table that another transaction holds.
+// lockPause is the time between two tries to lock a table that another transaction has locked.
 const lockPause = 2 * time.Second
 
 // maxDeadlocks bounds the retries of a migration that deadlocked with servers or workers.

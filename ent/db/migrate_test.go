@@ -190,7 +190,7 @@ CREATE EVENT TRIGGER deadlock ON ddl_command_end WHEN TAG IN ('CREATE INDEX') EX
 	require.Greater(t, dbtest.Count(t, d, "deadlocks WHERE last_value > 2"), 0)
 }
 
-// A database of release 2026-09 keeps its rows, and its lists their totals.
+// A database of release 2026-09 keeps its rows and the totals of its lists.
 func TestADatabaseOf202609KeepsItsRows(t *testing.T) {
 	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {

@@ -89,7 +89,7 @@ func TestAPlanHasThePendingMigrations(t *testing.T) {
 	})
 }
 
-// The plan reads the locks from the text of a statement. This compares them, for every migration, with the locks that
+// A plan reads the locks from the text of each statement. This test compares them, for every migration, with the locks that
 // PostgreSQL takes.
 func TestAPlanHasTheLocksThatPostgreSQLTakes(t *testing.T) {
 	t.Parallel()
@@ -144,7 +144,7 @@ func TestAPlanHasTheLocksThatPostgreSQLTakes(t *testing.T) {
 	require.Greater(t, compared, 10)
 }
 
-// lockNames turns the names of pg_locks into those of the documentation.
+// lockNames turns the names of locks in pg_locks into the names in PostgreSQL's documentation.
 var lockNames = strings.NewReplacer("RowExclusiveLock", "ROW EXCLUSIVE", "ShareUpdateExclusiveLock", "SHARE UPDATE EXCLUSIVE",
 	"ShareRowExclusiveLock", "SHARE ROW EXCLUSIVE", "ShareLock", "SHARE", "AccessExclusiveLock", "ACCESS EXCLUSIVE")
 
@@ -198,8 +198,8 @@ func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 	require.Zero(t, dbtest.Count(t, d, "pg_constraint WHERE NOT convalidated OR conname LIKE '%2026_09'"))
 }
 
-// watch runs a migration and passes its progress to each until each returns true. Then it calls then. It returns the
-// migration's error.
+// watch runs a migration and calls the function each with its progress, until each returns true. After that it calls the
+// function then. It returns the migration's error.
 func watch(t *testing.T, d *db.DB, each func(db.MigrationProgress) bool, then func(stop func())) error {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

@@ -25,9 +25,9 @@ type PlannedMigration struct {
 // PlannedStatement is a statement of a migration.
 type PlannedStatement struct {
 	SQL string
-	// Tables are those that exist before the migration and that the statement locks, or reads from end to end.
+	// Tables are the tables that exist before the migration and that the statement locks, or reads from end to end.
 	Tables []PlannedTable
-	// Duration is about how long it takes; 0 means that it is short whatever the number of rows.
+	// Duration is an estimate of how long the statement takes; 0 means that it is short for any number of rows.
 	Duration time.Duration
 }
 
@@ -40,7 +40,7 @@ type PlannedTable struct {
 	Rows, Bytes int64
 }
 
-// locks are PostgreSQL's locks by their strength.
+// locks are PostgreSQL's locks, from the weakest to the strongest.
 var locks = []string{"ACCESS SHARE", "ROW EXCLUSIVE", "SHARE UPDATE EXCLUSIVE", "SHARE", "SHARE ROW EXCLUSIVE", "ACCESS EXCLUSIVE"}
 
 // BlocksWrites reports whether writes to the table wait while a statement holds its lock.
@@ -48,10 +48,10 @@ func (t PlannedTable) BlocksWrites() bool {
 	return slices.Index(locks, t.Lock) >= slices.Index(locks, "SHARE") || t.Lock == sqliteLock
 }
 
-// sqliteLock is the one lock of a SQLite file: while a migration has it, others read.
+// sqliteLock is the only lock of a SQLite file. While a migration has it, other connections can only read.
 const sqliteLock = "WRITE"
 
-// command is one form of the statements in migrations.
+// command describes one form of SQL command that migrations use.
 type command struct {
 	// form matches such a command. Its groups are the names of the tables, or of the index, that the command locks.
 	form *regexp.Regexp
@@ -106,7 +106,7 @@ func (d *DB) Plan(ctx context.Context) ([]PlannedMigration, error) {
 		}
 	}
 	var plan []PlannedMigration
-	indexes := map[string]string{} // their tables
+	indexes := map[string]string{} // the table of each index
 	for i, f := range files {
 		m := PlannedMigration{Migration: steps[i]}
 		if len(checked) > 0 && dropsTable(f) {

@@ -129,7 +129,8 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	var clients sync.WaitGroup
 	for n := range 8 {
 		clients.Go(func() {
-			// Each client has its own statements, as connections have.
+			// Each client runs a statement with a different result, so that it notices when it gets the result of a wrong
+			// statement.
 			query := "SELECT $1::int + " + strings.Repeat("0 + ", n) + "1"
 			for ctx.Err() == nil {
 				var got int
@@ -157,7 +158,7 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	clients.Wait()
 	t.Logf("%d asked, %d wrong", asked.Load(), wrong.Load())
 	require.Zero(t, unexpected.Load())
-	for range 20 { // even if it is idle
+	for range 20 { // also while the pooler is idle
 		require.ErrorIs(t, d.CheckWritable(t.Context()), db.ErrPooler)
 	}
 	reload("pool_mode = session", "default_pool_size = 20")

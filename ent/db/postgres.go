@@ -34,7 +34,7 @@ const (
 	hostTimeout = 3 * time.Second
 	// idleTime is how long an unused connection to PostgreSQL is kept.
 	idleTime = 5 * time.Minute
-	// lifeTime is the age at which a connection is replaced, so that new servers get their share.
+	// lifeTime is the age at which a connection is replaced, so that a server that was added gets connections too.
 	lifeTime = time.Hour
 	// lockTries is how often a migration tries, once a second, to get the lock that another migration holds. The other
 	// migration may run for hours. Even if its process is killed, PostgreSQL completes its statement.
@@ -60,7 +60,7 @@ var postgres = &dialect{
 		return goose.NewProvider(goose.DialectPostgres, pool, files,
 			goose.WithSessionLocker(dropInvalid{locker}), goose.WithDisableGlobalRegistry(true))
 	},
-	// A table that was never analyzed has no estimate; then a row has 200 bytes.
+	// A table that was never analyzed has no estimate; then a row counts as 200 bytes.
 	tables: `SELECT relname, COALESCE(pg_relation_size(oid) * NULLIF(reltuples, -1) / NULLIF(relpages, 0) / current_setting('block_size')::int,
   pg_relation_size(oid) / 200)::bigint, pg_total_relation_size(oid), false
  FROM pg_class WHERE relkind = 'r' AND relnamespace <> 'pg_catalog'::regnamespace AND pg_table_is_visible(oid) ORDER BY 1`,
@@ -335,7 +335,7 @@ func invalidParameter(err error) string {
 func listenerURL(text string, cfg pq.Config) string {
 	moved, err := hostsInQuery(text)
 	if err != nil {
-		return text // there is no cfg for it
+		return text // postgresConfig rejects such a URL
 	}
 	u, err := url.Parse(moved)
 	if err != nil {

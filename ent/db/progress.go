@@ -10,7 +10,8 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// watchEvery is how often WatchMigration looks: twice, while a statement waits for a lock.
+// watchEvery is how often WatchMigration reads the progress. A statement that waits for a lock (migrationLockTimeout) is
+// seen twice.
 const watchEvery = 500 * time.Millisecond
 
 // MigrationProgress is what the migrating session is doing now, as PostgreSQL shows it.
@@ -20,7 +21,8 @@ type MigrationProgress struct {
 	// Phase is the phase of building an index, such as "building index: scanning table"; empty for other statements, because
 	// PostgreSQL does not show their progress.
 	Phase string
-	// Done of Total units of the phase are done; Unit is "blocks" or "rows". All are zero for a phase without a count.
+	// Done is how many of the Total units of the phase are done; Unit is "blocks" or "rows". All are zero for a phase
+	// without a count.
 	Done, Total int64
 	Unit        string
 	// Waits are the sessions for which the statement waits. They hold the lock that it needs, or stand before it in the queue

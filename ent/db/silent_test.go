@@ -43,8 +43,8 @@ func quiet(signals ...<-chan struct{}) {
 	}
 }
 
-// If connections fall silent, as when the server vanishes behind a proxy, announcer and listener replace theirs. Neither they
-// nor a database that closes wait for an answer.
+// If connections fall silent, as when the server vanishes behind a proxy, announcer and listener replace theirs. Announce,
+// Listen and Close do not wait for an answer.
 func TestNotificationsPassAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.URL(t, dbtest.Postgres)
@@ -72,7 +72,7 @@ func TestNotificationsPassAServerThatFellSilent(t *testing.T) {
 	}
 }
 
-// A change of the schema or of the days ends with its context too.
+// A migration's statement ends with its context, even if the server no longer answers.
 func TestAMigrationEndsOnAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
 	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))

@@ -19,8 +19,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// traced runs f under a span and returns the spans below it, by their names, and all of them as
-// text.
+// traced runs f under a span and returns the spans below it, and their names.
 func traced(t *testing.T, f func(context.Context)) (names []string, spans tracetest.SpanStubs) {
 	t.Helper()
 	kept := tracetest.NewInMemoryExporter()
@@ -38,7 +37,7 @@ func traced(t *testing.T, f func(context.Context)) (names []string, spans tracet
 	return names, spans
 }
 
-// as is asOperator below a context.
+// as returns a context in which the operator acts on a store.
 func as(ctx context.Context, owner uuid.UUID) context.Context {
 	return tenant.With(ctx, tenant.Store{ID: owner, Currency: "XAF", Country: "CM"}, tenant.Actor{Type: tenant.ActorOperator,
 		Name: "operator"})

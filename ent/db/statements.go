@@ -127,8 +127,8 @@ type conn struct {
 	unreplicated bool
 }
 
-// acquire returns the prepared statement of a query, or nil if the driver must run the query itself. One such case is a
-// statement whose previous result is still being read.
+// acquire returns the prepared statement of a query, or nil if the driver must run the query itself, for example because the
+// result of the statement's previous run is still being read.
 func (c *conn) acquire(ctx context.Context, query string, args []driver.NamedValue) (*statement, error) {
 	if len(args) == 0 {
 		return nil, nil
@@ -228,7 +228,7 @@ type rows struct {
 	times []int
 }
 
-// ColumnTypeDatabaseTypeName implements driver.RowsColumnTypeDatabaseTypeName, which both drivers do.
+// ColumnTypeDatabaseTypeName implements driver.RowsColumnTypeDatabaseTypeName, as the rows of both drivers do.
 func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
 	typed, _ := r.Rows.(driver.RowsColumnTypeDatabaseTypeName)
 	return typed.ColumnTypeDatabaseTypeName(i)

@@ -29,7 +29,7 @@ func (l *trips) add(query string) {
 	l.list = append(l.list, query)
 }
 
-// take returns what was observed since the last time.
+// take returns the round trips since the last call.
 func (l *trips) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,7 +38,7 @@ func (l *trips) take() []string {
 	return list
 }
 
-// runObserved runs f for each database with a store of one connection and what it observes.
+// runObserved runs f for each database, with a DB of one connection and the round trips that the DB makes.
 func runObserved(t *testing.T, f func(t *testing.T, d *db.DB, observed *trips)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {

@@ -1,5 +1,5 @@
--- A statement with the name of a column or a table reads id, time, a column's text, another text, and answers a question about
--- the row.
+-- Each statement that is named after a table or a column reads five columns: id, time, the text to erase from, another text,
+-- and a bool. Where the bool is not simply true, a comment says what it means.
 
 -- name: refused_requests
 SELECT id, created_at, fields, '', true FROM refused_requests WHERE store_id = $1 AND (created_at, id) > ($2, $3) AND fields <> ''
@@ -14,12 +14,13 @@ SELECT id, created_at, payload, '', true FROM events WHERE store_id = $1 AND (cr
  ORDER BY created_at, id LIMIT $4
 
 -- name: activity_entries.changes
--- Is it about the customer, or an order of the customer's?
+-- The bool says whether the entry is about the customer or about one of the customer's orders.
 SELECT a.id, a.created_at, a.changes, '', a.resource_id = $5 OR a.resource_type = 'order' AND EXISTS (
   SELECT 1 FROM orders o WHERE o.store_id = $1 AND o.id = a.resource_id AND o.customer_id = $5)
  FROM activity_entries a WHERE a.store_id = $1 AND (a.created_at, a.id) > ($2, $3) ORDER BY a.created_at, a.id LIMIT $4
 
 -- name: clear notes
--- Those of orders whose next change sends an event, and some of the others.
+-- Removes the notes of the customer's PENDING and FAILED orders, because their next change sends an event, and up to $3
+-- notes of any of the customer's orders.
 UPDATE orders SET note = NULL WHERE store_id = $1 AND customer_id = $2 AND note IS NOT NULL AND (status IN ('PENDING', 'FAILED')
  OR id IN (SELECT id FROM orders WHERE store_id = $1 AND customer_id = $2 AND note IS NOT NULL LIMIT $3))

@@ -8,9 +8,9 @@
 //	stores.delete_at ──past──► Store: deletion_began_at ──► batch by batch, table by table ──► the store's row
 //	   │ restored before: nothing       │ killed: any process begins again with what is left
 //
-// Amounts, references and dates of an erased customer's orders stay. Rows written after BeginForgetting hold no personal data,
-// because events, journal entries and answers are made from the emptied customer's row and orders. If somebody gives the
-// customer a name or one of the orders a note before the end, the passes begin again.
+// Amounts, references and dates of an erased customer's orders stay. Rows written after BeginForgetting hold no personal
+// data, because events, journal entries and answers are made from the emptied customer's row and orders. If somebody gives
+// the customer a name or one of the orders a note before the end, Step begins again with the first table.
 //
 // An event about the customer is replaced whole. A journal entry or a stored answer about the customer loses its personal
 // fields. A text that a caller chose is erased if it contains a value that the customer has or had (identity).
@@ -51,7 +51,7 @@ var statements = db.Statements(file)
 const (
 	// stepRows is how many rows one step reads, few enough that its transaction takes no longer than a request.
 	stepRows = 200
-	// busyPause is the wait for a running attempt of a delivery.
+	// busyPause is how long Step waits if a delivery is being attempted.
 	busyPause = 250 * time.Millisecond
 	// forgotten replaces a personal value that must not be empty.
 	forgotten = "forgotten"
@@ -70,7 +70,7 @@ var passes = []func(on, context.Context, *ent.Tx, *Forgetting) (last bool, err e
 	on.customer, on.activity, on.events, on.refused, on.keys,
 }
 
-// ErrNone means that there is no such erasure.
+// ErrNone means that the customer has no erasure.
 var ErrNone = errors.New("no such forgetting")
 
 // Forgetting is the progress of erasing a customer's personal data and, when it is finished, the receipt, which holds no
@@ -89,10 +89,10 @@ type Forgetting struct {
 	Pass       int
 	PositionAt time.Time
 	PositionID uuid.UUID
-	// RowAt is the updatedAt that the customer's row got when it was emptied. If the row later has another, somebody has
-	// changed it.
+	// RowAt is the updatedAt that the customer's row got when it was emptied. A later value means that somebody has changed
+	// the row.
 	RowAt time.Time
-	// again is true if BeginAgain was called since.
+	// again is true if BeginAgain was called since the first pass began.
 	again bool
 	// Known has the values that the passes search for in texts; it is emptied when they are done.
 	Known identity
@@ -100,7 +100,7 @@ type Forgetting struct {
 	Before *Forgetting `json:",omitzero"`
 }
 
-// on is a database with the steps of an erasure.
+// on is the database on which an erasure runs. Its methods are the steps.
 type on struct{ *db.DB }
 
 // exec runs a statement and returns how many rows it changed.
@@ -144,7 +144,7 @@ func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, li
 	return rows, len(rows) < limit, err
 }
 
-// rewrite replaces the texts of rows in a column by the function's results, and returns the ids of the rows that changed.
+// rewrite replaces a column's text in each of the rows by the result of change, and returns the ids of the rows that changed.
 func (s on) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, rows []row, change func(row) ([]byte, error)) (
 	changed []uuid.UUID, err error) {
 	table, name, _ := strings.Cut(column, ".")
@@ -162,10 +162,10 @@ func (s on) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column strin
 	return changed, nil
 }
 
-// BeginForgetting replaces the personal data in the customer's row, and removes the notes of the customer's orders. Then Step
-// erases both in all other rows. For a customer who was erased before, it starts a new erasure, and keeps the old receipt if
-// the new one finds nothing. The context must have the store. It fails with ent's NotFoundError if the store has no such
-// customer.
+// BeginForgetting replaces the personal data in the customer's row, and removes the notes of the customer's orders. Then
+// Step erases the same data in all other rows. For a customer who was erased before, it starts a new erasure, and keeps the
+// old receipt if the new erasure finds nothing. The context must have the store. It fails with ent's NotFoundError if the
+// store has no such customer.
 func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o := on{d}
 	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
@@ -254,8 +254,8 @@ func Unfinished(ctx context.Context, d *db.DB) (found []Forgetting, err error) {
 	return found, nil
 }
 
-// Postpone delays an erasure after a failed step, so that others get their turn. The delay is ten seconds, and doubles with
-// each further failure up to an hour.
+// Postpone delays an erasure after a failed step, so that other erasures continue first. The delay is ten seconds, and
+// doubles with each further failure up to an hour.
 func Postpone(ctx context.Context, d *db.DB, f Forgetting) error {
 	err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		failures := 0
@@ -276,7 +276,7 @@ func Postpone(ctx context.Context, d *db.DB, f Forgetting) error {
 	return nil
 }
 
-// errBusy means that a step must wait for others, and has changed nothing.
+// errBusy means that a worker is delivering an event about the customer. The step has changed nothing and must wait.
 var errBusy = errors.New("busy")
 
 // Step does one step of an erasure in a transaction, and then pauses in favour of other writers. If the erasure is finished and
@@ -325,8 +325,8 @@ func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forge
 	return f, nil
 }
 
-// finish makes the receipt, which names the kind of reader that keeps SQLite's log, if any. It begins the passes again
-// instead if somebody has named the customer again or added a note, or if an import has added rows.
+// finish makes the receipt, which names the kind of reader that keeps SQLite's log, if any. But if somebody has named the
+// customer again or added a note, or if an import has added rows, it restarts at the first pass.
 func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
 	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
 	if err != nil {
@@ -351,7 +351,7 @@ func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string
 	return err
 }
 
-// customer erases the customer in its row, and the notes in its orders.
+// customer erases the personal data in the customer's row, and the notes of the customer's orders.
 func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	// Lock the orders that have a note or may still send an event. A transaction that changes such an order then either has
 	// already committed its event, or waits and reads the erased customer.
@@ -416,7 +416,8 @@ func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, e
 	if err := queue.HoldRelay(ctx, tx, s.DB); err != nil {
 		return false, err
 	}
-	// This waits for a relay that has locked an entry, and then finds the deliveries that the relay made.
+	// The DELETE waits until a relay that has locked one of these entries has committed. So answers finds the relay's
+	// deliveries.
 	if _, err := tx.OutboxEntry.Delete().Where(outboxentry.StoreID(f.StoreID), outboxentry.IDIn(ids...)).Exec(ctx); err != nil {
 		return false, fmt.Errorf("empty the outbox: %w", err)
 	}
@@ -473,7 +474,7 @@ func withoutAnswers(delivery row) ([]byte, error) {
 	}
 	attempts, err := queue.Attempts(delivery.text)
 	if err != nil {
-		return []byte("[]"), nil //nolint:nilerr // They may have what a receiver answered.
+		return []byte("[]"), nil //nolint:nilerr // Attempts that cannot be read may contain a receiver's answer.
 	}
 	answered := false
 	for i := range attempts {
@@ -619,7 +620,7 @@ func (f *Forgetting) texts() int {
 	return max(1, min(stepRows, stepTexts/(1+len(f.Known.Texts)+len(f.Known.Phones))))
 }
 
-// changeAll runs an UPDATE or a DELETE on a store's rows with these ids. The statement comes without a WHERE.
+// changeAll runs an UPDATE or a DELETE on a store's rows with these ids; it adds the WHERE to the statement.
 func changeAll(ctx context.Context, tx *ent.Tx, statement string, storeID uuid.UUID, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil

@@ -17,9 +17,9 @@ import (
 // identity has the names, e-mail addresses and phones that a customer has or had. It finds these values in texts that callers
 // chose: in upper or lower case, with other punctuation between the words, and phones with or without the country's code.
 type identity struct {
-	// Texts are names and e-mail addresses in the form of words.
+	// Texts are names and e-mail addresses, as the function words returns them.
 	Texts []string `json:",omitzero"`
-	// Phones are digits in the form of number.
+	// Phones are the digits of phones, as the function number returns them.
 	Phones []string `json:",omitzero"`
 }
 
@@ -29,8 +29,8 @@ const (
 	shortText = 5
 	// shortPhone is the number of digits below which a phone is found only with its country's code.
 	shortPhone = 6
-	// longPhone is the number of digits above which only the last endOfPhone are searched, because in some countries, such as
-	// Argentina, the earlier digits differ between national and international form.
+	// longPhone is the number of digits above which only the last endOfPhone digits are searched, because in some countries,
+	// such as Argentina, the earlier digits differ between the national and the international form.
 	longPhone, endOfPhone = 10, 8
 	// cutBytes is the length in bytes from which a refused field's name may have been cut by package usage.
 	cutBytes = 64 - utf8.UTFMax + 1
@@ -144,7 +144,7 @@ func (i *identity) inField(name string) bool {
 		slices.ContainsFunc(i.Phones, func(value string) bool { return endsInPart(numbers, value, shortPhone) })
 }
 
-// endsInPart reports whether a text ends with the beginning of a value, of at least so many bytes.
+// endsInPart reports whether a text ends with the beginning of a value, at least its first `least` bytes.
 func endsInPart(text, value string, least int) bool {
 	for n := least; n < len(value); n++ {
 		if strings.HasSuffix(text, value[:n]) {
@@ -174,7 +174,7 @@ func (f *Forgetting) know(name, email, phone string) {
 	f.Known.add(name, email, phone)
 }
 
-// knowField is know for the value of a journaled field.
+// knowField adds the value of a journaled field, such as an earlier name.
 func (f *Forgetting) knowField(field, value string) {
 	switch field {
 	case "name":

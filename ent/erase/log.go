@@ -17,8 +17,8 @@ const (
 )
 
 // emptyLog empties SQLite's write-ahead log, which contains old pages; in the file itself deleted bytes are overwritten
-// (secure_delete). It tries again after each pause. If a reader still prevents it after the last one, it returns the reader's
-// kind. It holds no lock during a pause.
+// (secure_delete). It tries again after each pause. If a reader still prevents it after the last pause, it returns the
+// reader's kind. It holds no lock during a pause.
 func (s on) emptyLog(ctx context.Context) (reader string, err error) {
 	for pause := firstLogPause; ; pause *= 2 {
 		reader, err = s.EmptyLog(ctx)
@@ -46,7 +46,7 @@ func EmptyLog(ctx context.Context, d *db.DB) (waiting bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	// An erasure that finishes from now on may have left pages in the log.
+	// Update only receipts that were finished before the log was emptied: a later erasure may have left pages in it.
 	_, err = d.Writer().ExecContext(ctx, `UPDATE forgettings SET log_waits_for = NULLIF($1, '')
  WHERE log_waits_for <> $1 AND finished_at <= $2`, reader, before)
 	return reader != "", wrapLog(err)

@@ -20,7 +20,7 @@ import (
 const storeRows = 50
 
 // owned lists the per-store tables in the order of their deletion: a table comes before those that it refers to. Sessions,
-// sign-in links and webhooks come first, so that they add nothing meanwhile.
+// sign-in links and webhooks come first, so that members and deliveries add no rows meanwhile.
 var owned = []string{
 	"sessions", "sign_in_links", "webhooks", "outbox", "deliveries", "finished_deliveries", "resends", "rate_counters", "api_keys",
 	"refused_requests", "tallies", "idempotency_keys", "forgettings", "order_items", "orders", "customers", "payment_links",
@@ -43,7 +43,7 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 	if err != nil || !begun {
 		return err
 	}
-	// The counts come last, because triggers change them with the other rows. On SQLite row_deltas is a view.
+	// The counts come last, because each deletion in the other tables changes them. On SQLite row_deltas is a view.
 	tables := append(slices.Clone(owned), db.ByDialect(d, []string{"row_deltas", "row_counts"}, []string{"row_counts"})...)
 	if err := d.WithoutForeignKeys(func(writer *sql.DB) (err error) {
 		for found := int64(-1); found != 0 && err == nil; {
@@ -72,7 +72,7 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 // locks the same row: either the restoration commits first and nothing is deleted, or it fails.
 func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err error) {
 	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-		// The clock may have been set back since the first rows were deleted.
+		// A store whose deletion has begun is due even if the clock has been set back since.
 		due := store.Or(store.DeletionBeganAtNotNil(), store.DeleteAtLTE(d.Now()))
 		found, err := db.Lock(d, tx.Store.Query().Where(store.ID(storeID), due)).IDs(ctx)
 		if begun = len(found) > 0; err != nil || !begun {

@@ -16,7 +16,7 @@ import (
 )
 
 // TestEnvelopeBytes compares an envelope with the bytes that webhook receivers have seen. It reads the event's data, an
-// order, from the file and encodes it again, because a webhook has the bytes of the GET.
+// order, from the file and encodes it again, because an event has the same bytes as the answer to a GET.
 func TestEnvelopeBytes(t *testing.T) {
 	t.Parallel()
 	want, err := os.ReadFile("testdata/envelope.json")
@@ -74,7 +74,7 @@ func TestReadEnvelope(t *testing.T) {
 	}
 }
 
-// FuzzReadEnvelope checks that no text causes a panic, and that the head of an envelope that was read is written the same.
+// FuzzReadEnvelope checks that no text causes a panic, and that ReadEnvelope returns the payload's id and type.
 func FuzzReadEnvelope(f *testing.F) {
 	id, at := uuid.New(), time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 	f.Add(hook.PingEnvelope(id, at, id, "s", "m"))

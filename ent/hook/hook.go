@@ -1,19 +1,19 @@
-// Package hook writes the records of every change, in the transaction of the change: its entry in
-// the store's activity journal, its events, and their rows in the outbox. Changes are mutations of ent's
-// client; Open adds the hook to the clients of a database.
+// Package hook writes the records of every change, in the transaction of the change: its entry in the store's activity
+// journal, its events, and their rows in the outbox. Changes are mutations of ent's client; Open adds the hook to the
+// clients of a database.
 //
 //	WithTx ──► fn: locks rows, changes them
 //	             mutation ──► hook notes the change, and registers with the commit
 //	             mutation ──► hook notes the change
 //	       ──► commit: journal, events, outbox ──► COMMIT ──► followers and workers are signalled
 //
-// The records are written at the end of the transaction, because an event shows what a GET answers
-// right after the commit: the customer of a first purchase already has that order counted. A
-// transaction that dies leaves neither the change nor its records.
+// The records are written at the end of the transaction, because an event shows what a GET answers right after the commit:
+// the customer of a first purchase already has that order counted. A transaction that dies leaves neither the change nor its
+// records.
 //
-// It refuses a change outside a transaction, a change of another store's row, a change of a journaled
-// column of a row that is not locked (LockRow), and one statement that changes journaled columns of many rows.
-// A creation of many rows is allowed: the hook runs for each. Counters have no journal entry and no event.
+// The hook refuses a change outside a transaction, a change of another store's row, a change of a journaled column of a row
+// that is not locked (LockRow), and one statement that changes journaled columns of many rows. A creation of many rows is
+// allowed: the hook runs for each. Counters have no journal entry and no event.
 package hook
 
 import (
@@ -77,7 +77,7 @@ func register(c *ent.Client) {
 	})
 }
 
-// mutation is what ent generates for each table.
+// mutation has the methods that ent generates for every table's mutations.
 type mutation interface {
 	ent.Mutation
 	Tx() (*ent.Tx, error)
@@ -107,8 +107,8 @@ func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value,
 			return nil, err
 		}
 	}
-	// When many rows are created, ent nests the hooks of the rows, the first row's outermost. So the entry is inserted where
-	// the list ended before the inner hooks ran.
+	// When many rows are created, ent runs the hook of each row inside the hook of the row before it. So the inner hooks
+	// have added their entries first, and this row's entry is inserted before theirs.
 	position := len(r.changes)
 	value, err := next.Mutate(ctx, m)
 	if err != nil {

@@ -33,7 +33,7 @@ func EventTypes() []string {
 // Ping is the type of the event that the test button sends. No webhook can subscribe to it.
 const Ping = "ping"
 
-// kind has the journal entries and events of one kind of row.
+// kind says which journal entries and events a change of one kind of row has.
 type kind struct {
 	// resource is the name in the activity journal.
 	resource string
@@ -124,7 +124,7 @@ var kinds = map[string]kind{
 	},
 }
 
-// Journaled reports whether changes of a type of resource, such as "customer", have a field in the journal.
+// Journaled reports whether the journal's entries about a type of resource, such as "customer", can have this field.
 func Journaled(resourceType, field string) bool {
 	for _, k := range kinds {
 		if k.resource == resourceType && slices.ContainsFunc(k.fields, func(c resource.Column) bool { return c.Journal == field }) {

@@ -54,8 +54,8 @@ type lockedRow struct {
 	last time.Time // the row's last moment before this transaction; zero for a new row
 }
 
-// NoteLocked notes rows that the transaction has locked (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the transaction itself is
-// enough) and then read. It may change no other rows.
+// NoteLocked notes rows that the transaction has locked (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the transaction itself
+// is enough) and then read. The transaction may change no other rows.
 func NoteLocked(ctx context.Context, rows ...ent.Value) error {
 	r := from(ctx)
 	for _, row := range rows {

@@ -32,7 +32,7 @@ func At(t time.Time) uuid.UUID {
 	return made
 }
 
-// For derives an id from two ids, always the same one. It sorts like the first, which At made.
+// For derives an id from two ids, always the same one. It sorts like the first of them, which must come from At.
 func For(first, second uuid.UUID) uuid.UUID {
 	made := first
 	sum := sha256.Sum256(append(first[:], second[:]...))

@@ -44,7 +44,7 @@ const (
 	CustomerForgotten = "customer.forgotten"
 )
 
-// subjects are the subjects of mails by type; %s is the store's name. They list all types.
+// subjects are the subjects of mails, for every type of notice; %s is the store's name.
 var subjects = map[string]string{
 	WebhookFailing:    "A webhook of %s is failing",
 	WebhookDisabled:   "A webhook of %s was disabled",
@@ -74,7 +74,7 @@ type Notice struct {
 	StoreID uuid.UUID
 	// Text says what happened and what to do, in whole sentences for the store's owner.
 	Text string
-	// Page is the path of the page about it within the dashboard, such as "/keys"; empty for the overview.
+	// Page is the path of the dashboard's page to which the notice links, such as "/keys"; empty for the overview.
 	Page string
 	// About has details for programs, such as ids and numbers; times are in UTC.
 	About map[string]any
@@ -109,8 +109,8 @@ type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// Write writes a notice, dated at, in the transaction that causes it. It returns the event's id, or the zero id without a sink.
-// The workers post it after the commit.
+// Write writes a notice in the transaction that causes it; at is the notice's time. It returns the event's id, or the zero
+// id without a sink. The workers post the notice after the commit.
 func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error) {
 	dashboard, on, err := sink(ctx, tx)
 	if err != nil || !on {
@@ -155,7 +155,7 @@ func sink(ctx context.Context, on db.Querier) (dashboard string, enabled bool, e
 	return dashboard, enabled, err
 }
 
-// Sink is where notices go.
+// Sink is the receiver of all notices.
 type Sink struct {
 	// URL is the address; its caller has checked it.
 	URL string

@@ -60,7 +60,7 @@ func (b bench) do(fn func(ctx context.Context, tx *ent.Tx) error) {
 	require.NoError(b.t, hook.WithTx(b.t.Context(), b.DB, fn))
 }
 
-// set runs one statement in a transaction, as do does.
+// set runs one statement in a transaction that must succeed.
 func (b bench) set(query string, args ...any) {
 	b.t.Helper()
 	b.do(func(ctx context.Context, tx *ent.Tx) error { return b.exec(ctx, tx, query, args...) })
@@ -195,8 +195,8 @@ func TestAWebhookIsToldOfInSteps(t *testing.T) {
 	})
 }
 
-// While a notice about a webhook is undelivered, no other notice about it is written. So notices keep their order, and states
-// that have passed cause none.
+// While a notice about a webhook is undelivered, no other notice about it is written. So notices keep their order, and a
+// state that ends before that delivery causes no notice.
 func TestNoticesOfAWebhookWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	run(t, func(b bench) {

@@ -51,7 +51,7 @@ func Sweep(ctx context.Context, d *db.DB) error {
 	return nil
 }
 
-// each calls tell for every id that a query finds, each in its own transaction.
+// each runs a query that finds ids, and calls tell once for each id, every time in a new transaction.
 func each(ctx context.Context, d *db.DB, tell func(context.Context, *db.DB, Tx, uuid.UUID, time.Time) error, query string,
 	args ...any) error {
 	var found []uuid.UUID

@@ -19,9 +19,9 @@ import (
 //	   ▲                          │                  │                     │                                │
 //	   └────── recovered ◄────────┴──────────────────┴─────────────────────┘          a person enables it ◄─┘
 //
-// A change of the state and the regular sweep both call Webhook, which compares state and notice_level under the row's lock. So
-// each step causes one notice, even if one of the callers dies. While the last notice of a webhook is being delivered, Webhook
-// writes no other, so that they arrive in order. States that have passed when the sink answers again cause no notice.
+// A change of the state and the regular sweep both call Webhook, which compares state and notice_level under the row's lock.
+// So each step causes one notice, even if one of the callers dies. While the last notice of a webhook is being delivered,
+// Webhook writes no other, so that they arrive in order. A state that ends while the sink does not answer causes no notice.
 const (
 	healthy = iota
 	failing
@@ -75,7 +75,7 @@ func Webhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, now time
 	if state == w.told {
 		return nil
 	}
-	// One notice after the other. Both tables are searched, because a notice leaves the outbox only when its delivery exists.
+	// Wait until the last notice is delivered. It is in the outbox until its delivery exists, and then in deliveries.
 	for _, where := range []string{"outbox WHERE store_id = $1 AND id = $2", "deliveries WHERE store_id = $1 AND event_id = $2"} {
 		onItsWay, err := one(ctx, tx, "look for the last notice of a webhook", "SELECT 1 FROM "+where, []any{Platform, w.last},
 			new(int))
@@ -126,7 +126,7 @@ func Webhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, now time
 	return err
 }
 
-// host returns the host of a webhook's URL. The rest may hold a secret and must not be mailed.
+// host returns the host of a webhook's URL. The rest of the URL may hold a secret and must not be mailed.
 func host(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

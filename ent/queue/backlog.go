@@ -35,7 +35,7 @@ type Backlog struct {
 	// BackupAge is the age of the last verified backup of a SQLite file; without one, the age of the database. It is nil on
 	// PostgreSQL, which has its own backups.
 	BackupAge *time.Duration
-	// Snapshots are those that are held open; nil on SQLite.
+	// Snapshots are the snapshots that somebody holds open; nil on SQLite.
 	Snapshots *Snapshots
 }
 

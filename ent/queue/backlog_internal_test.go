@@ -97,7 +97,7 @@ func TestBacklogTellsWhatThereIsToDo(t *testing.T) {
 		expect := func(text string) {
 			t.Helper()
 			var err error
-			for tries := 0; tries == 0 || err != nil && tries < 10; tries++ { // a busy machine may need longer than a look may take
+			for tries := 0; tries == 0 || err != nil && tries < 10; tries++ { // a busy machine may need longer than collectTimeout
 				err = testutil.CollectAndCompare(NewCollector(d, slog.New(slog.DiscardHandler)), strings.NewReader(text), told...)
 			}
 			require.NoError(t, err)

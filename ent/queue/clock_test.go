@@ -28,7 +28,7 @@ func TestAProcessWithAWrongClockForgetsNothingYoung(t *testing.T) {
 	require.Len(t, o.keptEvents(), 1)
 }
 
-// A worker dates its rows by the database's clock. With the dates of its own wrong clock, no sweep would delete them in time.
+// A worker dates its rows by the database's clock. With dates of its own wrong clock, no sweep would delete the rows in time.
 func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: func() time.Time { return time.Now().Add(years) }})

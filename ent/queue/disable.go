@@ -60,9 +60,9 @@ func (q *Queue) webhookStates(ctx context.Context, on db.Querier, webhooks []uui
 var automaticDisabling = tenant.Actor{Type: tenant.ActorOperator, Name: "automatic disabling"}
 
 // Disable disables a webhook that has failed too long and cancels its waiting deliveries, with an entry in the activity
-// journal, all in one transaction. It reports whether it disabled the webhook. It leaves a webhook that had a success or was
-// changed meanwhile. It also leaves one whose row is locked, because waiting would delay the results of other webhooks; the
-// next failure tries again.
+// journal, all in one transaction. It reports whether it disabled the webhook. A webhook that had a success or was changed
+// meanwhile stays as it is. So does a webhook whose row is locked, because waiting would delay the results of other
+// webhooks; the next failure tries again.
 func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patience time.Duration) (disabled bool, err error) {
 	row, err := q.db.Client().Store.Query().Where(entstore.ID(storeID)).Only(ctx)
 	if err != nil {

@@ -1,6 +1,6 @@
--- Statements of a worker on PostgreSQL whose outbox and events lie on other machines, distributed by store (Citus); what is not
--- here is as on one PostgreSQL. The deliveries are committed first, and then the entries deleted: a relay that is
--- killed in between leaves entries whose deliveries the next one finds.
+-- Statements of a worker on PostgreSQL whose outbox and events lie on other machines, distributed by store. Statements that
+-- are missing here are those of postgres.sql. The deliveries are committed first, and then the outbox entries are deleted.
+-- If a relay is killed in between, the next relay finds the entries again, and adds no delivery that exists.
 
 -- name: turn
 -- One relay at a time, because a statement cannot lock and skip rows on several nodes.

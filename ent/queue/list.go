@@ -65,7 +65,7 @@ type Search struct {
 	Since, Until time.Time
 	// Status is one of Statuses, or "" for all.
 	Status string
-	// Retrying restricts the status Pending to deliveries of which an attempt has failed.
+	// Retrying restricts the status Pending to deliveries that have had a failed attempt.
 	Retrying bool
 	// EventType is the type of the delivered event, or "" for all.
 	EventType string
@@ -225,7 +225,7 @@ func scanEntries(rows iter.Seq[db.Row]) ([]Entry, error) {
 	return entries, nil
 }
 
-// storedTime scans a time that may be null. For an expression SQLite returns the stored milliseconds.
+// storedTime scans a time that may be null. SQLite returns the result of an expression as the stored milliseconds.
 type storedTime struct{ at *time.Time }
 
 // Scan implements sql.Scanner.

@@ -1,6 +1,6 @@
--- Statements that are the same on both databases. The current time is COALESCE(CAST($n AS timestamptz), CURRENT_TIMESTAMP), given
--- the database's TimeArg: null on PostgreSQL, where the transaction's time decides, and always a time on SQLite.
--- A delivery may be attempted if its webhook is enabled and of its epoch; see the package's comment.
+-- Statements that are the same on both databases. The current time is COALESCE(CAST($n AS timestamptz), CURRENT_TIMESTAMP),
+-- given the database's TimeArg: null on PostgreSQL, where the transaction's time decides, and always a time on SQLite. A
+-- delivery may be attempted if its webhook is enabled and still has the delivery's epoch; see the package's comment.
 
 -- name: live
 -- The deliveries that are not yet moved to finished_deliveries. Cancelled ones among them have no finishing time yet.
@@ -44,7 +44,7 @@ SELECT e.id, e.type, e.created_at, EXISTS (SELECT 1 FROM outbox o WHERE o.store_
  FROM events e WHERE e.store_id = $1 AND (e.created_at, e.id) > ($2, $3) AND e.created_at < $4 ORDER BY e.created_at, e.id LIMIT 500
 
 -- name: outbox
--- How many entries there are, and the oldest, whose id is its event's and contains the time. Text sorts as ids do.
+-- The number of entries, and the lowest id. It is an event's id, which contains the event's time. Text sorts as ids do.
 SELECT count(*), min(CAST(id AS text)) FROM (SELECT id FROM outbox ORDER BY id LIMIT 10000) o
 
 -- name: forgettings failing

@@ -24,16 +24,16 @@ const (
 	resendAhead = time.Minute
 )
 
-// Resend is a job that sends a webhook every event since a time that never succeeded there, with its progress.
+// Resend is a job that sends a webhook every event since a time, except the events that were delivered to it.
 //
 //	OrderResend ──► unfinished ──► StepResend: the next events, position moves on ──┐
 //	                    ▲            │ killed: any process continues                │
 //	                    └────────────┴──────────────────────────────────────────────┤
 //	                                 finished: no event left, or its webhook was disabled or deleted
 //
-// One transaction contains a step and its deliveries, and steps for one webhook run one after the
-// other. So no event is left out or sent twice, however many processes take part and wherever they die, and
-// however many resends of one webhook there are.
+// One transaction contains a step and its deliveries, and steps for one webhook run one after the other. So no event is left
+// out or sent twice, however many processes take part and wherever they die, and however many resends of one webhook there
+// are.
 type Resend struct {
 	ID, StoreID, WebhookID uuid.UUID
 	// Since is the time of the oldest events that it sends.
@@ -83,9 +83,9 @@ func UnfinishedResends(ctx context.Context, d *db.DB, limit int) ([]uuid.UUID, e
 // ErrNoResend means that there is no resend with this id.
 var ErrNoResend = errors.New("no such resend")
 
-// StepResend does one step of a resend: it makes the waiting deliveries of the next events due now, and adds one for each
-// subscribed event that is neither pending nor succeeded at the webhook. It returns ErrNoResend if no resend has this id, and
-// does nothing for a finished one.
+// StepResend does one step of a resend: it makes the waiting deliveries of the next events due now, and adds a delivery of
+// each subscribed event without a pending or a succeeded delivery to the webhook. It returns ErrNoResend if no resend has
+// this id, and does nothing for a finished one.
 func StepResend(ctx context.Context, d *db.DB, resendID uuid.UUID) (Resend, error) {
 	var r Resend
 	err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
@@ -137,12 +137,12 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resending, w *ent.Webh
 		}
 		job.positionID = next.EventID
 		events = append(events, next.EventID)
-		// A ping has no webhook here, because no webhook subscribes to pings.
+		// This leaves out pings, because no webhook subscribes to them.
 		if slices.Contains(w.Events, next.EventType) {
 			due = append(due, next)
 		}
 	}
-	// Read after the outbox, because an entry leaves the outbox only when its deliveries exist.
+	// Read the deliveries after the outbox, because an entry leaves the outbox only when its deliveries exist.
 	settled, err := deliveriesOf(ctx, tx, dialect, w, events)
 	if err != nil {
 		return fmt.Errorf("read their deliveries: %w", err)

@@ -63,7 +63,7 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 		reason string
 		kind   string
 		at     time.Time
-		// became gives the event its state at the webhook.
+		// became brings the event's delivery to the webhook into the row's state.
 		became func(o outlet, event uuid.UUID)
 		taken  bool
 	}{
@@ -147,7 +147,7 @@ func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 		require.Equal(t, 500, r.Resent)
 		require.False(t, r.Finished)
 
-		// Now its process dies, and another one finds it.
+		// Now the resend's process dies, and another process finds the resend.
 		unfinished, err := queue.UnfinishedResends(o.ctx, d, 10)
 		require.NoError(t, err)
 		require.Equal(t, []uuid.UUID{r.ID}, unfinished)

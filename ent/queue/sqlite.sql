@@ -56,14 +56,14 @@ SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_typ
  WHERE d.due_at = $1 AND d.lease = $2
 
 -- name: end
--- The statement "drop ended" follows it.
+-- The program then runs the statement "drop ended" with the same arguments.
 INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
 SELECT d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, r.value->>'status', CAST(r.value->>'attempts' AS BLOB),
  d.created_at, $1
  FROM json_each($2) r JOIN deliveries d ON d.id = r.value->>'id' AND d.lease = r.value->>'lease'
 
 -- name: drop ended
--- $1 is what it was for "end".
+-- Its arguments are those of "end".
 DELETE FROM deliveries WHERE id IN (
  SELECT d.id FROM json_each($2) r JOIN deliveries d ON d.id = r.value->>'id' AND d.lease = r.value->>'lease')
 
@@ -94,7 +94,7 @@ SELECT d.store_id, d.webhook_id, d.epoch FROM made m JOIN deliveries d ON d.id =
  SELECT 1 FROM webhooks w WHERE w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch)
 
 -- name: cancel
--- The statement "drop cancelled" follows it.
+-- The program then runs the statement "drop cancelled" with the same arguments.
 INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
 SELECT id, store_id, webhook_id, event_id, event_type, 'cancelled', attempts, created_at, max(created_at, $1) FROM deliveries
  WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4 AND (lease IS NULL OR due_at <= $1) ORDER BY retry, due_at, id LIMIT $5
@@ -104,7 +104,7 @@ DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
  WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4 AND (lease IS NULL OR due_at <= $1) ORDER BY retry, due_at, id LIMIT $5)
 
 -- name: backlog
--- Reads all due lanes from the index, because the embedded database has only one machine's work.
+-- Counts along an index, webhook by webhook. That is fast enough for the work of one machine.
 WITH live AS (SELECT * FROM webhooks WHERE enabled)
 SELECT (SELECT count(*) FROM (SELECT d.id FROM live w CROSS JOIN deliveries d
   ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch AND d.retry = false LIMIT 10000)),

@@ -80,7 +80,7 @@ func TestSweepKeepsWhatIsStillNeeded(t *testing.T) {
 		require.NotContains(t, o.keptEvents(), before)
 		require.NotContains(t, o.journal(), delivery, "the journal needs no event")
 
-		// The same for events that are in the outbox.
+		// Events in the outbox are kept, too.
 		o.exec("DELETE FROM deliveries")
 		o.exec(intoOutbox, needed, o.owner, hook.OrderPaid)
 		o.sweep()

@@ -32,7 +32,7 @@ func Customer(row *ent.Customer, currency string) *storefrontv1.Customer {
 // there (RFC 2606, section 2).
 func ForgottenEmail(id uuid.UUID) string { return id.String() + "@forgotten.invalid" }
 
-// IsForgotten reports whether a row has only what an erasure leaves of its customer.
+// IsForgotten reports whether a row holds no data of its customer, because the customer was erased.
 func IsForgotten(row *ent.Customer) bool {
 	return row.Name == "" && row.Phone == nil && row.Email != nil && *row.Email == ForgottenEmail(row.ID)
 }
@@ -54,9 +54,9 @@ func FindCustomer(ctx context.Context, q Querier, store tenant.Store, id uuid.UU
 	return Customer(rows[0], store.Currency), nil
 }
 
-// IdentifiedCustomers reads, by id, the customers of the store with an e-mail (in lower case) or a phone (in E.164 form): none,
-// one, or one with the e-mail and another with the phone. The rows lack their search text. rowLock is db.DB.RowLock's clause,
-// or "".
+// IdentifiedCustomers reads the customers of the store with an e-mail (in lower case) or a phone (in E.164 form), in the
+// order of their ids: none, one, or one with the e-mail and another with the phone. The rows lack their search text. rowLock
+// is db.DB.RowLock's clause, or "".
 func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, email, phone *string, rowLock string) (
 	[]*ent.Customer, error) {
 	query := selectCustomers
@@ -97,11 +97,11 @@ func customerFilter(l Lists, store tenant.Store, text string) *filter {
 	return f
 }
 
-// Customers reads a page of the customers that match the text, newest first, and counts all matches. Empty text matches all;
-// that costs the same for every page and size of the store (see statement). Otherwise the cost of counting depends on the
-// text. If it has a trigram (three characters of a word), PostgreSQL looks up its trigrams in an index that starts with the
-// store, so the cost grows with the matches. Any other text, and any text on SQLite, is compared with the store's part of an
-// index. Reading the page costs at most as much as counting, plus one look-up for each of its rows.
+// Customers reads a page of the customers that match the text, newest first, and counts all matches. Empty text matches all
+// customers; the cost is then the same for every page and every size of the store (see statement). For any other text the
+// cost depends on how the matches are counted. PostgreSQL looks up the text's trigrams (three characters of a word) in an
+// index that starts with the store, so the cost grows with the matches. A text without a trigram, and any text on SQLite, is
+// compared with the store's whole part of an index.
 func Customers(ctx context.Context, l Lists, store tenant.Store, text string, page Page) (customers []*storefrontv1.Customer,
 	total int64, err error) {
 	err = l.read(ctx, customerList, customerFilter(l, store, text), page, &total, func(rows *sql.Rows) error {

@@ -35,8 +35,7 @@ func TestContainsTakesTextLiterally(t *testing.T) {
 	require.Equal(t, `%100\%\_a\\b%`, contains(`100%_A\b`))
 }
 
-// A text is found in a longer one exactly if its folded form is part of the other's: folding ASCII the fast way must give the
-// same result as the general way.
+// Fold has a fast way for ASCII. The fold of an ASCII text must be found in the fold of a longer text that is not ASCII.
 func TestFoldOfAnyPartOfAsciiTextIsFound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -32,7 +32,7 @@ type list struct {
 type filter struct {
 	args  db.Args
 	where string
-	// counted are the conditions on columns that the counts have.
+	// counted are the conditions on columns by which package count counts, such as the status.
 	counted string
 	// uncounted is true if there are other conditions, so that the rows must be counted one by one.
 	uncounted bool
@@ -42,14 +42,14 @@ type filter struct {
 	from, to *time.Time
 }
 
-// facet adds a condition on a column that the counts have.
+// facet adds a condition on a column by which package count counts.
 func (f *filter) facet(column string, value any) {
 	condition := " AND " + column + " = " + f.args.Add(value)
 	f.where += condition
 	f.counted += condition
 }
 
-// and adds a condition that the counts cannot answer.
+// and adds a condition for which there are no counts, so that the rows must be counted.
 func (f *filter) and(condition string) {
 	f.where += " AND " + condition
 	f.uncounted = true
@@ -61,10 +61,10 @@ func (f *filter) search(condition string) {
 	f.text = true
 }
 
-// compared returns the expression to compare with patterns that contain these texts. It is the column, unless one of the texts
-// has no trigram. PostgreSQL keeps one plan for all texts, which reads the column's trigram index: for a text without a trigram
-// it would read the whole index, of every store, and then every row. For such a text the expression is one that the index does
-// not cover.
+// compared returns the expression to compare with patterns that contain these texts. It is the column, or, if one of the
+// texts has no trigram, an expression that the trigram index does not cover. PostgreSQL keeps one plan for all texts, which
+// reads the trigram index. For a text without a trigram that plan would read the whole index, of every store, and then every
+// row.
 func (l Lists) compared(column string, texts ...string) string {
 	if l.Dialect.trigrams && slices.ContainsFunc(texts, hasNoTrigram) {
 		return "(" + column + " || '')"
@@ -73,7 +73,8 @@ func (l Lists) compared(column string, texts ...string) string {
 }
 
 // hasNoTrigram reports whether pg_trgm finds no trigram that all matches of the text share. pg_trgm looks only at words, and
-// adds two spaces before each and one after it. It does not do so at an end of the text, because the word may continue there.
+// adds two spaces before each word and one after it. At an end of the text it adds none, because the word may continue
+// there.
 func hasNoTrigram(text string) bool {
 	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	length := 0
@@ -96,8 +97,8 @@ func hasNoTrigram(text string) bool {
 	return true
 }
 
-// read reads a page of the store's matching rows, newest first, and sets total to the number of all matches. Both show the same
-// moment, because one statement reads them. scan takes one row, whose first column is the total.
+// read reads a page of the store's matching rows, newest first, and sets total to the number of all matches. One statement
+// reads both, so that they agree. scan takes one row, whose first column is the total.
 func (l Lists) read(ctx context.Context, what list, f *filter, page Page, total *int64, scan func(*sql.Rows) error) error {
 	s := &statement{filter: f, list: what, dialect: l.Dialect}
 	build := s.scannedPage

@@ -28,8 +28,8 @@ const (
 	// orderToMove is orderByID with the columns of LockedOrder.
 	orderToMove = "SELECT 0, " + orderColumns + lockedColumns + orderFrom
 
-	// LockedRows are the rows that LockOrder locks: the order first, then its customer. Items need no lock, because they never
-	// change. The payment link has none, because an outer join cannot lock it.
+	// LockedRows are the rows that LockOrder locks: the order first, then its customer. Items need no lock, because they
+	// never change. The payment link is not locked, because PostgreSQL cannot lock a row of an outer join.
 	LockedRows = " OF o, c"
 )
 

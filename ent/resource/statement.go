@@ -8,7 +8,8 @@ import (
 
 const day = 24 * time.Hour
 
-// WideDays is how many days a wide bucket of the counts has. Its first day is a multiple of WideDays.
+// WideDays is how many days a wide bucket covers. Package count keeps a count for each day and one for each wide bucket,
+// whose first day is a multiple of WideDays.
 const WideDays = 32
 
 // Day returns the UTC day of a time, as days since 1 January 1970. Each day is a bucket of the counts.
@@ -29,19 +30,19 @@ func WideStart(d int64) int64 { return d &^ (WideDays - 1) }
 // nextDay returns the first day that begins at or after a time.
 func nextDay(at time.Time) int64 { return Day(at.Add(day - time.Millisecond)) }
 
-// statement builds the SQL of a list. Its texts depend on which filters there are and on the page's size, never on values, so
-// that a connection prepares each once.
+// statement builds the SQL of a list. Its texts depend on which filters there are and on the page's size, never on values,
+// so that a connection prepares each once.
 //
-// Most matching rows need not be read, because buckets of the counts already count them: by creation time the rows are cut into
-// pieces, and only the rest of a day at each end is not a bucket.
+// Most matching rows need not be read, because buckets of the counts already count them: by creation time the rows are cut
+// into pieces, and only the rest of a day at each end is not a bucket.
 //
 //	from                                                                   to
 //	 │ rest of a day │ days │ wide bucket │ wide bucket │ … │ days │ rest of a day │
 //	   index          counts     counts        counts        counts    index
 //
-// The total is the sum of the pieces. A running sum finds the piece in which a page begins, and in a wide bucket another finds
-// the day; from there the page is read along the index. So a list reads one piece for each 32 days of the store, and skips the
-// rows of less than a day.
+// The total is the sum of the pieces. A running sum over the pieces finds the piece in which a page begins. If this piece is
+// a wide bucket, a running sum over its days finds the day. From there the page is read along the index. So a list reads one
+// piece for each 32 days of the store, and skips the rows of less than a day.
 type statement struct {
 	*filter
 	list
@@ -81,7 +82,8 @@ var (
 			if s.upto == "" {
 				return " AND created_at < " + day + " * 86400000"
 			}
-			// One condition, because with two SQLite would start at one and compare each row with the other.
+			// Write one condition. Of two conditions SQLite would use only one to search the index, and compare each row
+			// with the other.
 			return " AND created_at < min(" + s.upto + ", " + day + " * 86400000)"
 		},
 	}
@@ -90,9 +92,9 @@ var (
 // store is the condition for the first argument of every statement.
 const store = "store_id = $1"
 
-// numberParameter and timeParameter add an argument and return an expression for it. The expression is a subquery, because with
-// a plain parameter PostgreSQL would estimate a plan for each value as cheaper than one for all, and plan the statement at
-// every call. For the same reason the page's size is in the text.
+// numberParameter and timeParameter add an argument and return an expression for it. The expression is a subquery, because
+// with a plain parameter PostgreSQL would estimate a plan for each value as cheaper than one for all, and plan the statement
+// at every call. For the same reason the page's size is written into the statement's text.
 func (s *statement) numberParameter(n int64) string {
 	return "(SELECT CAST(" + s.args.Add(n) + " AS bigint))"
 }
@@ -131,8 +133,8 @@ func (s *statement) scannedPage(page Page) string {
 var fewMatches = 20_000
 
 // searched returns the query for a page's ids in a search on PostgreSQL. A rare text is looked up by its trigrams, because
-// reading the list in its order would pass most of the store's rows before it matches. The query chooses, because PostgreSQL
-// keeps one plan for all texts.
+// reading the list in its order would read most of the store's rows before the page is full. The query itself chooses
+// between the two ways, because PostgreSQL keeps one plan for all texts.
 func (s *statement) searched(where, limit string) string {
 	const many = " AND (SELECT total FROM counted) "
 	bound := strconv.Itoa(fewMatches)
@@ -149,8 +151,8 @@ func (s *statement) indexScan(columns, where, limit string) string {
 	return "SELECT " + columns + " FROM " + s.table + " WHERE " + store + where + newestFirst + limit
 }
 
-// page returns indexScan with all columns for the first page, and only with ids for any other page, because these are in the
-// index.
+// page returns indexScan with all columns for the first page, and with ids only for any other page, because the index holds
+// the ids.
 func (s *statement) page(where, limit string, page Page) string {
 	if page.Offset > 0 {
 		return s.indexScan("id", where, limit)
@@ -208,7 +210,7 @@ func (s *statement) before() string {
 }
 
 // begins returns a query that finds among parts, newest day first, the part that contains the row number offset. skip is how
-// many of the part's own rows come before that row. It finds none if there are fewer rows.
+// many of the part's own rows come before that row. If there are too few rows, the query finds nothing.
 func begins(parts, days, offset string) string {
 	return `SELECT day, ` + days + `, ` + offset + ` - (upto - total) AS skip
   FROM (SELECT day, ` + days + `, total, sum(total) OVER (ORDER BY day DESC) AS upto FROM ` + parts + `) r
@@ -235,7 +237,7 @@ func (s *statement) pieces() string {
 		high = WideStart(Day(*s.to))
 	}
 	if s.from != nil && s.to != nil && low >= high {
-		// There is no wide bucket between them.
+		// No wide bucket fits between from and to.
 		low = Day(*s.to)
 		high = low
 	}
@@ -259,8 +261,8 @@ func (s *statement) pieces() string {
 	return strings.Join(parts, "\n  UNION ALL ")
 }
 
-// buckets returns the query for the matching buckets of days days, within bounds of their first days. On PostgreSQL it adds the
-// row deltas that are not in the counts yet.
+// buckets returns the query for the matching buckets that cover so many days each, within bounds of their first days. On
+// PostgreSQL it adds the row deltas that are not in the counts yet.
 func (s *statement) buckets(days int, bounds ...string) string {
 	within := func(first string) string {
 		text := ""

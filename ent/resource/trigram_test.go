@@ -8,7 +8,7 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// The results of pg_trgm: PostgreSQL 15's index scans with these patterns.
+// The expected results are those of pg_trgm in PostgreSQL 15, seen in index scans with these patterns.
 func TestHasNoTrigram(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{

@@ -9,7 +9,7 @@ import (
 )
 
 // AddressCounter counts the unknown keys that one client presented in one minute. On PostgreSQL the table is unlogged, like
-// that of RateCounter.
+// the table of RateCounter.
 type AddressCounter struct{ ent.Schema }
 
 // Annotations of address counters.

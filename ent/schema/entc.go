@@ -73,9 +73,9 @@ func used(tables []*load.Schema) []*load.Schema {
 	return tables
 }
 
-// updateInStore makes ent's UPDATE of a row that was read, and ent's second read of it, name the row's store, so that a
-// database distributed by store accesses one machine. It is a template, because ent supports keys of two columns only for tables
-// that join others. It does not change updates with a condition of their own.
+// updateInStore is a template that adds the store to the condition of ent's UPDATE of a row that was read, and of the SELECT
+// with which ent reads the row again. So a database distributed by store accesses one machine. A template is needed, because
+// ent supports keys of two columns only for tables that join others. Updates with a condition of their own stay unchanged.
 const updateInStore = `
 {{- define "dialect/sql/update/spec/store" }}
 	{{- $mutation := print $.Scope.Receiver ".mutation" }}
@@ -96,7 +96,7 @@ const updateInStore = `
 {{- end }}
 `
 
-// describe writes only the description of the tables. It takes it out of a client that was generated with it.
+// describe writes only the description of the tables. It copies the description from a whole client in a temporary folder.
 func describe() error {
 	whole, err := os.MkdirTemp("", "ent-")
 	if err != nil {

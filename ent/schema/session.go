@@ -6,8 +6,8 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Session is a member of a store who is signed in to its dashboard. Only the fingerprint of the cookie's secret is stored. Its
-// id is that of the sign-in link.
+// Session is a member of a store who is signed in to its dashboard. Only the fingerprint of the cookie's secret is stored.
+// The id is the sign-in link's id.
 type Session struct{ ent.Schema }
 
 // Fields of a session.

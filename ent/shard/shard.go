@@ -47,14 +47,14 @@ var (
 	ErrNotReady = errors.New("the database cannot be sharded yet")
 )
 
-// ApplicationName is the application_name of these operations' connections. It tells them from those of servers and workers,
-// beside which Apply refuses to run.
+// ApplicationName is the application_name of the connections of these operations. Servers and workers use other names: Apply
+// refuses to run while they are connected.
 const ApplicationName = "storefront shard"
 
 // Cluster is a database, sharded or not. Goroutines may share it.
 type Cluster struct{ db *db.DB }
 
-// New returns the cluster whose coordinator's database this is. It fails with ErrNotPostgres.
+// New returns the cluster whose coordinator has this database. It fails with ErrNotPostgres.
 func New(d *db.DB) (*Cluster, error) {
 	if c := db.ByDialect(d, &Cluster{d}, nil); c != nil {
 		return c, nil
@@ -73,8 +73,8 @@ type Table struct {
 // Dependent is a foreign key or a trigger that Apply drops before it distributes tables.
 type Dependent struct {
 	Name, Table string
-	// Definition makes it again on the distributed tables, as SQL; "" for a foreign key to a table that stays on the
-	// coordinator.
+	// Definition is the SQL that makes the foreign key or trigger again on the distributed tables; "" for a foreign key to a
+	// table that stays on the coordinator.
 	Definition string
 }
 
@@ -262,7 +262,8 @@ func steps(plan Plan) []step {
 		// changes.
 		{"prepare", "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '" +
 			lockWait + "'; SET LOCAL citus.multi_shard_modify_mode = 'sequential'; " +
-			// Allowed, because the triggers that count rows write beside the row, under its store.
+			// Citus rejects triggers unless this is on. The triggers that count rows are safe, because they write to the
+			// row's store.
 			"SET LOCAL citus.enable_unsafe_triggers = on"},
 	}
 	for _, k := range plan.Keys {

@@ -103,7 +103,7 @@ func (c *Cluster) largest(ctx context.Context, distributed bool) ([]Store, error
 		func(of *Store) *int64 { return &of.Rows })
 }
 
-// most returns the stores for which the query sums has the highest sums.
+// most returns the stores with the highest sums. sums is the SQL of a query of store ids and sums.
 func (c *Cluster) most(ctx context.Context, sums string, distributed bool, field func(*Store) *int64) ([]Store, error) {
 	place, of := "'', false", ""
 	if distributed {
@@ -131,8 +131,8 @@ func (c *Cluster) requireSharded(ctx context.Context) error {
 	return err
 }
 
-// Isolate moves a store to a shard of its own on the same node, and reports whether it had to. Meanwhile, changes of stores in
-// the store's old shard wait.
+// Isolate moves a store to a shard of its own on the same node. It returns false if the store already had one. While it
+// runs, changes of stores in the store's old shard wait.
 func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
 	if err := c.requireSharded(ctx); err != nil {
 		return false, err
@@ -153,8 +153,8 @@ func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = tx.Rollback() }()
-	// Writes are blocked, because a split beside writes needs a replica identity on row_deltas. The new shard gets that too
-	// late, and the split would never end.
+	// Writes are blocked, because a split beside writes needs a replica identity on row_deltas. The new shard gets its
+	// replica identity too late, and the split would never end.
 	if _, err = tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '"+lockWait+"'"); err == nil {
 		var shard sql.NullInt64
 		err = tx.QueryRowContext(ctx, `SELECT isolate_tenant_to_new_shard('`+anchor+`', $1::uuid, 'CASCADE', 'block_writes')`, store).
@@ -285,7 +285,7 @@ UNION ALL SELECT 'the trigger commit_in_two_phases of ' || t FROM unnest($2::tex
 	return found, nil
 }
 
-// Leftovers counts Citus's failed jobs, and what it has not yet removed of shard moves.
+// Leftovers counts Citus's failed jobs, and the remains of shard moves that Citus has not removed yet.
 func (c *Cluster) Leftovers(ctx context.Context) (n int, err error) {
 	err = c.db.Reader().QueryRowContext(ctx, `SELECT (SELECT count(*) FROM pg_dist_cleanup)
   + (SELECT count(*) FROM pg_dist_background_job WHERE state = 'failed')`).Scan(&n)

@@ -9,8 +9,8 @@ import (
 // maxNoted bounds how many events of one request its log line names.
 const maxNoted = 10
 
-// Request is the request that caused a change. Events carry its id, so that its log lines and those of its deliveries can be
-// joined. Only one goroutine uses it at a time.
+// Request is the request that caused a change. Events carry its id, so that the log lines of the request and of the
+// deliveries that it caused can be joined. Only one goroutine uses it at a time.
 type Request struct {
 	// ID is the request id that the caller got.
 	ID uuid.UUID

@@ -49,11 +49,11 @@ const (
 )
 
 const (
-	// flushEvery is how often uses are written. It is not shorter, because on SQLite each write takes a turn of the one writer.
+	// flushEvery is how often uses are written. It is not shorter, because on SQLite each write keeps the only writer busy.
 	flushEvery   = 5 * time.Second
 	flushTimeout = 5 * time.Second
-	// maxHeld bounds the refused requests in memory, maxHeldOfKey those of one key, and maxTallies the
-	// subjects and periods.
+	// maxHeld bounds the refused requests in memory, maxHeldOfKey those of one key, and maxTallies the counts, one for each
+	// subject and period.
 	maxHeld      = 5000
 	maxHeldOfKey = 20
 	maxTallies   = 50000
@@ -98,7 +98,7 @@ type count struct{ succeeded, failed, millis int64 }
 type Recorder struct {
 	db  *db.DB
 	log *slog.Logger
-	// dropped counts what did not fit into memory.
+	// dropped counts the uses that did not fit into memory.
 	dropped atomic.Int64
 
 	mu      sync.Mutex
@@ -258,7 +258,7 @@ func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	return nil
 }
 
-// forgettings returns, for each store in which a customer was erased since the oldest of the requests, the last time.
+// forgettings returns when a customer was last erased, for each store in which one was erased since the oldest of the requests.
 func (l *Recorder) forgettings(ctx context.Context, since []Refused) (at map[uuid.UUID]time.Time, err error) {
 	oldest := slices.MinFunc(since, func(a, b Refused) int { return a.At.Compare(b.At) }).At
 	at = map[uuid.UUID]time.Time{}

@@ -56,10 +56,11 @@ var blocks = []block{
 	{netip.MustParsePrefix("2002::/16"), "6to4: holds an IPv4 address, RFC 3056", false},
 	{netip.MustParsePrefix("2620:4f:8000::/48"), "AS112, RFC 7534", false},
 	{netip.MustParsePrefix("3fff::/20"), "documentation, RFC 9637", false},
-	// Everything outside 2000::/3, the only part of the space that is allocated (RFC 4291, section 2.4). They contain every
-	// other form of an IPv4 address (::/96, ::ffff:0:0/96, 64:ff9b::/96 and 64:ff9b:1::/48), and link-local, site-local and
-	// multicast addresses. In 64:ff9b::/96, refused checks the IPv4 address inside before this row applies. In 64:ff9b:1::/48
-	// each network chooses where to put the IPv4 address (RFC 8215), so the address does not show its target.
+	// Everything outside 2000::/3, the only part of the space that is allocated (RFC 4291, section 2.4). These blocks
+	// contain every other form of an IPv4 address (::/96, ::ffff:0:0/96, 64:ff9b::/96 and 64:ff9b:1::/48), and link-local,
+	// site-local and multicast addresses. In 64:ff9b::/96, refused checks the IPv4 address inside before this row applies.
+	// In 64:ff9b:1::/48 each network chooses where to put the IPv4 address (RFC 8215), so the address does not show its
+	// target.
 	{netip.MustParsePrefix("::/3"), "outside global unicast: unspecified, IPv4 inside IPv6, local NAT64", false},
 	{netip.MustParsePrefix("4000::/2"), "outside global unicast", false},
 	{netip.MustParsePrefix("8000::/1"), "outside global unicast: link-local, site-local, multicast", false},
@@ -98,8 +99,8 @@ func (p Policy) refused(addr netip.Addr) bool {
 	return false
 }
 
-// secondGuard is a second table, generated from the same registries and maintained by others. Each table covers the gaps of the
-// other.
+// secondGuard is a second table of refused addresses, generated from the same registries and maintained by others. Each
+// table covers the gaps of the other.
 var secondGuard = ssrf.New(ssrf.WithAnyPort())
 
 // control checks the address that the system is about to connect to, regardless of earlier checks.

@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The addresses that a resolver may return, and whether they may be dialled. The test of URLs has the forms that a person
-// may write.
+// The addresses that a resolver may return, and whether they may be dialled.
 func TestAddressesAtDialTime(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -115,7 +114,7 @@ func TestAddressesAtDialTime(t *testing.T) {
 	require.ErrorIs(t, lab.control("tcp", "shop.example.com:443", nil), errAddressRefused, "a name where an address must be")
 }
 
-// Our table contains every prefix of the other table, so the two differ only by our additional prefixes.
+// Our table contains every prefix of secondGuard's table, so the two differ only by our additional prefixes.
 func TestTheTablesAgree(t *testing.T) {
 	t.Parallel()
 	for _, b := range blocks {

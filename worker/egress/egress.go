@@ -1,25 +1,22 @@
-// Package egress makes outgoing webhook requests. It holds the rules for a webhook's URL and the
-// HTTP client that posts to it and never connects to an internal address. It imports nothing of the
-// project, so that registration and delivery share one set of rules.
+// Package egress makes outgoing webhook requests. It holds the rules for a webhook's URL and the HTTP client that posts to
+// it and never connects to an internal address. It imports nothing of the project, so that registration and delivery share
+// one set of rules.
 //
-// A receiver is untrusted. It may point its name at the operator's own network. So each connection
-// checks every address of the name, dials an address that was checked, and checks the address once
-// more in the system's call:
+// A receiver is untrusted. It may point its name at the operator's own network. So each connection checks every address of
+// the name, dials an address that was checked, and checks the address once more in the system's call:
 //
 //	URL text ─► rules ─► look-up ─► every address checked ─► dial that address ─► Control ─► TLS
 //	               │                       │ one refused                          │
 //	               └──── "address refused" ┴──────────────────────────────────────┘
 //
-// A receiver may answer slowly, endlessly or not at all. So one deadline covers everything up to
-// the response headers, and the headers are bounded. The body of a success is ignored; a little of it is
-// read so that the connection can be used again. Of a failure's body the beginning is kept, for the owner
-// of the receiver. Nothing is decompressed and redirects are not followed.
-// The client uses HTTP/1.1 only: one request holds one connection, and there are no streams,
-// windows, settings, pings or header tables that a receiver could make this side keep.
+// A receiver may answer slowly, endlessly or not at all. So one deadline covers everything up to the response headers, and
+// the headers are bounded. The body of a success is ignored; a little of it is read so that the connection can be used
+// again. The beginning of a failure's body is kept, because the receiver's owner may need it. Nothing is decompressed and
+// redirects are not followed. The client uses HTTP/1.1 only: one request holds one connection, and there are no streams,
+// windows, settings, pings or header tables for which a receiver could make the client use memory.
 //
-// The package never reads a proxy from the environment: only the operator's own proxy is used. The
-// proxy then resolves names and must apply its own rules; the rules for the URL's text still apply
-// here.
+// The package never reads a proxy from the environment: only the operator's own proxy is used. The proxy then resolves names
+// and must apply its own rules; the rules for the URL's text still apply here.
 package egress
 
 import (
@@ -203,13 +200,13 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 	}))
 	// RoundTrip instead of http.Client: no redirects, no cookies, no Referer.
 	answer, err := c.transport.RoundTrip(request)
-	// Send once more here, because net/http does not repeat a POST of which it has sent a part.
+	// Send once more here, because net/http does not repeat a POST after it has sent a part of it.
 	if err != nil && kept.Load() && !answered.Load() && slices.Contains([]string{ProblemClosed, ProblemReset}, problemOf(err)) {
 		request.Body, _ = request.GetBody() // never fails
 		answer, err = c.fresh.RoundTrip(request)
 	}
 	if err != nil {
-		// The context's cause is added, because a dial may end a moment before the request's own deadline.
+		// Add the context's error, because a dial may end a moment before the request's own deadline.
 		err = errors.Join(ctx.Err(), err)
 		release()
 		return nil, nil, err

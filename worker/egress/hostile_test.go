@@ -48,7 +48,7 @@ var bomb = sync.OnceValue(func() string {
 	return packed.String()
 })
 
-// hostile are receivers, each with the problem of an attempt at it.
+// hostile lists hostile receivers, each with the problem that an attempt must report.
 var hostile = []struct {
 	reason string
 	plain  bool // handle gets the connection before TLS
@@ -142,7 +142,7 @@ func TestHostileReceivers(t *testing.T) {
 	)
 	good()
 	bomb()
-	// The bound is on what the client needs, not on when the collector runs.
+	// Collect garbage often, because the test bounds the memory that the client uses, not the garbage.
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	for _, row := range hostile {
 		t.Run(row.reason, func(t *testing.T) {
@@ -160,8 +160,9 @@ func TestHostileReceivers(t *testing.T) {
 				body = make([]byte, 8<<20) // more than a connection's buffers hold
 			}
 
-			// An attempt at one receiver must end with its problem, and within the timeout unless that is the problem. Two
-			// hundred attempts on few processors must only stay within the bounds. A busy machine gets three tries.
+			// A single attempt must end with the row's problem and, in one of three tries, within the timeout. Its client
+			// has a longer timeout, unless the problem is the timeout, so that a slow machine causes no other problem. The
+			// many attempts at once, below, must only keep the bounds of memory and time.
 			single := newClient(t, func(o *Options) {
 				o.Timeout = crowded
 				if row.want == ProblemTimeout {

@@ -27,7 +27,7 @@ var meanings = map[string]string{
 	ProblemProxy:       "the platform's proxy did not let the request through",
 }
 
-// statusMeanings explain statuses; a status that is not listed has the meaning of its hundred.
+// statusMeanings explain statuses. A status that is not listed has the meaning of its first digit.
 var statusMeanings = map[int]string{
 	400: "the server did not understand the request",
 	401: "the server wants a sign-in, or could not verify the signature: does it have the current secret?",

@@ -219,7 +219,7 @@ func TestEveryProblemHasAMeaning(t *testing.T) {
 	named := regexp.MustCompile(`(?m)^\tProblem\w+ += "(.+)"$`).FindAllStringSubmatch(string(source), -1)
 	require.NotEmpty(t, named)
 	for _, problem := range named {
-		if problem[1] != ProblemInterrupted { // its attempt is not kept
+		if problem[1] != ProblemInterrupted { // the result of an interrupted attempt is not stored
 			require.NotEmpty(t, Meaning(problem[1]), problem[1])
 		}
 	}

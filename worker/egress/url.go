@@ -157,9 +157,9 @@ func port(u *url.URL) (string, *URLError) {
 	return strconv.FormatUint(number, 10), nil
 }
 
-// names maps letters, digits and dots of every script to the form that is looked up (UTS 46), so
-// that full-width or circled digits become the address that they stand for. Underscores stay
-// allowed here: plain makes the final check.
+// names maps letters, digits and dots of every script to the form that is looked up (UTS 46), so that full-width or circled
+// digits become the address that they stand for. Underscores stay allowed here, because the function plain makes the final
+// check.
 var names = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false))
 
 // host returns the host of a URL as a name in lower-case ASCII without a trailing dot, or as an address without brackets.

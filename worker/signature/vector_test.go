@@ -13,9 +13,9 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// vector is one question to a verifier and its answer. The verifiers of the project, in Go, TypeScript, PHP and Python, and
-// published ones share the file. Python's hmac and hashlib computed its signatures. The clients also return the mistake in
-// it.
+// vector is one input for a verifier, with the right answer. The verifiers of the project, in Go, TypeScript, PHP and
+// Python, and published verifiers are tested with the same file. Its signatures were computed with Python's hmac and
+// hashlib.
 type vector struct {
 	Name   string
 	Secret string
@@ -32,7 +32,7 @@ type vector struct {
 	Because string
 }
 
-// words are the names of the errors in the vectors.
+// words has the error of Verify for each value of Want.
 var words = map[string]error{
 	"ok":           nil,
 	"no_signature": signature.ErrNoSignature,

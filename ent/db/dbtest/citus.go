@@ -45,8 +45,9 @@ func OnePostgres(t testing.TB, because string) {
 	}
 }
 
-// Unsorted returns how many of a number of events without a subscriber are in the outbox. Elsewhere than on Citus none are. On
-// Citus all are, until the relay drops them, because the node that stores an event does not have the webhooks.
+// Unsorted returns how many outbox entries a test must expect for a number of events to which no webhook subscribes. On
+// Citus it is one for each event, until the relay drops it, because the node that stores an event does not have the
+// webhooks. Elsewhere it is none.
 func Unsorted(d *db.DB, events int) int {
 	if IsCitus(d) {
 		return events

@@ -1,10 +1,9 @@
 // Package dbtest gives each test a fresh, migrated database of every supported kind, so that one
 // suite runs on all of them.
 //
-// SQLite needs nothing. For PostgreSQL, STOREFRONT_TEST_POSTGRES is the URL of a server on which
-// the tests may create and drop databases, with a user who may create the extensions pg_trgm and
-// btree_gin. Without it those tests are skipped; with STOREFRONT_TEST_REQUIRE=1 they fail, so that
-// CI cannot pass with half the tests.
+// SQLite needs nothing. For PostgreSQL, STOREFRONT_TEST_POSTGRES is the URL of a server on which the tests may create and
+// drop databases, with a user who may create the extensions pg_trgm and btree_gin. Without this variable the tests on
+// PostgreSQL are skipped; with STOREFRONT_TEST_REQUIRE=1 they fail, so that CI cannot pass with half the tests.
 package dbtest
 
 import (

@@ -122,7 +122,7 @@ func makeTemplate(ctx context.Context, conn *sql.Conn, name string) error {
 	if err != nil {
 		return err
 	}
-	// Rename the coordinator's last, because that is where other processes look for the template.
+	// Rename the coordinator's database last, because other processes look for the template on the coordinator.
 	for _, pool := range slices.Backward(all) {
 		if _, err := pool.ExecContext(ctx, "ALTER DATABASE "+unfinished+" RENAME TO "+name); err != nil {
 			return err

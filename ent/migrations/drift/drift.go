@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	// foreignKeys matches a pragma that has no effect in a transaction; package db sets it before.
+	// foreignKeys matches a pragma that has no effect in a transaction; package db runs it before the transaction.
 	foreignKeys = regexp.MustCompile(`(?m)^PRAGMA foreign_keys = .*\n?`)
 	// rebuiltTable matches the first statement with which Atlas rebuilds a SQLite table.
 	rebuiltTable = regexp.MustCompile("(?m)^CREATE TABLE `new_(\\w+)`")

@@ -1,12 +1,13 @@
 -- +goose Up
 -- +goose NO TRANSACTION
--- From the tables of release 2026-09, with their rows, to these, while servers of that release read and write. No step holds a lock
--- for longer than a moment that makes them wait. A step that does not get its lock in time fails, and the migration begins again: each
--- step is one transaction and does nothing where it has been done. What reads all rows comes in steps that make nobody wait.
+-- Changes the tables of release 2026-09, with their rows, into the tables of this release, while servers of 2026-09 read and
+-- write. Statements that lock a table are short and wait at most lock_timeout for the lock; if they do not get it, the
+-- migration begins again. Each statement is one transaction, and does nothing if it has been done. The statements that read
+-- all rows of a table block no writer.
 SET lock_timeout = '1200ms';
 
--- What rows pass through is vacuumed by their number: as a share of a table that is mostly empty it
--- would be too late.
+-- Autovacuum of the tables through which many rows pass, such as this one, starts at a fixed number of dead rows. A share of
+-- the table's size would be too late, because the table is mostly empty.
 CREATE TABLE IF NOT EXISTS "deliveries" (
 	"id" uuid NOT NULL,
 	"store_id" uuid NOT NULL,
@@ -265,8 +266,8 @@ CREATE OR REPLACE TRIGGER "count_changed" AFTER UPDATE OF store_id, created_at, 
 	EXECUTE FUNCTION "count_changed_products"();
 -- +goose StatementEnd
 
--- One statement sees the rows and the differences that the triggers have noted as of one moment: it counts the former and deletes the
--- latter, which are in them.
+-- One statement counts the rows and deletes the row deltas that the triggers have written so far. It sees both at the same
+-- time, so the deleted deltas are in the counts.
 WITH folded AS (
 	DELETE FROM "row_deltas" WHERE NOT EXISTS (SELECT FROM "row_counts")
 ), counted AS MATERIALIZED (
@@ -297,8 +298,9 @@ CREATE INDEX IF NOT EXISTS "store_moving" ON "stores" ("moving") WHERE moving IS
 ALTER TABLE "events" ADD COLUMN IF NOT EXISTS "request_id" uuid NULL, ADD COLUMN IF NOT EXISTS "trace" character varying NULL;
 ALTER TABLE "api_keys" ADD COLUMN IF NOT EXISTS "notice_level" bigint NOT NULL DEFAULT 0;
 
--- The keys of what belongs to a store have the store, so that tables can be distributed by store. The id
--- comes first: rows are also found by it alone. The old keys give their names to the new ones.
+-- Primary and foreign keys of per-store tables get the column store_id, so that the tables can be distributed by store. id
+-- stays the first column, because rows are also found by it alone. The old keys are renamed, because the new keys take their
+-- names.
 -- +goose StatementBegin
 DO $do$
 DECLARE
@@ -313,7 +315,7 @@ BEGIN
 END $do$;
 -- +goose StatementEnd
 
--- These wait for transactions that began before them, and nobody waits for these.
+-- These statements wait for transactions that began before them, and block no writer.
 SET lock_timeout = 0;
 CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "activity_entries_pkey" ON "activity_entries" ("id", "store_id");
 CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "customers_pkey" ON "customers" ("id", "store_id");
@@ -324,7 +326,7 @@ CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "payment_links_pkey" ON "payment_
 CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "products_pkey" ON "products" ("id", "store_id");
 SET lock_timeout = '1200ms';
 
--- A foreign key that is not yet valid is enforced for new rows. The one before it has vouched for the older ones.
+-- A foreign key that is not yet valid is enforced only for new rows. The old key has checked the older rows.
 -- +goose StatementBegin
 DO $do$
 BEGIN

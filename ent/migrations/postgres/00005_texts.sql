@@ -1,8 +1,8 @@
 -- +goose Up
 -- +goose NO TRANSACTION
--- Searches compare ı and i̇ (U+0131, and i with U+0307) as i. The folded texts are folds already, so that the two
--- replacements make of them what the new binary makes of the texts. A thousand rows at a time, because servers wait for a changed row until
--- it is committed; a run that was stopped finds only those that are left.
+-- Searches compare ı and i̇ (U+0131, and i with U+0307) as i. The stored texts are already folded, so these two replacements
+-- turn them into what the new release would store. Each transaction changes a thousand rows, because servers wait for a
+-- changed row until its commit. A run that was stopped and begins again changes only the rows that are left.
 -- +goose StatementBegin
 DO $do$
 DECLARE
@@ -30,8 +30,8 @@ BEGIN
 END $do$;
 -- +goose StatementEnd
 
--- E-mails lose the spaces and invisible characters at their ends (White_Space and Cf), which 2026-09 stored, unless another
--- customer of the store has the e-mail without them; of several that would have it, the oldest does.
+-- Removes the spaces and invisible characters at the ends of e-mails (White_Space and Cf), which release 2026-09 stored. If
+-- several customers of a store would then have one e-mail, only the oldest gets it, and none if another has it already.
 UPDATE "customers" AS c SET "email" = t."email",
 		"search" = split_part(c."search", chr(31), 1) || chr(31) || t."folded" || chr(31) || split_part(c."search", chr(31), 3)
 	FROM (

@@ -175,7 +175,7 @@ CREATE TABLE `row_counts` (
 	`total` integer NOT NULL,
 	PRIMARY KEY (`store_id`, `kind`, `days`, `first_day`, `status`, `type`)
 ) WITHOUT ROWID;
--- There is one writer, so a difference is added at once: this holds none.
+-- SQLite has one writer, so a trigger adds each row delta to the counts at once, and this view is always empty.
 CREATE VIEW `row_deltas` AS SELECT store_id, kind, first_day AS day, status, type, total AS change FROM row_counts WHERE false;
 -- +goose StatementBegin
 CREATE TRIGGER `row_deltas_added` INSTEAD OF INSERT ON `row_deltas` BEGIN
@@ -281,8 +281,9 @@ INSERT INTO row_deltas (store_id, kind, day, status, type, change)
 	UNION ALL
 	SELECT store_id, 'products', created_at / 86400000 - (created_at % 86400000 < 0), status, type, count(*)
 		FROM products GROUP BY 1, 3, 4, 5;
--- SQLite would assume that a store has ten rows, and read all of them where five ids are given. It is told of ten thousand, and then
--- looks the ids up. A migration that adds an index which begins with store_id repeats the three statements.
+-- Without statistics SQLite assumes that a store has ten rows, and reads all rows of the store to find five ids. These
+-- statements say that a store has ten thousand rows, so that SQLite looks the ids up. A migration that adds an index which
+-- begins with store_id repeats the three statements.
 ANALYZE sqlite_schema;
 DELETE FROM sqlite_stat1;
 INSERT INTO sqlite_stat1 (tbl, idx, stat)

@@ -1,13 +1,13 @@
 -- +goose Up
--- Searches compare ı and i̇ (U+0131, and i with U+0307) as i. The folded texts are folds already, so that the two
--- replacements make of them what the new binary makes of the texts.
+-- Searches compare ı and i̇ (U+0131, and i with U+0307) as i. The stored texts are already folded, so these two replacements
+-- turn them into what the new release would store.
 UPDATE `customers` SET `search` = replace(replace(`search`, char(305), 'i'), 'i' || char(775), 'i')
 	WHERE instr(`search`, char(305)) > 0 OR instr(`search`, 'i' || char(775)) > 0;
 UPDATE `products` SET `title_folded` = replace(replace(`title_folded`, char(305), 'i'), 'i' || char(775), 'i')
 	WHERE instr(`title_folded`, char(305)) > 0 OR instr(`title_folded`, 'i' || char(775)) > 0;
 
--- E-mails lose the spaces and invisible characters at their ends (White_Space and Cf), which 2026-09 stored, unless another
--- customer of the store has the e-mail without them; of several that would have it, the oldest does.
+-- Removes the spaces and invisible characters at the ends of e-mails (White_Space and Cf), which release 2026-09 stored. If
+-- several customers of a store would then have one e-mail, only the oldest gets it, and none if another has it already.
 WITH `marks` AS (
 	SELECT char(
 		9, 10, 32, 160, 173, 1536, 1537, 1538, 1539, 1540, 1541, 1564, 1757, 1807, 2192, 2193, 2274, 5760, 6158,

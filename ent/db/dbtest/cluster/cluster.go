@@ -117,8 +117,8 @@ func (c *Cluster) begin(ctx context.Context) (*Cluster, error) {
 	return nil, errors.Join(err, c.remove())
 }
 
-// prepare creates the cluster's folder and the folders for data and logs in it. As root it gives the inner ones to an
-// unprivileged user, because the server runs as that user.
+// prepare creates the cluster's folder and the folders for data and logs in it. As root it gives the folders for data and
+// logs to an unprivileged user, because the server runs as that user.
 func prepare(programs string, o Options) (*Cluster, error) {
 	folder, err := os.MkdirTemp("", "storefront-cluster-")
 	if err != nil {
@@ -233,7 +233,7 @@ func (c *Cluster) run(ctx context.Context, name string, args ...string) error {
 	command.Dir = string(filepath.Separator)
 	// Citus looks for certificates in the home folder, and fails if it may not read there.
 	command.Env = append(os.Environ(), "HOME="+c.folder)
-	// A file, because the server would inherit a pipe and hold it open.
+	// Write the output to a file, because the server would inherit a pipe and hold it open.
 	output, err := os.CreateTemp(c.folder, "output-")
 	if err != nil {
 		return err
