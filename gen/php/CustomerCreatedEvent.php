@@ -18,7 +18,7 @@ final class CustomerCreatedEvent extends Event
         \DateTimeImmutable $createdAt,
         EventStore $store,
         array $raw,
-        /** The object concerned, as the API returned it right after the event. */
+        /** The object that was changed, as the API returned it right after the change. */
         public readonly Customer $data,
     ) {
         parent::__construct($id, EventType::CUSTOMER_CREATED, $createdAt, $store, $raw);

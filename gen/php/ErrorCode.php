@@ -9,7 +9,7 @@ namespace Storefront;
 /**
  * A stable machine-readable code. Branch on this, never on the message.
  *
- * A newer service may send others, which arrive as they are: give a `switch` a `default`.
+ * A newer service may send other values, which are kept, so give a `switch` a `default`.
  */
 final class ErrorCode
 {

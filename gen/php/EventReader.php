@@ -6,12 +6,12 @@ declare(strict_types=1);
 
 namespace Storefront;
 
-/** @internal Makes the event of a type. */
+/** @internal Makes an event from decoded JSON, of the class of its type. */
 final class EventReader
 {
     /**
      * @param array<mixed> $raw
-     * @throws \UnexpectedValueException if the body is no event of its type
+     * @throws \UnexpectedValueException if the JSON is not an event of its type
      */
     public static function read(array $raw): Event
     {

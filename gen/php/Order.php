@@ -20,7 +20,7 @@ final class Order implements \JsonSerializable
         public readonly string $id,
         /** A reference for people, unique in the store. */
         public readonly string $reference,
-        /** Where the order stands. */
+        /** The order's status. */
         public readonly string $status,
         /** The amount in minor units of `currency`. */
         public readonly int $amount,
@@ -44,8 +44,8 @@ final class Order implements \JsonSerializable
     }
 
     /**
-     * Reads it from the JSON of the API, decoded to an array. Fields that are newer than this package are passed over, and
-     * a field that is missing has the zero value of its type.
+     * Reads the object from the API's JSON, decoded to an array. Unknown fields are ignored, and a missing field has the
+     * zero value of its type.
      *
      * @param array<mixed> $json
      * @throws \UnexpectedValueException if a field has another type, or there is no id
@@ -71,7 +71,7 @@ final class Order implements \JsonSerializable
         );
     }
 
-    /** @return array<string, mixed> what json_encode writes: the JSON of the API */
+    /** @return array<string, mixed> the object as the API's JSON, for json_encode */
     public function jsonSerialize(): array
     {
         return [

@@ -17,7 +17,7 @@ final class OrderPaidEvent extends Event
         \DateTimeImmutable $createdAt,
         EventStore $store,
         array $raw,
-        /** The object concerned, as the API returned it right after the event. */
+        /** The object that was changed, as the API returned it right after the change. */
         public readonly Order $data,
     ) {
         parent::__construct($id, EventType::ORDER_PAID, $createdAt, $store, $raw);

@@ -24,8 +24,8 @@ final class OrderPaymentLink implements \JsonSerializable
     }
 
     /**
-     * Reads it from the JSON of the API, decoded to an array. Fields that are newer than this package are passed over, and
-     * a field that is missing has the zero value of its type.
+     * Reads the object from the API's JSON, decoded to an array. Unknown fields are ignored, and a missing field has the
+     * zero value of its type.
      *
      * @param array<mixed> $json
      * @throws \UnexpectedValueException if a field has another type, or there is no id
@@ -42,7 +42,7 @@ final class OrderPaymentLink implements \JsonSerializable
         );
     }
 
-    /** @return array<string, mixed> what json_encode writes: the JSON of the API */
+    /** @return array<string, mixed> the object as the API's JSON, for json_encode */
     public function jsonSerialize(): array
     {
         return [

@@ -7,10 +7,10 @@ declare(strict_types=1);
 namespace Storefront;
 
 /**
- * Where the order stands: PENDING becomes PAID, FAILED or CANCELLED; FAILED may still become PAID; PAID may become
+ * The states of an order. PENDING becomes PAID, FAILED or CANCELLED; FAILED may still become PAID; PAID may become
  * REFUNDED.
  *
- * A newer service may send others, which arrive as they are: give a `switch` a `default`.
+ * A newer service may send other values, which are kept, so give a `switch` a `default`.
  */
 final class OrderStatus
 {

@@ -40,7 +40,7 @@ final class PaymentLink implements \JsonSerializable
         public readonly ?string $thankYouMessage,
         /** When the link stops taking payments, or null. */
         public readonly ?\DateTimeImmutable $expiresAt,
-        /** After how many payments the link takes no new orders, or null for no end. An order recorded before is still paid, so paidCount may pass it. */
+        /** The number of payments after which the link takes no new orders, or null for no limit. An order that was recorded before can still be paid, so `paidCount` may exceed `maxPayments`. */
         public readonly ?int $maxPayments,
         /** When the link was disabled; null while it is enabled. */
         public readonly ?\DateTimeImmutable $disabledAt,
@@ -54,14 +54,14 @@ final class PaymentLink implements \JsonSerializable
         public readonly ?\DateTimeImmutable $lastPaidAt,
         /** When the link was created. */
         public readonly \DateTimeImmutable $createdAt,
-        /** When the link was last changed; a payment does not move it. */
+        /** When the link was last changed; payments do not count as changes. */
         public readonly \DateTimeImmutable $updatedAt,
     ) {
     }
 
     /**
-     * Reads it from the JSON of the API, decoded to an array. Fields that are newer than this package are passed over, and
-     * a field that is missing has the zero value of its type.
+     * Reads the object from the API's JSON, decoded to an array. Unknown fields are ignored, and a missing field has the
+     * zero value of its type.
      *
      * @param array<mixed> $json
      * @throws \UnexpectedValueException if a field has another type, or there is no id
@@ -95,7 +95,7 @@ final class PaymentLink implements \JsonSerializable
         );
     }
 
-    /** @return array<string, mixed> what json_encode writes: the JSON of the API */
+    /** @return array<string, mixed> the object as the API's JSON, for json_encode */
     public function jsonSerialize(): array
     {
         return [

@@ -9,7 +9,7 @@ namespace Storefront;
 /**
  * Whether the link takes payments now.
  *
- * A newer service may send others, which arrive as they are: give a `switch` a `default`.
+ * A newer service may send other values, which are kept, so give a `switch` a `default`.
  */
 final class PaymentLinkAvailability
 {
@@ -19,6 +19,6 @@ final class PaymentLinkAvailability
     public const DISABLED = 'DISABLED';
     /** Its end date has passed. */
     public const EXPIRED = 'EXPIRED';
-    /** Its number of payments has reached the cap. */
+    /** Its number of payments has reached `maxPayments`. */
     public const EXHAUSTED = 'EXHAUSTED';
 }

@@ -9,7 +9,7 @@ namespace Storefront;
 /**
  * Whether links take payments now.
  *
- * A newer service may send others, which arrive as they are: give a `switch` a `default`.
+ * A newer service may send other values, which are kept, so give a `switch` a `default`.
  */
 final class PaymentLinkFilter
 {

@@ -18,7 +18,7 @@ final class PaymentLinkPaidEvent extends Event
         \DateTimeImmutable $createdAt,
         EventStore $store,
         array $raw,
-        /** The object concerned, as the API returned it right after the event. */
+        /** The object that was changed, as the API returned it right after the change. */
         public readonly Order $data,
     ) {
         parent::__construct($id, EventType::PAYMENT_LINK_PAID, $createdAt, $store, $raw);

@@ -9,12 +9,12 @@ namespace Storefront;
 /**
  * Who sets the amount.
  *
- * A newer service may send others, which arrive as they are: give a `switch` a `default`.
+ * A newer service may send other values, which are kept, so give a `switch` a `default`.
  */
 final class PaymentLinkPricing
 {
-    /** The link does: `amount`. */
+    /** The link sets it: `amount`. */
     public const FIXED = 'FIXED';
-    /** The buyer does, from `minAmount` up. */
+    /** The buyer chooses it, at least `minAmount`. */
     public const OPEN = 'OPEN';
 }

@@ -20,11 +20,11 @@ final class Product implements \JsonSerializable
         public readonly string $id,
         /** The product's title, 1 to 200 characters. */
         public readonly string $title,
-        /** The product's short name in its address; it does not follow the title. */
+        /** The product's short name in its address; it stays when the title changes. */
         public readonly string $slug,
         /** The kind of product; never changes. */
         public readonly string $type,
-        /** Where the product stands. */
+        /** Whether the product is on sale. */
         public readonly string $status,
         /** A short text, at most 500 characters; may be empty. */
         public readonly string $summary,
@@ -50,8 +50,8 @@ final class Product implements \JsonSerializable
     }
 
     /**
-     * Reads it from the JSON of the API, decoded to an array. Fields that are newer than this package are passed over, and
-     * a field that is missing has the zero value of its type.
+     * Reads the object from the API's JSON, decoded to an array. Unknown fields are ignored, and a missing field has the
+     * zero value of its type.
      *
      * @param array<mixed> $json
      * @throws \UnexpectedValueException if a field has another type, or there is no id
@@ -80,7 +80,7 @@ final class Product implements \JsonSerializable
         );
     }
 
-    /** @return array<string, mixed> what json_encode writes: the JSON of the API */
+    /** @return array<string, mixed> the object as the API's JSON, for json_encode */
     public function jsonSerialize(): array
     {
         return [

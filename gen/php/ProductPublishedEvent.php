@@ -17,7 +17,7 @@ final class ProductPublishedEvent extends Event
         \DateTimeImmutable $createdAt,
         EventStore $store,
         array $raw,
-        /** The object concerned, as the API returned it right after the event. */
+        /** The object that was changed, as the API returned it right after the change. */
         public readonly Product $data,
     ) {
         parent::__construct($id, EventType::PRODUCT_PUBLISHED, $createdAt, $store, $raw);

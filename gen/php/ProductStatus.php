@@ -7,9 +7,9 @@ declare(strict_types=1);
 namespace Storefront;
 
 /**
- * Where the product stands.
+ * Whether the product is on sale.
  *
- * A newer service may send others, which arrive as they are: give a `switch` a `default`.
+ * A newer service may send other values, which are kept, so give a `switch` a `default`.
  */
 final class ProductStatus
 {

@@ -24,7 +24,7 @@ final class Store implements \JsonSerializable
         public readonly string $slug,
         /** The public address of the store. */
         public readonly string $url,
-        /** What the store says of itself; may be empty. */
+        /** The store's description of itself; may be empty. */
         public readonly string $description,
         /** ISO 4217 code: the currency of every amount of the store. */
         public readonly string $currency,
@@ -38,7 +38,7 @@ final class Store implements \JsonSerializable
         public readonly string $whatsappPhone,
         /** The store's addresses on social networks, by the network's name. */
         public readonly array $socialLinks,
-        /** A key is answered only while the store is `open`. */
+        /** Whether the store is open. API keys of a store that is not `open` are refused. */
         public readonly string $status,
         /** When the store was created. */
         public readonly \DateTimeImmutable $createdAt,
@@ -46,8 +46,8 @@ final class Store implements \JsonSerializable
     }
 
     /**
-     * Reads it from the JSON of the API, decoded to an array. Fields that are newer than this package are passed over, and
-     * a field that is missing has the zero value of its type.
+     * Reads the object from the API's JSON, decoded to an array. Unknown fields are ignored, and a missing field has the
+     * zero value of its type.
      *
      * @param array<mixed> $json
      * @throws \UnexpectedValueException if a field has another type, or there is no id
@@ -74,7 +74,7 @@ final class Store implements \JsonSerializable
         );
     }
 
-    /** @return array<string, mixed> what json_encode writes: the JSON of the API */
+    /** @return array<string, mixed> the object as the API's JSON, for json_encode */
     public function jsonSerialize(): array
     {
         return [

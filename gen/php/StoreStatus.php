@@ -7,9 +7,9 @@ declare(strict_types=1);
 namespace Storefront;
 
 /**
- * A key is answered only while the store is `open`.
+ * Whether the store is open. API keys of a store that is not `open` are refused.
  *
- * A newer service may send others, which arrive as they are: give a `switch` a `default`.
+ * A newer service may send other values, which are kept, so give a `switch` a `default`.
  */
 final class StoreStatus
 {

@@ -41,7 +41,7 @@ class Store:
 
 
 class Products:
-    """The store's products: read, and updated in their texts, prices and status. Products are created in the platform's dashboard."""
+    """The store's products: the API reads them, and changes their texts, prices and status. Products are created in the platform's dashboard."""
 
     __slots__ = ("_connection",)
 
@@ -57,14 +57,14 @@ class Products:
         page: int | None = None,
         page_size: int | None = None,
     ) -> Iterator[models.Product]:
-        """Yields all that match, page after page; each page is requested when the loop gets there.
+        """Yields all matching items. It requests each page only when the loop reaches it.
 
         Lists the store's products, newest first, whatever their status.
 
         Needs the scope `products:read`.
 
-        q: Text to find in the title, at most 100 characters, without regard to case and taken literally; empty finds
-        everything.
+        q: Text to find in the title, at most 100 characters. Case is ignored, and the text is taken literally; empty
+        finds everything.
         status: Only products of this status.
         type: Only products of this type.
         page: The page, from 1; default 1. A page beyond the last is empty.
@@ -87,10 +87,10 @@ class Products:
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.ProductPage:
-        """Returns one page, for programs that show pages.
+        """Returns one page, for programs that show one page at a time.
 
-        q: Text to find in the title, at most 100 characters, without regard to case and taken literally; empty finds
-        everything.
+        q: Text to find in the title, at most 100 characters. Case is ignored, and the text is taken literally; empty
+        finds everything.
         status: Only products of this status.
         type: Only products of this type.
         page: The page, from 1; default 1. A page beyond the last is empty.
@@ -143,8 +143,8 @@ class Products:
     ) -> models.Product:
         """
         Changes the named fields of a product and records the change in the store's activity journal under the key's
-        name. A move to PUBLISHED sends `product.published`, a move to ARCHIVED sends `product.archived`; a change
-        that leaves the status as it was sends no event, and a change that changes nothing leaves `updatedAt` alone.
+        name. A move to PUBLISHED sends `product.published`, a move to ARCHIVED sends `product.archived`, and any
+        other change sends no event. If the request changes no value, `updatedAt` stays.
 
         Refused with `product_not_found`, `compare_at_invalid`, `product_type_unavailable` or `product_incomplete`.
 
@@ -196,7 +196,7 @@ class Orders:
         page: int | None = None,
         page_size: int | None = None,
     ) -> Iterator[models.Order]:
-        """Yields all that match, page after page; each page is requested when the loop gets there.
+        """Yields all matching items. It requests each page only when the loop reaches it.
 
         Lists the store's orders, newest first.
 
@@ -225,7 +225,7 @@ class Orders:
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.OrderPage:
-        """Returns one page, for programs that show pages.
+        """Returns one page, for programs that show one page at a time.
 
         status: Only orders of this status.
         from_: Only orders created at this moment or later.
@@ -283,15 +283,15 @@ class Customers:
         page: int | None = None,
         page_size: int | None = None,
     ) -> Iterator[models.Customer]:
-        """Yields all that match, page after page; each page is requested when the loop gets there.
+        """Yields all matching items. It requests each page only when the loop reaches it.
 
         Lists the store's customers, newest first.
 
         Needs the scope `customers:read`.
 
-        q: Text to find in name, e-mail or phone, at most 100 characters, without regard to case and taken literally;
-        empty finds everything. Text of nothing but digits and the separators of phone numbers also finds a phone by
-        its digits.
+        q: Text to find in name, e-mail or phone, at most 100 characters. Case is ignored, and the text is taken
+        literally; empty finds everything. Text that has only digits and the separators of phone numbers also finds
+        phones that contain these digits.
         page: The page, from 1; default 1. A page beyond the last is empty.
         page_size: Customers on a page, 1 to 100; default 25.
         """
@@ -310,11 +310,11 @@ class Customers:
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.CustomerPage:
-        """Returns one page, for programs that show pages.
+        """Returns one page, for programs that show one page at a time.
 
-        q: Text to find in name, e-mail or phone, at most 100 characters, without regard to case and taken literally;
-        empty finds everything. Text of nothing but digits and the separators of phone numbers also finds a phone by
-        its digits.
+        q: Text to find in name, e-mail or phone, at most 100 characters. Case is ignored, and the text is taken
+        literally; empty finds everything. Text that has only digits and the separators of phone numbers also finds
+        phones that contain these digits.
         page: The page, from 1; default 1. A page beyond the last is empty.
         page_size: Customers on a page, 1 to 100; default 25.
         """
@@ -338,8 +338,9 @@ class Customers:
         phone: str | None = None,
     ) -> models.Customer:
         """
-        Creates a customer (201), or completes the one that the store already knows by that e-mail or phone with what
-        it lacked (200); a customer is never recorded twice. A new customer sends `customer.created`.
+        Creates a customer (201). If the store already has a customer with that e-mail or phone, no second one is
+        created: the request fills in the name, e-mail or phone that the customer lacked (200). A new customer sends
+        `customer.created`.
 
         Refused with `customer_identifier_required`, `phone_invalid` or, when the e-mail and the phone belong to two
         different customers, `customer_conflict`.
@@ -443,7 +444,7 @@ class PaymentLinks:
         page: int | None = None,
         page_size: int | None = None,
     ) -> Iterator[models.PaymentLink]:
-        """Yields all that match, page after page; each page is requested when the loop gets there.
+        """Yields all matching items. It requests each page only when the loop reaches it.
 
         Lists the store's payment links with their counters, newest first.
 
@@ -468,7 +469,7 @@ class PaymentLinks:
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.PaymentLinkPage:
-        """Returns one page, for programs that show pages.
+        """Returns one page, for programs that show one page at a time.
 
         status: Only links that do (`active`) or do not (`inactive`) take payments now.
         page: The page, from 1; default 1. A page beyond the last is empty.
@@ -515,7 +516,7 @@ class PaymentLinks:
         cover_url: An http or https address, at most 2,048 characters.
         thank_you_message: At most 2,000 characters.
         expires_at: A moment in the future.
-        max_payments: 1 to 2147483647; without it the link takes orders without end.
+        max_payments: 1 to 2147483647; without it the number of payments has no limit.
         """
         return self._connection.call(
             Call(
@@ -579,7 +580,7 @@ class PaymentLinks:
     ) -> models.PaymentLink:
         """
         Changes the named fields of a payment link; its code and its currency never change. Changing `pricing` clears
-        the amount of the other kind unless the request names it.
+        the amount that the new pricing does not use (`amount` or `minAmount`), unless the request names it.
 
         Refused with `payment_link_not_found`, `payment_link_invalid_pricing`, `payment_link_expiry_invalid` or
         `payment_link_expiry_past`.
@@ -625,8 +626,8 @@ class PaymentLinks:
         id: str,
     ) -> models.PaymentLink:
         """
-        Enables a disabled payment link; an enabled one stays as it is. The end date and the cap do not change, so the
-        link may remain expired or exhausted. Refused with `payment_link_not_found`.
+        Enables a disabled payment link; an enabled one stays as it is. `expiresAt` and `maxPayments` do not change,
+        so the link may still be expired or exhausted. Refused with `payment_link_not_found`.
 
         Needs the scope `payment_links:write`.
 

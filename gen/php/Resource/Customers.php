@@ -17,19 +17,19 @@ use Storefront\CustomerPage;
  */
 final class Customers
 {
-    /** @internal Client makes it. */
+    /** @internal Only Client calls it. */
     public function __construct(private readonly Connection $connection)
     {
     }
 
     /**
-     * Returns all that match, page after page; each page is requested when the loop gets there.
+     * Yields all matching items. It requests each page only when the loop reaches it.
      *
      * Lists the store's customers, newest first.
      *
      * Needs the scope `customers:read`.
      *
-     * @param string|null $q Text to find in name, e-mail or phone, at most 100 characters, without regard to case and taken literally; empty finds everything. Text of nothing but digits and the separators of phone numbers also finds a phone by its digits.
+     * @param string|null $q Text to find in name, e-mail or phone, at most 100 characters. Case is ignored, and the text is taken literally; empty finds everything. Text that has only digits and the separators of phone numbers also finds phones that contain these digits.
      * @param int|null $page The page, from 1; default 1. A page beyond the last is empty.
      * @param int|null $pageSize Customers on a page, 1 to 100; default 25.
      * @return \Generator<int, Customer>
@@ -51,9 +51,9 @@ final class Customers
     }
 
     /**
-     * Returns one page, for programs that show pages.
+     * Returns one page, for programs that show one page at a time.
      *
-     * @param string|null $q Text to find in name, e-mail or phone, at most 100 characters, without regard to case and taken literally; empty finds everything. Text of nothing but digits and the separators of phone numbers also finds a phone by its digits.
+     * @param string|null $q Text to find in name, e-mail or phone, at most 100 characters. Case is ignored, and the text is taken literally; empty finds everything. Text that has only digits and the separators of phone numbers also finds phones that contain these digits.
      * @param int|null $page The page, from 1; default 1. A page beyond the last is empty.
      * @param int|null $pageSize Customers on a page, 1 to 100; default 25.
      */
@@ -74,8 +74,9 @@ final class Customers
     }
 
     /**
-     * Creates a customer (201), or completes the one that the store already knows by that e-mail or phone with what
-     * it lacked (200); a customer is never recorded twice. A new customer sends `customer.created`.
+     * Creates a customer (201). If the store already has a customer with that e-mail or phone, no second one is
+     * created: the request fills in the name, e-mail or phone that the customer lacked (200). A new customer sends
+     * `customer.created`.
      *
      * Refused with `customer_identifier_required`, `phone_invalid` or, when the e-mail and the phone belong to two
      * different customers, `customer_conflict`.

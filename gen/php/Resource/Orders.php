@@ -17,13 +17,13 @@ use Storefront\OrderPage;
  */
 final class Orders
 {
-    /** @internal Client makes it. */
+    /** @internal Only Client calls it. */
     public function __construct(private readonly Connection $connection)
     {
     }
 
     /**
-     * Returns all that match, page after page; each page is requested when the loop gets there.
+     * Yields all matching items. It requests each page only when the loop reaches it.
      *
      * Lists the store's orders, newest first.
      *
@@ -55,7 +55,7 @@ final class Orders
     }
 
     /**
-     * Returns one page, for programs that show pages.
+     * Returns one page, for programs that show one page at a time.
      *
      * @param \Storefront\OrderStatus::*|null $status Only orders of this status.
      * @param string|\DateTimeInterface|null $from Only orders created at this moment or later.

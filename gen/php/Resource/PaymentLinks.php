@@ -17,13 +17,13 @@ use Storefront\PaymentLinkPage;
  */
 final class PaymentLinks
 {
-    /** @internal Client makes it. */
+    /** @internal Only Client calls it. */
     public function __construct(private readonly Connection $connection)
     {
     }
 
     /**
-     * Returns all that match, page after page; each page is requested when the loop gets there.
+     * Yields all matching items. It requests each page only when the loop reaches it.
      *
      * Lists the store's payment links with their counters, newest first.
      *
@@ -51,7 +51,7 @@ final class PaymentLinks
     }
 
     /**
-     * Returns one page, for programs that show pages.
+     * Returns one page, for programs that show one page at a time.
      *
      * @param \Storefront\PaymentLinkFilter::*|null $status Only links that do (`active`) or do not (`inactive`) take payments now.
      * @param int|null $page The page, from 1; default 1. A page beyond the last is empty.
@@ -89,7 +89,7 @@ final class PaymentLinks
      * @param string|null $coverUrl An http or https address, at most 2,048 characters.
      * @param string|null $thankYouMessage At most 2,000 characters.
      * @param string|\DateTimeInterface|null $expiresAt A moment in the future.
-     * @param int|null $maxPayments 1 to 2147483647; without it the link takes orders without end.
+     * @param int|null $maxPayments 1 to 2147483647; without it the number of payments has no limit.
      */
     public function create(
         string $title,
@@ -145,7 +145,7 @@ final class PaymentLinks
 
     /**
      * Changes the named fields of a payment link; its code and its currency never change. Changing `pricing` clears
-     * the amount of the other kind unless the request names it.
+     * the amount that the new pricing does not use (`amount` or `minAmount`), unless the request names it.
      *
      * Refused with `payment_link_not_found`, `payment_link_invalid_pricing`, `payment_link_expiry_invalid` or
      * `payment_link_expiry_past`.
@@ -196,8 +196,8 @@ final class PaymentLinks
     }
 
     /**
-     * Enables a disabled payment link; an enabled one stays as it is. The end date and the cap do not change, so the
-     * link may remain expired or exhausted. Refused with `payment_link_not_found`.
+     * Enables a disabled payment link; an enabled one stays as it is. `expiresAt` and `maxPayments` do not change, so
+     * the link may still be expired or exhausted. Refused with `payment_link_not_found`.
      *
      * Needs the scope `payment_links:write`.
      *

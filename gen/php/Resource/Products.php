@@ -12,24 +12,24 @@ use Storefront\Product;
 use Storefront\ProductPage;
 
 /**
- * The store's products: read, and updated in their texts, prices and status. Products are created in the platform's
- * dashboard.
+ * The store's products: the API reads them, and changes their texts, prices and status. Products are created in the
+ * platform's dashboard.
  */
 final class Products
 {
-    /** @internal Client makes it. */
+    /** @internal Only Client calls it. */
     public function __construct(private readonly Connection $connection)
     {
     }
 
     /**
-     * Returns all that match, page after page; each page is requested when the loop gets there.
+     * Yields all matching items. It requests each page only when the loop reaches it.
      *
      * Lists the store's products, newest first, whatever their status.
      *
      * Needs the scope `products:read`.
      *
-     * @param string|null $q Text to find in the title, at most 100 characters, without regard to case and taken literally; empty finds everything.
+     * @param string|null $q Text to find in the title, at most 100 characters. Case is ignored, and the text is taken literally; empty finds everything.
      * @param \Storefront\ProductStatus::*|null $status Only products of this status.
      * @param \Storefront\ProductType::*|null $type Only products of this type.
      * @param int|null $page The page, from 1; default 1. A page beyond the last is empty.
@@ -55,9 +55,9 @@ final class Products
     }
 
     /**
-     * Returns one page, for programs that show pages.
+     * Returns one page, for programs that show one page at a time.
      *
-     * @param string|null $q Text to find in the title, at most 100 characters, without regard to case and taken literally; empty finds everything.
+     * @param string|null $q Text to find in the title, at most 100 characters. Case is ignored, and the text is taken literally; empty finds everything.
      * @param \Storefront\ProductStatus::*|null $status Only products of this status.
      * @param \Storefront\ProductType::*|null $type Only products of this type.
      * @param int|null $page The page, from 1; default 1. A page beyond the last is empty.
@@ -103,8 +103,8 @@ final class Products
 
     /**
      * Changes the named fields of a product and records the change in the store's activity journal under the key's
-     * name. A move to PUBLISHED sends `product.published`, a move to ARCHIVED sends `product.archived`; a change that
-     * leaves the status as it was sends no event, and a change that changes nothing leaves `updatedAt` alone.
+     * name. A move to PUBLISHED sends `product.published`, a move to ARCHIVED sends `product.archived`, and any other
+     * change sends no event. If the request changes no value, `updatedAt` stays.
      *
      * Refused with `product_not_found`, `compare_at_invalid`, `product_type_unavailable` or `product_incomplete`.
      *

@@ -15,7 +15,7 @@ use Storefront\Store as StoreModel;
  */
 final class Store
 {
-    /** @internal Client makes it. */
+    /** @internal Only Client calls it. */
     public function __construct(private readonly Connection $connection)
     {
     }

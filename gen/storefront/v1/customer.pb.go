@@ -141,9 +141,9 @@ type ListCustomersRequest struct {
 	Page *int64 `protobuf:"varint,1,opt,name=page,proto3,oneof" json:"page,omitempty"`
 	// Customers on a page, 1 to 100; default 25.
 	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// Text to find in name, e-mail or phone, at most 100 characters, without regard to case and
-	// taken literally; empty finds everything. Text of nothing but digits and the separators of phone
-	// numbers also finds a phone by its digits.
+	// Text to find in name, e-mail or phone, at most 100 characters. Case is ignored, and the text is
+	// taken literally; empty finds everything. Text that has only digits and the separators of phone
+	// numbers also finds phones that contain these digits.
 	Q             *string `protobuf:"bytes,3,opt,name=q,proto3,oneof" json:"q,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -394,9 +394,9 @@ type UpdateCustomerRequest struct {
 	Email *string `protobuf:"bytes,3,opt,name=email,proto3,oneof" json:"email,omitempty"`
 	// A phone number, international or in the form of the store's country; null clears it.
 	Phone *string `protobuf:"bytes,4,opt,name=phone,proto3,oneof" json:"phone,omitempty"`
-	// For typed clients: the fields to change, where a named field without a value is cleared.
-	// Without a mask the fields that are present are changed. In JSON under `/v1` the keys of
-	// the body are the mask.
+	// For typed clients: the names of the fields to change. A field that is named but has no value is
+	// cleared. Without a mask, the fields that are present are changed. Under `/v1`, the keys of the JSON
+	// body are the mask.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,5,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

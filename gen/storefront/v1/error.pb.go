@@ -122,8 +122,8 @@ type ErrorDetails struct {
 	Required string `protobuf:"bytes,1,opt,name=required,proto3" json:"required,omitempty"`
 	// With `validation_failed`: every refused field, not only the first.
 	Fields []*FieldError `protobuf:"bytes,2,rep,name=fields,proto3" json:"fields,omitempty"`
-	// With `product_incomplete`: what the product lacks before it can be published, of
-	// `description` and `content`.
+	// With `product_incomplete`: what the product needs before it can be published: `description`,
+	// `content` or both.
 	Missing       []string `protobuf:"bytes,3,rep,name=missing,proto3" json:"missing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

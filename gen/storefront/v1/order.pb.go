@@ -24,8 +24,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Where the order stands: PENDING becomes PAID, FAILED or CANCELLED; FAILED may still become
-// PAID; PAID may become REFUNDED.
+// The states of an order. PENDING becomes PAID, FAILED or CANCELLED; FAILED may still become PAID;
+// PAID may become REFUNDED.
 type Order_Status int32
 
 const (
@@ -97,7 +97,7 @@ type Order struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// A reference for people, unique in the store.
 	Reference string `protobuf:"bytes,2,opt,name=reference,proto3" json:"reference,omitempty"`
-	// Where the order stands.
+	// The order's status.
 	Status Order_Status `protobuf:"varint,3,opt,name=status,proto3,enum=storefront.v1.Order_Status" json:"status,omitempty"`
 	// The amount in minor units of `currency`.
 	Amount int64 `protobuf:"varint,4,opt,name=amount,proto3" json:"amount,omitempty"`

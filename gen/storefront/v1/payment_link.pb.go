@@ -31,9 +31,9 @@ type PaymentLink_Pricing int32
 const (
 	// Never sent.
 	PaymentLink_PRICING_UNSPECIFIED PaymentLink_Pricing = 0
-	// The link does: `amount`.
+	// The link sets it: `amount`.
 	PaymentLink_FIXED PaymentLink_Pricing = 1
-	// The buyer does, from `minAmount` up.
+	// The buyer chooses it, at least `minAmount`.
 	PaymentLink_OPEN PaymentLink_Pricing = 2
 )
 
@@ -78,8 +78,8 @@ func (PaymentLink_Pricing) EnumDescriptor() ([]byte, []int) {
 	return file_storefront_v1_payment_link_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// Whether the link takes payments now; of the reasons why it does not, the first that holds in
-// the order of this list.
+// Whether the link takes payments now, or why not. If several reasons apply, it is the first of them
+// in this list.
 type PaymentLink_Availability int32
 
 const (
@@ -91,7 +91,7 @@ const (
 	PaymentLink_DISABLED PaymentLink_Availability = 2
 	// Its end date has passed.
 	PaymentLink_EXPIRED PaymentLink_Availability = 3
-	// Its number of payments has reached the cap.
+	// Its number of payments has reached `maxPayments`.
 	PaymentLink_EXHAUSTED PaymentLink_Availability = 4
 )
 
@@ -222,8 +222,8 @@ type PaymentLink struct {
 	ThankYouMessage *string `protobuf:"bytes,11,opt,name=thank_you_message,json=thankYouMessage,proto3,oneof" json:"thank_you_message,omitempty"`
 	// When the link stops taking payments, or null.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// After how many payments the link takes no new orders, or null for no end. An order recorded before is still paid, so
-	// paidCount may pass it.
+	// The number of payments after which the link takes no new orders, or null for no limit. An order that was recorded before
+	// can still be paid, so `paidCount` may exceed `maxPayments`.
 	MaxPayments *int32 `protobuf:"varint,13,opt,name=max_payments,json=maxPayments,proto3,oneof" json:"max_payments,omitempty"`
 	// When the link was disabled; null while it is enabled.
 	DisabledAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=disabled_at,json=disabledAt,proto3" json:"disabled_at,omitempty"`
@@ -237,7 +237,7 @@ type PaymentLink struct {
 	LastPaidAt *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=last_paid_at,json=lastPaidAt,proto3" json:"last_paid_at,omitempty"`
 	// When the link was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When the link was last changed; a payment does not move it.
+	// When the link was last changed; payments do not count as changes.
 	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -615,7 +615,7 @@ type CreatePaymentLinkRequest struct {
 	ThankYouMessage *string `protobuf:"bytes,7,opt,name=thank_you_message,json=thankYouMessage,proto3,oneof" json:"thank_you_message,omitempty"`
 	// A moment in the future.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// 1 to 2147483647; without it the link takes orders without end.
+	// 1 to 2147483647; without it the number of payments has no limit.
 	MaxPayments   *int32 `protobuf:"varint,9,opt,name=max_payments,json=maxPayments,proto3,oneof" json:"max_payments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -737,9 +737,9 @@ type UpdatePaymentLinkRequest struct {
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// 1 to 2147483647; null removes the limit.
 	MaxPayments *int32 `protobuf:"varint,10,opt,name=max_payments,json=maxPayments,proto3,oneof" json:"max_payments,omitempty"`
-	// For typed clients: the fields to change, where a named field without a value is cleared.
-	// Without a mask the fields that are present are changed. In JSON under `/v1` the keys of
-	// the body are the mask.
+	// For typed clients: the names of the fields to change. A field that is named but has no value is
+	// cleared. Without a mask, the fields that are present are changed. Under `/v1`, the keys of the JSON
+	// body are the mask.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,11,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -90,7 +90,7 @@ func (Product_Type) EnumDescriptor() ([]byte, []int) {
 	return file_storefront_v1_product_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// Where the product stands.
+// Whether the product is on sale.
 type Product_Status int32
 
 const (
@@ -154,11 +154,11 @@ type Product struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The product's title, 1 to 200 characters.
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	// The product's short name in its address; it does not follow the title.
+	// The product's short name in its address; it stays when the title changes.
 	Slug string `protobuf:"bytes,3,opt,name=slug,proto3" json:"slug,omitempty"`
 	// The kind of product; never changes.
 	Type Product_Type `protobuf:"varint,4,opt,name=type,proto3,enum=storefront.v1.Product_Type" json:"type,omitempty"`
-	// Where the product stands.
+	// Whether the product is on sale.
 	Status Product_Status `protobuf:"varint,5,opt,name=status,proto3,enum=storefront.v1.Product_Status" json:"status,omitempty"`
 	// A short text, at most 500 characters; may be empty.
 	Summary string `protobuf:"bytes,6,opt,name=summary,proto3" json:"summary,omitempty"`
@@ -326,7 +326,7 @@ type ListProductsRequest struct {
 	Page *int64 `protobuf:"varint,1,opt,name=page,proto3,oneof" json:"page,omitempty"`
 	// Products on a page, 1 to 100; default 25.
 	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// Text to find in the title, at most 100 characters, without regard to case and taken
+	// Text to find in the title, at most 100 characters. Case is ignored, and the text is taken
 	// literally; empty finds everything.
 	Q *string `protobuf:"bytes,3,opt,name=q,proto3,oneof" json:"q,omitempty"`
 	// Only products of this status.
@@ -538,9 +538,9 @@ type UpdateProductRequest struct {
 	CompareAtAmount *int64 `protobuf:"varint,6,opt,name=compare_at_amount,json=compareAtAmount,proto3,oneof" json:"compare_at_amount,omitempty"`
 	// The status to move to.
 	Status *Product_Status `protobuf:"varint,7,opt,name=status,proto3,enum=storefront.v1.Product_Status,oneof" json:"status,omitempty"`
-	// For typed clients: the fields to change, where a named field without a value is cleared.
-	// Without a mask the fields that are present are changed. In JSON under `/v1` the keys of
-	// the body are the mask.
+	// For typed clients: the names of the fields to change. A field that is named but has no value is
+	// cleared. Without a mask, the fields that are present are changed. Under `/v1`, the keys of the JSON
+	// body are the mask.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,8,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -83,7 +83,7 @@ func (Store_Status) EnumDescriptor() ([]byte, []int) {
 	return file_storefront_v1_store_proto_rawDescGZIP(), []int{1, 0}
 }
 
-// Nothing needs to be said: the key names the store.
+// Empty, because the API key says which store.
 type GetStoreRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -131,7 +131,7 @@ type Store struct {
 	Slug string `protobuf:"bytes,3,opt,name=slug,proto3" json:"slug,omitempty"`
 	// The public address of the store.
 	Url string `protobuf:"bytes,4,opt,name=url,proto3" json:"url,omitempty"`
-	// What the store says of itself; may be empty.
+	// The store's description of itself; may be empty.
 	Description string `protobuf:"bytes,5,opt,name=description,proto3" json:"description,omitempty"`
 	// ISO 4217 code: the currency of every amount of the store.
 	Currency string `protobuf:"bytes,6,opt,name=currency,proto3" json:"currency,omitempty"`
@@ -145,7 +145,7 @@ type Store struct {
 	WhatsappPhone string `protobuf:"bytes,10,opt,name=whatsapp_phone,json=whatsappPhone,proto3" json:"whatsapp_phone,omitempty"`
 	// The store's addresses on social networks, by the network's name.
 	SocialLinks map[string]string `protobuf:"bytes,11,rep,name=social_links,json=socialLinks,proto3" json:"social_links,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// A key is answered only while the store is `open`.
+	// Whether the store is open. API keys of a store that is not `open` are refused.
 	Status Store_Status `protobuf:"varint,12,opt,name=status,proto3,enum=storefront.v1.Store_Status" json:"status,omitempty"`
 	// When the store was created.
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`

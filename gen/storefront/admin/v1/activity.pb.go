@@ -28,7 +28,7 @@ type ActivityEntry_Actor_Type int32
 const (
 	// Never sent.
 	ActivityEntry_Actor_TYPE_UNSPECIFIED ActivityEntry_Actor_Type = 0
-	// An API key, under its name.
+	// An API key, which the journal shows by its name.
 	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
 	ActivityEntry_Actor_api_key ActivityEntry_Actor_Type = 1
 	// The platform's operator.
@@ -179,9 +179,9 @@ type ListActivityRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	// Entries on a page, 1 to 1000; default 50.
 	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// The `nextPageToken` of the page before; empty for the first page.
+	// The `nextPageToken` of the previous page; empty for the first page.
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only changes of this moment or later; null for all.
 	Since *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
@@ -191,7 +191,7 @@ type ListActivityRequest struct {
 	ResourceType string `protobuf:"bytes,6,opt,name=resource_type,json=resourceType,proto3" json:"resource_type,omitempty"`
 	// Only changes by this kind of actor.
 	ActorType *ActivityEntry_Actor_Type `protobuf:"varint,7,opt,name=actor_type,json=actorType,proto3,enum=storefront.admin.v1.ActivityEntry_Actor_Type,oneof" json:"actor_type,omitempty"`
-	// Only changes by actors whose name contains this, whatever its case; empty for all.
+	// Only changes by actors whose name contains this text; case is ignored. Empty for all.
 	ActorName string `protobuf:"bytes,8,opt,name=actor_name,json=actorName,proto3" json:"actor_name,omitempty"`
 	// Only changes of the resource with this UUID; empty for all.
 	ResourceId    string `protobuf:"bytes,9,opt,name=resource_id,json=resourceId,proto3" json:"resource_id,omitempty"`
@@ -297,10 +297,10 @@ type ListActivityResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The entries, newest first.
 	Entries []*ActivityEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
-	// What to send as `pageToken` for the next page; empty on the last one.
+	// The `pageToken` of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// The time of the oldest change that was looked through for a kind or an actor, if the next page continues there; a page may
-	// then be empty although there is a next one. Null otherwise.
+	// How far back this call has searched, if it had to stop before the page was full: the time of the oldest entry that it read.
+	// The next page continues there. This happens only with a filter by resource or actor, and the page may be empty.
 	LookedBackTo  *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=looked_back_to,json=lookedBackTo,proto3" json:"looked_back_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -362,7 +362,7 @@ type ActivityEntry_Actor struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The kind of actor.
 	Type ActivityEntry_Actor_Type `protobuf:"varint,1,opt,name=type,proto3,enum=storefront.admin.v1.ActivityEntry_Actor_Type" json:"type,omitempty"`
-	// UUID of the key; null for all others.
+	// UUID of the API key; null for other kinds of actor.
 	Id *string `protobuf:"bytes,2,opt,name=id,proto3,oneof" json:"id,omitempty"`
 	// The name of the key or the member.
 	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`

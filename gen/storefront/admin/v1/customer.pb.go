@@ -30,7 +30,7 @@ type GetCustomerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the customer.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a customer of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a customer of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -91,11 +91,10 @@ type UpdateCustomerRequest struct {
 	Email *string `protobuf:"bytes,3,opt,name=email,proto3,oneof" json:"email,omitempty"`
 	// A phone number, international or in the form of the store's country; null clears it.
 	Phone *string `protobuf:"bytes,4,opt,name=phone,proto3,oneof" json:"phone,omitempty"`
-	// For typed clients: the fields to change, where a named field without a value is cleared.
-	// Without a mask the fields that are present are changed. In JSON the names that are present are
-	// the mask.
+	// For typed clients: the names of the fields to change. A field that is named but has no value is cleared. Without a mask, the
+	// fields that are present are changed. In JSON, the keys of the body are the mask.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,5,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
-	// The store's slug or id; a customer of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a customer of another store is not found.
 	Store         string `protobuf:"bytes,6,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -178,7 +177,7 @@ type ForgetCustomerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the customer.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a customer of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a customer of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -228,12 +227,12 @@ func (x *ForgetCustomerRequest) GetStore() string {
 	return ""
 }
 
-// Which customer's forgetting to continue.
+// The customer whose forgetting to continue.
 type ContinueForgettingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the customer.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a customer of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a customer of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -283,32 +282,32 @@ func (x *ContinueForgettingRequest) GetStore() string {
 	return ""
 }
 
-// How far the forgetting of a customer has come, and its receipt. It holds no personal data.
+// The progress of forgetting a customer and, once `finishedAt` is set, the receipt. It holds no personal data.
 type Forgetting struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the customer.
 	CustomerId string `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
 	// UUID of the store.
 	StoreId string `protobuf:"bytes,2,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
-	// Events whose payloads were replaced. They are sent to nobody any more.
+	// Events whose payloads were replaced. These events are no longer sent to anybody.
 	Events int64 `protobuf:"varint,3,opt,name=events,proto3" json:"events,omitempty"`
-	// Deliveries of these events in the journal; what receivers had answered was replaced.
+	// Deliveries of these events; the receivers' answers in them were replaced.
 	Deliveries int64 `protobuf:"varint,4,opt,name=deliveries,proto3" json:"deliveries,omitempty"`
-	// Entries of the activity journal whose values were replaced, or removed because they could not be read.
+	// Entries of the activity journal whose values were replaced, or removed if they could not be parsed.
 	ActivityEntries int64 `protobuf:"varint,5,opt,name=activity_entries,json=activityEntries,proto3" json:"activity_entries,omitempty"`
 	// Orders of the customer whose note was removed.
 	Notes int64 `protobuf:"varint,6,opt,name=notes,proto3" json:"notes,omitempty"`
-	// Idempotency keys whose answer was replaced, or that named the customer and were removed.
+	// Idempotency keys whose stored answer was replaced. A key whose own text named the customer was deleted.
 	IdempotencyKeys int64 `protobuf:"varint,7,opt,name=idempotency_keys,json=idempotencyKeys,proto3" json:"idempotency_keys,omitempty"`
-	// Refused requests that named the customer, whose names of fields were removed.
+	// Refused requests that named the customer in the name of a field; these names were removed.
 	RefusedRequests int64 `protobuf:"varint,8,opt,name=refused_requests,json=refusedRequests,proto3" json:"refused_requests,omitempty"`
 	// When the customer was forgotten.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When no row named the customer any more; absent before.
+	// When the last row that named the customer was changed; absent until then.
 	FinishedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`
-	// On SQLite, why old pages of a finished forgetting are still in the write-ahead log: `export` or `backup`, which reads the
-	// file as it was, or `reader` for any other program or request that does. Once that has ended, a worker empties the log, or
-	// another `ContinueForgetting`. Absent when the log is empty.
+	// On SQLite, who still reads the old pages in the write-ahead log, so that it cannot be emptied: an `export`, a `backup`, or a
+	// `reader`, which is any other request or program. After its end a worker or another `ContinueForgetting` empties the log.
+	// Absent once the log is empty.
 	LogWaitsFor   *string `protobuf:"bytes,11,opt,name=log_waits_for,json=logWaitsFor,proto3,oneof" json:"log_waits_for,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -426,11 +425,11 @@ type ListCustomerOrdersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the customer.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	// Orders on a page, 1 to 1000; default 50.
 	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// The `nextPageToken` of the page before; empty for the first page.
+	// The `nextPageToken` of the previous page; empty for the first page.
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// The store's slug or id; a customer of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a customer of another store is not found.
 	Store         string `protobuf:"bytes,4,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -499,7 +498,7 @@ type ListCustomerOrdersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The orders, newest first.
 	Orders []*v1.Order `protobuf:"bytes,1,rep,name=orders,proto3" json:"orders,omitempty"`
-	// What to send as `pageToken` for the next page; empty on the last one.
+	// The `pageToken` of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -622,7 +621,7 @@ func (x *CreateCustomerRequest) GetPhone() string {
 	return ""
 }
 
-// The customer that was recorded, or found.
+// The customer that was created, or that the store already had.
 type CreateCustomerResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The customer.
@@ -753,7 +752,7 @@ func (x *ListCustomersRequest) GetQ() string {
 // Which customer to find.
 type FindCustomerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; not needed with an id. An id of another store is not found.
+	// The store's slug or id; may be empty if `name` is a whole UUID. A customer of another store is not found.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// UUID of the customer, its e-mail or phone, or at least eight characters of the beginning or end of its UUID.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`

@@ -132,8 +132,8 @@ func (Session_Role) EnumDescriptor() ([]byte, []int) {
 	return file_storefront_admin_v1_dashboard_proto_rawDescGZIP(), []int{0, 1}
 }
 
-// A member's access to the dashboard of a store: a link that can sign the member in, then the
-// session that it began, under the same id. Its secret is never shown.
+// A member's access to the dashboard of a store. It is first a link and, once the member has signed in with the link, a session
+// with the same id. The link's and the session's secrets are not in it.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID.
@@ -148,11 +148,11 @@ type Session struct {
 	Role Session_Role `protobuf:"varint,5,opt,name=role,proto3,enum=storefront.admin.v1.Session_Role" json:"role,omitempty"`
 	// When the member signed in, or the link was made.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When it ends by itself.
+	// When the session or the link expires.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// When the member last opened a page, to the minute or so; null for a link.
+	// When the member last opened a page, accurate to about a minute; null for a link.
 	LastUsedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
-	// When the member signed out or it was revoked; null before that.
+	// When the member signed out, or the session or link was revoked; null until then.
 	EndedAt       *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -260,11 +260,11 @@ type CreateSignInLinkRequest struct {
 	Member string `protobuf:"bytes,2,opt,name=member,proto3" json:"member,omitempty"`
 	// The member's role in the store; required.
 	Role Session_Role `protobuf:"varint,3,opt,name=role,proto3,enum=storefront.admin.v1.Session_Role" json:"role,omitempty"`
-	// For how many seconds the link can be used, 1 to 86400; 600 unless named.
+	// For how many seconds the link can be used, 1 to 86400; default 600.
 	ExpiresSeconds *int32 `protobuf:"varint,4,opt,name=expires_seconds,json=expiresSeconds,proto3,oneof" json:"expires_seconds,omitempty"`
 	// The address under which the member reaches the operator's listener, such as
-	// `https://dashboard.example.com`; required. It is an https address, and then the session's cookie
-	// travels over HTTPS only; `http` is for a loopback address alone.
+	// `https://dashboard.example.com`; required. `http` is accepted only for a loopback address. With `https`,
+	// browsers send the session's cookie over HTTPS only.
 	BaseUrl       string `protobuf:"bytes,5,opt,name=base_url,json=baseUrl,proto3" json:"base_url,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -342,7 +342,7 @@ type CreateSignInLinkResponse struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The link, which no other answer holds, such as `https://dashboard.example.com/dashboard/sign-in?token=…`.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
-	// Until when it can be used.
+	// When the link expires.
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -402,11 +402,11 @@ func (x *CreateSignInLinkResponse) GetExpiresAt() *timestamppb.Timestamp {
 // Whose sessions to list.
 type ListSessionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; all stores unless named.
+	// The store's slug or id; empty for all stores.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	// Sessions and links on a page, 1 to 1000; default 50.
 	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// The `nextPageToken` of the page before; empty for the first page.
+	// The `nextPageToken` of the previous page; empty for the first page.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -468,7 +468,7 @@ type ListSessionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The sessions and links, newest first.
 	Sessions []*Session `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
-	// What to send as `pageToken` for the next page; empty on the last one.
+	// The `pageToken` of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -523,7 +523,7 @@ type RevokeSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the session or link.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a session or link of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a session or link of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -578,7 +578,7 @@ type RevokeSessionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// The member's name; all members of the store unless named.
+	// The member's name; empty for all members of the store.
 	Member        string `protobuf:"bytes,2,opt,name=member,proto3" json:"member,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

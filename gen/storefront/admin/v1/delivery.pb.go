@@ -37,7 +37,7 @@ const (
 	// Every attempt failed.
 	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
 	Delivery_failed Delivery_Status = 3
-	// Its webhook was disabled or deleted.
+	// The webhook was disabled or deleted.
 	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
 	Delivery_cancelled Delivery_Status = 4
 )
@@ -93,14 +93,14 @@ type Resend_State int32
 const (
 	// Never sent.
 	Resend_STATE_UNSPECIFIED Resend_State = 0
-	// There is more to do: call ContinueResend.
+	// Events remain: call ContinueResend.
 	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
 	Resend_running Resend_State = 1
-	// All events were resent.
+	// A delivery exists for every event.
 	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
 	Resend_finished Resend_State = 2
-	// The webhook was disabled or deleted meanwhile: the deliveries that had not ended are cancelled,
-	// and some events may not have been resent.
+	// The webhook was disabled or deleted during the resend. Its pending deliveries were cancelled, and some events may not have
+	// been sent again.
 	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
 	Resend_stopped Resend_State = 3
 )
@@ -153,13 +153,13 @@ type Delivery struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// UUID of the event, the same in every delivery of it.
+	// UUID of the event.
 	EventId string `protobuf:"bytes,2,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	// The event's type.
 	EventType string `protobuf:"bytes,3,opt,name=event_type,json=eventType,proto3" json:"event_type,omitempty"`
 	// UUID of the webhook, which may have been deleted since.
 	WebhookId string `protobuf:"bytes,4,opt,name=webhook_id,json=webhookId,proto3" json:"webhook_id,omitempty"`
-	// Its state.
+	// The delivery's status.
 	Status Delivery_Status `protobuf:"varint,5,opt,name=status,proto3,enum=storefront.admin.v1.Delivery_Status" json:"status,omitempty"`
 	// How many attempts were made so far.
 	AttemptCount int32 `protobuf:"varint,6,opt,name=attempt_count,json=attemptCount,proto3" json:"attempt_count,omitempty"`
@@ -171,7 +171,7 @@ type Delivery struct {
 	LastError *string `protobuf:"bytes,9,opt,name=last_error,json=lastError,proto3,oneof" json:"last_error,omitempty"`
 	// When the delivery was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When it ended; null while it is pending.
+	// When the delivery ended; null while it is pending.
 	FinishedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`
 	// UUID of the store.
 	StoreId string `protobuf:"bytes,12,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
@@ -305,7 +305,7 @@ func (x *Delivery) GetAttempts() []*Delivery_Attempt {
 // Which deliveries to list: those of a store, of a webhook, or both.
 type ListDeliveriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; empty with the id of a webhook that is not deleted.
+	// The store's slug or id; may be empty if `webhookId` names a webhook that is not deleted.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// UUID of the webhook; empty for all of the store.
 	WebhookId string `protobuf:"bytes,2,opt,name=webhook_id,json=webhookId,proto3" json:"webhook_id,omitempty"`
@@ -313,19 +313,19 @@ type ListDeliveriesRequest struct {
 	Status *Delivery_Status `protobuf:"varint,3,opt,name=status,proto3,enum=storefront.admin.v1.Delivery_Status,oneof" json:"status,omitempty"`
 	// Only deliveries of events of this type.
 	EventType string `protobuf:"bytes,4,opt,name=event_type,json=eventType,proto3" json:"event_type,omitempty"`
-	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	// Deliveries on a page, 1 to 1000; default 50.
 	PageSize *int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// The `nextPageToken` of the page before; empty for the first page.
+	// The `nextPageToken` of the previous page; empty for the first page.
 	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only deliveries created at this moment or later or, with a text, of events that happened then; null for all.
+	// Only deliveries created at this moment or later; null for all. If `text` is set, the time of the event counts instead.
 	Since *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=since,proto3" json:"since,omitempty"`
-	// Of the pending deliveries, only those of which an attempt has failed.
+	// Only pending deliveries that have had a failed attempt.
 	Retrying bool `protobuf:"varint,8,opt,name=retrying,proto3" json:"retrying,omitempty"`
-	// Only deliveries created, or with a text events that happened, before this moment; null for all.
+	// Only deliveries created before this moment; null for all. If `text` is set, the time of the event counts instead.
 	Until *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=until,proto3" json:"until,omitempty"`
-	// The id of a delivery or of an event, or a part of an event's payload, whatever its case: only the deliveries of the
-	// events found, of at most 25 a page. One call looks through a bounded number of events, so that a page may be empty
-	// although there is a next one.
+	// Only deliveries of the events that this text finds: the id of a delivery or of an event, or a part of an event's payload;
+	// case is ignored. A page has the deliveries of at most 25 events. One call reads a bounded number of events, so a page may
+	// be empty although there is a next one.
 	Text          string `protobuf:"bytes,10,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -436,9 +436,9 @@ type ListDeliveriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The deliveries, newest first.
 	Deliveries []*Delivery `protobuf:"bytes,1,rep,name=deliveries,proto3" json:"deliveries,omitempty"`
-	// What to send as `pageToken` for the next page; empty on the last one.
+	// The `pageToken` of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// The time of the oldest event that was looked through for a text; null if none was.
+	// The time of the oldest event in which this call searched for `text`; null if it searched in none.
 	LookedBackTo  *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=looked_back_to,json=lookedBackTo,proto3" json:"looked_back_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -500,7 +500,7 @@ type GetDeliveryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the delivery.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a delivery of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a delivery of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -553,7 +553,7 @@ func (x *GetDeliveryRequest) GetStore() string {
 // Which delivery to find.
 type FindDeliveryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; not needed with an id. An id of another store is not found.
+	// The store's slug or id; may be empty if `name` is a whole UUID. A delivery of another store is not found.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// UUID of the delivery, or at least eight characters of its beginning or end.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
@@ -610,8 +610,7 @@ type GetDeliveryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The delivery.
 	Delivery *Delivery `protobuf:"bytes,1,opt,name=delivery,proto3" json:"delivery,omitempty"`
-	// The event envelope: this text in UTF-8 is what is signed and sent, byte for byte. Null once the
-	// event's retention has ended.
+	// The event envelope, byte for byte as it is signed and sent, in UTF-8. Null when the event was deleted after its retention.
 	Payload       *string `protobuf:"bytes,2,opt,name=payload,proto3,oneof" json:"payload,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -661,12 +660,12 @@ func (x *GetDeliveryResponse) GetPayload() string {
 	return ""
 }
 
-// Which delivery's event to send again.
+// Which delivery to send again.
 type ResendDeliveryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the delivery.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a delivery of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a delivery of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -716,14 +715,14 @@ func (x *ResendDeliveryRequest) GetStore() string {
 	return ""
 }
 
-// Which webhook to resend to, and from when on.
+// The webhook, and since when its events are sent again.
 type StartResendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	WebhookId string `protobuf:"bytes,1,opt,name=webhook_id,json=webhookId,proto3" json:"webhook_id,omitempty"`
-	// Events of this moment or later are resent; required.
+	// Events that happened at this moment or later are sent again; required.
 	Since *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
-	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
 	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -785,7 +784,7 @@ type ContinueResendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the resend.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a resend of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a resend of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -842,11 +841,11 @@ type Resend struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// UUID of the webhook.
 	WebhookId string `protobuf:"bytes,2,opt,name=webhook_id,json=webhookId,proto3" json:"webhook_id,omitempty"`
-	// Events of this moment or later are resent.
+	// Events that happened at this moment or later are sent again.
 	Since *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
-	// How many deliveries it has created so far, or sent now that were waiting.
+	// How many deliveries the resend has created so far, plus the waiting deliveries whose next attempt it made due.
 	Resent int32 `protobuf:"varint,4,opt,name=resent,proto3" json:"resent,omitempty"`
-	// Its state.
+	// The resend's state.
 	State         Resend_State `protobuf:"varint,5,opt,name=state,proto3,enum=storefront.admin.v1.Resend_State" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -922,16 +921,16 @@ type Delivery_Attempt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The attempt's number, from 1.
 	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// When it began.
+	// When the attempt began.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// How long it took, in milliseconds.
+	// How long the attempt took, in milliseconds.
 	DurationMs int64 `protobuf:"varint,3,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
 	// The status of the receiver's answer; null when there was none.
 	StatusCode *int32 `protobuf:"varint,4,opt,name=status_code,json=statusCode,proto3,oneof" json:"status_code,omitempty"`
-	// Why it failed, in a few words; null when it succeeded.
+	// Why the attempt failed, in a few words; null when it succeeded.
 	Error *string `protobuf:"bytes,5,opt,name=error,proto3,oneof" json:"error,omitempty"`
-	// What the receiver answered when it failed: the first kilobyte of the body, as text. GetDelivery has it;
-	// null when there was no body, and in lists.
+	// The first kilobyte of the body that the receiver answered to a failed attempt, as text. Null when there was no body, and
+	// always null in lists: GetDelivery returns it.
 	Answer        *string `protobuf:"bytes,6,opt,name=answer,proto3,oneof" json:"answer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -25,7 +25,7 @@ const (
 // An event.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// UUID; the same at every attempt to deliver it.
+	// UUID; the same in every delivery of the event.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// UUID of the store.
 	StoreId string `protobuf:"bytes,2,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
@@ -33,7 +33,7 @@ type Event struct {
 	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
 	// When the event happened.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// The event envelope: this text in UTF-8 is what is signed and sent, byte for byte.
+	// The event envelope, byte for byte as it is signed and sent, in UTF-8.
 	Payload       string `protobuf:"bytes,5,opt,name=payload,proto3" json:"payload,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -111,9 +111,9 @@ type ListEventsRequest struct {
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// Only events of this type.
 	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
-	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	// Events on a page, 1 to 1000; default 50.
 	PageSize *int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// The `nextPageToken` of the page before; empty for the first page.
+	// The `nextPageToken` of the previous page; empty for the first page.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -182,7 +182,7 @@ type ListEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The events, newest first.
 	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	// What to send as `pageToken` for the next page; empty on the last one.
+	// The `pageToken` of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -237,7 +237,7 @@ type GetEventRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the event.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; an event of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, an event of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -292,10 +292,10 @@ type WatchEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// Only events of these types; all of them, pings included, unless named.
+	// Only events of these types; empty for all types, also `ping`.
 	Types []string `protobuf:"bytes,2,rep,name=types,proto3" json:"types,omitempty"`
-	// The `position` of the last answer of the stream before; without it, only events that are committed
-	// from now on are sent.
+	// The `position` in the last answer of an earlier stream, to continue it. Null to receive only events that are committed from
+	// now on.
 	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -352,12 +352,12 @@ func (x *WatchEventsRequest) GetSince() *timestamppb.Timestamp {
 	return nil
 }
 
-// Some events, in the order of their creation as far as they were committed in it.
+// Some events, sorted by their time. An event that was committed late may come in a later answer than newer events.
 type WatchEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The events; none in an answer that only shows that the stream is alive.
 	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	// Where to go on: the `since` of the next call. Events created before it will not be sent again.
+	// The `since` with which a next call continues this stream. That call sends no event that was created before it.
 	Position      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -407,7 +407,7 @@ func (x *WatchEventsResponse) GetPosition() *timestamppb.Timestamp {
 	return nil
 }
 
-// Of which store to record a ping.
+// The store for which to record a ping.
 type CreatePingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.

@@ -28,9 +28,9 @@ type ExportStoreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// Sends the signing secrets of webhooks in clear and the fingerprints of keys, for an installation that
-	// takes the store over. Only a caller who has sent the operator's token gets them: a listener without a
-	// token sends none, and neither does a call on behalf of a member of the store.
+	// Includes the unencrypted signing secrets of webhooks and the fingerprints of API keys, for moving the store to another
+	// installation. The caller must send the operator's token. A call to a server without a token is refused, and so is a call
+	// that names a member of the store.
 	WithSecrets   bool `protobuf:"varint,2,opt,name=with_secrets,json=withSecrets,proto3" json:"with_secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -80,19 +80,19 @@ func (x *ExportStoreRequest) GetWithSecrets() bool {
 	return false
 }
 
-// Some rows of one kind. Rows of a kind are together and, but for deliveries, oldest first.
+// Some rows of one kind. All rows of a kind come one after the other, oldest first; only deliveries are sorted otherwise.
 type ExportStoreResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The instant; the same in every answer.
+	// The instant as of which the store is exported; the same in every answer.
 	ExportedAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=exported_at,json=exportedAt,proto3" json:"exported_at,omitempty"`
 	// `store`, `products`, `customers`, `links`, `orders`, `webhooks`, `keys`, `events`, `deliveries` or
-	// `activity`, in this order. Every kind comes, also one without rows.
+	// `activity`, in this order. A kind without rows has an answer too.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// How many rows follow; 0 in the first answer of a kind.
+	// How many rows `lines` has; 0 in the first answer of a kind.
 	Rows int32 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
-	// The rows: JSON objects, each with a newline at its end. They are those of the public API or of this
-	// one, a product also with `contentReady`; the one of `store` is an ExportedStore. With secrets those
-	// of `webhooks` and `keys` are ExportedWebhook and ExportedKey.
+	// The rows: JSON objects, each with a newline at its end, in the form of the public API or of the operator's API. A product
+	// also has `contentReady`. The row of `store` is an ExportedStore. In an export with secrets the rows of `webhooks` and `keys`
+	// are ExportedWebhook and ExportedKey.
 	Lines         string `protobuf:"bytes,4,opt,name=lines,proto3" json:"lines,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -159,9 +159,9 @@ func (x *ExportStoreResponse) GetLines() string {
 // A store with its settings.
 type ExportedStore struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the public API shows.
+	// The store as the public API shows it.
 	Store *v1.Store `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// What the operator sets.
+	// The settings that only the operator sees and changes.
 	Settings      *StoreSettings `protobuf:"bytes,2,opt,name=settings,proto3" json:"settings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -266,7 +266,7 @@ func (x *ExportedWebhook) GetSecret() string {
 	return ""
 }
 
-// A key with what recognises it. Nobody learns the key's text from that.
+// An API key with its fingerprint, by which a server recognises the key. The key's text cannot be computed from it.
 type ExportedKey struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.

@@ -26,25 +26,27 @@ const (
 // How rows are imported.
 type ImportOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Sends the events that the rows would send if they were new; none otherwise.
+	// Sends the events of the imported changes, as if callers had just made them. By default, an import sends none.
 	Events bool `protobuf:"varint,1,opt,name=events,proto3" json:"events,omitempty"`
-	// Checks everything and stores nothing.
+	// Checks the batch but stores nothing.
 	DryRun bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// Takes a customer of the store who has the e-mail of a row, or its phone if not both have an e-mail,
-	// for the row's customer, whatever the id, and gives that customer what they lack, as CreateCustomer
-	// does; otherwise such a row is refused. An order finds its customer by e-mail before its id. A row
-	// whose phone is that of a customer with another e-mail is refused either way.
+	// Lets a row match a customer of the store with another id: by the e-mail, or by the phone if the row or
+	// the customer has no e-mail. The row then fills in the name, e-mail or phone that the customer lacks, as
+	// CreateCustomer does. Without this option, such a row is refused. Orders match by e-mail first, then by
+	// id. A row with the phone of a customer who has another e-mail is always refused.
 	MatchCustomers bool `protobuf:"varint,3,opt,name=match_customers,json=matchCustomers,proto3" json:"match_customers,omitempty"`
-	// Changes what the store has, by the id of a row, its slug, its e-mail or phone or its reference, to
-	// what the row says, by the rules and with the journal of a PATCH; of an order the status, to one that
-	// it can get. What a row lacks stays. Without it such rows are left as they are.
+	// Updates what the store already has, found by id, slug, e-mail, phone or reference. The row's values are
+	// checked and entered in the activity journal as those of a PATCH; fields that the row lacks stay. An
+	// order's status is the only field of an order that can change. Without this option, what the store
+	// already has stays as it is.
 	Update bool `protobuf:"varint,4,opt,name=update,proto3" json:"update,omitempty"`
-	// With update, a product whose row has no compareAtAmount loses its own.
+	// With `update`, clears a product's compareAtAmount if the row has none.
 	ClearCompareAt bool `protobuf:"varint,5,opt,name=clear_compare_at,json=clearCompareAt,proto3" json:"clear_compare_at,omitempty"`
-	// With update, for products whose rows have no price: theirs stays. A row of a product that the store lacks is refused.
+	// With `update`, for rows without a price: the products of the store keep their prices, and a row for a product that the
+	// store lacks is refused.
 	KeepPrice bool `protobuf:"varint,6,opt,name=keep_price,json=keepPrice,proto3" json:"keep_price,omitempty"`
-	// The import that the batch is part of, a UUID of version 7 that its caller makes: all its batches have one entry in the
-	// activity journal, with the number of rows that are stored so far. Without it each batch has an entry of its own.
+	// A UUID of version 7 that the caller chooses for an import of several batches. The activity journal then has one entry for
+	// the whole import, with the number of rows stored so far. Without it, each batch has an entry.
 	ImportId      string `protobuf:"bytes,7,opt,name=import_id,json=importId,proto3" json:"import_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -129,18 +131,18 @@ func (x *ImportOptions) GetImportId() string {
 	return ""
 }
 
-// Which store to prepare, and for which export.
+// The store to prepare, and the export whose rows it will get.
 type ImportStoreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; of a store to create its slug. Required.
+	// The store's slug or id; for a store to create, its slug. Required.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// The store that was exported.
 	Exported *ExportedStore `protobuf:"bytes,2,opt,name=exported,proto3" json:"exported,omitempty"`
 	// The instant of the export.
 	ExportedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=exported_at,json=exportedAt,proto3" json:"exported_at,omitempty"`
-	// Creates the store if it is missing, with the id and the time of creation of the exported one.
+	// Creates the store if it is missing, with the exported store's id and time of creation.
 	Create bool `protobuf:"varint,4,opt,name=create,proto3" json:"create,omitempty"`
-	// The export has secrets.
+	// Whether the export has secrets (ExportStoreRequest.with_secrets).
 	WithSecrets   bool `protobuf:"varint,5,opt,name=with_secrets,json=withSecrets,proto3" json:"with_secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -218,7 +220,7 @@ type ImportRowsRequest struct {
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// The kind of the rows, as ExportStoreResponse names it.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// 1 to 500 rows: lines of ExportStoreResponse.
+	// 1 to 500 rows, as in ExportStoreResponse.lines.
 	Lines         string `protobuf:"bytes,3,opt,name=lines,proto3" json:"lines,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -282,7 +284,7 @@ type ImportProductsRequest struct {
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// 1 to 500 products.
 	Products []*v1.Product `protobuf:"bytes,2,rep,name=products,proto3" json:"products,omitempty"`
-	// How they are imported.
+	// How the rows are imported.
 	Options       *ImportOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -346,7 +348,7 @@ type ImportCustomersRequest struct {
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// 1 to 500 customers.
 	Customers []*v1.Customer `protobuf:"bytes,2,rep,name=customers,proto3" json:"customers,omitempty"`
-	// How they are imported.
+	// How the rows are imported.
 	Options       *ImportOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -410,7 +412,7 @@ type ImportOrdersRequest struct {
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// 1 to 500 orders.
 	Orders []*v1.Order `protobuf:"bytes,2,rep,name=orders,proto3" json:"orders,omitempty"`
-	// How they are imported.
+	// How the rows are imported.
 	Options       *ImportOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -467,18 +469,18 @@ func (x *ImportOrdersRequest) GetOptions() *ImportOptions {
 	return nil
 }
 
-// An import whose batches are all stored.
+// An import that has ended, and its counts for the notice.
 type FinishImportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// What it brought in: products, customers, orders, or export for all of an export; required.
+	// What was imported: `products`, `customers` or `orders`, or `export` for a whole export; required.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// How many rows of all batches were stored.
+	// How many rows of all batches were new to the store.
 	Stored int32 `protobuf:"varint,3,opt,name=stored,proto3" json:"stored,omitempty"`
-	// How many were changed.
+	// How many rows changed what the store had.
 	Changed int32 `protobuf:"varint,4,opt,name=changed,proto3" json:"changed,omitempty"`
-	// How many were left as they are.
+	// How many rows changed nothing.
 	Skipped       int32 `protobuf:"varint,5,opt,name=skipped,proto3" json:"skipped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -549,7 +551,7 @@ func (x *FinishImportRequest) GetSkipped() int32 {
 	return 0
 }
 
-// The notice is written.
+// Empty.
 type FinishImportResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -586,21 +588,21 @@ func (*FinishImportResponse) Descriptor() ([]byte, []int) {
 	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{7}
 }
 
-// What became of a batch.
+// The result of a batch.
 type ImportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many rows are new, or would be.
+	// How many rows are new to the store. With `dryRun`, all counts say what an import would do.
 	Stored int32 `protobuf:"varint,1,opt,name=stored,proto3" json:"stored,omitempty"`
-	// How many the store had before; they are left as they are.
+	// How many rows the store had before and the import did not change.
 	Skipped int32 `protobuf:"varint,2,opt,name=skipped,proto3" json:"skipped,omitempty"`
-	// Why nothing of the batch is stored; empty otherwise.
+	// Why the batch was not stored; empty if it was.
 	Refused []*RefusedRow `protobuf:"bytes,3,rep,name=refused,proto3" json:"refused,omitempty"`
-	// How many the store had before and were changed; not counted as skipped.
+	// How many rows changed what the store had; they are not counted as skipped.
 	Changed int32 `protobuf:"varint,4,opt,name=changed,proto3" json:"changed,omitempty"`
-	// The places in the batch, from 0, of the rows that are skipped.
+	// The indexes in the batch, from 0, of the skipped rows.
 	SkippedRows []int32 `protobuf:"varint,5,rep,packed,name=skipped_rows,json=skippedRows,proto3" json:"skipped_rows,omitempty"`
-	// With dry_run: the customers of the store who have the id, the e-mail or the phone of a customer or of
-	// an order's customer of the batch, as they are, also if the batch is refused.
+	// With `dryRun`, the store's customers who have the id, e-mail or phone of a customer in the batch or of
+	// a buyer in its orders. They are shown as they are now, also if the batch is refused.
 	Customers     []*v1.Customer `protobuf:"bytes,6,rep,name=customers,proto3" json:"customers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -681,7 +683,7 @@ func (x *ImportResponse) GetCustomers() []*v1.Customer {
 // A refused field of a row.
 type RefusedRow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The row's place in the batch, from 0.
+	// The row's index in the batch, from 0.
 	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	// The field, such as `items[0].title`.
 	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`

@@ -86,7 +86,7 @@ func (Key_Status) EnumDescriptor() ([]byte, []int) {
 type Key_Lifetime int32
 
 const (
-	// Refused: say how long, if only NEVER.
+	// Refused: choose a lifetime, or NEVER.
 	Key_LIFETIME_UNSPECIFIED Key_Lifetime = 0
 	// 30 days.
 	Key_DAYS_30 Key_Lifetime = 1
@@ -143,7 +143,7 @@ func (Key_Lifetime) EnumDescriptor() ([]byte, []int) {
 	return file_storefront_admin_v1_key_proto_rawDescGZIP(), []int{0, 1}
 }
 
-// An API key, without its text.
+// An API key, without its secret text.
 type Key struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID.
@@ -158,7 +158,7 @@ type Key struct {
 	Status Key_Status `protobuf:"varint,5,opt,name=status,proto3,enum=storefront.admin.v1.Key_Status" json:"status,omitempty"`
 	// When the key expires, or null for never.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// When the key was last used, to the minute or so; null if it never was.
+	// When the key was last used, accurate to about a minute; null if it never was.
 	LastUsedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
 	// When the key was created.
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -265,8 +265,8 @@ type CreateKeyRequest struct {
 	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// How long the key can be used; required.
 	Lifetime Key_Lifetime `protobuf:"varint,4,opt,name=lifetime,proto3,enum=storefront.admin.v1.Key_Lifetime" json:"lifetime,omitempty"`
-	// At most 255 characters; empty for none. A second call with the same key within 24 hours is refused
-	// with `idempotency_key_reused` and creates nothing, since only the first answer holds the key.
+	// At most 255 characters; empty for no key. A second call with the same key within 24 hours is refused
+	// with `idempotency_key_reused` and creates nothing, because only the first answer has the new API key.
 	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -342,7 +342,7 @@ type CreateKeyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.
 	Key *Key `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// The whole key, `svc_live_…`. No other answer holds it.
+	// The whole key, `svc_live_…`. No later answer has it.
 	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -397,9 +397,9 @@ type ListKeysRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	// Keys on a page, 1 to 1000; default 50.
 	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// The `nextPageToken` of the page before; empty for the first page.
+	// The `nextPageToken` of the previous page; empty for the first page.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -461,7 +461,7 @@ type ListKeysResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The keys, newest first.
 	Keys []*Key `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
-	// What to send as `pageToken` for the next page; empty on the last one.
+	// The `pageToken` of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -516,7 +516,7 @@ type GetKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the key.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a key of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a key of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -571,7 +571,7 @@ type RevokeKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the key.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a key of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a key of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -24,12 +24,12 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// An order to record: the buyer, and what is bought.
+// An order to record: the buyer, and the products or the payment link.
 type CreateOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// UUID of the customer; without it, the next three fields describe the buyer.
+	// UUID of the customer. Leave it out to describe the buyer by name, email and phone.
 	CustomerId string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
 	// The buyer's name, at most 200 characters.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
@@ -41,11 +41,11 @@ type CreateOrderRequest struct {
 	Items []*CreateOrderRequest_Item `protobuf:"bytes,6,rep,name=items,proto3" json:"items,omitempty"`
 	// UUID of the payment link that the order comes through; empty for an order from the catalogue.
 	PaymentLinkId string `protobuf:"bytes,7,opt,name=payment_link_id,json=paymentLinkId,proto3" json:"payment_link_id,omitempty"`
-	// What the buyer chose to pay through an OPEN payment link, in minor units.
+	// The amount, in minor units, that the buyer chose for an OPEN payment link.
 	Amount *int64 `protobuf:"varint,8,opt,name=amount,proto3,oneof" json:"amount,omitempty"`
 	// A note left by the buyer, at most 2,000 characters.
 	Note *string `protobuf:"bytes,9,opt,name=note,proto3,oneof" json:"note,omitempty"`
-	// At most 255 characters; empty for none.
+	// At most 255 characters; empty for no key.
 	IdempotencyKey string `protobuf:"bytes,10,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -247,7 +247,7 @@ type GetOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the order.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; an order of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, an order of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -302,11 +302,11 @@ type PayOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the order.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// At most 255 characters; empty for none.
+	// At most 255 characters; empty for no key.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The store's slug or id; an order of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, an order of another store is not found.
 	Store string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
-	// In place of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
+	// Instead of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
 	Name          string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -375,11 +375,11 @@ type FailOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the order.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// At most 255 characters; empty for none.
+	// At most 255 characters; empty for no key.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The store's slug or id; an order of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, an order of another store is not found.
 	Store string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
-	// In place of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
+	// Instead of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
 	Name          string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -448,11 +448,11 @@ type CancelOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the order.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// At most 255 characters; empty for none.
+	// At most 255 characters; empty for no key.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The store's slug or id; an order of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, an order of another store is not found.
 	Store string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
-	// In place of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
+	// Instead of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
 	Name          string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -521,11 +521,11 @@ type RefundOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the order.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// At most 255 characters; empty for none.
+	// At most 255 characters; empty for no key.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The store's slug or id; an order of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, an order of another store is not found.
 	Store string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
-	// In place of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
+	// Instead of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
 	Name          string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -592,7 +592,7 @@ func (x *RefundOrderRequest) GetName() string {
 // Which order to find.
 type FindOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; not needed with an id. An id of another store is not found.
+	// The store's slug or id; may be empty if `name` is a whole UUID. An order of another store is not found.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// UUID of the order, its reference, or at least eight characters of the beginning or end of its UUID.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`

@@ -46,7 +46,7 @@ type CreatePaymentLinkRequest struct {
 	ThankYouMessage *string `protobuf:"bytes,8,opt,name=thank_you_message,json=thankYouMessage,proto3,oneof" json:"thank_you_message,omitempty"`
 	// A moment in the future.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// 1 to 2147483647; without it there is no cap.
+	// 1 to 2147483647; without it the number of payments has no limit.
 	MaxPayments   *int32 `protobuf:"varint,10,opt,name=max_payments,json=maxPayments,proto3,oneof" json:"max_payments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -230,7 +230,7 @@ type DisablePaymentLinkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the payment link.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a payment link of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a payment link of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -285,7 +285,7 @@ type GetPaymentLinkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the payment link.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a payment link of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a payment link of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -358,11 +358,10 @@ type UpdatePaymentLinkRequest struct {
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// 1 to 2147483647; null removes the limit.
 	MaxPayments *int32 `protobuf:"varint,10,opt,name=max_payments,json=maxPayments,proto3,oneof" json:"max_payments,omitempty"`
-	// For typed clients: the fields to change, where a named field without a value is cleared.
-	// Without a mask the fields that are present are changed. In JSON the names that are present are
-	// the mask.
+	// For typed clients: the names of the fields to change. A field that is named but has no value is cleared. Without a mask, the
+	// fields that are present are changed. In JSON, the keys of the body are the mask.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,11,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
-	// The store's slug or id; a payment link of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a payment link of another store is not found.
 	Store         string `protobuf:"bytes,12,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -487,7 +486,7 @@ type EnablePaymentLinkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the payment link.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a payment link of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a payment link of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -540,7 +539,7 @@ func (x *EnablePaymentLinkRequest) GetStore() string {
 // Which payment link to find.
 type FindPaymentLinkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; not needed with an id. An id of another store is not found.
+	// The store's slug or id; may be empty if `name` is a whole UUID. A payment link of another store is not found.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// UUID of the payment link, its code, or at least eight characters of the beginning or end of its UUID.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`

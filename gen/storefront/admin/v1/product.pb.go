@@ -37,7 +37,7 @@ type CreateProductRequest struct {
 	PriceAmount *int64 `protobuf:"varint,4,opt,name=price_amount,json=priceAmount,proto3,oneof" json:"price_amount,omitempty"`
 	// Minor units, above the price.
 	CompareAtAmount *int64 `protobuf:"varint,5,opt,name=compare_at_amount,json=compareAtAmount,proto3,oneof" json:"compare_at_amount,omitempty"`
-	// The product's short name in its address; made from the title unless named.
+	// The product's short name in its address; made from the title if empty.
 	Slug string `protobuf:"bytes,6,opt,name=slug,proto3" json:"slug,omitempty"`
 	// At most 500 characters.
 	Summary *string `protobuf:"bytes,7,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
@@ -47,7 +47,7 @@ type CreateProductRequest struct {
 	CoverUrl *string `protobuf:"bytes,9,opt,name=cover_url,json=coverUrl,proto3,oneof" json:"cover_url,omitempty"`
 	// Whether the product has something to deliver; required to publish.
 	ContentReady *bool `protobuf:"varint,10,opt,name=content_ready,json=contentReady,proto3,oneof" json:"content_ready,omitempty"`
-	// DRAFT unless named.
+	// The status; default DRAFT.
 	Status        *v1.Product_Status `protobuf:"varint,11,opt,name=status,proto3,enum=storefront.v1.Product_Status,oneof" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -272,11 +272,10 @@ type UpdateProductRequest struct {
 	CoverUrl *string `protobuf:"bytes,8,opt,name=cover_url,json=coverUrl,proto3,oneof" json:"cover_url,omitempty"`
 	// Whether the product has something to deliver.
 	ContentReady *bool `protobuf:"varint,9,opt,name=content_ready,json=contentReady,proto3,oneof" json:"content_ready,omitempty"`
-	// For typed clients: the fields to change, where a named field without a value is cleared.
-	// Without a mask the fields that are present are changed. In JSON the names that are present are
-	// the mask.
+	// For typed clients: the names of the fields to change. A field that is named but has no value is cleared. Without a mask, the
+	// fields that are present are changed. In JSON, the keys of the body are the mask.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,10,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
-	// The store's slug or id; a product of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a product of another store is not found.
 	Store         string `protobuf:"bytes,11,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -394,7 +393,7 @@ type GetProductRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the product.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a product of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a product of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -447,7 +446,7 @@ func (x *GetProductRequest) GetStore() string {
 // Which product to find.
 type FindProductRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; not needed with an id. An id of another store is not found.
+	// The store's slug or id; may be empty if `name` is a whole UUID. A product of another store is not found.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// UUID of the product, its slug, or at least eight characters of the beginning or end of its UUID.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`

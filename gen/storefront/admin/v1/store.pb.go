@@ -4,28 +4,28 @@
 // 	protoc        (unknown)
 // source: storefront/admin/v1/store.proto
 
-// The operator's API: the platform, its checkout and its dashboard manage stores with it, by the same
-// rules as the public API. It is served on the operator's listener only.
+// The operator's API, with which the platform, its checkout and its dashboard manage stores. It has the same
+// rules as the public API. Only the operator's listener serves it.
 //
 // Every call carries `Authorization: Bearer <ADMIN_TOKEN>`, the token that the server was started
-// with. Without a token it is refused with `admin_token_missing`, with a wrong one with
-// `admin_token_invalid`. A server that was started without a token does not serve these services;
-// `storefront dev` serves them, without a token, to programs on its own machine.
+// with. A call without a token is refused with `admin_token_missing`, and a call with a wrong token with
+// `admin_token_invalid`. A server that was started without a token does not serve the operator's API;
+// `storefront dev` serves it without a token, to programs on the same machine only.
 //
 // A call may name the member of the store for whom it is made, as `Storefront-Member: NAME`; the
 // activity journal then shows that member, otherwise the operator. The name is 1 to 100
 // characters. Percent-encode as UTF-8 the percent sign and everything but printable ASCII.
 //
-// A store is named by its slug or its id, everything else by its id. A call that names a store beside an id finds
-// nothing of another store, and is refused with `store_not_found` if there is no such store. Name the store wherever you
-// know it: without it the call reads or changes the store that owns the id, and a sharded database asks every node for it.
+// A call names a store by its slug or id, and anything else by its id. If a call names both a store and the id of an object,
+// an object of another store is not found. Name the store wherever you know it. Otherwise the call reads or changes the
+// object in whichever store it is, and a sharded database must ask every node for it.
 //
 // A refused call carries a `storefront.v1.Error` among its error's details, with one of the codes that the method names,
-// or `validation_failed` for fields that cannot be used. Once rows of a store are deleted, a call that names the store, or
-// something that it has, is refused with `store_being_deleted`, except `GetStore` and `GetStoreSettings`.
+// or `validation_failed` for fields with invalid values. Once the deletion of a store has begun, a call that names the store or
+// one of its objects is refused with `store_being_deleted`, except `GetStore` and `GetStoreSettings`.
 //
-// Lists of the operator's own resources come in pages: send the `next_page_token` of an answer as the
-// `page_token` of the next call, with the other fields unchanged, until it is empty.
+// Lists whose requests have a `page_token` come in pages: send the `next_page_token` of an answer as the
+// `page_token` of the next call, with the other fields unchanged, until `next_page_token` is empty.
 
 package adminv1
 
@@ -53,9 +53,9 @@ type DeleteStoreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// For how many seconds the store can be restored, up to ten years; 30 days unless named. With 0 it cannot.
+	// The grace period, during which the store can be restored, in seconds: 0 for none, at most ten years; default 30 days.
 	GraceSeconds *int64 `protobuf:"varint,2,opt,name=grace_seconds,json=graceSeconds,proto3,oneof" json:"grace_seconds,omitempty"`
-	// The store's slug once more; required without grace.
+	// The store's slug once more, as a confirmation; required if the grace period is 0.
 	ConfirmSlug   string `protobuf:"bytes,3,opt,name=confirm_slug,json=confirmSlug,proto3" json:"confirm_slug,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -170,8 +170,8 @@ type CreateStoreRequest struct {
 	Currency string `protobuf:"bytes,3,opt,name=currency,proto3" json:"currency,omitempty"`
 	// Two-letter country code (ISO 3166-1), such as `CM`; required. It never changes.
 	Country string `protobuf:"bytes,4,opt,name=country,proto3" json:"country,omitempty"`
-	// The public address of the store, http or https; without it, the server's public address and the
-	// slug.
+	// The public address of the store, http or https; by default the server's public address followed by
+	// the slug.
 	Url *string `protobuf:"bytes,5,opt,name=url,proto3,oneof" json:"url,omitempty"`
 	// A description of the store.
 	Description *string `protobuf:"bytes,6,opt,name=description,proto3,oneof" json:"description,omitempty"`
@@ -179,21 +179,20 @@ type CreateStoreRequest struct {
 	SupportEmail *string `protobuf:"bytes,7,opt,name=support_email,json=supportEmail,proto3,oneof" json:"support_email,omitempty"`
 	// A phone number, international or in the form of the store's country.
 	Phone *string `protobuf:"bytes,8,opt,name=phone,proto3,oneof" json:"phone,omitempty"`
-	// A WhatsApp number, in the same forms.
+	// A WhatsApp number, international or in the form of the store's country.
 	WhatsappPhone *string `protobuf:"bytes,9,opt,name=whatsapp_phone,json=whatsappPhone,proto3,oneof" json:"whatsapp_phone,omitempty"`
-	// The store's addresses on social networks, by the network's name, which has at most 100
-	// characters.
+	// The store's addresses on social networks, by the network's name. A name has at most 100 characters.
 	SocialLinks map[string]string `protobuf:"bytes,10,rep,name=social_links,json=socialLinks,proto3" json:"social_links,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// `open` unless named.
+	// The status; default `open`.
 	Status *v1.Store_Status `protobuf:"varint,11,opt,name=status,proto3,enum=storefront.v1.Store_Status,oneof" json:"status,omitempty"`
-	// Whether payment links may be created in the store; true unless named.
+	// Whether payment links may be created in the store; default true.
 	PaymentLinksOpen *bool `protobuf:"varint,12,opt,name=payment_links_open,json=paymentLinksOpen,proto3,oneof" json:"payment_links_open,omitempty"`
 	// The types of product that may not be published.
 	UnavailableTypes []v1.Product_Type `protobuf:"varint,13,rep,packed,name=unavailable_types,json=unavailableTypes,proto3,enum=storefront.v1.Product_Type" json:"unavailable_types,omitempty"`
-	// The platform's share of each order recorded, in per cent, 0 to 100; 0 unless named.
+	// The platform's share of each order, in per cent, 0 to 100; default 0.
 	PlatformFeePercent *float64 `protobuf:"fixed64,14,opt,name=platform_fee_percent,json=platformFeePercent,proto3,oneof" json:"platform_fee_percent,omitempty"`
-	// The bucket of the store, such as `7Q`: the two letters or digits after `svc_live_` that the API keys of the store have, by
-	// which a proxy finds its installation. One of the server's `--buckets` unless named.
+	// The bucket of the store, such as `7Q`: two letters or digits that all API keys of the store have after `svc_live_`. By them
+	// a proxy finds the installation that has the store. The default is one of the server's `--buckets`.
 	Bucket        *string `protobuf:"bytes,15,opt,name=bucket,proto3,oneof" json:"bucket,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -337,9 +336,9 @@ func (x *CreateStoreRequest) GetBucket() string {
 // Which page of the stores to list.
 type ListStoresRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	// Stores on a page, 1 to 1000; default 50.
 	PageSize *int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// The `nextPageToken` of the page before; empty for the first page.
+	// The `nextPageToken` of the previous page; empty for the first page.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -394,9 +393,9 @@ type ListStoresResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The stores, newest first.
 	Stores []*v1.Store `protobuf:"bytes,1,rep,name=stores,proto3" json:"stores,omitempty"`
-	// What to send as `pageToken` for the next page; empty on the last one.
+	// The `pageToken` of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Those of the stores that are to be deleted.
+	// Which of these stores will be deleted, and when.
 	Deletions     []*StoreDeletion `protobuf:"bytes,3,rep,name=deletions,proto3" json:"deletions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -458,7 +457,7 @@ type StoreDeletion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the store.
 	StoreId string `protobuf:"bytes,1,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
-	// When its grace ends and the deletion begins.
+	// When the store's grace period ends and the deletion begins.
 	DeleteAt      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=delete_at,json=deleteAt,proto3" json:"delete_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -569,22 +568,21 @@ type UpdateStoreRequest struct {
 	SupportEmail *string `protobuf:"bytes,5,opt,name=support_email,json=supportEmail,proto3,oneof" json:"support_email,omitempty"`
 	// A phone number, international or in the form of the store's country.
 	Phone *string `protobuf:"bytes,6,opt,name=phone,proto3,oneof" json:"phone,omitempty"`
-	// A WhatsApp number, in the same forms.
+	// A WhatsApp number, international or in the form of the store's country.
 	WhatsappPhone *string `protobuf:"bytes,7,opt,name=whatsapp_phone,json=whatsappPhone,proto3,oneof" json:"whatsapp_phone,omitempty"`
-	// The store's addresses on social networks by the network's name, which has at most 100 characters,
-	// in place of all of them.
+	// The store's addresses on social networks, by the network's name of at most 100 characters. They
+	// replace all former addresses.
 	SocialLinks map[string]string `protobuf:"bytes,8,rep,name=social_links,json=socialLinks,proto3" json:"social_links,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The status to move to.
 	Status *v1.Store_Status `protobuf:"varint,9,opt,name=status,proto3,enum=storefront.v1.Store_Status,oneof" json:"status,omitempty"`
 	// Whether payment links may be created in the store.
 	PaymentLinksOpen *bool `protobuf:"varint,10,opt,name=payment_links_open,json=paymentLinksOpen,proto3,oneof" json:"payment_links_open,omitempty"`
-	// The types of product that may not be published, in place of all of them.
+	// The types of product that may not be published. They replace all former types.
 	UnavailableTypes []v1.Product_Type `protobuf:"varint,11,rep,packed,name=unavailable_types,json=unavailableTypes,proto3,enum=storefront.v1.Product_Type" json:"unavailable_types,omitempty"`
 	// The platform's share of each order recorded from now on, in per cent, 0 to 100.
 	PlatformFeePercent *float64 `protobuf:"fixed64,12,opt,name=platform_fee_percent,json=platformFeePercent,proto3,oneof" json:"platform_fee_percent,omitempty"`
-	// For typed clients: the fields to change; a list or map that is named and empty is cleared.
-	// Without a mask the fields that are present are changed. In JSON the names that are present are
-	// the mask.
+	// For typed clients: the names of the fields to change. A list or map that is named but empty is cleared. Without a mask, the
+	// fields that are present are changed. In JSON, the keys of the body are the mask.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,13,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -757,7 +755,7 @@ func (x *GetStoreSettingsRequest) GetStore() string {
 	return ""
 }
 
-// What the operator sets for a store.
+// The settings of a store that only the operator sees and changes.
 type StoreSettings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether payment links may be created in the store.
@@ -766,7 +764,7 @@ type StoreSettings struct {
 	UnavailableTypes []v1.Product_Type `protobuf:"varint,2,rep,packed,name=unavailable_types,json=unavailableTypes,proto3,enum=storefront.v1.Product_Type" json:"unavailable_types,omitempty"`
 	// The platform's share of each order recorded from now on, in per cent, 0 to 100.
 	PlatformFeePercent float64 `protobuf:"fixed64,3,opt,name=platform_fee_percent,json=platformFeePercent,proto3" json:"platform_fee_percent,omitempty"`
-	// When the deletion of the store begins; absent for one that stays.
+	// When the deletion of the store begins; absent if none is planned.
 	DeleteAt      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=delete_at,json=deleteAt,proto3,oneof" json:"delete_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

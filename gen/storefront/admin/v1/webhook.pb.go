@@ -30,13 +30,13 @@ type Webhook_State int32
 const (
 	// Never sent.
 	Webhook_STATE_UNSPECIFIED Webhook_State = 0
-	// It receives events.
+	// The webhook receives events.
 	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
 	Webhook_enabled Webhook_State = 1
-	// It receives events, and will be disabled unless a delivery succeeds.
+	// The webhook receives events, but its last attempts failed. It will be disabled unless an attempt succeeds.
 	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
 	Webhook_failing Webhook_State = 2
-	// It receives nothing.
+	// The webhook receives nothing.
 	// buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
 	Webhook_disabled Webhook_State = 3
 )
@@ -91,23 +91,23 @@ type Webhook struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Where events are posted to.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
-	// What it is for; may be empty.
+	// What the webhook is for; may be empty.
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	// The types of event that it subscribes to.
+	// The types of event that the webhook receives.
 	Events []string `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
-	// Its state.
+	// The webhook's state.
 	State Webhook_State `protobuf:"varint,5,opt,name=state,proto3,enum=storefront.admin.v1.Webhook_State" json:"state,omitempty"`
-	// When the first of its failures in a row ended; null unless it is failing.
+	// When the first failed attempt since the last success ended; null unless the webhook is failing.
 	FailingSince *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=failing_since,json=failingSince,proto3" json:"failing_since,omitempty"`
-	// When it will be disabled if its failures go on; null unless it is failing.
+	// When the webhook will be disabled if no attempt succeeds; null unless it is failing.
 	DisablesAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=disables_at,json=disablesAt,proto3" json:"disables_at,omitempty"`
-	// When it was disabled; null unless it is.
+	// When the webhook was disabled; null unless it is disabled.
 	DisabledAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=disabled_at,json=disabledAt,proto3" json:"disabled_at,omitempty"`
-	// Whether its failures disabled it, and not a person.
+	// Whether the service disabled the webhook because its attempts failed. False if a person disabled it.
 	DisabledAutomatically bool `protobuf:"varint,9,opt,name=disabled_automatically,json=disabledAutomatically,proto3" json:"disabled_automatically,omitempty"`
-	// When it was registered.
+	// When the webhook was registered.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When it was last changed.
+	// When the webhook was last changed.
 	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -227,13 +227,13 @@ type CreateWebhookRequest struct {
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// Where events are posted to: https, no private or local address, no user name; required.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
-	// What it is for, at most 500 characters.
+	// What the webhook is for, at most 500 characters.
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	// The types of event that it subscribes to, of `order.paid`, `order.failed`, `customer.created`,
-	// `product.published`, `product.archived` and `payment_link.paid`; all of them unless named.
+	// The types of event that the webhook receives: `order.paid`, `order.failed`, `customer.created`,
+	// `product.published`, `product.archived` and `payment_link.paid`; empty for all of them.
 	Events []string `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
-	// At most 255 characters; empty for none. A second call with the same key within 24 hours is refused
-	// with `idempotency_key_reused` and registers nothing, since only the first answer holds the secret.
+	// At most 255 characters; empty for no key. A second call with the same key within 24 hours is refused
+	// with `idempotency_key_reused` and registers nothing, because only the first answer has the secret.
 	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -309,7 +309,7 @@ type CreateWebhookResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The webhook.
 	Webhook *Webhook `protobuf:"bytes,1,opt,name=webhook,proto3" json:"webhook,omitempty"`
-	// The whole signing secret, `whsec_…`. No other answer holds it.
+	// The whole signing secret, `whsec_…`. No later answer has it.
 	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -364,9 +364,9 @@ type ListWebhooksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	// Webhooks on a page, 1 to 1000; default 50.
 	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// The `nextPageToken` of the page before; empty for the first page.
+	// The `nextPageToken` of the previous page; empty for the first page.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -428,7 +428,7 @@ type ListWebhooksResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The webhooks, newest first.
 	Webhooks []*Webhook `protobuf:"bytes,1,rep,name=webhooks,proto3" json:"webhooks,omitempty"`
-	// What to send as `pageToken` for the next page; empty on the last one.
+	// The `pageToken` of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -483,7 +483,7 @@ type GetWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -538,16 +538,16 @@ type UpdateWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Where events are posted to from now on, those that wait included.
+	// Where events are posted to from now on, also those of pending deliveries.
 	Url *string `protobuf:"bytes,2,opt,name=url,proto3,oneof" json:"url,omitempty"`
-	// What it is for, at most 500 characters.
+	// What the webhook is for, at most 500 characters.
 	Description *string `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	// The types of event that it subscribes to, in place of all of them; at least one.
+	// The types of event that the webhook receives from now on, at least one. They replace all former types.
 	Events []string `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
-	// For typed clients: the fields to change. Without a mask the fields that are present are changed.
-	// In JSON the names that are present are the mask.
+	// For typed clients: the names of the fields to change. Without a mask, the fields that are present are changed. In JSON, the
+	// keys of the body are the mask.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,5,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
-	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
 	Store         string `protobuf:"bytes,6,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -630,7 +630,7 @@ type EnableWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -685,7 +685,7 @@ type DisableWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -740,7 +740,7 @@ type DeleteWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -795,10 +795,10 @@ type RotateSecretRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// At most 255 characters; empty for none. A second call with the same key within 24 hours is refused
-	// with `idempotency_key_reused` and changes nothing, since only the first answer holds the secret.
+	// At most 255 characters; empty for no key. A second call with the same key within 24 hours is refused
+	// with `idempotency_key_reused` and changes nothing, because only the first answer has the secret.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
 	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -860,7 +860,7 @@ type RotateSecretResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The webhook.
 	Webhook *Webhook `protobuf:"bytes,1,opt,name=webhook,proto3" json:"webhook,omitempty"`
-	// The whole signing secret, `whsec_…`. No other answer holds it.
+	// The whole signing secret, `whsec_…`. No later answer has it.
 	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -915,7 +915,7 @@ type PingWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

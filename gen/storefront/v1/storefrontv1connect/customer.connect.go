@@ -53,9 +53,9 @@ type CustomerServiceClient interface {
 	ListCustomers(context.Context, *v1.ListCustomersRequest) (*v1.ListCustomersResponse, error)
 	// Retrieves a customer. Refused with `customer_not_found`.
 	GetCustomer(context.Context, *v1.GetCustomerRequest) (*v1.Customer, error)
-	// Creates a customer (201), or completes the one that the store already knows by that e-mail
-	// or phone with what it lacked (200); a customer is never recorded twice. A new customer sends
-	// `customer.created`.
+	// Creates a customer (201). If the store already has a customer with that e-mail or phone, no second
+	// one is created: the request fills in the name, e-mail or phone that the customer lacked (200). A new
+	// customer sends `customer.created`.
 	//
 	// Refused with `customer_identifier_required`, `phone_invalid` or, when the e-mail and the
 	// phone belong to two different customers, `customer_conflict`.
@@ -158,9 +158,9 @@ type CustomerServiceHandler interface {
 	ListCustomers(context.Context, *v1.ListCustomersRequest) (*v1.ListCustomersResponse, error)
 	// Retrieves a customer. Refused with `customer_not_found`.
 	GetCustomer(context.Context, *v1.GetCustomerRequest) (*v1.Customer, error)
-	// Creates a customer (201), or completes the one that the store already knows by that e-mail
-	// or phone with what it lacked (200); a customer is never recorded twice. A new customer sends
-	// `customer.created`.
+	// Creates a customer (201). If the store already has a customer with that e-mail or phone, no second
+	// one is created: the request fills in the name, e-mail or phone that the customer lacked (200). A new
+	// customer sends `customer.created`.
 	//
 	// Refused with `customer_identifier_required`, `phone_invalid` or, when the e-mail and the
 	// phone belong to two different customers, `customer_conflict`.

@@ -62,14 +62,14 @@ type PaymentLinkServiceClient interface {
 	// `payment_link_invalid_pricing`, `payment_link_expiry_invalid` or `payment_link_expiry_past`.
 	CreatePaymentLink(context.Context, *v1.CreatePaymentLinkRequest) (*v1.PaymentLink, error)
 	// Changes the named fields of a payment link; its code and its currency never change.
-	// Changing `pricing` clears the amount of the other kind unless the request names it.
+	// Changing `pricing` clears the amount that the new pricing does not use (`amount` or `minAmount`),
+	// unless the request names it.
 	//
 	// Refused with `payment_link_not_found`, `payment_link_invalid_pricing`,
 	// `payment_link_expiry_invalid` or `payment_link_expiry_past`.
 	UpdatePaymentLink(context.Context, *v1.UpdatePaymentLinkRequest) (*v1.PaymentLink, error)
-	// Enables a disabled payment link; an enabled one stays as it is. The end date and the cap do
-	// not change, so the link may remain expired or exhausted. Refused with
-	// `payment_link_not_found`.
+	// Enables a disabled payment link; an enabled one stays as it is. `expiresAt` and `maxPayments` do
+	// not change, so the link may still be expired or exhausted. Refused with `payment_link_not_found`.
 	EnablePaymentLink(context.Context, *v1.EnablePaymentLinkRequest) (*v1.PaymentLink, error)
 }
 
@@ -186,14 +186,14 @@ type PaymentLinkServiceHandler interface {
 	// `payment_link_invalid_pricing`, `payment_link_expiry_invalid` or `payment_link_expiry_past`.
 	CreatePaymentLink(context.Context, *v1.CreatePaymentLinkRequest) (*v1.PaymentLink, error)
 	// Changes the named fields of a payment link; its code and its currency never change.
-	// Changing `pricing` clears the amount of the other kind unless the request names it.
+	// Changing `pricing` clears the amount that the new pricing does not use (`amount` or `minAmount`),
+	// unless the request names it.
 	//
 	// Refused with `payment_link_not_found`, `payment_link_invalid_pricing`,
 	// `payment_link_expiry_invalid` or `payment_link_expiry_past`.
 	UpdatePaymentLink(context.Context, *v1.UpdatePaymentLinkRequest) (*v1.PaymentLink, error)
-	// Enables a disabled payment link; an enabled one stays as it is. The end date and the cap do
-	// not change, so the link may remain expired or exhausted. Refused with
-	// `payment_link_not_found`.
+	// Enables a disabled payment link; an enabled one stays as it is. `expiresAt` and `maxPayments` do
+	// not change, so the link may still be expired or exhausted. Refused with `payment_link_not_found`.
 	EnablePaymentLink(context.Context, *v1.EnablePaymentLinkRequest) (*v1.PaymentLink, error)
 }
 

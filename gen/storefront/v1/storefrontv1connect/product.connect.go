@@ -50,10 +50,10 @@ type ProductServiceClient interface {
 	ListProducts(context.Context, *v1.ListProductsRequest) (*v1.ListProductsResponse, error)
 	// Retrieves a product. Refused with `product_not_found`.
 	GetProduct(context.Context, *v1.GetProductRequest) (*v1.Product, error)
-	// Changes the named fields of a product and records the change in the store's activity
-	// journal under the key's name. A move to PUBLISHED sends `product.published`, a move to
-	// ARCHIVED sends `product.archived`; a change that leaves the status as it was sends no event,
-	// and a change that changes nothing leaves `updatedAt` alone.
+	// Changes the named fields of a product and records the change in the store's activity journal under
+	// the key's name. A move to PUBLISHED sends `product.published`, a move to ARCHIVED sends
+	// `product.archived`, and any other change sends no event. If the request changes no value, `updatedAt`
+	// stays.
 	//
 	// Refused with `product_not_found`, `compare_at_invalid`, `product_type_unavailable` or
 	// `product_incomplete`.
@@ -134,10 +134,10 @@ type ProductServiceHandler interface {
 	ListProducts(context.Context, *v1.ListProductsRequest) (*v1.ListProductsResponse, error)
 	// Retrieves a product. Refused with `product_not_found`.
 	GetProduct(context.Context, *v1.GetProductRequest) (*v1.Product, error)
-	// Changes the named fields of a product and records the change in the store's activity
-	// journal under the key's name. A move to PUBLISHED sends `product.published`, a move to
-	// ARCHIVED sends `product.archived`; a change that leaves the status as it was sends no event,
-	// and a change that changes nothing leaves `updatedAt` alone.
+	// Changes the named fields of a product and records the change in the store's activity journal under
+	// the key's name. A move to PUBLISHED sends `product.published`, a move to ARCHIVED sends
+	// `product.archived`, and any other change sends no event. If the request changes no value, `updatedAt`
+	// stays.
 	//
 	// Refused with `product_not_found`, `compare_at_invalid`, `product_type_unavailable` or
 	// `product_incomplete`.

@@ -108,9 +108,9 @@ export type ListCustomersRequest = Message<"storefront.v1.ListCustomersRequest">
   pageSize?: number | undefined;
 
   /**
-   * Text to find in name, e-mail or phone, at most 100 characters, without regard to case and
-   * taken literally; empty finds everything. Text of nothing but digits and the separators of phone
-   * numbers also finds a phone by its digits.
+   * Text to find in name, e-mail or phone, at most 100 characters. Case is ignored, and the text is
+   * taken literally; empty finds everything. Text that has only digits and the separators of phone
+   * numbers also finds phones that contain these digits.
    *
    * @generated from field: optional string q = 3;
    */
@@ -257,9 +257,9 @@ export type UpdateCustomerRequest = Message<"storefront.v1.UpdateCustomerRequest
   phone?: string | undefined;
 
   /**
-   * For typed clients: the fields to change, where a named field without a value is cleared.
-   * Without a mask the fields that are present are changed. In JSON under `/v1` the keys of
-   * the body are the mask.
+   * For typed clients: the names of the fields to change. A field that is named but has no value is
+   * cleared. Without a mask, the fields that are present are changed. Under `/v1`, the keys of the JSON
+   * body are the mask.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 5;
    */
@@ -301,9 +301,9 @@ export const CustomerService: GenService<{
     output: typeof CustomerSchema;
   },
   /**
-   * Creates a customer (201), or completes the one that the store already knows by that e-mail
-   * or phone with what it lacked (200); a customer is never recorded twice. A new customer sends
-   * `customer.created`.
+   * Creates a customer (201). If the store already has a customer with that e-mail or phone, no second
+   * one is created: the request fills in the name, e-mail or phone that the customer lacked (200). A new
+   * customer sends `customer.created`.
    *
    * Refused with `customer_identifier_required`, `phone_invalid` or, when the e-mail and the
    * phone belong to two different customers, `customer_conflict`.

@@ -93,8 +93,8 @@ export type ErrorDetails = Message<"storefront.v1.ErrorDetails"> & {
   fields: FieldError[];
 
   /**
-   * With `product_incomplete`: what the product lacks before it can be published, of
-   * `description` and `content`.
+   * With `product_incomplete`: what the product needs before it can be published: `description`,
+   * `content` or both.
    *
    * @generated from field: repeated string missing = 3;
    */

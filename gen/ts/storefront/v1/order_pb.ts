@@ -40,7 +40,7 @@ export type Order = Message<"storefront.v1.Order"> & {
   reference: string;
 
   /**
-   * Where the order stands.
+   * The order's status.
    *
    * @generated from field: storefront.v1.Order.Status status = 3;
    */
@@ -251,8 +251,8 @@ export const Order_PaymentLinkSchema: GenMessage<Order_PaymentLink> = /*@__PURE_
   messageDesc(file_storefront_v1_order, 0, 2);
 
 /**
- * Where the order stands: PENDING becomes PAID, FAILED or CANCELLED; FAILED may still become
- * PAID; PAID may become REFUNDED.
+ * The states of an order. PENDING becomes PAID, FAILED or CANCELLED; FAILED may still become PAID;
+ * PAID may become REFUNDED.
  *
  * @generated from enum storefront.v1.Order.Status
  */

@@ -108,8 +108,8 @@ export type PaymentLink = Message<"storefront.v1.PaymentLink"> & {
   expiresAt?: Timestamp | undefined;
 
   /**
-   * After how many payments the link takes no new orders, or null for no end. An order recorded before is still paid, so
-   * paidCount may pass it.
+   * The number of payments after which the link takes no new orders, or null for no limit. An order that was recorded before
+   * can still be paid, so `paidCount` may exceed `maxPayments`.
    *
    * @generated from field: optional int32 max_payments = 13;
    */
@@ -158,7 +158,7 @@ export type PaymentLink = Message<"storefront.v1.PaymentLink"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the link was last changed; a payment does not move it.
+   * When the link was last changed; payments do not count as changes.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 20;
    */
@@ -186,14 +186,14 @@ export enum PaymentLink_Pricing {
   PRICING_UNSPECIFIED = 0,
 
   /**
-   * The link does: `amount`.
+   * The link sets it: `amount`.
    *
    * @generated from enum value: FIXED = 1;
    */
   FIXED = 1,
 
   /**
-   * The buyer does, from `minAmount` up.
+   * The buyer chooses it, at least `minAmount`.
    *
    * @generated from enum value: OPEN = 2;
    */
@@ -207,8 +207,8 @@ export const PaymentLink_PricingSchema: GenEnum<PaymentLink_Pricing> = /*@__PURE
   enumDesc(file_storefront_v1_payment_link, 0, 0);
 
 /**
- * Whether the link takes payments now; of the reasons why it does not, the first that holds in
- * the order of this list.
+ * Whether the link takes payments now, or why not. If several reasons apply, it is the first of them
+ * in this list.
  *
  * @generated from enum storefront.v1.PaymentLink.Availability
  */
@@ -242,7 +242,7 @@ export enum PaymentLink_Availability {
   EXPIRED = 3,
 
   /**
-   * Its number of payments has reached the cap.
+   * Its number of payments has reached `maxPayments`.
    *
    * @generated from enum value: EXHAUSTED = 4;
    */
@@ -452,7 +452,7 @@ export type CreatePaymentLinkRequest = Message<"storefront.v1.CreatePaymentLinkR
   expiresAt?: Timestamp | undefined;
 
   /**
-   * 1 to 2147483647; without it the link takes orders without end.
+   * 1 to 2147483647; without it the number of payments has no limit.
    *
    * @generated from field: optional int32 max_payments = 9;
    */
@@ -543,9 +543,9 @@ export type UpdatePaymentLinkRequest = Message<"storefront.v1.UpdatePaymentLinkR
   maxPayments?: number | undefined;
 
   /**
-   * For typed clients: the fields to change, where a named field without a value is cleared.
-   * Without a mask the fields that are present are changed. In JSON under `/v1` the keys of
-   * the body are the mask.
+   * For typed clients: the names of the fields to change. A field that is named but has no value is
+   * cleared. Without a mask, the fields that are present are changed. Under `/v1`, the keys of the JSON
+   * body are the mask.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 11;
    */
@@ -622,7 +622,8 @@ export const PaymentLinkService: GenService<{
   },
   /**
    * Changes the named fields of a payment link; its code and its currency never change.
-   * Changing `pricing` clears the amount of the other kind unless the request names it.
+   * Changing `pricing` clears the amount that the new pricing does not use (`amount` or `minAmount`),
+   * unless the request names it.
    *
    * Refused with `payment_link_not_found`, `payment_link_invalid_pricing`,
    * `payment_link_expiry_invalid` or `payment_link_expiry_past`.
@@ -635,9 +636,8 @@ export const PaymentLinkService: GenService<{
     output: typeof PaymentLinkSchema;
   },
   /**
-   * Enables a disabled payment link; an enabled one stays as it is. The end date and the cap do
-   * not change, so the link may remain expired or exhausted. Refused with
-   * `payment_link_not_found`.
+   * Enables a disabled payment link; an enabled one stays as it is. `expiresAt` and `maxPayments` do
+   * not change, so the link may still be expired or exhausted. Refused with `payment_link_not_found`.
    *
    * @generated from rpc storefront.v1.PaymentLinkService.EnablePaymentLink
    */

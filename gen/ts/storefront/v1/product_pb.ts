@@ -38,7 +38,7 @@ export type Product = Message<"storefront.v1.Product"> & {
   title: string;
 
   /**
-   * The product's short name in its address; it does not follow the title.
+   * The product's short name in its address; it stays when the title changes.
    *
    * @generated from field: string slug = 3;
    */
@@ -52,7 +52,7 @@ export type Product = Message<"storefront.v1.Product"> & {
   type: Product_Type;
 
   /**
-   * Where the product stands.
+   * Whether the product is on sale.
    *
    * @generated from field: storefront.v1.Product.Status status = 5;
    */
@@ -192,7 +192,7 @@ export const Product_TypeSchema: GenEnum<Product_Type> = /*@__PURE__*/
   enumDesc(file_storefront_v1_product, 0, 0);
 
 /**
- * Where the product stands.
+ * Whether the product is on sale.
  *
  * @generated from enum storefront.v1.Product.Status
  */
@@ -253,7 +253,7 @@ export type ListProductsRequest = Message<"storefront.v1.ListProductsRequest"> &
   pageSize?: number | undefined;
 
   /**
-   * Text to find in the title, at most 100 characters, without regard to case and taken
+   * Text to find in the title, at most 100 characters. Case is ignored, and the text is taken
    * literally; empty finds everything.
    *
    * @generated from field: optional string q = 3;
@@ -401,9 +401,9 @@ export type UpdateProductRequest = Message<"storefront.v1.UpdateProductRequest">
   status?: Product_Status | undefined;
 
   /**
-   * For typed clients: the fields to change, where a named field without a value is cleared.
-   * Without a mask the fields that are present are changed. In JSON under `/v1` the keys of
-   * the body are the mask.
+   * For typed clients: the names of the fields to change. A field that is named but has no value is
+   * cleared. Without a mask, the fields that are present are changed. Under `/v1`, the keys of the JSON
+   * body are the mask.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 8;
    */
@@ -418,7 +418,7 @@ export const UpdateProductRequestSchema: GenMessage<UpdateProductRequest> = /*@_
   messageDesc(file_storefront_v1_product, 4);
 
 /**
- * The store's products: read, and updated in their texts, prices and status. Products are
+ * The store's products: the API reads them, and changes their texts, prices and status. Products are
  * created in the platform's dashboard.
  *
  * @generated from service storefront.v1.ProductService
@@ -445,10 +445,10 @@ export const ProductService: GenService<{
     output: typeof ProductSchema;
   },
   /**
-   * Changes the named fields of a product and records the change in the store's activity
-   * journal under the key's name. A move to PUBLISHED sends `product.published`, a move to
-   * ARCHIVED sends `product.archived`; a change that leaves the status as it was sends no event,
-   * and a change that changes nothing leaves `updatedAt` alone.
+   * Changes the named fields of a product and records the change in the store's activity journal under
+   * the key's name. A move to PUBLISHED sends `product.published`, a move to ARCHIVED sends
+   * `product.archived`, and any other change sends no event. If the request changes no value, `updatedAt`
+   * stays.
    *
    * Refused with `product_not_found`, `compare_at_invalid`, `product_type_unavailable` or
    * `product_incomplete`.

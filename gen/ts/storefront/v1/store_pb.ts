@@ -17,7 +17,7 @@ export const file_storefront_v1_store: GenFile = /*@__PURE__*/
   fileDesc("ChlzdG9yZWZyb250L3YxL3N0b3JlLnByb3RvEg1zdG9yZWZyb250LnYxIhEKD0dldFN0b3JlUmVxdWVzdCLHAwoFU3RvcmUSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIMCgRzbHVnGAMgASgJEgsKA3VybBgEIAEoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRIQCghjdXJyZW5jeRgGIAEoCRIPCgdjb3VudHJ5GAcgASgJEhUKDXN1cHBvcnRfZW1haWwYCCABKAkSDQoFcGhvbmUYCSABKAkSFgoOd2hhdHNhcHBfcGhvbmUYCiABKAkSOwoMc29jaWFsX2xpbmtzGAsgAygLMiUuc3RvcmVmcm9udC52MS5TdG9yZS5Tb2NpYWxMaW5rc0VudHJ5EisKBnN0YXR1cxgMIAEoDjIbLnN0b3JlZnJvbnQudjEuU3RvcmUuU3RhdHVzEi4KCmNyZWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGjIKEFNvY2lhbExpbmtzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJFCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASCAoEb3BlbhABEg0KCXN1c3BlbmRlZBACEgoKBmNsb3NlZBADMnQKDFN0b3JlU2VydmljZRJkCghHZXRTdG9yZRIeLnN0b3JlZnJvbnQudjEuR2V0U3RvcmVSZXF1ZXN0GhQuc3RvcmVmcm9udC52MS5TdG9yZSIikAIBorsYCnN0b3JlOnJlYWSC0+STAgsSCS92MS9zdG9yZUI2WjRnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvdjE7c3RvcmVmcm9udHYxYgZwcm90bzM", [file_google_api_annotations, file_google_protobuf_timestamp, file_storefront_v1_scope]);
 
 /**
- * Nothing needs to be said: the key names the store.
+ * Empty, because the API key says which store.
  *
  * @generated from message storefront.v1.GetStoreRequest
  */
@@ -66,7 +66,7 @@ export type Store = Message<"storefront.v1.Store"> & {
   url: string;
 
   /**
-   * What the store says of itself; may be empty.
+   * The store's description of itself; may be empty.
    *
    * @generated from field: string description = 5;
    */
@@ -115,7 +115,7 @@ export type Store = Message<"storefront.v1.Store"> & {
   socialLinks: { [key: string]: string };
 
   /**
-   * A key is answered only while the store is `open`.
+   * Whether the store is open. API keys of a store that is not `open` are refused.
    *
    * @generated from field: storefront.v1.Store.Status status = 12;
    */

@@ -62,8 +62,8 @@ const (
 
 // CustomerServiceClient is a client for the storefront.admin.v1.CustomerService service.
 type CustomerServiceClient interface {
-	// Creates a customer, or completes the one that the store already knows by that e-mail or phone
-	// with what it lacked. A new customer sends `customer.created`.
+	// Creates a customer. If the store already has a customer with that e-mail or phone, no second one is created: the call
+	// fills in the name, e-mail or phone that the customer lacked. A new customer sends `customer.created`.
 	//
 	// Refused with `store_not_found`, `customer_identifier_required`, `phone_invalid` or
 	// `customer_conflict`.
@@ -72,26 +72,27 @@ type CustomerServiceClient interface {
 	ListCustomers(context.Context, *v1.ListCustomersRequest) (*v11.ListCustomersResponse, error)
 	// Retrieves a customer. Refused with `customer_not_found`.
 	GetCustomer(context.Context, *v1.GetCustomerRequest) (*v11.Customer, error)
-	// Finds a customer of a store by its id or its e-mail or phone. Refused with `store_not_found` or `customer_not_found`.
+	// Finds a customer of a store by id, e-mail or phone. Refused with `store_not_found` or `customer_not_found`.
 	FindCustomer(context.Context, *v1.FindCustomerRequest) (*v11.Customer, error)
 	// Changes the named fields of a customer; one of e-mail and phone must remain.
 	//
 	// Refused with `customer_not_found`, `customer_identifier_required`, `phone_invalid` or
 	// `customer_conflict`.
 	UpdateCustomer(context.Context, *v1.UpdateCustomerRequest) (*v11.Customer, error)
-	// Forgets a customer, which cannot be undone. At once the customer has no name, no phone, and an e-mail under
-	// `forgotten.invalid`, which nobody can reach, and so in each order, and the orders have no notes. Then
-	// `ContinueForgetting` takes the customer out of events, deliveries, the activity journal, refused requests, idempotency
-	// keys and remembered answers; if nobody calls it for a while, a worker does. Amounts, references and dates stay. One who is
-	// forgotten already is looked for again; if nothing is found, the receipt stays as it is.
+	// Forgets a customer: erases the customer's personal data for good. This call clears the customer's name and phone and the
+	// notes of the orders, and replaces the e-mail with an address under `forgotten.invalid`, which reaches nobody. The customer's
+	// orders show these values too. Then `ContinueForgetting` erases the customer from events, deliveries, the activity journal,
+	// refused requests, and the stored answers of idempotency keys; if nobody calls it for a while, a worker does. Amounts,
+	// references and dates stay. For a customer who was forgotten before, the search runs again; if it finds nothing, the old
+	// receipt stays.
 	//
 	// Refused with `customer_not_found`.
 	ForgetCustomer(context.Context, *v1.ForgetCustomerRequest) (*v1.Forgetting, error)
-	// Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress; once it is
-	// finished, the receipt. While an event of the customer's is being delivered it waits a moment, and after each part it leaves
-	// the database to others for a moment. If somebody has named the customer again, or added a note to one of its orders, it
-	// begins again with both. Of a finished one with `logWaitsFor` it tries again to empty SQLite's log. Refused with
-	// `customer_not_found` unless the customer was forgotten.
+	// Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress or, when all parts
+	// are done, the receipt. It pauses briefly after each part, so that other requests can write, and while an event about the
+	// customer is being delivered. If somebody has meanwhile given the customer a name, or one of the orders a note, it erases
+	// that too and searches all rows again. If the receipt has `logWaitsFor`, it tries again to empty SQLite's log. Refused with
+	// `customer_not_found` unless ForgetCustomer was called for the customer.
 	ContinueForgetting(context.Context, *v1.ContinueForgettingRequest) (*v1.Forgetting, error)
 	// Lists the orders of a customer, newest first. Refused with `customer_not_found`.
 	ListCustomerOrders(context.Context, *v1.ListCustomerOrdersRequest) (*v1.ListCustomerOrdersResponse, error)
@@ -249,8 +250,8 @@ func (c *customerServiceClient) ListCustomerOrders(ctx context.Context, req *v1.
 
 // CustomerServiceHandler is an implementation of the storefront.admin.v1.CustomerService service.
 type CustomerServiceHandler interface {
-	// Creates a customer, or completes the one that the store already knows by that e-mail or phone
-	// with what it lacked. A new customer sends `customer.created`.
+	// Creates a customer. If the store already has a customer with that e-mail or phone, no second one is created: the call
+	// fills in the name, e-mail or phone that the customer lacked. A new customer sends `customer.created`.
 	//
 	// Refused with `store_not_found`, `customer_identifier_required`, `phone_invalid` or
 	// `customer_conflict`.
@@ -259,26 +260,27 @@ type CustomerServiceHandler interface {
 	ListCustomers(context.Context, *v1.ListCustomersRequest) (*v11.ListCustomersResponse, error)
 	// Retrieves a customer. Refused with `customer_not_found`.
 	GetCustomer(context.Context, *v1.GetCustomerRequest) (*v11.Customer, error)
-	// Finds a customer of a store by its id or its e-mail or phone. Refused with `store_not_found` or `customer_not_found`.
+	// Finds a customer of a store by id, e-mail or phone. Refused with `store_not_found` or `customer_not_found`.
 	FindCustomer(context.Context, *v1.FindCustomerRequest) (*v11.Customer, error)
 	// Changes the named fields of a customer; one of e-mail and phone must remain.
 	//
 	// Refused with `customer_not_found`, `customer_identifier_required`, `phone_invalid` or
 	// `customer_conflict`.
 	UpdateCustomer(context.Context, *v1.UpdateCustomerRequest) (*v11.Customer, error)
-	// Forgets a customer, which cannot be undone. At once the customer has no name, no phone, and an e-mail under
-	// `forgotten.invalid`, which nobody can reach, and so in each order, and the orders have no notes. Then
-	// `ContinueForgetting` takes the customer out of events, deliveries, the activity journal, refused requests, idempotency
-	// keys and remembered answers; if nobody calls it for a while, a worker does. Amounts, references and dates stay. One who is
-	// forgotten already is looked for again; if nothing is found, the receipt stays as it is.
+	// Forgets a customer: erases the customer's personal data for good. This call clears the customer's name and phone and the
+	// notes of the orders, and replaces the e-mail with an address under `forgotten.invalid`, which reaches nobody. The customer's
+	// orders show these values too. Then `ContinueForgetting` erases the customer from events, deliveries, the activity journal,
+	// refused requests, and the stored answers of idempotency keys; if nobody calls it for a while, a worker does. Amounts,
+	// references and dates stay. For a customer who was forgotten before, the search runs again; if it finds nothing, the old
+	// receipt stays.
 	//
 	// Refused with `customer_not_found`.
 	ForgetCustomer(context.Context, *v1.ForgetCustomerRequest) (*v1.Forgetting, error)
-	// Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress; once it is
-	// finished, the receipt. While an event of the customer's is being delivered it waits a moment, and after each part it leaves
-	// the database to others for a moment. If somebody has named the customer again, or added a note to one of its orders, it
-	// begins again with both. Of a finished one with `logWaitsFor` it tries again to empty SQLite's log. Refused with
-	// `customer_not_found` unless the customer was forgotten.
+	// Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress or, when all parts
+	// are done, the receipt. It pauses briefly after each part, so that other requests can write, and while an event about the
+	// customer is being delivered. If somebody has meanwhile given the customer a name, or one of the orders a note, it erases
+	// that too and searches all rows again. If the receipt has `logWaitsFor`, it tries again to empty SQLite's log. Refused with
+	// `customer_not_found` unless ForgetCustomer was called for the customer.
 	ContinueForgetting(context.Context, *v1.ContinueForgettingRequest) (*v1.Forgetting, error)
 	// Lists the orders of a customer, newest first. Refused with `customer_not_found`.
 	ListCustomerOrders(context.Context, *v1.ListCustomerOrdersRequest) (*v1.ListCustomerOrdersResponse, error)

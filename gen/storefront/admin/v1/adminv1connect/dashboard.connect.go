@@ -49,17 +49,17 @@ const (
 
 // DashboardServiceClient is a client for the storefront.admin.v1.DashboardService service.
 type DashboardServiceClient interface {
-	// Creates a link that signs a member in, once. Whoever has it can use it: give it to the member only.
+	// Creates a link that signs a member in once. Give it to that member only, because anybody who has it can use it.
 	// Refused with `store_not_found`.
 	CreateSignInLink(context.Context, *v1.CreateSignInLinkRequest) (*v1.CreateSignInLinkResponse, error)
 	// Lists the sessions that have not ended and the links that can still be used, newest first. Refused
 	// with `store_not_found`.
 	ListSessions(context.Context, *v1.ListSessionsRequest) (*v1.ListSessionsResponse, error)
-	// Ends a session with effect from its next request on every server, or a link before it is used;
-	// one that has ended stays as it is. A session has the id of the link that began it: the id of a
-	// link that was used meanwhile ends its session. Refused with `session_not_found`.
+	// Ends a session or an unused link; every server refuses its next request. A session has the id of the link that began it,
+	// so the id of a used link ends the link's session. A session or link that has ended stays as it is. Refused with
+	// `session_not_found`.
 	RevokeSession(context.Context, *v1.RevokeSessionRequest) (*v1.Session, error)
-	// Ends all sessions and unused links of a store, or those of one of its members. Refused with
+	// Ends all sessions and unused links of a store or, if the request names a member, those of the member. Refused with
 	// `store_not_found`.
 	RevokeSessions(context.Context, *v1.RevokeSessionsRequest) (*v1.RevokeSessionsResponse, error)
 }
@@ -151,17 +151,17 @@ func (c *dashboardServiceClient) RevokeSessions(ctx context.Context, req *v1.Rev
 
 // DashboardServiceHandler is an implementation of the storefront.admin.v1.DashboardService service.
 type DashboardServiceHandler interface {
-	// Creates a link that signs a member in, once. Whoever has it can use it: give it to the member only.
+	// Creates a link that signs a member in once. Give it to that member only, because anybody who has it can use it.
 	// Refused with `store_not_found`.
 	CreateSignInLink(context.Context, *v1.CreateSignInLinkRequest) (*v1.CreateSignInLinkResponse, error)
 	// Lists the sessions that have not ended and the links that can still be used, newest first. Refused
 	// with `store_not_found`.
 	ListSessions(context.Context, *v1.ListSessionsRequest) (*v1.ListSessionsResponse, error)
-	// Ends a session with effect from its next request on every server, or a link before it is used;
-	// one that has ended stays as it is. A session has the id of the link that began it: the id of a
-	// link that was used meanwhile ends its session. Refused with `session_not_found`.
+	// Ends a session or an unused link; every server refuses its next request. A session has the id of the link that began it,
+	// so the id of a used link ends the link's session. A session or link that has ended stays as it is. Refused with
+	// `session_not_found`.
 	RevokeSession(context.Context, *v1.RevokeSessionRequest) (*v1.Session, error)
-	// Ends all sessions and unused links of a store, or those of one of its members. Refused with
+	// Ends all sessions and unused links of a store or, if the request names a member, those of the member. Refused with
 	// `store_not_found`.
 	RevokeSessions(context.Context, *v1.RevokeSessionsRequest) (*v1.RevokeSessionsResponse, error)
 }

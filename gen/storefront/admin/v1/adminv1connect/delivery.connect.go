@@ -60,21 +60,20 @@ type DeliveryServiceClient interface {
 	// Retrieves a delivery with its payload. Refused with `delivery_not_found`.
 	GetDelivery(context.Context, *v1.GetDeliveryRequest) (*v1.GetDeliveryResponse, error)
 	// Finds a delivery by its id or, in a store, by the beginning or the end of its id. Refused with `store_not_found` or
-	// `delivery_not_found`, which names the ids if several fit.
+	// `delivery_not_found`; if several ids fit, the message of the error lists them.
 	FindDelivery(context.Context, *v1.FindDeliveryRequest) (*v1.Delivery, error)
-	// Sends a delivery again. Of one that waits, the next attempt is made now: it stays the same delivery, and
-	// the attempt counts as one. While an attempt is due or being made, nothing changes. Of one that has ended,
-	// the event is sent once more: a new delivery of the same event, with the full schedule of attempts.
+	// Sends a delivery again. If the delivery waits for its next attempt, the attempt is made now and counts as one of the
+	// schedule. If an attempt is due or running, nothing changes. If the delivery has ended, a new delivery of the same event is
+	// created, with the full schedule of attempts.
 	//
 	// Refused with `delivery_not_found`, `delivery_pending` while another delivery of this event to this
 	// webhook is pending, `webhook_not_found` when the webhook was deleted, `webhook_disabled`, or
-	// `event_expired` once the event's retention has ended.
+	// `event_expired` when the event was deleted after its retention.
 	ResendDelivery(context.Context, *v1.ResendDeliveryRequest) (*v1.Delivery, error)
-	// Starts to resend to a webhook every event since a time that it subscribes to and that never
-	// succeeded there, also events that came while it was disabled; of deliveries that wait, the next attempt is
-	// made now. Call ContinueResend until the resend has finished; workers continue it too. It sends no event
-	// twice, however many resends there are: an event that is on its way to the webhook is passed over. Refused
-	// with `webhook_not_found` or `webhook_disabled`.
+	// Starts a resend, which sends a webhook the events of a period that it subscribes to but never received, for example because
+	// it was disabled. The period is from `since` until now. Deliveries that wait for their next attempt are attempted at once. Call
+	// ContinueResend until the resend has finished; if nobody does, a worker continues it. Two resends never send the same event
+	// twice, because a resend leaves out events with a pending delivery. Refused with `webhook_not_found` or `webhook_disabled`.
 	StartResend(context.Context, *v1.StartResendRequest) (*v1.Resend, error)
 	// Carries out the next part of a resend and returns its progress. Refused with `resend_not_found`.
 	ContinueResend(context.Context, *v1.ContinueResendRequest) (*v1.Resend, error)
@@ -204,21 +203,20 @@ type DeliveryServiceHandler interface {
 	// Retrieves a delivery with its payload. Refused with `delivery_not_found`.
 	GetDelivery(context.Context, *v1.GetDeliveryRequest) (*v1.GetDeliveryResponse, error)
 	// Finds a delivery by its id or, in a store, by the beginning or the end of its id. Refused with `store_not_found` or
-	// `delivery_not_found`, which names the ids if several fit.
+	// `delivery_not_found`; if several ids fit, the message of the error lists them.
 	FindDelivery(context.Context, *v1.FindDeliveryRequest) (*v1.Delivery, error)
-	// Sends a delivery again. Of one that waits, the next attempt is made now: it stays the same delivery, and
-	// the attempt counts as one. While an attempt is due or being made, nothing changes. Of one that has ended,
-	// the event is sent once more: a new delivery of the same event, with the full schedule of attempts.
+	// Sends a delivery again. If the delivery waits for its next attempt, the attempt is made now and counts as one of the
+	// schedule. If an attempt is due or running, nothing changes. If the delivery has ended, a new delivery of the same event is
+	// created, with the full schedule of attempts.
 	//
 	// Refused with `delivery_not_found`, `delivery_pending` while another delivery of this event to this
 	// webhook is pending, `webhook_not_found` when the webhook was deleted, `webhook_disabled`, or
-	// `event_expired` once the event's retention has ended.
+	// `event_expired` when the event was deleted after its retention.
 	ResendDelivery(context.Context, *v1.ResendDeliveryRequest) (*v1.Delivery, error)
-	// Starts to resend to a webhook every event since a time that it subscribes to and that never
-	// succeeded there, also events that came while it was disabled; of deliveries that wait, the next attempt is
-	// made now. Call ContinueResend until the resend has finished; workers continue it too. It sends no event
-	// twice, however many resends there are: an event that is on its way to the webhook is passed over. Refused
-	// with `webhook_not_found` or `webhook_disabled`.
+	// Starts a resend, which sends a webhook the events of a period that it subscribes to but never received, for example because
+	// it was disabled. The period is from `since` until now. Deliveries that wait for their next attempt are attempted at once. Call
+	// ContinueResend until the resend has finished; if nobody does, a worker continues it. Two resends never send the same event
+	// twice, because a resend leaves out events with a pending delivery. Refused with `webhook_not_found` or `webhook_disabled`.
 	StartResend(context.Context, *v1.StartResendRequest) (*v1.Resend, error)
 	// Carries out the next part of a resend and returns its progress. Refused with `resend_not_found`.
 	ContinueResend(context.Context, *v1.ContinueResendRequest) (*v1.Resend, error)

@@ -48,17 +48,17 @@ const (
 type EventServiceClient interface {
 	// Lists a store's events, newest first. Refused with `store_not_found`.
 	ListEvents(context.Context, *v1.ListEventsRequest) (*v1.ListEventsResponse, error)
-	// Retrieves an event. Refused with `event_not_found`, also once its retention has ended.
+	// Retrieves an event. Refused with `event_not_found`, also when the event was deleted after its retention.
 	GetEvent(context.Context, *v1.GetEventRequest) (*v1.Event, error)
-	// Streams a store's events as they are committed, each with its payload. The first answer comes at
-	// once and has no events; later ones without events show that the stream is alive. The server ends a
-	// stream after ten minutes, and when it stops: call again with `since` set to the `position` of the
-	// last answer, and nothing is missed. Some events are then sent again, under the same ids.
+	// Streams a store's events with their payloads as they are committed. The first answer comes at once and has no events; a
+	// later answer without events shows that the stream is alive. The server ends a stream after ten minutes, and when the server
+	// stops. To miss no event, call again with `since` set to the `position` of the last answer; a few events are then sent a
+	// second time, with the same ids.
 	//
 	// Refused with `store_not_found`, or `unavailable` while too many streams are open.
 	WatchEvents(context.Context, *v1.WatchEventsRequest) (*connect.ServerStreamForClient[v1.WatchEventsResponse], error)
-	// Records an event of type `ping`, which WatchEvents streams and no webhook receives; PingWebhook
-	// sends one to a webhook. Refused with `store_not_found`.
+	// Records an event of type `ping`. WatchEvents streams it, but no webhook receives it; to send a ping to a webhook, call
+	// PingWebhook. Refused with `store_not_found`.
 	CreatePing(context.Context, *v1.CreatePingRequest) (*v1.Event, error)
 }
 
@@ -147,17 +147,17 @@ func (c *eventServiceClient) CreatePing(ctx context.Context, req *v1.CreatePingR
 type EventServiceHandler interface {
 	// Lists a store's events, newest first. Refused with `store_not_found`.
 	ListEvents(context.Context, *v1.ListEventsRequest) (*v1.ListEventsResponse, error)
-	// Retrieves an event. Refused with `event_not_found`, also once its retention has ended.
+	// Retrieves an event. Refused with `event_not_found`, also when the event was deleted after its retention.
 	GetEvent(context.Context, *v1.GetEventRequest) (*v1.Event, error)
-	// Streams a store's events as they are committed, each with its payload. The first answer comes at
-	// once and has no events; later ones without events show that the stream is alive. The server ends a
-	// stream after ten minutes, and when it stops: call again with `since` set to the `position` of the
-	// last answer, and nothing is missed. Some events are then sent again, under the same ids.
+	// Streams a store's events with their payloads as they are committed. The first answer comes at once and has no events; a
+	// later answer without events shows that the stream is alive. The server ends a stream after ten minutes, and when the server
+	// stops. To miss no event, call again with `since` set to the `position` of the last answer; a few events are then sent a
+	// second time, with the same ids.
 	//
 	// Refused with `store_not_found`, or `unavailable` while too many streams are open.
 	WatchEvents(context.Context, *v1.WatchEventsRequest, *connect.ServerStream[v1.WatchEventsResponse]) error
-	// Records an event of type `ping`, which WatchEvents streams and no webhook receives; PingWebhook
-	// sends one to a webhook. Refused with `store_not_found`.
+	// Records an event of type `ping`. WatchEvents streams it, but no webhook receives it; to send a ping to a webhook, call
+	// PingWebhook. Refused with `store_not_found`.
 	CreatePing(context.Context, *v1.CreatePingRequest) (*v1.Event, error)
 }
 

@@ -40,9 +40,9 @@ const (
 
 // ExportServiceClient is a client for the storefront.admin.v1.ExportService service.
 type ExportServiceClient interface {
-	// Streams a store as it was at one instant, kind by kind, while it goes on selling, and ends with the
-	// notice `store.exported`. Refused with `store_not_found`, or `unavailable` while too many exports are
-	// under way; with secrets also with `origin_refused` or `secret_key_missing`.
+	// Streams all rows of a store as they were at one instant, one kind after the other. Meanwhile the store stays open. At the end
+	// the platform gets the notice `store.exported`. Refused with `store_not_found`, or `unavailable` while too many exports are
+	// running; if secrets are requested, also with `origin_refused` or `secret_key_missing`.
 	ExportStore(context.Context, *v1.ExportStoreRequest) (*connect.ServerStreamForClient[v1.ExportStoreResponse], error)
 }
 
@@ -78,9 +78,9 @@ func (c *exportServiceClient) ExportStore(ctx context.Context, req *v1.ExportSto
 
 // ExportServiceHandler is an implementation of the storefront.admin.v1.ExportService service.
 type ExportServiceHandler interface {
-	// Streams a store as it was at one instant, kind by kind, while it goes on selling, and ends with the
-	// notice `store.exported`. Refused with `store_not_found`, or `unavailable` while too many exports are
-	// under way; with secrets also with `origin_refused` or `secret_key_missing`.
+	// Streams all rows of a store as they were at one instant, one kind after the other. Meanwhile the store stays open. At the end
+	// the platform gets the notice `store.exported`. Refused with `store_not_found`, or `unavailable` while too many exports are
+	// running; if secrets are requested, also with `origin_refused` or `secret_key_missing`.
 	ExportStore(context.Context, *v1.ExportStoreRequest, *connect.ServerStream[v1.ExportStoreResponse]) error
 }
 

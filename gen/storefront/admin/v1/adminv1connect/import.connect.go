@@ -56,26 +56,28 @@ const (
 
 // ImportServiceClient is a client for the storefront.admin.v1.ImportService service.
 type ImportServiceClient interface {
-	// Imports products. A product needs an id, a title and a price; its type is FILE, its status DRAFT,
-	// its slug, address and dates are made unless given.
+	// Imports products. A product needs an id, a title and a price. Without a type it is a FILE, without a
+	// status a DRAFT. A missing slug, address or date is generated.
 	ImportProducts(context.Context, *v1.ImportProductsRequest) (*v1.ImportResponse, error)
 	// Imports customers. A customer needs an id and an e-mail or a phone. `ordersCount` and `totalPaid`
-	// are kept until orders are imported, from which they are then counted.
+	// are stored as given; a later import of orders counts them from the customer's orders.
 	ImportCustomers(context.Context, *v1.ImportCustomersRequest) (*v1.ImportResponse, error)
-	// Imports orders with their items, and their customers where the store has none with that id. An
-	// order needs an id, a reference, a status and a customer; a payment link must be in the store, a
-	// product need not be.
+	// Imports orders with their items. An order needs an id, a reference, a status and a customer; a
+	// customer that the store lacks is created from the order. The store must have the order's payment
+	// link, but may lack the products of its items.
 	ImportOrders(context.Context, *v1.ImportOrdersRequest) (*v1.ImportResponse, error)
-	// Sends the platform the notice `import.finished`, after the last batch.
+	// Sends the platform the notice `import.finished`. Call it after the last batch.
 	FinishImport(context.Context, *v1.FinishImportRequest) (*v1.FinishImportResponse, error)
-	// Prepares a store for the rows of an export: gives it what the exported one shows and is set to, or
-	// creates it. The store must have the same currency and country and no products, customers, orders or
-	// payment links, unless they are of the same export: the import is then continued. Refused with
-	// `store_not_found`, or with `secret_key_missing` for an export with secrets where nothing can seal them.
+	// Prepares a store for the rows of an export: copies the fields and settings of the exported store to it,
+	// or creates it. The store must have the same currency and country as the exported one, and no products,
+	// customers, orders or payment links. If an import of the same export has already begun, it can be
+	// continued. Refused with `store_not_found`, or with `secret_key_missing` if the export has secrets and
+	// the server has no secret key to encrypt them.
 	ImportStore(context.Context, *v1.ImportStoreRequest) (*v11.Store, error)
-	// Imports rows of an export into the store that ImportStore prepared: products, customers, links,
-	// orders, events, deliveries or activity, in this order. Ids and counters are kept. Of an export with
-	// secrets also webhooks and keys: the webhooks sign with the same secrets, and the keys are accepted.
+	// Imports rows of an export into the store that ImportStore prepared. Send products, customers, links,
+	// orders, events, deliveries and activity, in this order; ids and counters are kept. If the export has
+	// secrets, then send webhooks and keys: the webhooks keep their signing secrets, and callers can go on
+	// using the keys.
 	ImportRows(context.Context, *v1.ImportRowsRequest) (*v1.ImportResponse, error)
 }
 
@@ -195,26 +197,28 @@ func (c *importServiceClient) ImportRows(ctx context.Context, req *v1.ImportRows
 
 // ImportServiceHandler is an implementation of the storefront.admin.v1.ImportService service.
 type ImportServiceHandler interface {
-	// Imports products. A product needs an id, a title and a price; its type is FILE, its status DRAFT,
-	// its slug, address and dates are made unless given.
+	// Imports products. A product needs an id, a title and a price. Without a type it is a FILE, without a
+	// status a DRAFT. A missing slug, address or date is generated.
 	ImportProducts(context.Context, *v1.ImportProductsRequest) (*v1.ImportResponse, error)
 	// Imports customers. A customer needs an id and an e-mail or a phone. `ordersCount` and `totalPaid`
-	// are kept until orders are imported, from which they are then counted.
+	// are stored as given; a later import of orders counts them from the customer's orders.
 	ImportCustomers(context.Context, *v1.ImportCustomersRequest) (*v1.ImportResponse, error)
-	// Imports orders with their items, and their customers where the store has none with that id. An
-	// order needs an id, a reference, a status and a customer; a payment link must be in the store, a
-	// product need not be.
+	// Imports orders with their items. An order needs an id, a reference, a status and a customer; a
+	// customer that the store lacks is created from the order. The store must have the order's payment
+	// link, but may lack the products of its items.
 	ImportOrders(context.Context, *v1.ImportOrdersRequest) (*v1.ImportResponse, error)
-	// Sends the platform the notice `import.finished`, after the last batch.
+	// Sends the platform the notice `import.finished`. Call it after the last batch.
 	FinishImport(context.Context, *v1.FinishImportRequest) (*v1.FinishImportResponse, error)
-	// Prepares a store for the rows of an export: gives it what the exported one shows and is set to, or
-	// creates it. The store must have the same currency and country and no products, customers, orders or
-	// payment links, unless they are of the same export: the import is then continued. Refused with
-	// `store_not_found`, or with `secret_key_missing` for an export with secrets where nothing can seal them.
+	// Prepares a store for the rows of an export: copies the fields and settings of the exported store to it,
+	// or creates it. The store must have the same currency and country as the exported one, and no products,
+	// customers, orders or payment links. If an import of the same export has already begun, it can be
+	// continued. Refused with `store_not_found`, or with `secret_key_missing` if the export has secrets and
+	// the server has no secret key to encrypt them.
 	ImportStore(context.Context, *v1.ImportStoreRequest) (*v11.Store, error)
-	// Imports rows of an export into the store that ImportStore prepared: products, customers, links,
-	// orders, events, deliveries or activity, in this order. Ids and counters are kept. Of an export with
-	// secrets also webhooks and keys: the webhooks sign with the same secrets, and the keys are accepted.
+	// Imports rows of an export into the store that ImportStore prepared. Send products, customers, links,
+	// orders, events, deliveries and activity, in this order; ids and counters are kept. If the export has
+	// secrets, then send webhooks and keys: the webhooks keep their signing secrets, and callers can go on
+	// using the keys.
 	ImportRows(context.Context, *v1.ImportRowsRequest) (*v1.ImportResponse, error)
 }
 

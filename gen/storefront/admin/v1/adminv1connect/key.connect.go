@@ -45,15 +45,15 @@ const (
 
 // KeyServiceClient is a client for the storefront.admin.v1.KeyService service.
 type KeyServiceClient interface {
-	// Creates a key. The answer holds the whole key, once: only its fingerprint is stored. Refused with
+	// Creates a key. Only this answer has the whole key, because the service stores only its fingerprint. Refused with
 	// `store_not_found`, `idempotency_key_reused`, or `api_key_limit` when the store has ten active keys.
 	CreateKey(context.Context, *v1.CreateKeyRequest) (*v1.CreateKeyResponse, error)
 	// Lists a store's keys, revoked and expired ones included, newest first. Refused with `store_not_found`.
 	ListKeys(context.Context, *v1.ListKeysRequest) (*v1.ListKeysResponse, error)
 	// Retrieves a key. Refused with `api_key_not_found`.
 	GetKey(context.Context, *v1.GetKeyRequest) (*v1.Key, error)
-	// Revokes a key for good, with effect from its next request on every server; a revoked one stays
-	// as it is. Refused with `api_key_not_found`.
+	// Revokes a key for good: every server refuses the key's next request. A revoked key stays as it is.
+	// Refused with `api_key_not_found`.
 	RevokeKey(context.Context, *v1.RevokeKeyRequest) (*v1.Key, error)
 }
 
@@ -144,15 +144,15 @@ func (c *keyServiceClient) RevokeKey(ctx context.Context, req *v1.RevokeKeyReque
 
 // KeyServiceHandler is an implementation of the storefront.admin.v1.KeyService service.
 type KeyServiceHandler interface {
-	// Creates a key. The answer holds the whole key, once: only its fingerprint is stored. Refused with
+	// Creates a key. Only this answer has the whole key, because the service stores only its fingerprint. Refused with
 	// `store_not_found`, `idempotency_key_reused`, or `api_key_limit` when the store has ten active keys.
 	CreateKey(context.Context, *v1.CreateKeyRequest) (*v1.CreateKeyResponse, error)
 	// Lists a store's keys, revoked and expired ones included, newest first. Refused with `store_not_found`.
 	ListKeys(context.Context, *v1.ListKeysRequest) (*v1.ListKeysResponse, error)
 	// Retrieves a key. Refused with `api_key_not_found`.
 	GetKey(context.Context, *v1.GetKeyRequest) (*v1.Key, error)
-	// Revokes a key for good, with effect from its next request on every server; a revoked one stays
-	// as it is. Refused with `api_key_not_found`.
+	// Revokes a key for good: every server refuses the key's next request. A revoked key stays as it is.
+	// Refused with `api_key_not_found`.
 	RevokeKey(context.Context, *v1.RevokeKeyRequest) (*v1.Key, error)
 }
 

@@ -57,8 +57,8 @@ const (
 
 // OrderServiceClient is a client for the storefront.admin.v1.OrderService service.
 type OrderServiceClient interface {
-	// Records a PENDING order, of products or through a payment link. A new buyer is a new customer
-	// and sends `customer.created`.
+	// Records a PENDING order, for products or for a payment link. If the store does not know the buyer, it
+	// creates a customer, which sends `customer.created`.
 	//
 	// Refused with `store_not_found`, `phone_invalid`, `customer_identifier_required`,
 	// `customer_not_found`, `customer_conflict`, `product_not_found`, `payment_link_not_found`,
@@ -69,14 +69,14 @@ type OrderServiceClient interface {
 	ListOrders(context.Context, *v1.ListOrdersRequest) (*v11.ListOrdersResponse, error)
 	// Retrieves an order. Refused with `order_not_found`.
 	GetOrder(context.Context, *v1.GetOrderRequest) (*v11.Order, error)
-	// Finds an order of a store by its id or its reference. Refused with `store_not_found` or `order_not_found`.
+	// Finds an order of a store by id or reference. Refused with `store_not_found` or `order_not_found`.
 	FindOrder(context.Context, *v1.FindOrderRequest) (*v11.Order, error)
-	// Marks an order as paid. Sends `order.paid`, and `payment_link.paid` for an order through a
-	// payment link.
+	// Marks an order as paid. Sends `order.paid` and, if the order came through a payment link,
+	// `payment_link.paid`.
 	//
 	// Refused with `order_not_found`, `order_transition_invalid`, `idempotency_key_reused`, or
-	// `total_limit` when the payment would take the customer's `totalPaid` or the payment link's
-	// `paidAmount` past 2^53-1.
+	// `total_limit` when the payment would make the customer's `totalPaid` or the payment link's
+	// `paidAmount` larger than 2^53-1.
 	PayOrder(context.Context, *v1.PayOrderRequest) (*v11.Order, error)
 	// Marks the payment of an order as failed. Sends `order.failed`.
 	//
@@ -86,7 +86,7 @@ type OrderServiceClient interface {
 	//
 	// Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
 	CancelOrder(context.Context, *v1.CancelOrderRequest) (*v11.Order, error)
-	// Marks a paid order as refunded and subtracts its amount from what the customer paid. Sends no event.
+	// Marks a paid order as refunded and subtracts its amount from the customer's `totalPaid`. Sends no event.
 	//
 	// Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
 	RefundOrder(context.Context, *v1.RefundOrderRequest) (*v11.Order, error)
@@ -243,8 +243,8 @@ func (c *orderServiceClient) RefundOrder(ctx context.Context, req *v1.RefundOrde
 
 // OrderServiceHandler is an implementation of the storefront.admin.v1.OrderService service.
 type OrderServiceHandler interface {
-	// Records a PENDING order, of products or through a payment link. A new buyer is a new customer
-	// and sends `customer.created`.
+	// Records a PENDING order, for products or for a payment link. If the store does not know the buyer, it
+	// creates a customer, which sends `customer.created`.
 	//
 	// Refused with `store_not_found`, `phone_invalid`, `customer_identifier_required`,
 	// `customer_not_found`, `customer_conflict`, `product_not_found`, `payment_link_not_found`,
@@ -255,14 +255,14 @@ type OrderServiceHandler interface {
 	ListOrders(context.Context, *v1.ListOrdersRequest) (*v11.ListOrdersResponse, error)
 	// Retrieves an order. Refused with `order_not_found`.
 	GetOrder(context.Context, *v1.GetOrderRequest) (*v11.Order, error)
-	// Finds an order of a store by its id or its reference. Refused with `store_not_found` or `order_not_found`.
+	// Finds an order of a store by id or reference. Refused with `store_not_found` or `order_not_found`.
 	FindOrder(context.Context, *v1.FindOrderRequest) (*v11.Order, error)
-	// Marks an order as paid. Sends `order.paid`, and `payment_link.paid` for an order through a
-	// payment link.
+	// Marks an order as paid. Sends `order.paid` and, if the order came through a payment link,
+	// `payment_link.paid`.
 	//
 	// Refused with `order_not_found`, `order_transition_invalid`, `idempotency_key_reused`, or
-	// `total_limit` when the payment would take the customer's `totalPaid` or the payment link's
-	// `paidAmount` past 2^53-1.
+	// `total_limit` when the payment would make the customer's `totalPaid` or the payment link's
+	// `paidAmount` larger than 2^53-1.
 	PayOrder(context.Context, *v1.PayOrderRequest) (*v11.Order, error)
 	// Marks the payment of an order as failed. Sends `order.failed`.
 	//
@@ -272,7 +272,7 @@ type OrderServiceHandler interface {
 	//
 	// Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
 	CancelOrder(context.Context, *v1.CancelOrderRequest) (*v11.Order, error)
-	// Marks a paid order as refunded and subtracts its amount from what the customer paid. Sends no event.
+	// Marks a paid order as refunded and subtracts its amount from the customer's `totalPaid`. Sends no event.
 	//
 	// Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
 	RefundOrder(context.Context, *v1.RefundOrderRequest) (*v11.Order, error)

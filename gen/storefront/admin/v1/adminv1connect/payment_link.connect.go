@@ -69,7 +69,7 @@ type PaymentLinkServiceClient interface {
 	ListPaymentLinks(context.Context, *v1.ListPaymentLinksRequest) (*v11.ListPaymentLinksResponse, error)
 	// Retrieves a payment link. Refused with `payment_link_not_found`.
 	GetPaymentLink(context.Context, *v1.GetPaymentLinkRequest) (*v11.PaymentLink, error)
-	// Finds a payment link of a store by its id or its code. Refused with `store_not_found` or `payment_link_not_found`.
+	// Finds a payment link of a store by id or code. Refused with `store_not_found` or `payment_link_not_found`.
 	FindPaymentLink(context.Context, *v1.FindPaymentLinkRequest) (*v11.PaymentLink, error)
 	// Changes the named fields of a payment link.
 	//
@@ -232,7 +232,7 @@ type PaymentLinkServiceHandler interface {
 	ListPaymentLinks(context.Context, *v1.ListPaymentLinksRequest) (*v11.ListPaymentLinksResponse, error)
 	// Retrieves a payment link. Refused with `payment_link_not_found`.
 	GetPaymentLink(context.Context, *v1.GetPaymentLinkRequest) (*v11.PaymentLink, error)
-	// Finds a payment link of a store by its id or its code. Refused with `store_not_found` or `payment_link_not_found`.
+	// Finds a payment link of a store by id or code. Refused with `store_not_found` or `payment_link_not_found`.
 	FindPaymentLink(context.Context, *v1.FindPaymentLinkRequest) (*v11.PaymentLink, error)
 	// Changes the named fields of a payment link.
 	//

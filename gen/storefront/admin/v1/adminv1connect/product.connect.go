@@ -53,7 +53,7 @@ const (
 
 // ProductServiceClient is a client for the storefront.admin.v1.ProductService service.
 type ProductServiceClient interface {
-	// Creates a product. Created as PUBLISHED it sends `product.published`.
+	// Creates a product. If its status is PUBLISHED, this sends `product.published`.
 	//
 	// Refused with `store_not_found`, `slug_taken`, `compare_at_invalid`, `product_type_unavailable`
 	// or `product_incomplete`.
@@ -62,7 +62,7 @@ type ProductServiceClient interface {
 	ListProducts(context.Context, *v1.ListProductsRequest) (*v11.ListProductsResponse, error)
 	// Retrieves a product. Refused with `product_not_found`.
 	GetProduct(context.Context, *v1.GetProductRequest) (*v11.Product, error)
-	// Finds a product of a store by its id or its slug. Refused with `store_not_found` or `product_not_found`.
+	// Finds a product of a store by id or slug. Refused with `store_not_found` or `product_not_found`.
 	FindProduct(context.Context, *v1.FindProductRequest) (*v11.Product, error)
 	// Changes the named fields of a product. A move to PUBLISHED sends `product.published`, a move to
 	// ARCHIVED sends `product.archived`.
@@ -175,7 +175,7 @@ func (c *productServiceClient) UpdateProduct(ctx context.Context, req *v1.Update
 
 // ProductServiceHandler is an implementation of the storefront.admin.v1.ProductService service.
 type ProductServiceHandler interface {
-	// Creates a product. Created as PUBLISHED it sends `product.published`.
+	// Creates a product. If its status is PUBLISHED, this sends `product.published`.
 	//
 	// Refused with `store_not_found`, `slug_taken`, `compare_at_invalid`, `product_type_unavailable`
 	// or `product_incomplete`.
@@ -184,7 +184,7 @@ type ProductServiceHandler interface {
 	ListProducts(context.Context, *v1.ListProductsRequest) (*v11.ListProductsResponse, error)
 	// Retrieves a product. Refused with `product_not_found`.
 	GetProduct(context.Context, *v1.GetProductRequest) (*v11.Product, error)
-	// Finds a product of a store by its id or its slug. Refused with `store_not_found` or `product_not_found`.
+	// Finds a product of a store by id or slug. Refused with `store_not_found` or `product_not_found`.
 	FindProduct(context.Context, *v1.FindProductRequest) (*v11.Product, error)
 	// Changes the named fields of a product. A move to PUBLISHED sends `product.published`, a move to
 	// ARCHIVED sends `product.archived`.

@@ -2,28 +2,28 @@
 //
 // Source: storefront/admin/v1/store.proto
 
-// The operator's API: the platform, its checkout and its dashboard manage stores with it, by the same
-// rules as the public API. It is served on the operator's listener only.
+// The operator's API, with which the platform, its checkout and its dashboard manage stores. It has the same
+// rules as the public API. Only the operator's listener serves it.
 //
 // Every call carries `Authorization: Bearer <ADMIN_TOKEN>`, the token that the server was started
-// with. Without a token it is refused with `admin_token_missing`, with a wrong one with
-// `admin_token_invalid`. A server that was started without a token does not serve these services;
-// `storefront dev` serves them, without a token, to programs on its own machine.
+// with. A call without a token is refused with `admin_token_missing`, and a call with a wrong token with
+// `admin_token_invalid`. A server that was started without a token does not serve the operator's API;
+// `storefront dev` serves it without a token, to programs on the same machine only.
 //
 // A call may name the member of the store for whom it is made, as `Storefront-Member: NAME`; the
 // activity journal then shows that member, otherwise the operator. The name is 1 to 100
 // characters. Percent-encode as UTF-8 the percent sign and everything but printable ASCII.
 //
-// A store is named by its slug or its id, everything else by its id. A call that names a store beside an id finds
-// nothing of another store, and is refused with `store_not_found` if there is no such store. Name the store wherever you
-// know it: without it the call reads or changes the store that owns the id, and a sharded database asks every node for it.
+// A call names a store by its slug or id, and anything else by its id. If a call names both a store and the id of an object,
+// an object of another store is not found. Name the store wherever you know it. Otherwise the call reads or changes the
+// object in whichever store it is, and a sharded database must ask every node for it.
 //
 // A refused call carries a `storefront.v1.Error` among its error's details, with one of the codes that the method names,
-// or `validation_failed` for fields that cannot be used. Once rows of a store are deleted, a call that names the store, or
-// something that it has, is refused with `store_being_deleted`, except `GetStore` and `GetStoreSettings`.
+// or `validation_failed` for fields with invalid values. Once the deletion of a store has begun, a call that names the store or
+// one of its objects is refused with `store_being_deleted`, except `GetStore` and `GetStoreSettings`.
 //
-// Lists of the operator's own resources come in pages: send the `next_page_token` of an answer as the
-// `page_token` of the next call, with the other fields unchanged, until it is empty.
+// Lists whose requests have a `page_token` come in pages: send the `next_page_token` of an answer as the
+// `page_token` of the next call, with the other fields unchanged, until `next_page_token` is empty.
 package adminv1connect
 
 import (
@@ -85,19 +85,20 @@ type StoreServiceClient interface {
 	ListStores(context.Context, *v1.ListStoresRequest) (*v1.ListStoresResponse, error)
 	// Retrieves a store. Refused with `store_not_found`.
 	GetStore(context.Context, *v1.GetStoreRequest) (*v11.Store, error)
-	// Retrieves what the operator sets for a store and the public API does not show. Refused with
+	// Retrieves the settings of a store that the public API does not show. Refused with
 	// `store_not_found`.
 	GetStoreSettings(context.Context, *v1.GetStoreSettingsRequest) (*v1.StoreSettings, error)
 	// Changes the named fields of a store. Keys of a store that is not `open` are refused from their
 	// next request on. Refused with `store_not_found` or `phone_invalid`.
 	UpdateStore(context.Context, *v1.UpdateStoreRequest) (*v11.Store, error)
-	// Closes a store, so that its keys are refused from their next request on, and has workers delete all that it has once
-	// the grace is over. Until then `RestoreStore` takes it back. Called again within the grace it sets another one.
+	// Closes a store, so that the next request with one of its keys is refused. After a grace period, workers delete the store
+	// and everything in it; until then `RestoreStore` can cancel the deletion. A second call during the grace period replaces
+	// the grace period.
 	//
-	// Refused with `store_not_found`, or with `store_being_deleted` once the grace is over; then nothing is changed.
+	// Refused with `store_not_found`, or with `store_being_deleted` after the grace period; then nothing is changed.
 	DeleteStore(context.Context, *v1.DeleteStoreRequest) (*v1.StoreSettings, error)
-	// Takes the deletion of a store back and opens the store. Refused with `store_not_found`, or with
-	// `store_being_deleted` once the grace is over.
+	// Cancels the deletion of a store and opens the store. Refused with `store_not_found`, or with
+	// `store_being_deleted` after the grace period.
 	RestoreStore(context.Context, *v1.RestoreStoreRequest) (*v11.Store, error)
 }
 
@@ -242,19 +243,20 @@ type StoreServiceHandler interface {
 	ListStores(context.Context, *v1.ListStoresRequest) (*v1.ListStoresResponse, error)
 	// Retrieves a store. Refused with `store_not_found`.
 	GetStore(context.Context, *v1.GetStoreRequest) (*v11.Store, error)
-	// Retrieves what the operator sets for a store and the public API does not show. Refused with
+	// Retrieves the settings of a store that the public API does not show. Refused with
 	// `store_not_found`.
 	GetStoreSettings(context.Context, *v1.GetStoreSettingsRequest) (*v1.StoreSettings, error)
 	// Changes the named fields of a store. Keys of a store that is not `open` are refused from their
 	// next request on. Refused with `store_not_found` or `phone_invalid`.
 	UpdateStore(context.Context, *v1.UpdateStoreRequest) (*v11.Store, error)
-	// Closes a store, so that its keys are refused from their next request on, and has workers delete all that it has once
-	// the grace is over. Until then `RestoreStore` takes it back. Called again within the grace it sets another one.
+	// Closes a store, so that the next request with one of its keys is refused. After a grace period, workers delete the store
+	// and everything in it; until then `RestoreStore` can cancel the deletion. A second call during the grace period replaces
+	// the grace period.
 	//
-	// Refused with `store_not_found`, or with `store_being_deleted` once the grace is over; then nothing is changed.
+	// Refused with `store_not_found`, or with `store_being_deleted` after the grace period; then nothing is changed.
 	DeleteStore(context.Context, *v1.DeleteStoreRequest) (*v1.StoreSettings, error)
-	// Takes the deletion of a store back and opens the store. Refused with `store_not_found`, or with
-	// `store_being_deleted` once the grace is over.
+	// Cancels the deletion of a store and opens the store. Refused with `store_not_found`, or with
+	// `store_being_deleted` after the grace period.
 	RestoreStore(context.Context, *v1.RestoreStoreRequest) (*v11.Store, error)
 }
 

@@ -64,8 +64,8 @@ const (
 
 // WebhookServiceClient is a client for the storefront.admin.v1.WebhookService service.
 type WebhookServiceClient interface {
-	// Registers a webhook with a new signing secret, which only this answer holds. The text of the URL is
-	// checked here; the addresses of its host are checked at every connection.
+	// Registers a webhook. Only this answer has the webhook's new signing secret. This method checks the text of the URL; the IP
+	// addresses of its host are checked at every connection.
 	//
 	// Refused with `store_not_found`, `webhook_url_invalid`, `webhook_limit` when the store has five
 	// webhooks, `secret_key_missing` or `idempotency_key_reused`.
@@ -74,21 +74,20 @@ type WebhookServiceClient interface {
 	ListWebhooks(context.Context, *v1.ListWebhooksRequest) (*v1.ListWebhooksResponse, error)
 	// Retrieves a webhook. Refused with `webhook_not_found`.
 	GetWebhook(context.Context, *v1.GetWebhookRequest) (*v1.Webhook, error)
-	// Changes the named fields of a webhook, with effect from the next attempt of every delivery.
+	// Changes the named fields of a webhook. The next attempt of every delivery uses the new values.
 	// Refused with `webhook_not_found` or `webhook_url_invalid`.
 	UpdateWebhook(context.Context, *v1.UpdateWebhookRequest) (*v1.Webhook, error)
-	// Enables a disabled webhook: it receives events from now on, and its failures are reset. An enabled
-	// one stays as it is. Refused with `webhook_not_found`.
+	// Enables a disabled webhook: it receives events from now on, and its earlier failures no longer count. An enabled
+	// webhook stays as it is. Refused with `webhook_not_found`.
 	EnableWebhook(context.Context, *v1.EnableWebhookRequest) (*v1.Webhook, error)
 	// Disables a webhook: it receives nothing until it is enabled, and its pending deliveries are
-	// cancelled. A disabled one stays as it is. Refused with `webhook_not_found`.
+	// cancelled. A disabled webhook stays as it is. Refused with `webhook_not_found`.
 	DisableWebhook(context.Context, *v1.DisableWebhookRequest) (*v1.Webhook, error)
-	// Deletes a webhook for good and returns what it was. Its pending deliveries are cancelled; its
-	// deliveries stay in the journal for the time of retention. Refused with `webhook_not_found`.
+	// Deletes a webhook for good and returns it as it was. Its pending deliveries are cancelled. All its
+	// deliveries stay in the journal until their retention ends. Refused with `webhook_not_found`.
 	DeleteWebhook(context.Context, *v1.DeleteWebhookRequest) (*v1.Webhook, error)
-	// Gives a webhook a new signing secret, which only this answer holds; the old one signs nothing from
-	// the next attempt on. Refused with `webhook_not_found`, `secret_key_missing` or
-	// `idempotency_key_reused`.
+	// Gives a webhook a new signing secret, which only this answer has. From the next attempt on, deliveries are signed with the
+	// new secret only. Refused with `webhook_not_found`, `secret_key_missing` or `idempotency_key_reused`.
 	RotateSecret(context.Context, *v1.RotateSecretRequest) (*v1.RotateSecretResponse, error)
 	// Sends a `ping` to a webhook, in one attempt, and returns its delivery. Refused with
 	// `webhook_not_found` or `webhook_disabled`.
@@ -263,8 +262,8 @@ func (c *webhookServiceClient) PingWebhook(ctx context.Context, req *v1.PingWebh
 
 // WebhookServiceHandler is an implementation of the storefront.admin.v1.WebhookService service.
 type WebhookServiceHandler interface {
-	// Registers a webhook with a new signing secret, which only this answer holds. The text of the URL is
-	// checked here; the addresses of its host are checked at every connection.
+	// Registers a webhook. Only this answer has the webhook's new signing secret. This method checks the text of the URL; the IP
+	// addresses of its host are checked at every connection.
 	//
 	// Refused with `store_not_found`, `webhook_url_invalid`, `webhook_limit` when the store has five
 	// webhooks, `secret_key_missing` or `idempotency_key_reused`.
@@ -273,21 +272,20 @@ type WebhookServiceHandler interface {
 	ListWebhooks(context.Context, *v1.ListWebhooksRequest) (*v1.ListWebhooksResponse, error)
 	// Retrieves a webhook. Refused with `webhook_not_found`.
 	GetWebhook(context.Context, *v1.GetWebhookRequest) (*v1.Webhook, error)
-	// Changes the named fields of a webhook, with effect from the next attempt of every delivery.
+	// Changes the named fields of a webhook. The next attempt of every delivery uses the new values.
 	// Refused with `webhook_not_found` or `webhook_url_invalid`.
 	UpdateWebhook(context.Context, *v1.UpdateWebhookRequest) (*v1.Webhook, error)
-	// Enables a disabled webhook: it receives events from now on, and its failures are reset. An enabled
-	// one stays as it is. Refused with `webhook_not_found`.
+	// Enables a disabled webhook: it receives events from now on, and its earlier failures no longer count. An enabled
+	// webhook stays as it is. Refused with `webhook_not_found`.
 	EnableWebhook(context.Context, *v1.EnableWebhookRequest) (*v1.Webhook, error)
 	// Disables a webhook: it receives nothing until it is enabled, and its pending deliveries are
-	// cancelled. A disabled one stays as it is. Refused with `webhook_not_found`.
+	// cancelled. A disabled webhook stays as it is. Refused with `webhook_not_found`.
 	DisableWebhook(context.Context, *v1.DisableWebhookRequest) (*v1.Webhook, error)
-	// Deletes a webhook for good and returns what it was. Its pending deliveries are cancelled; its
-	// deliveries stay in the journal for the time of retention. Refused with `webhook_not_found`.
+	// Deletes a webhook for good and returns it as it was. Its pending deliveries are cancelled. All its
+	// deliveries stay in the journal until their retention ends. Refused with `webhook_not_found`.
 	DeleteWebhook(context.Context, *v1.DeleteWebhookRequest) (*v1.Webhook, error)
-	// Gives a webhook a new signing secret, which only this answer holds; the old one signs nothing from
-	// the next attempt on. Refused with `webhook_not_found`, `secret_key_missing` or
-	// `idempotency_key_reused`.
+	// Gives a webhook a new signing secret, which only this answer has. From the next attempt on, deliveries are signed with the
+	// new secret only. Refused with `webhook_not_found`, `secret_key_missing` or `idempotency_key_reused`.
 	RotateSecret(context.Context, *v1.RotateSecretRequest) (*v1.RotateSecretResponse, error)
 	// Sends a `ping` to a webhook, in one attempt, and returns its delivery. Refused with
 	// `webhook_not_found` or `webhook_disabled`.

@@ -85,7 +85,7 @@ export type ActivityEntry_Actor = Message<"storefront.admin.v1.ActivityEntry.Act
   type: ActivityEntry_Actor_Type;
 
   /**
-   * UUID of the key; null for all others.
+   * UUID of the API key; null for other kinds of actor.
    *
    * @generated from field: optional string id = 2;
    */
@@ -120,7 +120,7 @@ export enum ActivityEntry_Actor_Type {
   TYPE_UNSPECIFIED = 0,
 
   /**
-   * An API key, under its name.
+   * An API key, which the journal shows by its name.
    * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
    *
    * @generated from enum value: api_key = 1;
@@ -192,14 +192,14 @@ export type ListActivityRequest = Message<"storefront.admin.v1.ListActivityReque
   store: string;
 
   /**
-   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
+   * Entries on a page, 1 to 1000; default 50.
    *
    * @generated from field: optional int32 page_size = 2;
    */
   pageSize?: number | undefined;
 
   /**
-   * The `nextPageToken` of the page before; empty for the first page.
+   * The `nextPageToken` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -234,7 +234,7 @@ export type ListActivityRequest = Message<"storefront.admin.v1.ListActivityReque
   actorType?: ActivityEntry_Actor_Type | undefined;
 
   /**
-   * Only changes by actors whose name contains this, whatever its case; empty for all.
+   * Only changes by actors whose name contains this text; case is ignored. Empty for all.
    *
    * @generated from field: string actor_name = 8;
    */
@@ -269,15 +269,15 @@ export type ListActivityResponse = Message<"storefront.admin.v1.ListActivityResp
   entries: ActivityEntry[];
 
   /**
-   * What to send as `pageToken` for the next page; empty on the last one.
+   * The `pageToken` of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * The time of the oldest change that was looked through for a kind or an actor, if the next page continues there; a page may
-   * then be empty although there is a next one. Null otherwise.
+   * How far back this call has searched, if it had to stop before the page was full: the time of the oldest entry that it read.
+   * The next page continues there. This happens only with a filter by resource or actor, and the page may be empty.
    *
    * @generated from field: google.protobuf.Timestamp looked_back_to = 3;
    */

@@ -33,7 +33,7 @@ export type GetCustomerRequest = Message<"storefront.admin.v1.GetCustomerRequest
   id: string;
 
   /**
-   * The store's slug or id; a customer of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a customer of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -82,16 +82,15 @@ export type UpdateCustomerRequest = Message<"storefront.admin.v1.UpdateCustomerR
   phone?: string | undefined;
 
   /**
-   * For typed clients: the fields to change, where a named field without a value is cleared.
-   * Without a mask the fields that are present are changed. In JSON the names that are present are
-   * the mask.
+   * For typed clients: the names of the fields to change. A field that is named but has no value is cleared. Without a mask, the
+   * fields that are present are changed. In JSON, the keys of the body are the mask.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 5;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * The store's slug or id; a customer of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a customer of another store is not found.
    *
    * @generated from field: string store = 6;
    */
@@ -119,7 +118,7 @@ export type ForgetCustomerRequest = Message<"storefront.admin.v1.ForgetCustomerR
   id: string;
 
   /**
-   * The store's slug or id; a customer of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a customer of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -134,7 +133,7 @@ export const ForgetCustomerRequestSchema: GenMessage<ForgetCustomerRequest> = /*
   messageDesc(file_storefront_admin_v1_customer, 2);
 
 /**
- * Which customer's forgetting to continue.
+ * The customer whose forgetting to continue.
  *
  * @generated from message storefront.admin.v1.ContinueForgettingRequest
  */
@@ -147,7 +146,7 @@ export type ContinueForgettingRequest = Message<"storefront.admin.v1.ContinueFor
   id: string;
 
   /**
-   * The store's slug or id; a customer of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a customer of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -162,7 +161,7 @@ export const ContinueForgettingRequestSchema: GenMessage<ContinueForgettingReque
   messageDesc(file_storefront_admin_v1_customer, 3);
 
 /**
- * How far the forgetting of a customer has come, and its receipt. It holds no personal data.
+ * The progress of forgetting a customer and, once `finishedAt` is set, the receipt. It holds no personal data.
  *
  * @generated from message storefront.admin.v1.Forgetting
  */
@@ -182,21 +181,21 @@ export type Forgetting = Message<"storefront.admin.v1.Forgetting"> & {
   storeId: string;
 
   /**
-   * Events whose payloads were replaced. They are sent to nobody any more.
+   * Events whose payloads were replaced. These events are no longer sent to anybody.
    *
    * @generated from field: int64 events = 3;
    */
   events: bigint;
 
   /**
-   * Deliveries of these events in the journal; what receivers had answered was replaced.
+   * Deliveries of these events; the receivers' answers in them were replaced.
    *
    * @generated from field: int64 deliveries = 4;
    */
   deliveries: bigint;
 
   /**
-   * Entries of the activity journal whose values were replaced, or removed because they could not be read.
+   * Entries of the activity journal whose values were replaced, or removed if they could not be parsed.
    *
    * @generated from field: int64 activity_entries = 5;
    */
@@ -210,14 +209,14 @@ export type Forgetting = Message<"storefront.admin.v1.Forgetting"> & {
   notes: bigint;
 
   /**
-   * Idempotency keys whose answer was replaced, or that named the customer and were removed.
+   * Idempotency keys whose stored answer was replaced. A key whose own text named the customer was deleted.
    *
    * @generated from field: int64 idempotency_keys = 7;
    */
   idempotencyKeys: bigint;
 
   /**
-   * Refused requests that named the customer, whose names of fields were removed.
+   * Refused requests that named the customer in the name of a field; these names were removed.
    *
    * @generated from field: int64 refused_requests = 8;
    */
@@ -231,16 +230,16 @@ export type Forgetting = Message<"storefront.admin.v1.Forgetting"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When no row named the customer any more; absent before.
+   * When the last row that named the customer was changed; absent until then.
    *
    * @generated from field: google.protobuf.Timestamp finished_at = 10;
    */
   finishedAt?: Timestamp | undefined;
 
   /**
-   * On SQLite, why old pages of a finished forgetting are still in the write-ahead log: `export` or `backup`, which reads the
-   * file as it was, or `reader` for any other program or request that does. Once that has ended, a worker empties the log, or
-   * another `ContinueForgetting`. Absent when the log is empty.
+   * On SQLite, who still reads the old pages in the write-ahead log, so that it cannot be emptied: an `export`, a `backup`, or a
+   * `reader`, which is any other request or program. After its end a worker or another `ContinueForgetting` empties the log.
+   * Absent once the log is empty.
    *
    * @generated from field: optional string log_waits_for = 11;
    */
@@ -268,21 +267,21 @@ export type ListCustomerOrdersRequest = Message<"storefront.admin.v1.ListCustome
   id: string;
 
   /**
-   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
+   * Orders on a page, 1 to 1000; default 50.
    *
    * @generated from field: optional int32 page_size = 2;
    */
   pageSize?: number | undefined;
 
   /**
-   * The `nextPageToken` of the page before; empty for the first page.
+   * The `nextPageToken` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
-   * The store's slug or id; a customer of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a customer of another store is not found.
    *
    * @generated from field: string store = 4;
    */
@@ -310,7 +309,7 @@ export type ListCustomerOrdersResponse = Message<"storefront.admin.v1.ListCustom
   orders: Order[];
 
   /**
-   * What to send as `pageToken` for the next page; empty on the last one.
+   * The `pageToken` of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -367,7 +366,7 @@ export const CreateCustomerRequestSchema: GenMessage<CreateCustomerRequest> = /*
   messageDesc(file_storefront_admin_v1_customer, 7);
 
 /**
- * The customer that was recorded, or found.
+ * The customer that was created, or that the store already had.
  *
  * @generated from message storefront.admin.v1.CreateCustomerResponse
  */
@@ -443,7 +442,7 @@ export const ListCustomersRequestSchema: GenMessage<ListCustomersRequest> = /*@_
  */
 export type FindCustomerRequest = Message<"storefront.admin.v1.FindCustomerRequest"> & {
   /**
-   * The store's slug or id; not needed with an id. An id of another store is not found.
+   * The store's slug or id; may be empty if `name` is a whole UUID. A customer of another store is not found.
    *
    * @generated from field: string store = 1;
    */
@@ -471,8 +470,8 @@ export const FindCustomerRequestSchema: GenMessage<FindCustomerRequest> = /*@__P
  */
 export const CustomerService: GenService<{
   /**
-   * Creates a customer, or completes the one that the store already knows by that e-mail or phone
-   * with what it lacked. A new customer sends `customer.created`.
+   * Creates a customer. If the store already has a customer with that e-mail or phone, no second one is created: the call
+   * fills in the name, e-mail or phone that the customer lacked. A new customer sends `customer.created`.
    *
    * Refused with `store_not_found`, `customer_identifier_required`, `phone_invalid` or
    * `customer_conflict`.
@@ -505,7 +504,7 @@ export const CustomerService: GenService<{
     output: typeof CustomerSchema;
   },
   /**
-   * Finds a customer of a store by its id or its e-mail or phone. Refused with `store_not_found` or `customer_not_found`.
+   * Finds a customer of a store by id, e-mail or phone. Refused with `store_not_found` or `customer_not_found`.
    *
    * @generated from rpc storefront.admin.v1.CustomerService.FindCustomer
    */
@@ -528,11 +527,12 @@ export const CustomerService: GenService<{
     output: typeof CustomerSchema;
   },
   /**
-   * Forgets a customer, which cannot be undone. At once the customer has no name, no phone, and an e-mail under
-   * `forgotten.invalid`, which nobody can reach, and so in each order, and the orders have no notes. Then
-   * `ContinueForgetting` takes the customer out of events, deliveries, the activity journal, refused requests, idempotency
-   * keys and remembered answers; if nobody calls it for a while, a worker does. Amounts, references and dates stay. One who is
-   * forgotten already is looked for again; if nothing is found, the receipt stays as it is.
+   * Forgets a customer: erases the customer's personal data for good. This call clears the customer's name and phone and the
+   * notes of the orders, and replaces the e-mail with an address under `forgotten.invalid`, which reaches nobody. The customer's
+   * orders show these values too. Then `ContinueForgetting` erases the customer from events, deliveries, the activity journal,
+   * refused requests, and the stored answers of idempotency keys; if nobody calls it for a while, a worker does. Amounts,
+   * references and dates stay. For a customer who was forgotten before, the search runs again; if it finds nothing, the old
+   * receipt stays.
    *
    * Refused with `customer_not_found`.
    *
@@ -544,11 +544,11 @@ export const CustomerService: GenService<{
     output: typeof ForgettingSchema;
   },
   /**
-   * Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress; once it is
-   * finished, the receipt. While an event of the customer's is being delivered it waits a moment, and after each part it leaves
-   * the database to others for a moment. If somebody has named the customer again, or added a note to one of its orders, it
-   * begins again with both. Of a finished one with `logWaitsFor` it tries again to empty SQLite's log. Refused with
-   * `customer_not_found` unless the customer was forgotten.
+   * Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress or, when all parts
+   * are done, the receipt. It pauses briefly after each part, so that other requests can write, and while an event about the
+   * customer is being delivered. If somebody has meanwhile given the customer a name, or one of the orders a note, it erases
+   * that too and searches all rows again. If the receipt has `logWaitsFor`, it tries again to empty SQLite's log. Refused with
+   * `customer_not_found` unless ForgetCustomer was called for the customer.
    *
    * @generated from rpc storefront.admin.v1.CustomerService.ContinueForgetting
    */

@@ -15,8 +15,8 @@ export const file_storefront_admin_v1_dashboard: GenFile = /*@__PURE__*/
   fileDesc("CiNzdG9yZWZyb250L2FkbWluL3YxL2Rhc2hib2FyZC5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSKGBAoHU2Vzc2lvbhIKCgJpZBgBIAEoCRIvCgRraW5kGAIgASgOMiEuc3RvcmVmcm9udC5hZG1pbi52MS5TZXNzaW9uLktpbmQSMQoFc3RvcmUYAyABKAsyIi5zdG9yZWZyb250LmFkbWluLnYxLlNlc3Npb24uU3RvcmUSDgoGbWVtYmVyGAQgASgJEi8KBHJvbGUYBSABKA4yIS5zdG9yZWZyb250LmFkbWluLnYxLlNlc3Npb24uUm9sZRIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VzZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBohCgVTdG9yZRIKCgJpZBgBIAEoCRIMCgRzbHVnGAIgASgJIjMKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEgsKB3Nlc3Npb24QARIICgRsaW5rEAIiMgoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASCQoFb3duZXIQARIJCgVhZG1pbhACIq0BChdDcmVhdGVTaWduSW5MaW5rUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIOCgZtZW1iZXIYAiABKAkSLwoEcm9sZRgDIAEoDjIhLnN0b3JlZnJvbnQuYWRtaW4udjEuU2Vzc2lvbi5Sb2xlEhwKD2V4cGlyZXNfc2Vjb25kcxgEIAEoBUgAiAEBEhAKCGJhc2VfdXJsGAUgASgJQhIKEF9leHBpcmVzX3NlY29uZHMiYwoYQ3JlYXRlU2lnbkluTGlua1Jlc3BvbnNlEgoKAmlkGAEgASgJEgsKA3VybBgCIAEoCRIuCgpleHBpcmVzX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJeChNMaXN0U2Vzc2lvbnNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEhYKCXBhZ2Vfc2l6ZRgCIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YAyABKAlCDAoKX3BhZ2Vfc2l6ZSJfChRMaXN0U2Vzc2lvbnNSZXNwb25zZRIuCghzZXNzaW9ucxgBIAMoCzIcLnN0b3JlZnJvbnQuYWRtaW4udjEuU2Vzc2lvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiMQoUUmV2b2tlU2Vzc2lvblJlcXVlc3QSCgoCaWQYASABKAkSDQoFc3RvcmUYAiABKAkiNgoVUmV2b2tlU2Vzc2lvbnNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEg4KBm1lbWJlchgCIAEoCSI5ChZSZXZva2VTZXNzaW9uc1Jlc3BvbnNlEhAKCHNlc3Npb25zGAEgASgFEg0KBWxpbmtzGAIgASgFMrwDChBEYXNoYm9hcmRTZXJ2aWNlEm8KEENyZWF0ZVNpZ25JbkxpbmsSLC5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZVNpZ25JbkxpbmtSZXF1ZXN0Gi0uc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVTaWduSW5MaW5rUmVzcG9uc2USaAoMTGlzdFNlc3Npb25zEiguc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0Gikuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZSIDkAIBEl0KDVJldm9rZVNlc3Npb24SKS5zdG9yZWZyb250LmFkbWluLnYxLlJldm9rZVNlc3Npb25SZXF1ZXN0Ghwuc3RvcmVmcm9udC5hZG1pbi52MS5TZXNzaW9uIgOQAgISbgoOUmV2b2tlU2Vzc2lvbnMSKi5zdG9yZWZyb250LmFkbWluLnYxLlJldm9rZVNlc3Npb25zUmVxdWVzdBorLnN0b3JlZnJvbnQuYWRtaW4udjEuUmV2b2tlU2Vzc2lvbnNSZXNwb25zZSIDkAICQjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
- * A member's access to the dashboard of a store: a link that can sign the member in, then the
- * session that it began, under the same id. Its secret is never shown.
+ * A member's access to the dashboard of a store. It is first a link and, once the member has signed in with the link, a session
+ * with the same id. The link's and the session's secrets are not in it.
  *
  * @generated from message storefront.admin.v1.Session
  */
@@ -64,21 +64,21 @@ export type Session = Message<"storefront.admin.v1.Session"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it ends by itself.
+   * When the session or the link expires.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 7;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * When the member last opened a page, to the minute or so; null for a link.
+   * When the member last opened a page, accurate to about a minute; null for a link.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 8;
    */
   lastUsedAt?: Timestamp | undefined;
 
   /**
-   * When the member signed out or it was revoked; null before that.
+   * When the member signed out, or the session or link was revoked; null until then.
    *
    * @generated from field: google.protobuf.Timestamp ended_at = 9;
    */
@@ -220,7 +220,7 @@ export type CreateSignInLinkRequest = Message<"storefront.admin.v1.CreateSignInL
   role: Session_Role;
 
   /**
-   * For how many seconds the link can be used, 1 to 86400; 600 unless named.
+   * For how many seconds the link can be used, 1 to 86400; default 600.
    *
    * @generated from field: optional int32 expires_seconds = 4;
    */
@@ -228,8 +228,8 @@ export type CreateSignInLinkRequest = Message<"storefront.admin.v1.CreateSignInL
 
   /**
    * The address under which the member reaches the operator's listener, such as
-   * `https://dashboard.example.com`; required. It is an https address, and then the session's cookie
-   * travels over HTTPS only; `http` is for a loopback address alone.
+   * `https://dashboard.example.com`; required. `http` is accepted only for a loopback address. With `https`,
+   * browsers send the session's cookie over HTTPS only.
    *
    * @generated from field: string base_url = 5;
    */
@@ -264,7 +264,7 @@ export type CreateSignInLinkResponse = Message<"storefront.admin.v1.CreateSignIn
   url: string;
 
   /**
-   * Until when it can be used.
+   * When the link expires.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 3;
    */
@@ -285,21 +285,21 @@ export const CreateSignInLinkResponseSchema: GenMessage<CreateSignInLinkResponse
  */
 export type ListSessionsRequest = Message<"storefront.admin.v1.ListSessionsRequest"> & {
   /**
-   * The store's slug or id; all stores unless named.
+   * The store's slug or id; empty for all stores.
    *
    * @generated from field: string store = 1;
    */
   store: string;
 
   /**
-   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
+   * Sessions and links on a page, 1 to 1000; default 50.
    *
    * @generated from field: optional int32 page_size = 2;
    */
   pageSize?: number | undefined;
 
   /**
-   * The `nextPageToken` of the page before; empty for the first page.
+   * The `nextPageToken` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -327,7 +327,7 @@ export type ListSessionsResponse = Message<"storefront.admin.v1.ListSessionsResp
   sessions: Session[];
 
   /**
-   * What to send as `pageToken` for the next page; empty on the last one.
+   * The `pageToken` of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -355,7 +355,7 @@ export type RevokeSessionRequest = Message<"storefront.admin.v1.RevokeSessionReq
   id: string;
 
   /**
-   * The store's slug or id; a session or link of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a session or link of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -383,7 +383,7 @@ export type RevokeSessionsRequest = Message<"storefront.admin.v1.RevokeSessionsR
   store: string;
 
   /**
-   * The member's name; all members of the store unless named.
+   * The member's name; empty for all members of the store.
    *
    * @generated from field: string member = 2;
    */
@@ -432,7 +432,7 @@ export const RevokeSessionsResponseSchema: GenMessage<RevokeSessionsResponse> = 
  */
 export const DashboardService: GenService<{
   /**
-   * Creates a link that signs a member in, once. Whoever has it can use it: give it to the member only.
+   * Creates a link that signs a member in once. Give it to that member only, because anybody who has it can use it.
    * Refused with `store_not_found`.
    *
    * @generated from rpc storefront.admin.v1.DashboardService.CreateSignInLink
@@ -454,9 +454,9 @@ export const DashboardService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
-   * Ends a session with effect from its next request on every server, or a link before it is used;
-   * one that has ended stays as it is. A session has the id of the link that began it: the id of a
-   * link that was used meanwhile ends its session. Refused with `session_not_found`.
+   * Ends a session or an unused link; every server refuses its next request. A session has the id of the link that began it,
+   * so the id of a used link ends the link's session. A session or link that has ended stays as it is. Refused with
+   * `session_not_found`.
    *
    * @generated from rpc storefront.admin.v1.DashboardService.RevokeSession
    */
@@ -466,7 +466,7 @@ export const DashboardService: GenService<{
     output: typeof SessionSchema;
   },
   /**
-   * Ends all sessions and unused links of a store, or those of one of its members. Refused with
+   * Ends all sessions and unused links of a store or, if the request names a member, those of the member. Refused with
    * `store_not_found`.
    *
    * @generated from rpc storefront.admin.v1.DashboardService.RevokeSessions

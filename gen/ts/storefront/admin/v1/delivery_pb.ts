@@ -28,7 +28,7 @@ export type Delivery = Message<"storefront.admin.v1.Delivery"> & {
   id: string;
 
   /**
-   * UUID of the event, the same in every delivery of it.
+   * UUID of the event.
    *
    * @generated from field: string event_id = 2;
    */
@@ -49,7 +49,7 @@ export type Delivery = Message<"storefront.admin.v1.Delivery"> & {
   webhookId: string;
 
   /**
-   * Its state.
+   * The delivery's status.
    *
    * @generated from field: storefront.admin.v1.Delivery.Status status = 5;
    */
@@ -91,7 +91,7 @@ export type Delivery = Message<"storefront.admin.v1.Delivery"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it ended; null while it is pending.
+   * When the delivery ended; null while it is pending.
    *
    * @generated from field: google.protobuf.Timestamp finished_at = 11;
    */
@@ -133,14 +133,14 @@ export type Delivery_Attempt = Message<"storefront.admin.v1.Delivery.Attempt"> &
   number: number;
 
   /**
-   * When it began.
+   * When the attempt began.
    *
    * @generated from field: google.protobuf.Timestamp started_at = 2;
    */
   startedAt?: Timestamp | undefined;
 
   /**
-   * How long it took, in milliseconds.
+   * How long the attempt took, in milliseconds.
    *
    * @generated from field: int64 duration_ms = 3;
    */
@@ -154,15 +154,15 @@ export type Delivery_Attempt = Message<"storefront.admin.v1.Delivery.Attempt"> &
   statusCode?: number | undefined;
 
   /**
-   * Why it failed, in a few words; null when it succeeded.
+   * Why the attempt failed, in a few words; null when it succeeded.
    *
    * @generated from field: optional string error = 5;
    */
   error?: string | undefined;
 
   /**
-   * What the receiver answered when it failed: the first kilobyte of the body, as text. GetDelivery has it;
-   * null when there was no body, and in lists.
+   * The first kilobyte of the body that the receiver answered to a failed attempt, as text. Null when there was no body, and
+   * always null in lists: GetDelivery returns it.
    *
    * @generated from field: optional string answer = 6;
    */
@@ -214,7 +214,7 @@ export enum Delivery_Status {
   failed = 3,
 
   /**
-   * Its webhook was disabled or deleted.
+   * The webhook was disabled or deleted.
    * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
    *
    * @generated from enum value: cancelled = 4;
@@ -235,7 +235,7 @@ export const Delivery_StatusSchema: GenEnum<Delivery_Status> = /*@__PURE__*/
  */
 export type ListDeliveriesRequest = Message<"storefront.admin.v1.ListDeliveriesRequest"> & {
   /**
-   * The store's slug or id; empty with the id of a webhook that is not deleted.
+   * The store's slug or id; may be empty if `webhookId` names a webhook that is not deleted.
    *
    * @generated from field: string store = 1;
    */
@@ -263,44 +263,44 @@ export type ListDeliveriesRequest = Message<"storefront.admin.v1.ListDeliveriesR
   eventType: string;
 
   /**
-   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
+   * Deliveries on a page, 1 to 1000; default 50.
    *
    * @generated from field: optional int32 page_size = 5;
    */
   pageSize?: number | undefined;
 
   /**
-   * The `nextPageToken` of the page before; empty for the first page.
+   * The `nextPageToken` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 6;
    */
   pageToken: string;
 
   /**
-   * Only deliveries created at this moment or later or, with a text, of events that happened then; null for all.
+   * Only deliveries created at this moment or later; null for all. If `text` is set, the time of the event counts instead.
    *
    * @generated from field: google.protobuf.Timestamp since = 7;
    */
   since?: Timestamp | undefined;
 
   /**
-   * Of the pending deliveries, only those of which an attempt has failed.
+   * Only pending deliveries that have had a failed attempt.
    *
    * @generated from field: bool retrying = 8;
    */
   retrying: boolean;
 
   /**
-   * Only deliveries created, or with a text events that happened, before this moment; null for all.
+   * Only deliveries created before this moment; null for all. If `text` is set, the time of the event counts instead.
    *
    * @generated from field: google.protobuf.Timestamp until = 9;
    */
   until?: Timestamp | undefined;
 
   /**
-   * The id of a delivery or of an event, or a part of an event's payload, whatever its case: only the deliveries of the
-   * events found, of at most 25 a page. One call looks through a bounded number of events, so that a page may be empty
-   * although there is a next one.
+   * Only deliveries of the events that this text finds: the id of a delivery or of an event, or a part of an event's payload;
+   * case is ignored. A page has the deliveries of at most 25 events. One call reads a bounded number of events, so a page may
+   * be empty although there is a next one.
    *
    * @generated from field: string text = 10;
    */
@@ -328,14 +328,14 @@ export type ListDeliveriesResponse = Message<"storefront.admin.v1.ListDeliveries
   deliveries: Delivery[];
 
   /**
-   * What to send as `pageToken` for the next page; empty on the last one.
+   * The `pageToken` of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * The time of the oldest event that was looked through for a text; null if none was.
+   * The time of the oldest event in which this call searched for `text`; null if it searched in none.
    *
    * @generated from field: google.protobuf.Timestamp looked_back_to = 3;
    */
@@ -363,7 +363,7 @@ export type GetDeliveryRequest = Message<"storefront.admin.v1.GetDeliveryRequest
   id: string;
 
   /**
-   * The store's slug or id; a delivery of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a delivery of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -384,7 +384,7 @@ export const GetDeliveryRequestSchema: GenMessage<GetDeliveryRequest> = /*@__PUR
  */
 export type FindDeliveryRequest = Message<"storefront.admin.v1.FindDeliveryRequest"> & {
   /**
-   * The store's slug or id; not needed with an id. An id of another store is not found.
+   * The store's slug or id; may be empty if `name` is a whole UUID. A delivery of another store is not found.
    *
    * @generated from field: string store = 1;
    */
@@ -419,8 +419,7 @@ export type GetDeliveryResponse = Message<"storefront.admin.v1.GetDeliveryRespon
   delivery?: Delivery | undefined;
 
   /**
-   * The event envelope: this text in UTF-8 is what is signed and sent, byte for byte. Null once the
-   * event's retention has ended.
+   * The event envelope, byte for byte as it is signed and sent, in UTF-8. Null when the event was deleted after its retention.
    *
    * @generated from field: optional string payload = 2;
    */
@@ -435,7 +434,7 @@ export const GetDeliveryResponseSchema: GenMessage<GetDeliveryResponse> = /*@__P
   messageDesc(file_storefront_admin_v1_delivery, 5);
 
 /**
- * Which delivery's event to send again.
+ * Which delivery to send again.
  *
  * @generated from message storefront.admin.v1.ResendDeliveryRequest
  */
@@ -448,7 +447,7 @@ export type ResendDeliveryRequest = Message<"storefront.admin.v1.ResendDeliveryR
   id: string;
 
   /**
-   * The store's slug or id; a delivery of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a delivery of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -463,7 +462,7 @@ export const ResendDeliveryRequestSchema: GenMessage<ResendDeliveryRequest> = /*
   messageDesc(file_storefront_admin_v1_delivery, 6);
 
 /**
- * Which webhook to resend to, and from when on.
+ * The webhook, and since when its events are sent again.
  *
  * @generated from message storefront.admin.v1.StartResendRequest
  */
@@ -476,14 +475,14 @@ export type StartResendRequest = Message<"storefront.admin.v1.StartResendRequest
   webhookId: string;
 
   /**
-   * Events of this moment or later are resent; required.
+   * Events that happened at this moment or later are sent again; required.
    *
    * @generated from field: google.protobuf.Timestamp since = 2;
    */
   since?: Timestamp | undefined;
 
   /**
-   * The store's slug or id; a webhook of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
    *
    * @generated from field: string store = 3;
    */
@@ -511,7 +510,7 @@ export type ContinueResendRequest = Message<"storefront.admin.v1.ContinueResendR
   id: string;
 
   /**
-   * The store's slug or id; a resend of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a resend of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -546,21 +545,21 @@ export type Resend = Message<"storefront.admin.v1.Resend"> & {
   webhookId: string;
 
   /**
-   * Events of this moment or later are resent.
+   * Events that happened at this moment or later are sent again.
    *
    * @generated from field: google.protobuf.Timestamp since = 3;
    */
   since?: Timestamp | undefined;
 
   /**
-   * How many deliveries it has created so far, or sent now that were waiting.
+   * How many deliveries the resend has created so far, plus the waiting deliveries whose next attempt it made due.
    *
    * @generated from field: int32 resent = 4;
    */
   resent: number;
 
   /**
-   * Its state.
+   * The resend's state.
    *
    * @generated from field: storefront.admin.v1.Resend.State state = 5;
    */
@@ -588,7 +587,7 @@ export enum Resend_State {
   STATE_UNSPECIFIED = 0,
 
   /**
-   * There is more to do: call ContinueResend.
+   * Events remain: call ContinueResend.
    * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
    *
    * @generated from enum value: running = 1;
@@ -596,7 +595,7 @@ export enum Resend_State {
   running = 1,
 
   /**
-   * All events were resent.
+   * A delivery exists for every event.
    * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
    *
    * @generated from enum value: finished = 2;
@@ -604,8 +603,8 @@ export enum Resend_State {
   finished = 2,
 
   /**
-   * The webhook was disabled or deleted meanwhile: the deliveries that had not ended are cancelled,
-   * and some events may not have been resent.
+   * The webhook was disabled or deleted during the resend. Its pending deliveries were cancelled, and some events may not have
+   * been sent again.
    * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
    *
    * @generated from enum value: stopped = 3;
@@ -620,7 +619,7 @@ export const Resend_StateSchema: GenEnum<Resend_State> = /*@__PURE__*/
   enumDesc(file_storefront_admin_v1_delivery, 9, 0);
 
 /**
- * The journal of deliveries, and resending.
+ * The journal of all deliveries, and sending deliveries again.
  *
  * @generated from service storefront.admin.v1.DeliveryService
  */
@@ -647,7 +646,7 @@ export const DeliveryService: GenService<{
   },
   /**
    * Finds a delivery by its id or, in a store, by the beginning or the end of its id. Refused with `store_not_found` or
-   * `delivery_not_found`, which names the ids if several fit.
+   * `delivery_not_found`; if several ids fit, the message of the error lists them.
    *
    * @generated from rpc storefront.admin.v1.DeliveryService.FindDelivery
    */
@@ -657,13 +656,13 @@ export const DeliveryService: GenService<{
     output: typeof DeliverySchema;
   },
   /**
-   * Sends a delivery again. Of one that waits, the next attempt is made now: it stays the same delivery, and
-   * the attempt counts as one. While an attempt is due or being made, nothing changes. Of one that has ended,
-   * the event is sent once more: a new delivery of the same event, with the full schedule of attempts.
+   * Sends a delivery again. If the delivery waits for its next attempt, the attempt is made now and counts as one of the
+   * schedule. If an attempt is due or running, nothing changes. If the delivery has ended, a new delivery of the same event is
+   * created, with the full schedule of attempts.
    *
    * Refused with `delivery_not_found`, `delivery_pending` while another delivery of this event to this
    * webhook is pending, `webhook_not_found` when the webhook was deleted, `webhook_disabled`, or
-   * `event_expired` once the event's retention has ended.
+   * `event_expired` when the event was deleted after its retention.
    *
    * @generated from rpc storefront.admin.v1.DeliveryService.ResendDelivery
    */
@@ -673,11 +672,10 @@ export const DeliveryService: GenService<{
     output: typeof DeliverySchema;
   },
   /**
-   * Starts to resend to a webhook every event since a time that it subscribes to and that never
-   * succeeded there, also events that came while it was disabled; of deliveries that wait, the next attempt is
-   * made now. Call ContinueResend until the resend has finished; workers continue it too. It sends no event
-   * twice, however many resends there are: an event that is on its way to the webhook is passed over. Refused
-   * with `webhook_not_found` or `webhook_disabled`.
+   * Starts a resend, which sends a webhook the events of a period that it subscribes to but never received, for example because
+   * it was disabled. The period is from `since` until now. Deliveries that wait for their next attempt are attempted at once. Call
+   * ContinueResend until the resend has finished; if nobody does, a worker continues it. Two resends never send the same event
+   * twice, because a resend leaves out events with a pending delivery. Refused with `webhook_not_found` or `webhook_disabled`.
    *
    * @generated from rpc storefront.admin.v1.DeliveryService.StartResend
    */

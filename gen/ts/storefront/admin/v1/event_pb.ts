@@ -21,7 +21,7 @@ export const file_storefront_admin_v1_event: GenFile = /*@__PURE__*/
  */
 export type Event = Message<"storefront.admin.v1.Event"> & {
   /**
-   * UUID; the same at every attempt to deliver it.
+   * UUID; the same in every delivery of the event.
    *
    * @generated from field: string id = 1;
    */
@@ -49,7 +49,7 @@ export type Event = Message<"storefront.admin.v1.Event"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * The event envelope: this text in UTF-8 is what is signed and sent, byte for byte.
+   * The event envelope, byte for byte as it is signed and sent, in UTF-8.
    *
    * @generated from field: string payload = 5;
    */
@@ -84,14 +84,14 @@ export type ListEventsRequest = Message<"storefront.admin.v1.ListEventsRequest">
   type: string;
 
   /**
-   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
+   * Events on a page, 1 to 1000; default 50.
    *
    * @generated from field: optional int32 page_size = 3;
    */
   pageSize?: number | undefined;
 
   /**
-   * The `nextPageToken` of the page before; empty for the first page.
+   * The `nextPageToken` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 4;
    */
@@ -119,7 +119,7 @@ export type ListEventsResponse = Message<"storefront.admin.v1.ListEventsResponse
   events: Event[];
 
   /**
-   * What to send as `pageToken` for the next page; empty on the last one.
+   * The `pageToken` of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -147,7 +147,7 @@ export type GetEventRequest = Message<"storefront.admin.v1.GetEventRequest"> & {
   id: string;
 
   /**
-   * The store's slug or id; an event of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, an event of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -175,15 +175,15 @@ export type WatchEventsRequest = Message<"storefront.admin.v1.WatchEventsRequest
   store: string;
 
   /**
-   * Only events of these types; all of them, pings included, unless named.
+   * Only events of these types; empty for all types, also `ping`.
    *
    * @generated from field: repeated string types = 2;
    */
   types: string[];
 
   /**
-   * The `position` of the last answer of the stream before; without it, only events that are committed
-   * from now on are sent.
+   * The `position` in the last answer of an earlier stream, to continue it. Null to receive only events that are committed from
+   * now on.
    *
    * @generated from field: google.protobuf.Timestamp since = 3;
    */
@@ -198,7 +198,7 @@ export const WatchEventsRequestSchema: GenMessage<WatchEventsRequest> = /*@__PUR
   messageDesc(file_storefront_admin_v1_event, 4);
 
 /**
- * Some events, in the order of their creation as far as they were committed in it.
+ * Some events, sorted by their time. An event that was committed late may come in a later answer than newer events.
  *
  * @generated from message storefront.admin.v1.WatchEventsResponse
  */
@@ -211,7 +211,7 @@ export type WatchEventsResponse = Message<"storefront.admin.v1.WatchEventsRespon
   events: Event[];
 
   /**
-   * Where to go on: the `since` of the next call. Events created before it will not be sent again.
+   * The `since` with which a next call continues this stream. That call sends no event that was created before it.
    *
    * @generated from field: google.protobuf.Timestamp position = 2;
    */
@@ -226,7 +226,7 @@ export const WatchEventsResponseSchema: GenMessage<WatchEventsResponse> = /*@__P
   messageDesc(file_storefront_admin_v1_event, 5);
 
 /**
- * Of which store to record a ping.
+ * The store for which to record a ping.
  *
  * @generated from message storefront.admin.v1.CreatePingRequest
  */
@@ -247,7 +247,7 @@ export const CreatePingRequestSchema: GenMessage<CreatePingRequest> = /*@__PURE_
   messageDesc(file_storefront_admin_v1_event, 6);
 
 /**
- * The events of stores, those that no webhook subscribes to included.
+ * The events of stores, also events to which no webhook subscribes.
  *
  * @generated from service storefront.admin.v1.EventService
  */
@@ -263,7 +263,7 @@ export const EventService: GenService<{
     output: typeof ListEventsResponseSchema;
   },
   /**
-   * Retrieves an event. Refused with `event_not_found`, also once its retention has ended.
+   * Retrieves an event. Refused with `event_not_found`, also when the event was deleted after its retention.
    *
    * @generated from rpc storefront.admin.v1.EventService.GetEvent
    */
@@ -273,10 +273,10 @@ export const EventService: GenService<{
     output: typeof EventSchema;
   },
   /**
-   * Streams a store's events as they are committed, each with its payload. The first answer comes at
-   * once and has no events; later ones without events show that the stream is alive. The server ends a
-   * stream after ten minutes, and when it stops: call again with `since` set to the `position` of the
-   * last answer, and nothing is missed. Some events are then sent again, under the same ids.
+   * Streams a store's events with their payloads as they are committed. The first answer comes at once and has no events; a
+   * later answer without events shows that the stream is alive. The server ends a stream after ten minutes, and when the server
+   * stops. To miss no event, call again with `since` set to the `position` of the last answer; a few events are then sent a
+   * second time, with the same ids.
    *
    * Refused with `store_not_found`, or `unavailable` while too many streams are open.
    *
@@ -288,8 +288,8 @@ export const EventService: GenService<{
     output: typeof WatchEventsResponseSchema;
   },
   /**
-   * Records an event of type `ping`, which WatchEvents streams and no webhook receives; PingWebhook
-   * sends one to a webhook. Refused with `store_not_found`.
+   * Records an event of type `ping`. WatchEvents streams it, but no webhook receives it; to send a ping to a webhook, call
+   * PingWebhook. Refused with `store_not_found`.
    *
    * @generated from rpc storefront.admin.v1.EventService.CreatePing
    */

@@ -36,9 +36,9 @@ export type ExportStoreRequest = Message<"storefront.admin.v1.ExportStoreRequest
   store: string;
 
   /**
-   * Sends the signing secrets of webhooks in clear and the fingerprints of keys, for an installation that
-   * takes the store over. Only a caller who has sent the operator's token gets them: a listener without a
-   * token sends none, and neither does a call on behalf of a member of the store.
+   * Includes the unencrypted signing secrets of webhooks and the fingerprints of API keys, for moving the store to another
+   * installation. The caller must send the operator's token. A call to a server without a token is refused, and so is a call
+   * that names a member of the store.
    *
    * @generated from field: bool with_secrets = 2;
    */
@@ -53,13 +53,13 @@ export const ExportStoreRequestSchema: GenMessage<ExportStoreRequest> = /*@__PUR
   messageDesc(file_storefront_admin_v1_export, 0);
 
 /**
- * Some rows of one kind. Rows of a kind are together and, but for deliveries, oldest first.
+ * Some rows of one kind. All rows of a kind come one after the other, oldest first; only deliveries are sorted otherwise.
  *
  * @generated from message storefront.admin.v1.ExportStoreResponse
  */
 export type ExportStoreResponse = Message<"storefront.admin.v1.ExportStoreResponse"> & {
   /**
-   * The instant; the same in every answer.
+   * The instant as of which the store is exported; the same in every answer.
    *
    * @generated from field: google.protobuf.Timestamp exported_at = 1;
    */
@@ -67,23 +67,23 @@ export type ExportStoreResponse = Message<"storefront.admin.v1.ExportStoreRespon
 
   /**
    * `store`, `products`, `customers`, `links`, `orders`, `webhooks`, `keys`, `events`, `deliveries` or
-   * `activity`, in this order. Every kind comes, also one without rows.
+   * `activity`, in this order. A kind without rows has an answer too.
    *
    * @generated from field: string kind = 2;
    */
   kind: string;
 
   /**
-   * How many rows follow; 0 in the first answer of a kind.
+   * How many rows `lines` has; 0 in the first answer of a kind.
    *
    * @generated from field: int32 rows = 3;
    */
   rows: number;
 
   /**
-   * The rows: JSON objects, each with a newline at its end. They are those of the public API or of this
-   * one, a product also with `contentReady`; the one of `store` is an ExportedStore. With secrets those
-   * of `webhooks` and `keys` are ExportedWebhook and ExportedKey.
+   * The rows: JSON objects, each with a newline at its end, in the form of the public API or of the operator's API. A product
+   * also has `contentReady`. The row of `store` is an ExportedStore. In an export with secrets the rows of `webhooks` and `keys`
+   * are ExportedWebhook and ExportedKey.
    *
    * @generated from field: string lines = 4;
    */
@@ -104,14 +104,14 @@ export const ExportStoreResponseSchema: GenMessage<ExportStoreResponse> = /*@__P
  */
 export type ExportedStore = Message<"storefront.admin.v1.ExportedStore"> & {
   /**
-   * What the public API shows.
+   * The store as the public API shows it.
    *
    * @generated from field: storefront.v1.Store store = 1;
    */
   store?: Store | undefined;
 
   /**
-   * What the operator sets.
+   * The settings that only the operator sees and changes.
    *
    * @generated from field: storefront.admin.v1.StoreSettings settings = 2;
    */
@@ -154,7 +154,7 @@ export const ExportedWebhookSchema: GenMessage<ExportedWebhook> = /*@__PURE__*/
   messageDesc(file_storefront_admin_v1_export, 3);
 
 /**
- * A key with what recognises it. Nobody learns the key's text from that.
+ * An API key with its fingerprint, by which a server recognises the key. The key's text cannot be computed from it.
  *
  * @generated from message storefront.admin.v1.ExportedKey
  */
@@ -189,15 +189,15 @@ export const ExportedKeySchema: GenMessage<ExportedKey> = /*@__PURE__*/
   messageDesc(file_storefront_admin_v1_export, 4);
 
 /**
- * All that a store has: to take along, to keep, or for ImportService to read.
+ * Exports of a whole store, which ImportService can import again.
  *
  * @generated from service storefront.admin.v1.ExportService
  */
 export const ExportService: GenService<{
   /**
-   * Streams a store as it was at one instant, kind by kind, while it goes on selling, and ends with the
-   * notice `store.exported`. Refused with `store_not_found`, or `unavailable` while too many exports are
-   * under way; with secrets also with `origin_refused` or `secret_key_missing`.
+   * Streams all rows of a store as they were at one instant, one kind after the other. Meanwhile the store stays open. At the end
+   * the platform gets the notice `store.exported`. Refused with `store_not_found`, or `unavailable` while too many exports are
+   * running; if secrets are requested, also with `origin_refused` or `secret_key_missing`.
    *
    * @generated from rpc storefront.admin.v1.ExportService.ExportStore
    */

@@ -31,55 +31,57 @@ export const file_storefront_admin_v1_import: GenFile = /*@__PURE__*/
  */
 export type ImportOptions = Message<"storefront.admin.v1.ImportOptions"> & {
   /**
-   * Sends the events that the rows would send if they were new; none otherwise.
+   * Sends the events of the imported changes, as if callers had just made them. By default, an import sends none.
    *
    * @generated from field: bool events = 1;
    */
   events: boolean;
 
   /**
-   * Checks everything and stores nothing.
+   * Checks the batch but stores nothing.
    *
    * @generated from field: bool dry_run = 2;
    */
   dryRun: boolean;
 
   /**
-   * Takes a customer of the store who has the e-mail of a row, or its phone if not both have an e-mail,
-   * for the row's customer, whatever the id, and gives that customer what they lack, as CreateCustomer
-   * does; otherwise such a row is refused. An order finds its customer by e-mail before its id. A row
-   * whose phone is that of a customer with another e-mail is refused either way.
+   * Lets a row match a customer of the store with another id: by the e-mail, or by the phone if the row or
+   * the customer has no e-mail. The row then fills in the name, e-mail or phone that the customer lacks, as
+   * CreateCustomer does. Without this option, such a row is refused. Orders match by e-mail first, then by
+   * id. A row with the phone of a customer who has another e-mail is always refused.
    *
    * @generated from field: bool match_customers = 3;
    */
   matchCustomers: boolean;
 
   /**
-   * Changes what the store has, by the id of a row, its slug, its e-mail or phone or its reference, to
-   * what the row says, by the rules and with the journal of a PATCH; of an order the status, to one that
-   * it can get. What a row lacks stays. Without it such rows are left as they are.
+   * Updates what the store already has, found by id, slug, e-mail, phone or reference. The row's values are
+   * checked and entered in the activity journal as those of a PATCH; fields that the row lacks stay. An
+   * order's status is the only field of an order that can change. Without this option, what the store
+   * already has stays as it is.
    *
    * @generated from field: bool update = 4;
    */
   update: boolean;
 
   /**
-   * With update, a product whose row has no compareAtAmount loses its own.
+   * With `update`, clears a product's compareAtAmount if the row has none.
    *
    * @generated from field: bool clear_compare_at = 5;
    */
   clearCompareAt: boolean;
 
   /**
-   * With update, for products whose rows have no price: theirs stays. A row of a product that the store lacks is refused.
+   * With `update`, for rows without a price: the products of the store keep their prices, and a row for a product that the
+   * store lacks is refused.
    *
    * @generated from field: bool keep_price = 6;
    */
   keepPrice: boolean;
 
   /**
-   * The import that the batch is part of, a UUID of version 7 that its caller makes: all its batches have one entry in the
-   * activity journal, with the number of rows that are stored so far. Without it each batch has an entry of its own.
+   * A UUID of version 7 that the caller chooses for an import of several batches. The activity journal then has one entry for
+   * the whole import, with the number of rows stored so far. Without it, each batch has an entry.
    *
    * @generated from field: string import_id = 7;
    */
@@ -94,13 +96,13 @@ export const ImportOptionsSchema: GenMessage<ImportOptions> = /*@__PURE__*/
   messageDesc(file_storefront_admin_v1_import, 0);
 
 /**
- * Which store to prepare, and for which export.
+ * The store to prepare, and the export whose rows it will get.
  *
  * @generated from message storefront.admin.v1.ImportStoreRequest
  */
 export type ImportStoreRequest = Message<"storefront.admin.v1.ImportStoreRequest"> & {
   /**
-   * The store's slug or id; of a store to create its slug. Required.
+   * The store's slug or id; for a store to create, its slug. Required.
    *
    * @generated from field: string store = 1;
    */
@@ -121,14 +123,14 @@ export type ImportStoreRequest = Message<"storefront.admin.v1.ImportStoreRequest
   exportedAt?: Timestamp | undefined;
 
   /**
-   * Creates the store if it is missing, with the id and the time of creation of the exported one.
+   * Creates the store if it is missing, with the exported store's id and time of creation.
    *
    * @generated from field: bool create = 4;
    */
   create: boolean;
 
   /**
-   * The export has secrets.
+   * Whether the export has secrets (ExportStoreRequest.with_secrets).
    *
    * @generated from field: bool with_secrets = 5;
    */
@@ -163,7 +165,7 @@ export type ImportRowsRequest = Message<"storefront.admin.v1.ImportRowsRequest">
   kind: string;
 
   /**
-   * 1 to 500 rows: lines of ExportStoreResponse.
+   * 1 to 500 rows, as in ExportStoreResponse.lines.
    *
    * @generated from field: string lines = 3;
    */
@@ -198,7 +200,7 @@ export type ImportProductsRequest = Message<"storefront.admin.v1.ImportProductsR
   products: Product[];
 
   /**
-   * How they are imported.
+   * How the rows are imported.
    *
    * @generated from field: storefront.admin.v1.ImportOptions options = 3;
    */
@@ -233,7 +235,7 @@ export type ImportCustomersRequest = Message<"storefront.admin.v1.ImportCustomer
   customers: Customer[];
 
   /**
-   * How they are imported.
+   * How the rows are imported.
    *
    * @generated from field: storefront.admin.v1.ImportOptions options = 3;
    */
@@ -268,7 +270,7 @@ export type ImportOrdersRequest = Message<"storefront.admin.v1.ImportOrdersReque
   orders: Order[];
 
   /**
-   * How they are imported.
+   * How the rows are imported.
    *
    * @generated from field: storefront.admin.v1.ImportOptions options = 3;
    */
@@ -283,7 +285,7 @@ export const ImportOrdersRequestSchema: GenMessage<ImportOrdersRequest> = /*@__P
   messageDesc(file_storefront_admin_v1_import, 5);
 
 /**
- * An import whose batches are all stored.
+ * An import that has ended, and its counts for the notice.
  *
  * @generated from message storefront.admin.v1.FinishImportRequest
  */
@@ -296,28 +298,28 @@ export type FinishImportRequest = Message<"storefront.admin.v1.FinishImportReque
   store: string;
 
   /**
-   * What it brought in: products, customers, orders, or export for all of an export; required.
+   * What was imported: `products`, `customers` or `orders`, or `export` for a whole export; required.
    *
    * @generated from field: string kind = 2;
    */
   kind: string;
 
   /**
-   * How many rows of all batches were stored.
+   * How many rows of all batches were new to the store.
    *
    * @generated from field: int32 stored = 3;
    */
   stored: number;
 
   /**
-   * How many were changed.
+   * How many rows changed what the store had.
    *
    * @generated from field: int32 changed = 4;
    */
   changed: number;
 
   /**
-   * How many were left as they are.
+   * How many rows changed nothing.
    *
    * @generated from field: int32 skipped = 5;
    */
@@ -332,7 +334,7 @@ export const FinishImportRequestSchema: GenMessage<FinishImportRequest> = /*@__P
   messageDesc(file_storefront_admin_v1_import, 6);
 
 /**
- * The notice is written.
+ * Empty.
  *
  * @generated from message storefront.admin.v1.FinishImportResponse
  */
@@ -347,49 +349,49 @@ export const FinishImportResponseSchema: GenMessage<FinishImportResponse> = /*@_
   messageDesc(file_storefront_admin_v1_import, 7);
 
 /**
- * What became of a batch.
+ * The result of a batch.
  *
  * @generated from message storefront.admin.v1.ImportResponse
  */
 export type ImportResponse = Message<"storefront.admin.v1.ImportResponse"> & {
   /**
-   * How many rows are new, or would be.
+   * How many rows are new to the store. With `dryRun`, all counts say what an import would do.
    *
    * @generated from field: int32 stored = 1;
    */
   stored: number;
 
   /**
-   * How many the store had before; they are left as they are.
+   * How many rows the store had before and the import did not change.
    *
    * @generated from field: int32 skipped = 2;
    */
   skipped: number;
 
   /**
-   * Why nothing of the batch is stored; empty otherwise.
+   * Why the batch was not stored; empty if it was.
    *
    * @generated from field: repeated storefront.admin.v1.RefusedRow refused = 3;
    */
   refused: RefusedRow[];
 
   /**
-   * How many the store had before and were changed; not counted as skipped.
+   * How many rows changed what the store had; they are not counted as skipped.
    *
    * @generated from field: int32 changed = 4;
    */
   changed: number;
 
   /**
-   * The places in the batch, from 0, of the rows that are skipped.
+   * The indexes in the batch, from 0, of the skipped rows.
    *
    * @generated from field: repeated int32 skipped_rows = 5;
    */
   skippedRows: number[];
 
   /**
-   * With dry_run: the customers of the store who have the id, the e-mail or the phone of a customer or of
-   * an order's customer of the batch, as they are, also if the batch is refused.
+   * With `dryRun`, the store's customers who have the id, e-mail or phone of a customer in the batch or of
+   * a buyer in its orders. They are shown as they are now, also if the batch is refused.
    *
    * @generated from field: repeated storefront.v1.Customer customers = 6;
    */
@@ -410,7 +412,7 @@ export const ImportResponseSchema: GenMessage<ImportResponse> = /*@__PURE__*/
  */
 export type RefusedRow = Message<"storefront.admin.v1.RefusedRow"> & {
   /**
-   * The row's place in the batch, from 0.
+   * The row's index in the batch, from 0.
    *
    * @generated from field: int32 index = 1;
    */
@@ -439,20 +441,20 @@ export const RefusedRowSchema: GenMessage<RefusedRow> = /*@__PURE__*/
   messageDesc(file_storefront_admin_v1_import, 9);
 
 /**
- * Existing data, a batch at a time: what a store brings along when it moves in. Ids, dates, statuses,
- * references and counters are kept. What the store already has, by its id, is left as it is, so that
- * sending a batch again changes nothing, or is updated. A batch is stored whole or, if any of it is
- * refused, not at all; a refusal names each refused row and field.
+ * Imports existing data into a store, in batches of 1 to 500 rows. Ids, dates, statuses, references and
+ * counters are kept. A row whose id the store already has stays unchanged, so the same batch can be sent
+ * twice; with the option `update` the import changes it. If one row of a batch is refused, no row of the
+ * batch is stored; the answer names each refused row and field.
  *
- * Each method is refused with `store_not_found`, or `validation_failed` for a batch of none or of more
- * than 500.
+ * Each method is refused with `store_not_found`, or with `validation_failed` for a batch without rows or
+ * with more than 500.
  *
  * @generated from service storefront.admin.v1.ImportService
  */
 export const ImportService: GenService<{
   /**
-   * Imports products. A product needs an id, a title and a price; its type is FILE, its status DRAFT,
-   * its slug, address and dates are made unless given.
+   * Imports products. A product needs an id, a title and a price. Without a type it is a FILE, without a
+   * status a DRAFT. A missing slug, address or date is generated.
    *
    * @generated from rpc storefront.admin.v1.ImportService.ImportProducts
    */
@@ -463,7 +465,7 @@ export const ImportService: GenService<{
   },
   /**
    * Imports customers. A customer needs an id and an e-mail or a phone. `ordersCount` and `totalPaid`
-   * are kept until orders are imported, from which they are then counted.
+   * are stored as given; a later import of orders counts them from the customer's orders.
    *
    * @generated from rpc storefront.admin.v1.ImportService.ImportCustomers
    */
@@ -473,9 +475,9 @@ export const ImportService: GenService<{
     output: typeof ImportResponseSchema;
   },
   /**
-   * Imports orders with their items, and their customers where the store has none with that id. An
-   * order needs an id, a reference, a status and a customer; a payment link must be in the store, a
-   * product need not be.
+   * Imports orders with their items. An order needs an id, a reference, a status and a customer; a
+   * customer that the store lacks is created from the order. The store must have the order's payment
+   * link, but may lack the products of its items.
    *
    * @generated from rpc storefront.admin.v1.ImportService.ImportOrders
    */
@@ -485,7 +487,7 @@ export const ImportService: GenService<{
     output: typeof ImportResponseSchema;
   },
   /**
-   * Sends the platform the notice `import.finished`, after the last batch.
+   * Sends the platform the notice `import.finished`. Call it after the last batch.
    *
    * @generated from rpc storefront.admin.v1.ImportService.FinishImport
    */
@@ -495,10 +497,11 @@ export const ImportService: GenService<{
     output: typeof FinishImportResponseSchema;
   },
   /**
-   * Prepares a store for the rows of an export: gives it what the exported one shows and is set to, or
-   * creates it. The store must have the same currency and country and no products, customers, orders or
-   * payment links, unless they are of the same export: the import is then continued. Refused with
-   * `store_not_found`, or with `secret_key_missing` for an export with secrets where nothing can seal them.
+   * Prepares a store for the rows of an export: copies the fields and settings of the exported store to it,
+   * or creates it. The store must have the same currency and country as the exported one, and no products,
+   * customers, orders or payment links. If an import of the same export has already begun, it can be
+   * continued. Refused with `store_not_found`, or with `secret_key_missing` if the export has secrets and
+   * the server has no secret key to encrypt them.
    *
    * @generated from rpc storefront.admin.v1.ImportService.ImportStore
    */
@@ -508,9 +511,10 @@ export const ImportService: GenService<{
     output: typeof StoreSchema;
   },
   /**
-   * Imports rows of an export into the store that ImportStore prepared: products, customers, links,
-   * orders, events, deliveries or activity, in this order. Ids and counters are kept. Of an export with
-   * secrets also webhooks and keys: the webhooks sign with the same secrets, and the keys are accepted.
+   * Imports rows of an export into the store that ImportStore prepared. Send products, customers, links,
+   * orders, events, deliveries and activity, in this order; ids and counters are kept. If the export has
+   * secrets, then send webhooks and keys: the webhooks keep their signing secrets, and callers can go on
+   * using the keys.
    *
    * @generated from rpc storefront.admin.v1.ImportService.ImportRows
    */

@@ -15,7 +15,7 @@ export const file_storefront_admin_v1_key: GenFile = /*@__PURE__*/
   fileDesc("Ch1zdG9yZWZyb250L2FkbWluL3YxL2tleS5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSKfAwoDS2V5EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDAoEaGludBgDIAEoCRIOCgZzY29wZXMYBCADKAkSLwoGc3RhdHVzGAUgASgOMh8uc3RvcmVmcm9udC5hZG1pbi52MS5LZXkuU3RhdHVzEi4KCmV4cGlyZXNfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiRgoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEgoKBmFjdGl2ZRABEgsKB3Jldm9rZWQQAhILCgdleHBpcmVkEAMiVQoITGlmZXRpbWUSGAoUTElGRVRJTUVfVU5TUEVDSUZJRUQQABILCgdEQVlTXzMwEAESCwoHREFZU185MBACEgoKBllFQVJfMRADEgkKBU5FVkVSEAQijQEKEENyZWF0ZUtleVJlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEbmFtZRgCIAEoCRIOCgZzY29wZXMYAyADKAkSMwoIbGlmZXRpbWUYBCABKA4yIS5zdG9yZWZyb250LmFkbWluLnYxLktleS5MaWZldGltZRIXCg9pZGVtcG90ZW5jeV9rZXkYBSABKAkiSgoRQ3JlYXRlS2V5UmVzcG9uc2USJQoDa2V5GAEgASgLMhguc3RvcmVmcm9udC5hZG1pbi52MS5LZXkSDgoGc2VjcmV0GAIgASgJIloKD0xpc3RLZXlzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIWCglwYWdlX3NpemUYAiABKAVIAIgBARISCgpwYWdlX3Rva2VuGAMgASgJQgwKCl9wYWdlX3NpemUiUwoQTGlzdEtleXNSZXNwb25zZRImCgRrZXlzGAEgAygLMhguc3RvcmVmcm9udC5hZG1pbi52MS5LZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIioKDUdldEtleVJlcXVlc3QSCgoCaWQYASABKAkSDQoFc3RvcmUYAiABKAkiLQoQUmV2b2tlS2V5UmVxdWVzdBIKCgJpZBgBIAEoCRINCgVzdG9yZRgCIAEoCTLmAgoKS2V5U2VydmljZRJaCglDcmVhdGVLZXkSJS5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZUtleVJlcXVlc3QaJi5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZUtleVJlc3BvbnNlElwKCExpc3RLZXlzEiQuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0S2V5c1JlcXVlc3QaJS5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RLZXlzUmVzcG9uc2UiA5ACARJLCgZHZXRLZXkSIi5zdG9yZWZyb250LmFkbWluLnYxLkdldEtleVJlcXVlc3QaGC5zdG9yZWZyb250LmFkbWluLnYxLktleSIDkAIBElEKCVJldm9rZUtleRIlLnN0b3JlZnJvbnQuYWRtaW4udjEuUmV2b2tlS2V5UmVxdWVzdBoYLnN0b3JlZnJvbnQuYWRtaW4udjEuS2V5IgOQAgJCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * An API key, without its text.
+ * An API key, without its secret text.
  *
  * @generated from message storefront.admin.v1.Key
  */
@@ -63,7 +63,7 @@ export type Key = Message<"storefront.admin.v1.Key"> & {
   expiresAt?: Timestamp | undefined;
 
   /**
-   * When the key was last used, to the minute or so; null if it never was.
+   * When the key was last used, accurate to about a minute; null if it never was.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 7;
    */
@@ -135,7 +135,7 @@ export const Key_StatusSchema: GenEnum<Key_Status> = /*@__PURE__*/
  */
 export enum Key_Lifetime {
   /**
-   * Refused: say how long, if only NEVER.
+   * Refused: choose a lifetime, or NEVER.
    *
    * @generated from enum value: LIFETIME_UNSPECIFIED = 0;
    */
@@ -213,8 +213,8 @@ export type CreateKeyRequest = Message<"storefront.admin.v1.CreateKeyRequest"> &
   lifetime: Key_Lifetime;
 
   /**
-   * At most 255 characters; empty for none. A second call with the same key within 24 hours is refused
-   * with `idempotency_key_reused` and creates nothing, since only the first answer holds the key.
+   * At most 255 characters; empty for no key. A second call with the same key within 24 hours is refused
+   * with `idempotency_key_reused` and creates nothing, because only the first answer has the new API key.
    *
    * @generated from field: string idempotency_key = 5;
    */
@@ -242,7 +242,7 @@ export type CreateKeyResponse = Message<"storefront.admin.v1.CreateKeyResponse">
   key?: Key | undefined;
 
   /**
-   * The whole key, `svc_live_…`. No other answer holds it.
+   * The whole key, `svc_live_…`. No later answer has it.
    *
    * @generated from field: string secret = 2;
    */
@@ -270,14 +270,14 @@ export type ListKeysRequest = Message<"storefront.admin.v1.ListKeysRequest"> & {
   store: string;
 
   /**
-   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
+   * Keys on a page, 1 to 1000; default 50.
    *
    * @generated from field: optional int32 page_size = 2;
    */
   pageSize?: number | undefined;
 
   /**
-   * The `nextPageToken` of the page before; empty for the first page.
+   * The `nextPageToken` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -305,7 +305,7 @@ export type ListKeysResponse = Message<"storefront.admin.v1.ListKeysResponse"> &
   keys: Key[];
 
   /**
-   * What to send as `pageToken` for the next page; empty on the last one.
+   * The `pageToken` of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -333,7 +333,7 @@ export type GetKeyRequest = Message<"storefront.admin.v1.GetKeyRequest"> & {
   id: string;
 
   /**
-   * The store's slug or id; a key of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a key of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -361,7 +361,7 @@ export type RevokeKeyRequest = Message<"storefront.admin.v1.RevokeKeyRequest"> &
   id: string;
 
   /**
-   * The store's slug or id; a key of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a key of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -382,7 +382,7 @@ export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*
  */
 export const KeyService: GenService<{
   /**
-   * Creates a key. The answer holds the whole key, once: only its fingerprint is stored. Refused with
+   * Creates a key. Only this answer has the whole key, because the service stores only its fingerprint. Refused with
    * `store_not_found`, `idempotency_key_reused`, or `api_key_limit` when the store has ten active keys.
    *
    * @generated from rpc storefront.admin.v1.KeyService.CreateKey
@@ -413,8 +413,8 @@ export const KeyService: GenService<{
     output: typeof KeySchema;
   },
   /**
-   * Revokes a key for good, with effect from its next request on every server; a revoked one stays
-   * as it is. Refused with `api_key_not_found`.
+   * Revokes a key for good: every server refuses the key's next request. A revoked key stays as it is.
+   * Refused with `api_key_not_found`.
    *
    * @generated from rpc storefront.admin.v1.KeyService.RevokeKey
    */

@@ -18,7 +18,7 @@ export const file_storefront_admin_v1_order: GenFile = /*@__PURE__*/
   fileDesc("Ch9zdG9yZWZyb250L2FkbWluL3YxL29yZGVyLnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIpEIChJDcmVhdGVPcmRlclJlcXVlc3QSDQoFc3RvcmUYASABKAkSEwoLY3VzdG9tZXJfaWQYAiABKAkSOQoEbmFtZRgDIAEoCUIrukgociYYyAEyIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJBLkAwoFZW1haWwYBCABKAlCzwO6SMsDcsgDEAEY/gEywANeW1x0XG4gwqDCrdiALdiF2JzbndyP4KKQ4KKR4KOi4ZqA4aCO4oCALeKAj+KAqC3igK/igZ8t4oGk4oGmLeKBr+OAgO+7v++/uS3vv7tdKigiW15ceDAwLVx4MUZceDdGLVx4OUbCoMKt4ZqA4aCO4oCALeKAj+KAqC3igK/igZ8t4oGk4oGmLeKBr+OAgO+7v10rInxbXiBAXHgwMC1ceDFGXHg3Ri1ceDlGwqDCreGagOGgjuKAgC3igI/igKgt4oCv4oGfLeKBpOKBpi3iga/jgIDvu79dKylAW14gQFx4MDAtXHgxRlx4N0YtXHg5RsKgwq3hmoDhoI7igIAt4oCP4oCoLeKAr+KBny3igaTigaYt4oGv44CA77u/XStbLuOAgu+8ju+9oV1bXiBAXHgwMC1ceDFGXHg3Ri1ceDlGwqDCreGagOGgjuKAgC3igI/igKgt4oCv4oGfLeKBpOKBpi3iga/jgIDvu79dK1tcdFxuIMKgwq3YgC3Yhdic253cj+CikOCikeCjouGagOGgjuKAgC3igI/igKgt4oCv4oGfLeKBpOKBpi3iga/jgIDvu7/vv7kt77+7XSokSACIAQESiAEKBXBob25lGAUgASgJQnS6SHFybxABGPoBMmheW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZBLVphLXpdKlteIFx4MDAtXHgxRlx4N0YtXHg5RkEtWmEtel1bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5RkEtWmEtel0qJEgBiAEBEjsKBWl0ZW1zGAYgAygLMiwuc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVPcmRlclJlcXVlc3QuSXRlbRIXCg9wYXltZW50X2xpbmtfaWQYByABKAkSJQoGYW1vdW50GAggASgDQhC6SA0iCxj/////////DygBSAKIAQESPgoEbm90ZRgJIAEoCUIrukgociYY0A8yIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJEgDiAEBEhcKD2lkZW1wb3RlbmN5X2tleRgKIAEoCRosCgRJdGVtEhIKCnByb2R1Y3RfaWQYASABKAkSEAoIcXVhbnRpdHkYAiABKAVCCAoGX2VtYWlsQggKBl9waG9uZUIJCgdfYW1vdW50QgcKBV9ub3RlIpECChFMaXN0T3JkZXJzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIaCgRwYWdlGAIgASgDQge6SAQiAigBSACIAQESIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAYgBARI6CgZzdGF0dXMYBCABKA4yGy5zdG9yZWZyb250LnYxLk9yZGVyLlN0YXR1c0IIukgFggECEAFIAogBARIoCgRmcm9tGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBwoFX3BhZ2VCDAoKX3BhZ2Vfc2l6ZUIJCgdfc3RhdHVzIiwKD0dldE9yZGVyUmVxdWVzdBIKCgJpZBgBIAEoCRINCgVzdG9yZRgCIAEoCSJTCg9QYXlPcmRlclJlcXVlc3QSCgoCaWQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEg0KBXN0b3JlGAMgASgJEgwKBG5hbWUYBCABKAkiVAoQRmFpbE9yZGVyUmVxdWVzdBIKCgJpZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSDQoFc3RvcmUYAyABKAkSDAoEbmFtZRgEIAEoCSJWChJDYW5jZWxPcmRlclJlcXVlc3QSCgoCaWQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEg0KBXN0b3JlGAMgASgJEgwKBG5hbWUYBCABKAkiVgoSUmVmdW5kT3JkZXJSZXF1ZXN0EgoKAmlkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRINCgVzdG9yZRgDIAEoCRIMCgRuYW1lGAQgASgJIi8KEEZpbmRPcmRlclJlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEbmFtZRgCIAEoCTKEBQoMT3JkZXJTZXJ2aWNlEkwKC0NyZWF0ZU9yZGVyEicuc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVPcmRlclJlcXVlc3QaFC5zdG9yZWZyb250LnYxLk9yZGVyElwKCkxpc3RPcmRlcnMSJi5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RPcmRlcnNSZXF1ZXN0GiEuc3RvcmVmcm9udC52MS5MaXN0T3JkZXJzUmVzcG9uc2UiA5ACARJLCghHZXRPcmRlchIkLnN0b3JlZnJvbnQuYWRtaW4udjEuR2V0T3JkZXJSZXF1ZXN0GhQuc3RvcmVmcm9udC52MS5PcmRlciIDkAIBEk0KCUZpbmRPcmRlchIlLnN0b3JlZnJvbnQuYWRtaW4udjEuRmluZE9yZGVyUmVxdWVzdBoULnN0b3JlZnJvbnQudjEuT3JkZXIiA5ACARJGCghQYXlPcmRlchIkLnN0b3JlZnJvbnQuYWRtaW4udjEuUGF5T3JkZXJSZXF1ZXN0GhQuc3RvcmVmcm9udC52MS5PcmRlchJICglGYWlsT3JkZXISJS5zdG9yZWZyb250LmFkbWluLnYxLkZhaWxPcmRlclJlcXVlc3QaFC5zdG9yZWZyb250LnYxLk9yZGVyEkwKC0NhbmNlbE9yZGVyEicuc3RvcmVmcm9udC5hZG1pbi52MS5DYW5jZWxPcmRlclJlcXVlc3QaFC5zdG9yZWZyb250LnYxLk9yZGVyEkwKC1JlZnVuZE9yZGVyEicuc3RvcmVmcm9udC5hZG1pbi52MS5SZWZ1bmRPcmRlclJlcXVlc3QaFC5zdG9yZWZyb250LnYxLk9yZGVyQjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_storefront_v1_order]);
 
 /**
- * An order to record: the buyer, and what is bought.
+ * An order to record: the buyer, and the products or the payment link.
  *
  * @generated from message storefront.admin.v1.CreateOrderRequest
  */
@@ -31,7 +31,7 @@ export type CreateOrderRequest = Message<"storefront.admin.v1.CreateOrderRequest
   store: string;
 
   /**
-   * UUID of the customer; without it, the next three fields describe the buyer.
+   * UUID of the customer. Leave it out to describe the buyer by name, email and phone.
    *
    * @generated from field: string customer_id = 2;
    */
@@ -73,7 +73,7 @@ export type CreateOrderRequest = Message<"storefront.admin.v1.CreateOrderRequest
   paymentLinkId: string;
 
   /**
-   * What the buyer chose to pay through an OPEN payment link, in minor units.
+   * The amount, in minor units, that the buyer chose for an OPEN payment link.
    *
    * @generated from field: optional int64 amount = 8;
    */
@@ -87,7 +87,7 @@ export type CreateOrderRequest = Message<"storefront.admin.v1.CreateOrderRequest
   note?: string | undefined;
 
   /**
-   * At most 255 characters; empty for none.
+   * At most 255 characters; empty for no key.
    *
    * @generated from field: string idempotency_key = 10;
    */
@@ -199,7 +199,7 @@ export type GetOrderRequest = Message<"storefront.admin.v1.GetOrderRequest"> & {
   id: string;
 
   /**
-   * The store's slug or id; an order of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, an order of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -227,21 +227,21 @@ export type PayOrderRequest = Message<"storefront.admin.v1.PayOrderRequest"> & {
   id: string;
 
   /**
-   * At most 255 characters; empty for none.
+   * At most 255 characters; empty for no key.
    *
    * @generated from field: string idempotency_key = 2;
    */
   idempotencyKey: string;
 
   /**
-   * The store's slug or id; an order of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, an order of another store is not found.
    *
    * @generated from field: string store = 3;
    */
   store: string;
 
   /**
-   * In place of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
+   * Instead of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
    *
    * @generated from field: string name = 4;
    */
@@ -269,21 +269,21 @@ export type FailOrderRequest = Message<"storefront.admin.v1.FailOrderRequest"> &
   id: string;
 
   /**
-   * At most 255 characters; empty for none.
+   * At most 255 characters; empty for no key.
    *
    * @generated from field: string idempotency_key = 2;
    */
   idempotencyKey: string;
 
   /**
-   * The store's slug or id; an order of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, an order of another store is not found.
    *
    * @generated from field: string store = 3;
    */
   store: string;
 
   /**
-   * In place of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
+   * Instead of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
    *
    * @generated from field: string name = 4;
    */
@@ -311,21 +311,21 @@ export type CancelOrderRequest = Message<"storefront.admin.v1.CancelOrderRequest
   id: string;
 
   /**
-   * At most 255 characters; empty for none.
+   * At most 255 characters; empty for no key.
    *
    * @generated from field: string idempotency_key = 2;
    */
   idempotencyKey: string;
 
   /**
-   * The store's slug or id; an order of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, an order of another store is not found.
    *
    * @generated from field: string store = 3;
    */
   store: string;
 
   /**
-   * In place of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
+   * Instead of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
    *
    * @generated from field: string name = 4;
    */
@@ -353,21 +353,21 @@ export type RefundOrderRequest = Message<"storefront.admin.v1.RefundOrderRequest
   id: string;
 
   /**
-   * At most 255 characters; empty for none.
+   * At most 255 characters; empty for no key.
    *
    * @generated from field: string idempotency_key = 2;
    */
   idempotencyKey: string;
 
   /**
-   * The store's slug or id; an order of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, an order of another store is not found.
    *
    * @generated from field: string store = 3;
    */
   store: string;
 
   /**
-   * In place of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
+   * Instead of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
    *
    * @generated from field: string name = 4;
    */
@@ -388,7 +388,7 @@ export const RefundOrderRequestSchema: GenMessage<RefundOrderRequest> = /*@__PUR
  */
 export type FindOrderRequest = Message<"storefront.admin.v1.FindOrderRequest"> & {
   /**
-   * The store's slug or id; not needed with an id. An id of another store is not found.
+   * The store's slug or id; may be empty if `name` is a whole UUID. An order of another store is not found.
    *
    * @generated from field: string store = 1;
    */
@@ -410,21 +410,21 @@ export const FindOrderRequestSchema: GenMessage<FindOrderRequest> = /*@__PURE__*
   messageDesc(file_storefront_admin_v1_order, 7);
 
 /**
- * Orders. A checkout records them, and the answers of a payment provider move them: PENDING becomes
- * PAID, FAILED or CANCELLED; FAILED becomes PAID by a late payment; PAID becomes REFUNDED.
+ * Orders. A checkout records an order and changes its status when the payment provider answers: PENDING
+ * becomes PAID, FAILED or CANCELLED; FAILED becomes PAID by a late payment; PAID becomes REFUNDED.
  *
- * Each of these calls can be repeated safely: marking an order a second time changes nothing and
- * sends nothing. A call with an `idempotency_key` also gets the same answer whenever it is repeated
- * with that key within 24 hours, whatever happened to the order since. Of two such calls at once, one
- * is carried out and both get its answer. The same key with another request is refused with
- * `idempotency_key_reused`. A key belongs to one store and one method. A refused call uses up no key.
+ * A call that marks an order can be repeated safely: the second call changes nothing and sends no event. A
+ * call with an `idempotency_key` that is repeated within 24 hours gets the first answer again, even if the
+ * order has changed since. If two such calls run at once, one is carried out and both get its answer. The
+ * same key with another request is refused with `idempotency_key_reused`. A key belongs to one store and
+ * one method. A key of a refused call can be used again.
  *
  * @generated from service storefront.admin.v1.OrderService
  */
 export const OrderService: GenService<{
   /**
-   * Records a PENDING order, of products or through a payment link. A new buyer is a new customer
-   * and sends `customer.created`.
+   * Records a PENDING order, for products or for a payment link. If the store does not know the buyer, it
+   * creates a customer, which sends `customer.created`.
    *
    * Refused with `store_not_found`, `phone_invalid`, `customer_identifier_required`,
    * `customer_not_found`, `customer_conflict`, `product_not_found`, `payment_link_not_found`,
@@ -459,7 +459,7 @@ export const OrderService: GenService<{
     output: typeof OrderSchema;
   },
   /**
-   * Finds an order of a store by its id or its reference. Refused with `store_not_found` or `order_not_found`.
+   * Finds an order of a store by id or reference. Refused with `store_not_found` or `order_not_found`.
    *
    * @generated from rpc storefront.admin.v1.OrderService.FindOrder
    */
@@ -469,12 +469,12 @@ export const OrderService: GenService<{
     output: typeof OrderSchema;
   },
   /**
-   * Marks an order as paid. Sends `order.paid`, and `payment_link.paid` for an order through a
-   * payment link.
+   * Marks an order as paid. Sends `order.paid` and, if the order came through a payment link,
+   * `payment_link.paid`.
    *
    * Refused with `order_not_found`, `order_transition_invalid`, `idempotency_key_reused`, or
-   * `total_limit` when the payment would take the customer's `totalPaid` or the payment link's
-   * `paidAmount` past 2^53-1.
+   * `total_limit` when the payment would make the customer's `totalPaid` or the payment link's
+   * `paidAmount` larger than 2^53-1.
    *
    * @generated from rpc storefront.admin.v1.OrderService.PayOrder
    */
@@ -508,7 +508,7 @@ export const OrderService: GenService<{
     output: typeof OrderSchema;
   },
   /**
-   * Marks a paid order as refunded and subtracts its amount from what the customer paid. Sends no event.
+   * Marks a paid order as refunded and subtracts its amount from the customer's `totalPaid`. Sends no event.
    *
    * Refused with `order_not_found`, `order_transition_invalid` or `idempotency_key_reused`.
    *

@@ -87,7 +87,7 @@ export type CreatePaymentLinkRequest = Message<"storefront.admin.v1.CreatePaymen
   expiresAt?: Timestamp | undefined;
 
   /**
-   * 1 to 2147483647; without it there is no cap.
+   * 1 to 2147483647; without it the number of payments has no limit.
    *
    * @generated from field: optional int32 max_payments = 10;
    */
@@ -157,7 +157,7 @@ export type DisablePaymentLinkRequest = Message<"storefront.admin.v1.DisablePaym
   id: string;
 
   /**
-   * The store's slug or id; a payment link of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a payment link of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -185,7 +185,7 @@ export type GetPaymentLinkRequest = Message<"storefront.admin.v1.GetPaymentLinkR
   id: string;
 
   /**
-   * The store's slug or id; a payment link of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a payment link of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -276,16 +276,15 @@ export type UpdatePaymentLinkRequest = Message<"storefront.admin.v1.UpdatePaymen
   maxPayments?: number | undefined;
 
   /**
-   * For typed clients: the fields to change, where a named field without a value is cleared.
-   * Without a mask the fields that are present are changed. In JSON the names that are present are
-   * the mask.
+   * For typed clients: the names of the fields to change. A field that is named but has no value is cleared. Without a mask, the
+   * fields that are present are changed. In JSON, the keys of the body are the mask.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 11;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * The store's slug or id; a payment link of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a payment link of another store is not found.
    *
    * @generated from field: string store = 12;
    */
@@ -313,7 +312,7 @@ export type EnablePaymentLinkRequest = Message<"storefront.admin.v1.EnablePaymen
   id: string;
 
   /**
-   * The store's slug or id; a payment link of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a payment link of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -334,7 +333,7 @@ export const EnablePaymentLinkRequestSchema: GenMessage<EnablePaymentLinkRequest
  */
 export type FindPaymentLinkRequest = Message<"storefront.admin.v1.FindPaymentLinkRequest"> & {
   /**
-   * The store's slug or id; not needed with an id. An id of another store is not found.
+   * The store's slug or id; may be empty if `name` is a whole UUID. A payment link of another store is not found.
    *
    * @generated from field: string store = 1;
    */
@@ -356,7 +355,7 @@ export const FindPaymentLinkRequestSchema: GenMessage<FindPaymentLinkRequest> = 
   messageDesc(file_storefront_admin_v1_payment_link, 6);
 
 /**
- * Payment links, by the rules of the public API, and disabling them.
+ * Payment links, with the rules of the public API. Only these services can disable them.
  *
  * @generated from service storefront.admin.v1.PaymentLinkService
  */
@@ -396,7 +395,7 @@ export const PaymentLinkService: GenService<{
     output: typeof PaymentLinkSchema;
   },
   /**
-   * Finds a payment link of a store by its id or its code. Refused with `store_not_found` or `payment_link_not_found`.
+   * Finds a payment link of a store by id or code. Refused with `store_not_found` or `payment_link_not_found`.
    *
    * @generated from rpc storefront.admin.v1.PaymentLinkService.FindPaymentLink
    */

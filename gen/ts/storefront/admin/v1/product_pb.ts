@@ -59,7 +59,7 @@ export type CreateProductRequest = Message<"storefront.admin.v1.CreateProductReq
   compareAtAmount?: bigint | undefined;
 
   /**
-   * The product's short name in its address; made from the title unless named.
+   * The product's short name in its address; made from the title if empty.
    *
    * @generated from field: string slug = 6;
    */
@@ -94,7 +94,7 @@ export type CreateProductRequest = Message<"storefront.admin.v1.CreateProductReq
   contentReady?: boolean | undefined;
 
   /**
-   * DRAFT unless named.
+   * The status; default DRAFT.
    *
    * @generated from field: optional storefront.v1.Product.Status status = 11;
    */
@@ -234,16 +234,15 @@ export type UpdateProductRequest = Message<"storefront.admin.v1.UpdateProductReq
   contentReady?: boolean | undefined;
 
   /**
-   * For typed clients: the fields to change, where a named field without a value is cleared.
-   * Without a mask the fields that are present are changed. In JSON the names that are present are
-   * the mask.
+   * For typed clients: the names of the fields to change. A field that is named but has no value is cleared. Without a mask, the
+   * fields that are present are changed. In JSON, the keys of the body are the mask.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 10;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * The store's slug or id; a product of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a product of another store is not found.
    *
    * @generated from field: string store = 11;
    */
@@ -271,7 +270,7 @@ export type GetProductRequest = Message<"storefront.admin.v1.GetProductRequest">
   id: string;
 
   /**
-   * The store's slug or id; a product of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a product of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -292,7 +291,7 @@ export const GetProductRequestSchema: GenMessage<GetProductRequest> = /*@__PURE_
  */
 export type FindProductRequest = Message<"storefront.admin.v1.FindProductRequest"> & {
   /**
-   * The store's slug or id; not needed with an id. An id of another store is not found.
+   * The store's slug or id; may be empty if `name` is a whole UUID. A product of another store is not found.
    *
    * @generated from field: string store = 1;
    */
@@ -314,13 +313,13 @@ export const FindProductRequestSchema: GenMessage<FindProductRequest> = /*@__PUR
   messageDesc(file_storefront_admin_v1_product, 4);
 
 /**
- * Products, with the fields that the public API cannot change.
+ * Products. These methods can also set fields that the public API cannot change, such as `contentReady`.
  *
  * @generated from service storefront.admin.v1.ProductService
  */
 export const ProductService: GenService<{
   /**
-   * Creates a product. Created as PUBLISHED it sends `product.published`.
+   * Creates a product. If its status is PUBLISHED, this sends `product.published`.
    *
    * Refused with `store_not_found`, `slug_taken`, `compare_at_invalid`, `product_type_unavailable`
    * or `product_incomplete`.
@@ -353,7 +352,7 @@ export const ProductService: GenService<{
     output: typeof ProductSchema;
   },
   /**
-   * Finds a product of a store by its id or its slug. Refused with `store_not_found` or `product_not_found`.
+   * Finds a product of a store by id or slug. Refused with `store_not_found` or `product_not_found`.
    *
    * @generated from rpc storefront.admin.v1.ProductService.FindProduct
    */

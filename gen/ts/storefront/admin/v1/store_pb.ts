@@ -2,28 +2,28 @@
 // @generated from file storefront/admin/v1/store.proto (package storefront.admin.v1, syntax proto3)
 /* eslint-disable */
 
-// The operator's API: the platform, its checkout and its dashboard manage stores with it, by the same
-// rules as the public API. It is served on the operator's listener only.
+// The operator's API, with which the platform, its checkout and its dashboard manage stores. It has the same
+// rules as the public API. Only the operator's listener serves it.
 //
 // Every call carries `Authorization: Bearer <ADMIN_TOKEN>`, the token that the server was started
-// with. Without a token it is refused with `admin_token_missing`, with a wrong one with
-// `admin_token_invalid`. A server that was started without a token does not serve these services;
-// `storefront dev` serves them, without a token, to programs on its own machine.
+// with. A call without a token is refused with `admin_token_missing`, and a call with a wrong token with
+// `admin_token_invalid`. A server that was started without a token does not serve the operator's API;
+// `storefront dev` serves it without a token, to programs on the same machine only.
 //
 // A call may name the member of the store for whom it is made, as `Storefront-Member: NAME`; the
 // activity journal then shows that member, otherwise the operator. The name is 1 to 100
 // characters. Percent-encode as UTF-8 the percent sign and everything but printable ASCII.
 //
-// A store is named by its slug or its id, everything else by its id. A call that names a store beside an id finds
-// nothing of another store, and is refused with `store_not_found` if there is no such store. Name the store wherever you
-// know it: without it the call reads or changes the store that owns the id, and a sharded database asks every node for it.
+// A call names a store by its slug or id, and anything else by its id. If a call names both a store and the id of an object,
+// an object of another store is not found. Name the store wherever you know it. Otherwise the call reads or changes the
+// object in whichever store it is, and a sharded database must ask every node for it.
 //
 // A refused call carries a `storefront.v1.Error` among its error's details, with one of the codes that the method names,
-// or `validation_failed` for fields that cannot be used. Once rows of a store are deleted, a call that names the store, or
-// something that it has, is refused with `store_being_deleted`, except `GetStore` and `GetStoreSettings`.
+// or `validation_failed` for fields with invalid values. Once the deletion of a store has begun, a call that names the store or
+// one of its objects is refused with `store_being_deleted`, except `GetStore` and `GetStoreSettings`.
 //
-// Lists of the operator's own resources come in pages: send the `next_page_token` of an answer as the
-// `page_token` of the next call, with the other fields unchanged, until it is empty.
+// Lists whose requests have a `page_token` come in pages: send the `next_page_token` of an answer as the
+// `page_token` of the next call, with the other fields unchanged, until `next_page_token` is empty.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -56,14 +56,14 @@ export type DeleteStoreRequest = Message<"storefront.admin.v1.DeleteStoreRequest
   store: string;
 
   /**
-   * For how many seconds the store can be restored, up to ten years; 30 days unless named. With 0 it cannot.
+   * The grace period, during which the store can be restored, in seconds: 0 for none, at most ten years; default 30 days.
    *
    * @generated from field: optional int64 grace_seconds = 2;
    */
   graceSeconds?: bigint | undefined;
 
   /**
-   * The store's slug once more; required without grace.
+   * The store's slug once more, as a confirmation; required if the grace period is 0.
    *
    * @generated from field: string confirm_slug = 3;
    */
@@ -134,8 +134,8 @@ export type CreateStoreRequest = Message<"storefront.admin.v1.CreateStoreRequest
   country: string;
 
   /**
-   * The public address of the store, http or https; without it, the server's public address and the
-   * slug.
+   * The public address of the store, http or https; by default the server's public address followed by
+   * the slug.
    *
    * @generated from field: optional string url = 5;
    */
@@ -163,29 +163,28 @@ export type CreateStoreRequest = Message<"storefront.admin.v1.CreateStoreRequest
   phone?: string | undefined;
 
   /**
-   * A WhatsApp number, in the same forms.
+   * A WhatsApp number, international or in the form of the store's country.
    *
    * @generated from field: optional string whatsapp_phone = 9;
    */
   whatsappPhone?: string | undefined;
 
   /**
-   * The store's addresses on social networks, by the network's name, which has at most 100
-   * characters.
+   * The store's addresses on social networks, by the network's name. A name has at most 100 characters.
    *
    * @generated from field: map<string, string> social_links = 10;
    */
   socialLinks: { [key: string]: string };
 
   /**
-   * `open` unless named.
+   * The status; default `open`.
    *
    * @generated from field: optional storefront.v1.Store.Status status = 11;
    */
   status?: Store_Status | undefined;
 
   /**
-   * Whether payment links may be created in the store; true unless named.
+   * Whether payment links may be created in the store; default true.
    *
    * @generated from field: optional bool payment_links_open = 12;
    */
@@ -199,15 +198,15 @@ export type CreateStoreRequest = Message<"storefront.admin.v1.CreateStoreRequest
   unavailableTypes: Product_Type[];
 
   /**
-   * The platform's share of each order recorded, in per cent, 0 to 100; 0 unless named.
+   * The platform's share of each order, in per cent, 0 to 100; default 0.
    *
    * @generated from field: optional double platform_fee_percent = 14;
    */
   platformFeePercent?: number | undefined;
 
   /**
-   * The bucket of the store, such as `7Q`: the two letters or digits after `svc_live_` that the API keys of the store have, by
-   * which a proxy finds its installation. One of the server's `--buckets` unless named.
+   * The bucket of the store, such as `7Q`: two letters or digits that all API keys of the store have after `svc_live_`. By them
+   * a proxy finds the installation that has the store. The default is one of the server's `--buckets`.
    *
    * @generated from field: optional string bucket = 15;
    */
@@ -228,14 +227,14 @@ export const CreateStoreRequestSchema: GenMessage<CreateStoreRequest> = /*@__PUR
  */
 export type ListStoresRequest = Message<"storefront.admin.v1.ListStoresRequest"> & {
   /**
-   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
+   * Stores on a page, 1 to 1000; default 50.
    *
    * @generated from field: optional int32 page_size = 1;
    */
   pageSize?: number | undefined;
 
   /**
-   * The `nextPageToken` of the page before; empty for the first page.
+   * The `nextPageToken` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 2;
    */
@@ -263,14 +262,14 @@ export type ListStoresResponse = Message<"storefront.admin.v1.ListStoresResponse
   stores: Store[];
 
   /**
-   * What to send as `pageToken` for the next page; empty on the last one.
+   * The `pageToken` of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Those of the stores that are to be deleted.
+   * Which of these stores will be deleted, and when.
    *
    * @generated from field: repeated storefront.admin.v1.StoreDeletion deletions = 3;
    */
@@ -298,7 +297,7 @@ export type StoreDeletion = Message<"storefront.admin.v1.StoreDeletion"> & {
   storeId: string;
 
   /**
-   * When its grace ends and the deletion begins.
+   * When the store's grace period ends and the deletion begins.
    *
    * @generated from field: google.protobuf.Timestamp delete_at = 2;
    */
@@ -382,15 +381,15 @@ export type UpdateStoreRequest = Message<"storefront.admin.v1.UpdateStoreRequest
   phone?: string | undefined;
 
   /**
-   * A WhatsApp number, in the same forms.
+   * A WhatsApp number, international or in the form of the store's country.
    *
    * @generated from field: optional string whatsapp_phone = 7;
    */
   whatsappPhone?: string | undefined;
 
   /**
-   * The store's addresses on social networks by the network's name, which has at most 100 characters,
-   * in place of all of them.
+   * The store's addresses on social networks, by the network's name of at most 100 characters. They
+   * replace all former addresses.
    *
    * @generated from field: map<string, string> social_links = 8;
    */
@@ -411,7 +410,7 @@ export type UpdateStoreRequest = Message<"storefront.admin.v1.UpdateStoreRequest
   paymentLinksOpen?: boolean | undefined;
 
   /**
-   * The types of product that may not be published, in place of all of them.
+   * The types of product that may not be published. They replace all former types.
    *
    * @generated from field: repeated storefront.v1.Product.Type unavailable_types = 11;
    */
@@ -425,9 +424,8 @@ export type UpdateStoreRequest = Message<"storefront.admin.v1.UpdateStoreRequest
   platformFeePercent?: number | undefined;
 
   /**
-   * For typed clients: the fields to change; a list or map that is named and empty is cleared.
-   * Without a mask the fields that are present are changed. In JSON the names that are present are
-   * the mask.
+   * For typed clients: the names of the fields to change. A list or map that is named but empty is cleared. Without a mask, the
+   * fields that are present are changed. In JSON, the keys of the body are the mask.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 13;
    */
@@ -463,7 +461,7 @@ export const GetStoreSettingsRequestSchema: GenMessage<GetStoreSettingsRequest> 
   messageDesc(file_storefront_admin_v1_store, 8);
 
 /**
- * What the operator sets for a store.
+ * The settings of a store that only the operator sees and changes.
  *
  * @generated from message storefront.admin.v1.StoreSettings
  */
@@ -490,7 +488,7 @@ export type StoreSettings = Message<"storefront.admin.v1.StoreSettings"> & {
   platformFeePercent: number;
 
   /**
-   * When the deletion of the store begins; absent for one that stays.
+   * When the deletion of the store begins; absent if none is planned.
    *
    * @generated from field: optional google.protobuf.Timestamp delete_at = 4;
    */
@@ -541,7 +539,7 @@ export const StoreService: GenService<{
     output: typeof StoreSchema;
   },
   /**
-   * Retrieves what the operator sets for a store and the public API does not show. Refused with
+   * Retrieves the settings of a store that the public API does not show. Refused with
    * `store_not_found`.
    *
    * @generated from rpc storefront.admin.v1.StoreService.GetStoreSettings
@@ -563,10 +561,11 @@ export const StoreService: GenService<{
     output: typeof StoreSchema;
   },
   /**
-   * Closes a store, so that its keys are refused from their next request on, and has workers delete all that it has once
-   * the grace is over. Until then `RestoreStore` takes it back. Called again within the grace it sets another one.
+   * Closes a store, so that the next request with one of its keys is refused. After a grace period, workers delete the store
+   * and everything in it; until then `RestoreStore` can cancel the deletion. A second call during the grace period replaces
+   * the grace period.
    *
-   * Refused with `store_not_found`, or with `store_being_deleted` once the grace is over; then nothing is changed.
+   * Refused with `store_not_found`, or with `store_being_deleted` after the grace period; then nothing is changed.
    *
    * @generated from rpc storefront.admin.v1.StoreService.DeleteStore
    */
@@ -576,8 +575,8 @@ export const StoreService: GenService<{
     output: typeof StoreSettingsSchema;
   },
   /**
-   * Takes the deletion of a store back and opens the store. Refused with `store_not_found`, or with
-   * `store_being_deleted` once the grace is over.
+   * Cancels the deletion of a store and opens the store. Refused with `store_not_found`, or with
+   * `store_being_deleted` after the grace period.
    *
    * @generated from rpc storefront.admin.v1.StoreService.RestoreStore
    */

@@ -38,63 +38,63 @@ export type Webhook = Message<"storefront.admin.v1.Webhook"> & {
   url: string;
 
   /**
-   * What it is for; may be empty.
+   * What the webhook is for; may be empty.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * The types of event that it subscribes to.
+   * The types of event that the webhook receives.
    *
    * @generated from field: repeated string events = 4;
    */
   events: string[];
 
   /**
-   * Its state.
+   * The webhook's state.
    *
    * @generated from field: storefront.admin.v1.Webhook.State state = 5;
    */
   state: Webhook_State;
 
   /**
-   * When the first of its failures in a row ended; null unless it is failing.
+   * When the first failed attempt since the last success ended; null unless the webhook is failing.
    *
    * @generated from field: google.protobuf.Timestamp failing_since = 6;
    */
   failingSince?: Timestamp | undefined;
 
   /**
-   * When it will be disabled if its failures go on; null unless it is failing.
+   * When the webhook will be disabled if no attempt succeeds; null unless it is failing.
    *
    * @generated from field: google.protobuf.Timestamp disables_at = 7;
    */
   disablesAt?: Timestamp | undefined;
 
   /**
-   * When it was disabled; null unless it is.
+   * When the webhook was disabled; null unless it is disabled.
    *
    * @generated from field: google.protobuf.Timestamp disabled_at = 8;
    */
   disabledAt?: Timestamp | undefined;
 
   /**
-   * Whether its failures disabled it, and not a person.
+   * Whether the service disabled the webhook because its attempts failed. False if a person disabled it.
    *
    * @generated from field: bool disabled_automatically = 9;
    */
   disabledAutomatically: boolean;
 
   /**
-   * When it was registered.
+   * When the webhook was registered.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last changed.
+   * When the webhook was last changed.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 11;
    */
@@ -122,7 +122,7 @@ export enum Webhook_State {
   STATE_UNSPECIFIED = 0,
 
   /**
-   * It receives events.
+   * The webhook receives events.
    * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
    *
    * @generated from enum value: enabled = 1;
@@ -130,7 +130,7 @@ export enum Webhook_State {
   enabled = 1,
 
   /**
-   * It receives events, and will be disabled unless a delivery succeeds.
+   * The webhook receives events, but its last attempts failed. It will be disabled unless an attempt succeeds.
    * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
    *
    * @generated from enum value: failing = 2;
@@ -138,7 +138,7 @@ export enum Webhook_State {
   failing = 2,
 
   /**
-   * It receives nothing.
+   * The webhook receives nothing.
    * buf:lint:ignore ENUM_VALUE_UPPER_SNAKE_CASE
    *
    * @generated from enum value: disabled = 3;
@@ -173,23 +173,23 @@ export type CreateWebhookRequest = Message<"storefront.admin.v1.CreateWebhookReq
   url: string;
 
   /**
-   * What it is for, at most 500 characters.
+   * What the webhook is for, at most 500 characters.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * The types of event that it subscribes to, of `order.paid`, `order.failed`, `customer.created`,
-   * `product.published`, `product.archived` and `payment_link.paid`; all of them unless named.
+   * The types of event that the webhook receives: `order.paid`, `order.failed`, `customer.created`,
+   * `product.published`, `product.archived` and `payment_link.paid`; empty for all of them.
    *
    * @generated from field: repeated string events = 4;
    */
   events: string[];
 
   /**
-   * At most 255 characters; empty for none. A second call with the same key within 24 hours is refused
-   * with `idempotency_key_reused` and registers nothing, since only the first answer holds the secret.
+   * At most 255 characters; empty for no key. A second call with the same key within 24 hours is refused
+   * with `idempotency_key_reused` and registers nothing, because only the first answer has the secret.
    *
    * @generated from field: string idempotency_key = 5;
    */
@@ -217,7 +217,7 @@ export type CreateWebhookResponse = Message<"storefront.admin.v1.CreateWebhookRe
   webhook?: Webhook | undefined;
 
   /**
-   * The whole signing secret, `whsec_…`. No other answer holds it.
+   * The whole signing secret, `whsec_…`. No later answer has it.
    *
    * @generated from field: string secret = 2;
    */
@@ -245,14 +245,14 @@ export type ListWebhooksRequest = Message<"storefront.admin.v1.ListWebhooksReque
   store: string;
 
   /**
-   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
+   * Webhooks on a page, 1 to 1000; default 50.
    *
    * @generated from field: optional int32 page_size = 2;
    */
   pageSize?: number | undefined;
 
   /**
-   * The `nextPageToken` of the page before; empty for the first page.
+   * The `nextPageToken` of the previous page; empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -280,7 +280,7 @@ export type ListWebhooksResponse = Message<"storefront.admin.v1.ListWebhooksResp
   webhooks: Webhook[];
 
   /**
-   * What to send as `pageToken` for the next page; empty on the last one.
+   * The `pageToken` of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -308,7 +308,7 @@ export type GetWebhookRequest = Message<"storefront.admin.v1.GetWebhookRequest">
   id: string;
 
   /**
-   * The store's slug or id; a webhook of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -336,36 +336,36 @@ export type UpdateWebhookRequest = Message<"storefront.admin.v1.UpdateWebhookReq
   id: string;
 
   /**
-   * Where events are posted to from now on, those that wait included.
+   * Where events are posted to from now on, also those of pending deliveries.
    *
    * @generated from field: optional string url = 2;
    */
   url?: string | undefined;
 
   /**
-   * What it is for, at most 500 characters.
+   * What the webhook is for, at most 500 characters.
    *
    * @generated from field: optional string description = 3;
    */
   description?: string | undefined;
 
   /**
-   * The types of event that it subscribes to, in place of all of them; at least one.
+   * The types of event that the webhook receives from now on, at least one. They replace all former types.
    *
    * @generated from field: repeated string events = 4;
    */
   events: string[];
 
   /**
-   * For typed clients: the fields to change. Without a mask the fields that are present are changed.
-   * In JSON the names that are present are the mask.
+   * For typed clients: the names of the fields to change. Without a mask, the fields that are present are changed. In JSON, the
+   * keys of the body are the mask.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 5;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * The store's slug or id; a webhook of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
    *
    * @generated from field: string store = 6;
    */
@@ -393,7 +393,7 @@ export type EnableWebhookRequest = Message<"storefront.admin.v1.EnableWebhookReq
   id: string;
 
   /**
-   * The store's slug or id; a webhook of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -421,7 +421,7 @@ export type DisableWebhookRequest = Message<"storefront.admin.v1.DisableWebhookR
   id: string;
 
   /**
-   * The store's slug or id; a webhook of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -449,7 +449,7 @@ export type DeleteWebhookRequest = Message<"storefront.admin.v1.DeleteWebhookReq
   id: string;
 
   /**
-   * The store's slug or id; a webhook of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -477,15 +477,15 @@ export type RotateSecretRequest = Message<"storefront.admin.v1.RotateSecretReque
   id: string;
 
   /**
-   * At most 255 characters; empty for none. A second call with the same key within 24 hours is refused
-   * with `idempotency_key_reused` and changes nothing, since only the first answer holds the secret.
+   * At most 255 characters; empty for no key. A second call with the same key within 24 hours is refused
+   * with `idempotency_key_reused` and changes nothing, because only the first answer has the secret.
    *
    * @generated from field: string idempotency_key = 2;
    */
   idempotencyKey: string;
 
   /**
-   * The store's slug or id; a webhook of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
    *
    * @generated from field: string store = 3;
    */
@@ -513,7 +513,7 @@ export type RotateSecretResponse = Message<"storefront.admin.v1.RotateSecretResp
   webhook?: Webhook | undefined;
 
   /**
-   * The whole signing secret, `whsec_…`. No other answer holds it.
+   * The whole signing secret, `whsec_…`. No later answer has it.
    *
    * @generated from field: string secret = 2;
    */
@@ -541,7 +541,7 @@ export type PingWebhookRequest = Message<"storefront.admin.v1.PingWebhookRequest
   id: string;
 
   /**
-   * The store's slug or id; a webhook of another store is then not found. Empty for any store.
+   * The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
    *
    * @generated from field: string store = 2;
    */
@@ -562,8 +562,8 @@ export const PingWebhookRequestSchema: GenMessage<PingWebhookRequest> = /*@__PUR
  */
 export const WebhookService: GenService<{
   /**
-   * Registers a webhook with a new signing secret, which only this answer holds. The text of the URL is
-   * checked here; the addresses of its host are checked at every connection.
+   * Registers a webhook. Only this answer has the webhook's new signing secret. This method checks the text of the URL; the IP
+   * addresses of its host are checked at every connection.
    *
    * Refused with `store_not_found`, `webhook_url_invalid`, `webhook_limit` when the store has five
    * webhooks, `secret_key_missing` or `idempotency_key_reused`.
@@ -596,7 +596,7 @@ export const WebhookService: GenService<{
     output: typeof WebhookSchema;
   },
   /**
-   * Changes the named fields of a webhook, with effect from the next attempt of every delivery.
+   * Changes the named fields of a webhook. The next attempt of every delivery uses the new values.
    * Refused with `webhook_not_found` or `webhook_url_invalid`.
    *
    * @generated from rpc storefront.admin.v1.WebhookService.UpdateWebhook
@@ -607,8 +607,8 @@ export const WebhookService: GenService<{
     output: typeof WebhookSchema;
   },
   /**
-   * Enables a disabled webhook: it receives events from now on, and its failures are reset. An enabled
-   * one stays as it is. Refused with `webhook_not_found`.
+   * Enables a disabled webhook: it receives events from now on, and its earlier failures no longer count. An enabled
+   * webhook stays as it is. Refused with `webhook_not_found`.
    *
    * @generated from rpc storefront.admin.v1.WebhookService.EnableWebhook
    */
@@ -619,7 +619,7 @@ export const WebhookService: GenService<{
   },
   /**
    * Disables a webhook: it receives nothing until it is enabled, and its pending deliveries are
-   * cancelled. A disabled one stays as it is. Refused with `webhook_not_found`.
+   * cancelled. A disabled webhook stays as it is. Refused with `webhook_not_found`.
    *
    * @generated from rpc storefront.admin.v1.WebhookService.DisableWebhook
    */
@@ -629,8 +629,8 @@ export const WebhookService: GenService<{
     output: typeof WebhookSchema;
   },
   /**
-   * Deletes a webhook for good and returns what it was. Its pending deliveries are cancelled; its
-   * deliveries stay in the journal for the time of retention. Refused with `webhook_not_found`.
+   * Deletes a webhook for good and returns it as it was. Its pending deliveries are cancelled. All its
+   * deliveries stay in the journal until their retention ends. Refused with `webhook_not_found`.
    *
    * @generated from rpc storefront.admin.v1.WebhookService.DeleteWebhook
    */
@@ -640,9 +640,8 @@ export const WebhookService: GenService<{
     output: typeof WebhookSchema;
   },
   /**
-   * Gives a webhook a new signing secret, which only this answer holds; the old one signs nothing from
-   * the next attempt on. Refused with `webhook_not_found`, `secret_key_missing` or
-   * `idempotency_key_reused`.
+   * Gives a webhook a new signing secret, which only this answer has. From the next attempt on, deliveries are signed with the
+   * new secret only. Refused with `webhook_not_found`, `secret_key_missing` or `idempotency_key_reused`.
    *
    * @generated from rpc storefront.admin.v1.WebhookService.RotateSecret
    */
