@@ -1,15 +1,15 @@
-// Package count keeps how many rows each store has, by kind, status, type and UTC day of createdAt, so that the total of a list
-// and the place of any page cost the same at a thousand rows as at ten million. Package resource reads the counts, in the
+// Package count keeps how many rows each store has, by kind, status, type and UTC day of createdAt. So the total of a list,
+// and any page of it, cost the same at a thousand rows as at ten million. Package resource reads the counts, in the
 // statement that reads the page. A store has a count for each day and one for each 32 days, so that a list adds few of them.
 //
 //	a change of a row ──► trigger: a row delta (row_deltas) ─► Fold ──► row_counts
 //	                      in the transaction of the change       every second: the counts of a day and of 32 days
 //
-// Triggers write the row deltas, not hooks of the program. So the counts include changes by an older release on this schema, by
-// bulk loads and by statements written by hand, and they cost no round trip. A delta is a new row, so that writers of one store
-// never wait for each other; on SQLite, which has a single writer, the trigger changes the counts at once. Readers add the
-// deltas to the counts, so Fold changes no total. Every server and worker folds; while none runs, deltas accumulate and totals
-// stay right.
+// Triggers of the database write the row deltas, not hooks of the program. So the counts include changes by an older release
+// on this schema, by bulk loads and by statements written by hand, and they cost no round trip. A delta is a new row, so
+// that writers of one store never wait for each other; on SQLite, which has a single writer, the trigger changes the counts
+// at once. Readers add the deltas to the counts, so Fold changes no total. Every server and worker folds; while none runs,
+// deltas accumulate and totals stay right.
 //
 // Recount counts a store's rows again, because a partial restore, a disabled trigger or a TRUNCATE can make the counts wrong.
 // It deletes the counts and deltas and counts the rows in one snapshot. A row and its delta come from the same transaction: if
@@ -46,10 +46,12 @@ const (
 // dialect holds the differences between the databases.
 type dialect struct {
 	lists *resource.Dialect
-	// fold adds waiting row deltas of all stores to the counts, foldStore those of one store; the unused one is "".
+	// fold is the statement that folds row deltas of all stores, foldStore the statement that folds one store's. A database
+	// uses only one of them; the other is "".
 	fold, foldStore string
 	day             string // SQL for the day of a row's created_at, as in the triggers
-	// exclusive begins a transaction in which nobody else folds and which sees one snapshot; "" if there is only one writer.
+	// exclusive begins Recount's transaction: no other process folds until the transaction ends. It is "" if there is only
+	// one writer.
 	exclusive string
 	isolation sql.IsolationLevel
 	// counted are the tables with counts and row deltas.
@@ -65,12 +67,12 @@ var (
 		lists: resource.Postgres,
 		fold:  folding("take"),
 		day:   "(created_at AT TIME ZONE 'UTC')::date - DATE '1970-01-01'",
-		// Counting may take longer than a request. The snapshot begins once the lock is held.
+		// No timeouts, because counting may take longer than a request. The snapshot begins only after the lock is granted.
 		exclusive: "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE",
 		isolation: sql.LevelRepeatableRead,
 		counted:   []string{"row_counts", "row_deltas"},
 	}
-	// For a database distributed over several machines.
+	// distributed is for a database distributed over several machines.
 	distributed = func() *dialect {
 		d := *postgres
 		d.fold, d.foldStore = "", folding("take of store")
@@ -108,8 +110,8 @@ func (c *Counts) Lists(ctx context.Context) resource.Lists {
 	return resource.Lists{Querier: c.db.ForStore(ctx).Reader(), Dialect: c.dialect.lists}
 }
 
-// Keep folds until the context ends. If there is nothing to fold on this database, it returns at once. Any number of processes
-// may run it at once.
+// Keep folds until the context ends. On SQLite, where the triggers change the counts, it returns at once. Any number of
+// processes may run it at once.
 func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 	for c.dialect != sqlite && ctx.Err() == nil {
 		start := time.Now()

@@ -28,8 +28,8 @@ type dialect struct {
 	singleWriter bool
 	// dropsLater is true if outbox entries are deleted only after the commit of their deliveries.
 	dropsLater bool
-	// then has, by the name of a statement, a second one that runs after it with the same arguments. Only SQLite needs it,
-	// because SQLite cannot insert the rows that a DELETE returns.
+	// then maps the name of a statement to the name of a second statement, which runs after it with the same arguments. Only
+	// SQLite needs it, because SQLite cannot insert the rows that a DELETE returns.
 	then  map[string]string
 	claim func(context.Context, *Queue, []Want, time.Duration) ([]Delivery, error)
 	// array encodes several ids as one argument.
@@ -52,14 +52,14 @@ var (
 		claim:      claimPostgres,
 		array:      func(ids []uuid.UUID) string { return "{" + strings.Join(texts(ids), ",") + "}" },
 	}
-	// For a database distributed over several machines.
+	// distributed is for a database distributed over several machines.
 	distributed = &dialect{
 		statements: db.Statements(postgresSQL, sharedSQL, distributedSQL),
 		dropsLater: true,
 		claim:      claimPostgres,
 		array:      postgres.array,
 	}
-	// Times are milliseconds by the database's clock.
+	// Statements on SQLite take times in milliseconds.
 	sqlite = &dialect{
 		statements:   db.Statements(sqliteSQL, sharedSQL),
 		singleWriter: true,

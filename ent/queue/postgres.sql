@@ -1,5 +1,5 @@
--- Statements of a worker on PostgreSQL. $1 is the moment of the database's clock where a statement needs the
--- present: null, or the time of a test.
+-- Statements of a worker on PostgreSQL. Where a statement needs the current time, $1 is null, so that the database's clock
+-- decides, or in tests the time.
 
 -- name: take
 -- Deletes the oldest entries of the outbox, and returns them with the webhooks that subscribe to each.
@@ -36,8 +36,8 @@ SELECT r.id, r.store_id, r.webhook_id, r.event_id, r.event_type, false,
  ON CONFLICT (id, store_id) DO NOTHING RETURNING id
 
 -- name: due
--- Finds the lanes by jumping along their index from the first row of one to the first of the next, however many
--- rows each has.
+-- Finds the lanes by jumping along the lanes' index, from the first row of each lane to the first row of the next one. So
+-- the number of rows in a lane does not matter.
 WITH RECURSIVE lanes AS (
  (SELECT store_id, webhook_id, epoch, retry, due_at FROM deliveries ORDER BY store_id, webhook_id, epoch, retry, due_at LIMIT 1)
  UNION ALL
@@ -125,8 +125,8 @@ SELECT id, store_id, webhook_id, event_id, event_type, 'cancelled', attempts, cr
  GREATEST(created_at, COALESCE($1::timestamptz, now())) FROM gone
 
 -- name: backlog
--- Deliveries are counted lane by lane, so that
--- first attempts and retries do not read each other's rows, nor cancelled ones.
+-- Counts lane by lane, so that the count of first attempts reads no retries, the count of retries reads no first attempts,
+-- and neither reads cancelled deliveries.
 WITH RECURSIVE made AS (
  (SELECT store_id, webhook_id FROM deliveries ORDER BY store_id, webhook_id LIMIT 1)
  UNION ALL
@@ -142,8 +142,9 @@ SELECT (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
   LIMIT 10000) d LIMIT 10000) r)
 
 -- name: snapshots
--- Who keeps VACUUM from removing dead rows, the longest first: for how long, which PostgreSQL does not note for slots and standbys, and for
--- how many transactions. A role sees others' times only with pg_read_all_stats.
+-- Lists who keeps VACUUM from removing dead rows, the holder of the oldest snapshot first. seconds is the snapshot's age,
+-- null for slots and standbys, because PostgreSQL does not store it. transactions is how many transactions have begun since.
+-- A role sees the times of other roles' sessions only with pg_read_all_stats.
 SELECT holder, seconds, transactions FROM (
  SELECT format('process %s (%s, %s)', pid, COALESCE(NULLIF(application_name, ''), '-'), state) AS holder,
   extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds, GREATEST(age(backend_xmin), age(backend_xid)) AS transactions
@@ -163,8 +164,8 @@ SELECT COALESCE(sum(n_dead_tup), 0)::bigint FROM pg_stat_user_tables
  WHERE relid = ANY (ARRAY[to_regclass('deliveries'), to_regclass('outbox'), to_regclass('row_deltas')]::oid[])
 
 -- name: deliveries of
--- Those of events to a webhook, and whether each settles its event there: it succeeded or is pending. A waiting one of an
--- earlier epoch of the webhook is cancelled, and so does not.
+-- Returns the events that have a delivery to the webhook, and whether the delivery settles its event: it succeeded or is
+-- pending. A waiting delivery of an earlier epoch of the webhook is cancelled, and so settles nothing.
 SELECT d.event_id, w.id IS NOT NULL FROM deliveries d
  LEFT JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch
  WHERE d.store_id = $1 AND d.webhook_id = $2 AND d.event_id = ANY ($3::uuid[])

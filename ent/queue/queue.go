@@ -1,6 +1,6 @@
 // Package queue owns the tables that lead from an event to its deliveries: the outbox, the deliveries that wait or are being
 // attempted, and the finished ones: together the delivery journal. Workers claim deliveries and return their outcomes. Relay
-// and resends add deliveries. Package webhooks adds single deliveries. It also cancels all deliveries of a webhook, as Disable
+// and resends add deliveries. Package webhooks adds single deliveries, and cancels all deliveries of a webhook, as Disable
 // does.
 //
 //	outbox ──Relay──► deliveries: waiting ◄────────────┐
@@ -70,13 +70,13 @@ type Delivery struct {
 	ID, Lease uuid.UUID
 	EventID   uuid.UUID
 	EventType string
-	// Attempts is the column of the previous attempts.
+	// Attempts is the column attempts of the delivery's row: the earlier attempts, as JSON.
 	Attempts  []byte
 	CreatedAt time.Time
 	// Epoch is the webhook's epoch when the delivery was made.
 	Epoch int64
 	URL   string
-	// Secret is sealed with the key SecretKey under the webhook's id.
+	// Secret is the webhook's signing secret, sealed with the key SecretKey. The webhook's id is the seal's context.
 	Secret    []byte
 	SecretKey string
 	// Payload is the body to send, byte for byte; nil if the event has been deleted.
@@ -106,8 +106,8 @@ type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// write runs statements whose arguments are the current time and rows, and returns how many rows they changed. Without rows it
-// does nothing.
+// write runs a statement whose arguments are the current time and rows, and returns how many rows it changed. Without rows
+// it does nothing.
 func write[T any](ctx context.Context, q *Queue, on execer, name string, rows []T) (int64, error) {
 	if len(rows) == 0 {
 		return 0, nil

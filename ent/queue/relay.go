@@ -26,13 +26,13 @@ const (
 
 // Relayed is the result of Relay.
 type Relayed struct {
-	// Entries is how many outbox entries it took.
+	// Entries is how many outbox entries Relay took.
 	Entries int
 	// Leased are the deliveries that the worker must attempt now.
 	Leased []Delivery
-	// Waiting are the lanes in which it left deliveries for any worker with room.
+	// Waiting are the lanes in which Relay left deliveries, for any worker with room.
 	Waiting []Lane
-	// Unused are the lanes that had room for a delivery, but the delivery already existed.
+	// Unused has a lane for each delivery for which there was room, but which already existed.
 	Unused []Lane
 }
 
@@ -48,7 +48,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 		after = uuid.Nil
 	}
 	if q.dialect.singleWriter {
-		// Look first, because a look costs nothing and beginning to write makes others wait.
+		// Read before writing, because a write transaction makes other writers wait, even if the outbox is empty.
 		var found bool
 		if err := q.db.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM outbox)").Scan(&found); err != nil || !found {
 			return Relayed{}, wrap("relay", err)
@@ -81,7 +81,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 	}
 	err := with("take")
 	if reachable := "take reachable"; err != nil && !taken && q.dialect.statements[reachable] != "" {
-		err = with(reachable) // a machine is unavailable; relay for the stores of the others
+		err = with(reachable) // a machine is unavailable: relay for the stores on the other machines
 	}
 	if err != nil {
 		return Relayed{}, wrap("relay", err)
@@ -90,7 +90,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 		q.outbox.relayed = append(q.outbox.relayed, entries...)
 	}
 	if done.Entries = len(entries); done.Entries > 0 {
-		// An event's time may be ahead of the clock.
+		// An event's time may be ahead of the clock. Ignore such a time, because events with earlier times will follow.
 		if newest := id.Time(entries[len(entries)-1].ID); newest.After(q.outbox.taken) && !newest.After(now) {
 			q.outbox.taken = newest
 		}
@@ -136,8 +136,9 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uu
 	return found, entries, err
 }
 
-// DropRelayed deletes the outbox entries that Relay has relayed, where Relay's transaction cannot. Call it after Relay, once
-// the leased deliveries have been started. Entries that could not be deleted are relayed again, without effect.
+// DropRelayed deletes the outbox entries that Relay has relayed, on a database where Relay's own transaction cannot delete
+// them. Call it after Relay, once the leased deliveries have been started. Entries that could not be deleted are relayed
+// again, without effect.
 func (q *Queue) DropRelayed(ctx context.Context) error {
 	entries := q.outbox.relayed
 	q.outbox.relayed = nil
@@ -269,8 +270,8 @@ func insert(ctx context.Context, on db.Querier, d *db.DB, rows []newRow, now tim
 	return idsIn(db.Rows(ctx, on, dialectOf(d).statements["insert"], d.TimeArg(), lease.Milliseconds(), now, set))
 }
 
-// HoldRelay waits for a running relay to end, and then blocks relays until the transaction ends. It does nothing where a relay
-// locks its outbox entries, as everywhere but in distributed.sql.
+// HoldRelay waits for a running relay to end, and then blocks relays until the transaction ends. Only a database distributed
+// over several machines needs it; elsewhere a relay locks its outbox entries, and HoldRelay does nothing.
 func HoldRelay(ctx context.Context, tx *ent.Tx, d *db.DB) error {
 	statement := dialectOf(d).statements["wait for turn"]
 	if statement == "" {
