@@ -32,8 +32,8 @@ func (c *activityListCmd) Run(s *invocation) error {
 		(*adminv1.ListActivityResponse).GetEntries)
 }
 
-// activityTable is the table of an activity journal. currency is the currency of its amounts, which is known only when the
-// table is printed.
+// activityTable describes the table that lists activity entries. currency points to the currency of the amounts, which the
+// caller sets before it prints the table.
 func activityTable(currency *string) table[*adminv1.ActivityEntry] {
 	return table[*adminv1.ActivityEntry]{[]column[*adminv1.ActivityEntry]{
 		{name: "TIME", at: (*adminv1.ActivityEntry).GetCreatedAt},

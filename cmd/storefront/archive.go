@@ -25,7 +25,8 @@ import (
 )
 
 const (
-	// maxManifestBytes bounds what is read of the manifest, because a file with its name may not be a manifest.
+	// maxManifestBytes bounds how many bytes of the manifest are read, because a file with the manifest's name may be any
+	// file.
 	maxManifestBytes = 1 << 20
 	// maxExportFiles bounds the number of files in an export, which has about ten.
 	maxExportFiles = 100
@@ -37,7 +38,8 @@ const (
 // exportFiles reads the files of an export from a folder or an archive, without unpacking it. It skips files with names that
 // begin with a dot, which systems leave in folders.
 type exportFiles interface {
-	// next returns the next file, or io.EOF after the last one. The next call ends the reading of the file.
+	// next returns the next file, or io.EOF after the last one. After another call of next or open, that file can no longer
+	// be read.
 	next() (name string, content io.Reader, err error)
 	// open returns the file with a name, or fs.ErrNotExist. The next call ends the reading of the file.
 	open(name string) (io.Reader, error)
@@ -149,7 +151,8 @@ func (a *archiveFiles) next() (string, io.Reader, error) {
 	}
 }
 
-// open advances to the file, so that files that are opened in the archive's order need one pass.
+// open reads the archive forwards until it finds the file. If it does not find it, it starts once more at the archive's
+// beginning. So files that are opened in the archive's order need only one pass.
 func (a *archiveFiles) open(name string) (io.Reader, error) {
 	for range 2 {
 		for {
@@ -236,7 +239,7 @@ func addFile(archive *tar.Writer, folder, name string) error {
 }
 
 // readManifest reads the manifest of an export and checks its format, and that the export has exactly the files that the
-// manifest lists, undamaged. It needs memory only for the manifest and a window, however large the files are.
+// manifest lists, undamaged. It needs little memory, however large the files are.
 func readManifest(ctx context.Context, files exportFiles, format string) (m manifest, err error) {
 	var text []byte
 	found := map[string]exportedFile{}

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An import reads an archive twice. When the second reading begins, the decoder may still be reading ahead in the first, as
-// after a long padding.
+// An import reads an archive twice. The decoder reads ahead, so it may still be reading for the first pass when the second
+// one begins, for example if the archive ends with a long padding.
 func TestAnArchiveIsReadAgainWhileItsEndIsDecompressed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a"+archiveSuffix)

@@ -65,10 +65,10 @@ func (c *backupCreateCmd) Run(s *invocation) error {
 			db.ErrNotEmbedded, c.To)
 	}
 	if _, err := os.Stat(path); embedded && err != nil {
-		// Checked first, because opening would create an empty file.
+		// Check first that the file exists, because hook.Open would create an empty one.
 		return fmt.Errorf("back up: %w", err)
 	}
-	// Any schema is accepted, because backups before an upgrade matter most.
+	// Accept the schema of an older release too, because a backup before an upgrade matters most.
 	handle, err := hook.Open(s.ctx, db.Config{URL: c.DatabaseURL, MaxConns: 1})
 	if err != nil {
 		return err
@@ -97,8 +97,8 @@ func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backe
 	done.Removed = []string{}
 	folder, err := c.copy(ctx, handle, at, &done)
 	if err != nil {
-		// The context is not cancelled with ctx, so that a notice can be written after an interrupt. The database itself may be
-		// what fails.
+		// This context does not end with an interrupt, so that the notice is still written. Ignore the error of
+		// noticeBackup, because the database itself may have failed.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noticeTimeout)
 		defer cancel()
 		_ = noticeBackup(ctx, handle, time.Time{}, notice.Notice{
@@ -163,8 +163,8 @@ func (f backupFolder) name(at time.Time) string {
 const backupTime = "2006-01-02T150405.000Z"
 
 // prune removes older backups of the same database from the folder. If the newest backup is verified, prune keeps it and the
-// keep-1 verified ones before it, and removes the others. Otherwise it removes only unverified copies. It leaves files with
-// other names or later times, folders and links.
+// keep-1 verified ones before it, and removes the others. Otherwise it removes only unverified copies. It never removes
+// folders, links, files with other names, or backups with later times.
 func (f backupFolder) prune(newest string, keep int, verified bool) (removed []string, err error) {
 	removed = []string{}
 	entries, err := os.ReadDir(f.path) // sorted by name

@@ -173,7 +173,8 @@ const layoutShift = `new Promise((done) => {
   setTimeout(() => done(sum), 50);
 })`
 
-// maxLayoutShift is a fifth of what counts as good (web.dev/cls). It is not 0, because late parts of a page appear.
+// maxLayoutShift is a fifth of what counts as good (web.dev/cls). It is not 0, because parts of a page that arrive late may
+// move others.
 const maxLayoutShift = 0.02
 
 // tooWide returns the first table or pill that exceeds its container or overlaps the element after it.
@@ -228,7 +229,7 @@ func (b *browser) picture(name string) {
 		return
 	}
 	if strings.Contains(name, "dialog") {
-		b.window(name) // it lies over what the window shows
+		b.window(name) // a dialog covers only the window, not the whole page
 		return
 	}
 	b.save(name, within(b, chromedp.FullScreenshot(100)))

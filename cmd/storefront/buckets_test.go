@@ -194,8 +194,9 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 			}
 			require.Equal(t, []int{1, 2, 2}, []int{all[0].customers(), all[1].customers(), all[2].customers()})
 
-			// An older key works if nginx sends it to its own installation, because of its random letters or a map line for
-			// its hint, and if the client calls the installation directly. Other installations do not know the key.
+			// An older key works in three cases: if its random letters happen to be a bucket of its installation, if the map
+			// has a line for its hint, or if the client calls the installation directly. Other installations do not know the
+			// key.
 			const older = "svc_live_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ2NnVJ7"
 			all[2].olderKey(older)
 			answers(right, older, http.StatusUnauthorized, "api_key_invalid")

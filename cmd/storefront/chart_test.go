@@ -173,7 +173,7 @@ func chart(t *testing.T, args ...string) []object {
 			return objects
 		}
 		require.NoError(t, err)
-		text, err := json.Marshal(document) // whose decoding ignores the case of names
+		text, err := json.Marshal(document) // as JSON, because its decoding ignores the case of names
 		require.NoError(t, err)
 		var o object
 		require.NoError(t, json.Unmarshal(text, &o))
@@ -313,7 +313,7 @@ func TestWhatTheChartRunsIsReady(t *testing.T) {
 		require.Equal(t, ":8081", i.env["STOREFRONT_ADMIN_ADDR"])
 		require.Equal(t, 8081, c.Ports[len(c.Ports)-1].ContainerPort)
 		require.Equal(t, "/etc/storefront", c.VolumeMounts[0].MountPath)
-		// This machine has other files, ports and databases.
+		// Replace the chart's paths, ports and database by those of this machine.
 		i.env["STOREFRONT_CONFIG"] = settings
 		require.NoError(t, os.WriteFile(i.env["STOREFRONT_DATABASE_URL_FILE"], []byte(url), 0o600))
 		i.env["STOREFRONT_ADDR"], i.env["STOREFRONT_ADMIN_ADDR"] = "127.0.0.1:0", "127.0.0.1:0"

@@ -64,7 +64,7 @@ Example:
     storefront dev
     storefront key create --store demo --name crm --scopes customers:read --expires 90d -o json`
 
-// BeforeResolve reads the settings file, because now it is known which file that is.
+// BeforeResolve reads the settings file. kong calls it after it has parsed the command line, which may name that file.
 func (c *cli) BeforeResolve(k *kong.Context, s *settings) error {
 	return s.load(k)
 }

@@ -156,7 +156,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Revoke key", "API keys")
 	b.shows(`//*[@role="status"][contains(., "revoked")]`)
 	b.see("keys-revoked")
-	// On a slow computer the browser would paint the first rows of a table before it has read the others.
+	// Slow the processor down, so that the browser would paint the first rows of a table before it has read the others.
 	slowdown := func(factor float64) step {
 		return order(emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: factor})
 	}

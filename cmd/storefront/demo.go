@@ -74,8 +74,8 @@ func (r *request[M]) UnmarshalJSON(text []byte) error {
 // demoDays is how far back the demo store's history goes.
 const demoDays = 45
 
-// walk is a manual clock for the demo history: the code advances it from the store's opening to today, so that all dates,
-// counters, journal entries and events come from the rules.
+// walk is a manual clock for the demo history. The code advances it from the store's opening to today and makes each change
+// at its time, so that the service's own rules set all dates and counts and write the journal and the events.
 type walk struct{ at time.Time }
 
 func newWalk() *walk { return &walk{time.Now()} }
@@ -204,7 +204,7 @@ func (d demo) orders(ctx context.Context, all []demoOrder, products, links, cust
 			return fmt.Errorf("order %d: %w", i, err)
 		}
 		for _, move := range o.Moves {
-			// Less than the time to the next order, so that the clock never passes the current time.
+			// Advance by less than the time between two orders, so that the clock never passes the current time.
 			d.clock.after(time.Second)
 			if _, err := moves[move](ctx, recorded.GetId()); err != nil {
 				return fmt.Errorf("order %d: %w", i, err)

@@ -68,7 +68,8 @@ func (c *devCmd) start(s *invocation, data database, logger *slog.Logger) error 
 	if err := migrate(s.ctx, data, watcher{begin: func(db.Migration) {}, applied: func(db.Migration) {}}); err != nil {
 		return err
 	}
-	// Until dev serves, and after it has ended, commands use the database directly.
+	// Write dev's file without an address, before dev serves and after it has ended. Commands then use the database
+	// directly.
 	folder := &devFolder{path: c.Data}
 	if err := folder.write(); err != nil {
 		return err
@@ -157,7 +158,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 				Receiver: receives.url(), Docs: baseURL(running.Addr()) + docs.Path,
 				token: token, shownKey: key.shown(c.Data),
 			}
-			// Beyond this machine nobody can sign in over http.
+			// Make a link only for an address of this machine, because signing in from other machines needs https.
 			if _, err := signin.CheckBaseURL(g.AdminURL); err == nil && running.HasDashboard() {
 				link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
 					Store: demoSlug, Member: devMember, Role: adminv1.Session_owner, BaseUrl: g.AdminURL,

@@ -118,7 +118,7 @@ func TestDevSaysItAllInJSON(t *testing.T) {
 	require.Equal(t, 0, dev.stop())
 }
 
-// If this were allowed, anyone who reaches the listener could call dev's admin services, which need no token.
+// Without a token, dev does not serve the admin services and the dashboard at an --admin-addr that other machines can reach.
 func TestDevKeepsTheOperatorsSideToThisMachine(t *testing.T) {
 	t.Parallel()
 	dev := startCommand(t, "}", "dev", "--addr", "127.0.0.1:0", "--admin-addr", "0.0.0.0:0", "--data", t.TempDir(), "-o", "json")

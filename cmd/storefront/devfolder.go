@@ -23,7 +23,7 @@ const (
 	devFile     = "dev.json"
 )
 
-// devTargets allows the webhook addresses of dev's database.
+// devTargets allows webhooks of dev's database to have private and http addresses.
 var devTargets = egress.Policy{AllowPrivate: true, AllowHTTP: true}
 
 // devFolder is the folder of a dev that runs or has run. Commands look for it as git looks for its repository: in the current
@@ -105,8 +105,8 @@ func (d database) isDevDatabase() bool {
 	return embedded && filepath.Base(path) == devDatabase && readDev(filepath.Dir(path)) != nil
 }
 
-// usesDevFolder reports whether a command uses dev's folder. Commands that serve or migrate do not, because they have a
-// database of their own unless one is named.
+// usesDevFolder reports whether a command uses dev's folder. Commands that serve or migrate do not: unless a database is
+// named, they use storefront.db in the current folder.
 func usesDevFolder(k *kong.Context) bool {
 	command, _, _ := strings.Cut(k.Command(), " ")
 	return !slices.Contains([]string{"server", "worker", "migrate"}, command)

@@ -36,8 +36,9 @@ type devKey struct {
 	expiresAt time.Time
 }
 
-// apiKey returns the API key of the previous start, so that programs that use it continue to work. It revokes that key and
-// makes another if there is none, if --new-key is set, or if the stored key cannot be used; then it prints why.
+// apiKey returns the API key of the previous start, so that programs that use it continue to work. It makes a new key and
+// revokes the earlier ones if there is no key, if --new-key is set, or if the stored key cannot be used. In the last case it
+// prints why.
 func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o admin.API, storeID string) (devKey, error) {
 	path := filepath.Join(c.Data, devKeyFile)
 	key, problem, err := keptKey(ctx, handle, storeID, path)

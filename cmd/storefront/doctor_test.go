@@ -80,7 +80,7 @@ func TestDoctorTellsServersOfOursFromOthers(t *testing.T) {
 		require.Equal(t, doctor.Fail, f.Status)
 		require.Contains(t, f.Remedy, "--"+check)
 	}
-	// Each listener fails the check of the other one's address.
+	// Each check fails if it is given the address of the other listener.
 	found = i.examine("--addr", server.AdminAddr, "--admin-addr", server.Addr)
 	require.Equal(t, doctor.Fail, found["addr"].Status)
 	require.Equal(t, doctor.Fail, found["admin-addr"].Status)
@@ -120,7 +120,7 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 			require.Regexp(t, `^1 event waiting, the oldest for 2m\d+s: nothing runs on this database`, f.Message)
 			i.run(nil, "doctor", "--check-url", "none", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
 
-			// A server without a worker accepts events and delivers none, nor does a worker that hangs.
+			// The check fails if a server runs without a worker, and also if the worker hangs.
 			server := i.server("storefront")
 			f = i.examine()["outbox"]
 			require.Equal(t, doctor.Fail, f.Status)

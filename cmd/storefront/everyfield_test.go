@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// filled returns two objects of a kind with a distinct value in every field and, if update is true, two others with the same
-// ids.
+// filled returns two objects of a kind with a distinct value in every field. If update is true, it also returns two objects
+// with the same ids and other values.
 func filled(kind string) (objects, updates []proto.Message) {
 	var f transfertest.Filler
 	for range 2 {

@@ -531,8 +531,8 @@ func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	}
 }
 
-// An archive may unpack to half a gigabyte: as a line of a listed file, as the manifest, or as another file. It is refused,
-// with no more memory than any other export. This test measures memory, so it is not parallel.
+// A small archive may unpack to half a gigabyte: to one line of a listed file, to the manifest, or to another file. The
+// import refuses it, and needs no more memory than for other exports. This test measures memory, so it is not parallel.
 func TestALargeFileNeedsLittleMemory(t *testing.T) {
 	const size, mostAllocated = 512 << 20, 64 << 20
 	target := dbtest.URL(t, dbtest.SQLite)

@@ -35,7 +35,8 @@ func newPair(t *testing.T) pair {
 	require.NoError(t, err)
 	require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
 	standby := dbtest.Standby(t, primary)
-	// Set after the copy was made, so that the standby waits for no other server once it is promoted.
+	// Set this after the standby was copied. With a copy of this setting, the standby would wait for another server once it
+	// is promoted.
 	for _, query := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
 		_, err = d.Writer().Exec(query)
 		require.NoError(t, err)

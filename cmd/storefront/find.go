@@ -40,14 +40,15 @@ func (c storeScoped) storeOf(ctx context.Context, o admin.API) (string, error) {
 	return only.GetSlug(), err
 }
 
-// storeNamed returns the store with a slug or id, or without a name the only store.
+// storeNamed returns the store whose slug or id is name. If name is empty, it returns the only store.
 func storeNamed(ctx context.Context, o admin.API, name string) (*storefrontv1.Store, error) {
 	if name != "" {
 		return o.GetStore(ctx, &adminv1.GetStoreRequest{Store: name})
 	}
 	out, err := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: new(int32(3))})
 	stores := out.GetStores()
-	// If dev made both stores, take the one for which it made a key. The newest comes first.
+	// If the only stores are dev's two demo stores, take the older one, for which dev made a key. The list has the newest
+	// first.
 	if len(stores) == 2 && stores[0].GetSlug() == demoEuroSlug && stores[1].GetSlug() == demoSlug {
 		stores = stores[1:]
 	}
@@ -175,7 +176,8 @@ func keysOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Key, err
 	return collect(ctx, o, 0, &adminv1.ListKeysRequest{Store: store}, admin.API.ListKeys, (*adminv1.ListKeysResponse).GetKeys)
 }
 
-// findSession returns the session or link whose id has this part, in one store or, without a name, in any.
+// findSession returns the session or sign-in link whose id begins or ends with part. It searches one store, or all stores if
+// store is empty.
 func findSession(ctx context.Context, o admin.API, store, part string) (*adminv1.Session, error) {
 	all, err := collect(ctx, o, 0, &adminv1.ListSessionsRequest{Store: store}, admin.API.ListSessions,
 		(*adminv1.ListSessionsResponse).GetSessions)

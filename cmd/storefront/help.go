@@ -49,7 +49,8 @@ func giveHelp(command *kong.Node, texts map[string]string) {
 	}
 }
 
-// helpCmd shows the command help in the help and in completion. It runs as --help.
+// helpCmd makes the command help appear in --help and in completion. It never runs, because normalizeArgs replaces help by
+// --help.
 type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"The command, such as order pay."`
 }

@@ -105,7 +105,7 @@ func (c *importCmd) Run(s *invocation) error {
 		defer func() { _ = f.Close() }()
 		in = f
 	}
-	// Standard input may be a file as well.
+	// Standard input may be a regular file, from a shell's redirection; then its size is known.
 	if f, is := in.(*os.File); is {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			size = info.Size()

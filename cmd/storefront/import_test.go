@@ -90,7 +90,7 @@ func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 	require.Contains(t, said, "2 lines: 2 orders stored, 0 there before")
 }
 
-// The temporary files of an import, of an export or of standard input, are gone after it is killed.
+// A killed import leaves no temporary files, whether it reads an export or standard input.
 func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -361,7 +361,7 @@ func (all routes) String() string {
 	return strings.Join(texts, ", ")
 }
 
-// forwardAddress checks the address in a flag, which may be of any machine.
+// forwardAddress checks the address in a flag. It may be on any machine.
 func forwardAddress(flag, url string) (string, error) {
 	if !strings.Contains(url, "://") {
 		url = "http://" + url

@@ -159,8 +159,8 @@ func TestUnaskedAnswersArePrintedNowhere(t *testing.T) {
 	serving.stop()
 }
 
-// Two listeners miss no event while the server is away, even events made meanwhile. A killed listener leaves nothing in the
-// database.
+// Two listeners receive every event, also those that are created while the server is away. A killed listener leaves nothing
+// in the database.
 func TestListenOnAServer(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

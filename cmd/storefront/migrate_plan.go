@@ -102,7 +102,7 @@ func cut(text string, columns int) string {
 	return text
 }
 
-// about writes an estimate.
+// about formats an estimated duration.
 func about(d time.Duration) string {
 	switch {
 	case d < 500*time.Millisecond:
@@ -113,8 +113,8 @@ func about(d time.Duration) string {
 	return fmt.Sprintf("%.0f min", d.Minutes())
 }
 
-// progressLine says what a migration does: the place of its statement in the plan, its tables with their rows, how far it has come, and
-// for whom it waits.
+// progressLine describes a running migration: the number of its statement in the plan, its tables with their rows, how much
+// is done, and for which sessions it waits.
 func progressLine(plan []db.PlannedMigration, p db.MigrationProgress) (line string) {
 	line = shortSQL(p.SQL)
 	for _, m := range plan {

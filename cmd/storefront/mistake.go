@@ -60,7 +60,8 @@ func explainImmutable(err error, n *kong.Node) error {
 	return err
 }
 
-// formCodes are the codes for a value whose form does not fit its flag.
+// formCodes are the codes for a value whose form is wrong for its flag. Such a value is a mistake on the command line, with
+// exit status 2.
 var formCodes = []apierr.Code{apierr.ValidationFailed, apierr.PhoneInvalid, apierr.CustomerIdentifierRequired}
 
 // report writes an error as one line and returns its exit status.
@@ -196,7 +197,7 @@ func nearest(word string, known []string) string {
 	return best
 }
 
-// notOneOf matches errors about a value that is not in a set: of a flag, and of a refused field.
+// notOneOf matches two errors about a value that is not in a set: the parser's for a flag, and a refusal's for a field.
 var notOneOf = []*regexp.Regexp{regexp.MustCompile(`must be one of (.*) but got "(.*)"$`),
 	regexp.MustCompile(`must be (?:ping or )?one of (.*), not "(.*)"$`)}
 

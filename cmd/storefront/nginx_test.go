@@ -55,7 +55,8 @@ type front struct {
 	caller  *http.Client
 }
 
-// newFront starts nginx with nginx.conf as it is, but for paths, its own address, and what is replaced: addresses of servers, mostly.
+// newFront starts nginx with nginx.conf. It replaces the paths and nginx's own address, and then the given pairs of old and
+// new text.
 func newFront(t *testing.T, nginx string, replacements ...string) front {
 	t.Helper()
 	folder := t.TempDir()
@@ -65,12 +66,12 @@ func newFront(t *testing.T, nginx string, replacements ...string) front {
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // A certificate of the test's own.
 		}},
 	}
-	// The certificate of a test server, which is never asked for.
+	// The certificate is that of a test server, which gets no requests.
 	certified := httptest.NewTLSServer(http.NotFoundHandler())
 	defer certified.Close()
 	writeCertificate(t, certified.TLS.Certificates[0], f.folder)
 	f.configure(t, replacements...)
-	// Without the test's context, which would kill it and leave its workers behind.
+	// Do not use the test's context: it would kill nginx's main process and leave its workers behind.
 	c := exec.Command(f.program[0], append(f.program[1:], "-g", "daemon off;")...)
 	c.Stderr = os.Stderr
 	require.NoError(t, c.Start())
@@ -183,7 +184,7 @@ func TestNginxInFront(t *testing.T) {
 		require.NotContains(t, page, front.addr, path)
 	}
 
-	// The dashboard has a name of its own, which leads to nothing else of the operator's listener.
+	// The dashboard has its own host name, under which nginx serves nothing else of the operator's listener.
 	host = "dashboard.example.com"
 	sign, found := strings.CutPrefix(link.URL, "https://"+host)
 	require.True(t, found)
@@ -223,7 +224,7 @@ func TestNginxInFront(t *testing.T) {
 // apiHost is the name of the API in nginx.conf.
 const apiHost = "api.example.com"
 
-// owner is who runs the test: nginx must not leave its user for one who may not read the test's folder.
+// owner returns the user who runs the test. nginx must keep this user, because another one may not read the test's folder.
 func owner() string {
 	out, err := exec.Command("id", "-un").Output()
 	if err != nil {

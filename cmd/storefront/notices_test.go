@@ -34,7 +34,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// The processes write each notice once, in order and signed. The events behind them really happen; only times are changed in
+// The processes write each notice once, in order and signed. The test really causes the notices; it changes only times in
 // the database.
 func TestNoticesOfWhatHappens(t *testing.T) {
 	t.Parallel()

@@ -64,8 +64,8 @@ func (s *invocation) print(object []byte) error {
 	return err
 }
 
-// lines writes a line for each plain value in a JSON value, named by its path, and for each list of plain values and each empty
-// value.
+// lines writes a line for each plain value inside a JSON value, and names it by its path. A list of plain values gets one
+// line, and so does an empty value.
 func (s *invocation) lines(w io.Writer, path string, value json.RawMessage, currency string) {
 	var items []json.RawMessage
 	members, err := membersOf(value)
@@ -92,8 +92,8 @@ func (s *invocation) lines(w io.Writer, path string, value json.RawMessage, curr
 	}
 }
 
-// shown formats a plain JSON value for a reader: an amount, which its name reveals, in the currency, and other whole numbers
-// with separated thousands.
+// shown formats a plain JSON value for a reader. It formats a number whose name is that of an amount in the currency, and
+// other whole numbers with thousands separators.
 func shown(path string, value json.RawMessage, currency string) string {
 	minor, err := strconv.ParseInt(string(value), 10, 64)
 	name := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
@@ -185,14 +185,14 @@ const (
 	columnGap = "  "
 	// minCut is the minimum length of a text that is cut.
 	minCut = 12
-	// shortID is how many digits at the end of an id are shown: its random part, because the beginning is the time. Commands
-	// accept them.
+	// shortID is how many digits at the end of an id are shown. These are its random part; the beginning is the time.
+	// Commands accept the shown digits as an id.
 	shortID = 8
 )
 
-// shownColumn is a column of a table with its cells. On a terminal that is too narrow, ids and times are shortened first. Then
-// optional columns are left out, the rightmost first, until the others have the room that their texts need. Last, columns with
-// cut are cut. Other columns are always shown whole.
+// shownColumn is a column of a table with its cells. If the terminal is too narrow, fit first shortens ids and times. Then
+// it leaves out optional columns, the rightmost first. Last, it cuts the texts of columns with cut. It never cuts other
+// columns.
 type shownColumn struct {
 	name          string
 	isID, isTime  bool

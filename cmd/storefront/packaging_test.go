@@ -234,7 +234,7 @@ func TestSystemdAcceptsTheUnits(t *testing.T) {
 	require.Empty(t, string(out))
 }
 
-// .dockerignore lets every file through that the binary is built from.
+// .dockerignore excludes no file that the binary is built from.
 func TestImageIsBuiltFromEveryRoomThatTheBinaryNeeds(t *testing.T) {
 	t.Parallel()
 	ignore, err := os.ReadFile("../../.dockerignore")
@@ -254,7 +254,7 @@ func TestImageIsBuiltFromEveryRoomThatTheBinaryNeeds(t *testing.T) {
 	}
 }
 
-// RELEASING.md lists the same files.
+// The clients and the chart have the same version. RELEASING.md lists these files, too.
 func TestPackagesHaveOneVersion(t *testing.T) {
 	t.Parallel()
 	var want string

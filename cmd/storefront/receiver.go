@@ -62,7 +62,7 @@ func (r *receiver) run(ctx context.Context) error {
 	return nil
 }
 
-// register creates the receiver's webhook in a store, and replaces that of an earlier start.
+// register creates the receiver's webhook in a store, in place of the webhook of an earlier start.
 func (r *receiver) register(ctx context.Context, o admin.API, storeName string) error {
 	out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: storeName})
 	if err != nil {

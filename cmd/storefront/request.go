@@ -67,7 +67,7 @@ func set(in proto.Message, field string, value any) {
 // method is a method of the admin API.
 type method[In, Out any] = func(admin.API, context.Context, In) (Out, error)
 
-// create calls a method that creates an object in the command's store, and prints object's JSON for the answer.
+// create calls a method that creates an object in the command's store. It prints the JSON that object makes of the answer.
 func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[In, Out], object func(Out) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		if err := s.fillIn(ctx, o, c, in); err != nil {
@@ -81,7 +81,7 @@ func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[
 	})
 }
 
-// fillIn is fill for a request about a store.
+// fillIn sets the request's store, and calls fill for the other fields.
 func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in proto.Message) error {
 	store, err := storeScoped(c).storeOf(ctx, o)
 	if err != nil {
@@ -91,8 +91,8 @@ func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in prot
 	return s.fill(ctx, o, in, currencyOf(ctx, o, store))
 }
 
-// change calls a method on the named object, and prints object's JSON for the answer. It refuses an update without any changed
-// field.
+// change calls a method on the named object. It prints the JSON that object makes of the answer. It refuses an update that
+// changes no field.
 func change[Found interface{ GetId() string }, In, Out proto.Message](
 	s *invocation, c storeScoped, name string, with finder[Found], in In, call method[In, Out], object func(Out) []byte,
 ) error {
@@ -241,7 +241,8 @@ func listPages[Item entry, In proto.Message, Out interface {
 			page, size, more = int64(valueOr(c.Page, 1)), int(valueOr(c.PageSize, defaultPageSize)), "--page"
 			limit = size
 		}
-		// New entries move the others towards the end meanwhile, so an entry may come twice; show it once.
+		// An entry that is created between two requests moves the others towards the end, so that the next page may repeat
+		// an entry. Show it once.
 		var all []Item
 		var total int64
 		for seen := map[string]bool{}; ; page++ {
@@ -292,7 +293,8 @@ type column[Item any] struct {
 	value func(Item) string
 	id    func(Item) string                 // a UUID; a narrow terminal shows its end
 	at    func(Item) *timestamppb.Timestamp // a time; a narrow terminal shows it without seconds
-	// cut allows a narrow terminal to cut the text, to room characters before optional columns are left out; 0 means minCut.
+	// cut allows the text to be cut on a narrow terminal. room is the number of characters to leave as long as an optional
+	// column can be left out instead; 0 means minCut.
 	cut  bool
 	room int
 	// optional allows a narrow terminal to leave the column out.

@@ -144,7 +144,7 @@ func TestRestoredInstallationGoesOn(t *testing.T) {
 			require.Equal(t, "succeeded", deliveries[2].Status)
 			restored.run(nil, "delivery", "resend", deliveries[2].ID)
 			require.Equal(t, delivered.ID, in.next().ID)
-			worker.stop() // which stores all results before it ends
+			worker.stop() // a stopping worker first stores all results
 			var resent struct{ Resent int }
 			restored.run(&resent, "delivery", "resend", "--webhook", webhook.ID, "--since", since)
 			require.Zero(t, resent.Resent, "all have succeeded")

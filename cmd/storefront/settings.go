@@ -84,8 +84,8 @@ func (s *settings) load(k *kong.Context) error {
 	return nil
 }
 
-// flagsOf lists the flags of a command and of all below it. The file cannot name itself, nor
-// ask for help.
+// flagsOf lists the flags of a command and of all commands below it, except --config and --help, which a settings file
+// cannot set.
 func flagsOf(n *kong.Node) []*kong.Flag {
 	var flags []*kong.Flag
 	for _, f := range n.Flags {

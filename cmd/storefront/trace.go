@@ -58,7 +58,8 @@ func (s *invocation) variable(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// traced reports whether the variables turn traces on. It refuses settings with which nothing would silently be sent.
+// traced reports whether the variables turn traces on. It refuses an endpoint, exporter or protocol with which no span could
+// be sent.
 func (s *invocation) traced() (bool, error) {
 	if strings.EqualFold(s.variable("SDK_DISABLED"), "true") {
 		return false, nil

@@ -117,7 +117,7 @@ var (
 	linkFields     = []string{"title", "amount", "description", "coverUrl", "thankYouMessage", "expiresAt", "maxPayments"}
 )
 
-// demoBuyer is the e-mail of trigger's buyer, whom the store has from the second order on.
+// demoBuyer is the e-mail of trigger's buyer. The first order creates this customer, and later orders find it.
 const demoBuyer = "buyer@example.com"
 
 // newTriggerData returns the demo data for a type of event.
@@ -191,11 +191,12 @@ func (d *triggerData) override(text string) error {
 		}
 		return usage("--override: %s cannot be %q", name, value)
 	}
-	// A known buyer keeps the stored name and phone, so an order with others needs another buyer.
+	// An order for a known e-mail keeps the stored name and phone of the customer. So an order with another name or phone
+	// needs a new e-mail.
 	if m == d.order && field != "email" && slices.Contains(customerFields, field) && d.order.GetEmail() == demoBuyer {
 		d.order.Email = new(newEmail())
 	}
-	// An empty or null value is set explicitly, because proto.Merge would keep the demo's.
+	// An empty or null value is set explicitly, because proto.Merge would keep the demo's value.
 	if value := set.ProtoReflect(); f.HasPresence() && !value.Has(f) {
 		m.ProtoReflect().Clear(f)
 	} else {

@@ -173,7 +173,8 @@ const (
 	greatestTag = "greatest"
 )
 
-// lengths reads durations within these bounds; without a minimum they must be positive. It is a kong.Mapper.
+// lengths decodes duration flags, within the bounds of these tags. Without a minimum, a duration must be positive. It is a
+// kong.Mapper.
 type lengths struct{}
 
 // Decode implements kong.Mapper.

@@ -23,7 +23,7 @@ import (
 	"go.storefront.example/worker"
 )
 
-// A client's IPv4 address matches a network, whether that is written in IPv4 or IPv6 form.
+// A client's IPv4 address matches a network, whether the network is written in IPv4 or in IPv6 form.
 func TestNetworksOfIPv4InIPv6sForm(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

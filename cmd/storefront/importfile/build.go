@@ -48,7 +48,7 @@ func (b *builder) build() {
 	b.plain(b.entry.message.ProtoReflect())
 }
 
-// idFields are the fields that identify a row, or its object, elsewhere.
+// idFields are the fields whose values name an object: the row itself, or an object that the row refers to.
 var idFields = []string{"id", "sku", "slug", "reference", "customer", "paymentLink", "parent", "itemProduct", "itemSku"}
 
 // roundedNumber matches a number whose last digits a spreadsheet has dropped, in any language. A code such as 12E5 has no sign
@@ -72,8 +72,8 @@ func (b *builder) refuseRounded() {
 }
 
 // further looks for values in a record's further lines that differ from the first line, because only items are read from
-// further lines. In orders of a person's own file it refuses such a value, because the lines may be two orders. Elsewhere it
-// only reports the value, which may be the price of a variant.
+// further lines. In orders of a person's own file it refuses such a value, because the lines may be two orders. In other
+// files it only reports the value, which may be the price of a variant.
 func (b *builder) further() {
 	for i := range b.lines[1:] {
 		for _, field := range slices.Sorted(maps.Keys(b.source.Columns)) {
@@ -247,9 +247,9 @@ func (b *builder) word(line int, field, target string, values map[string]int32) 
 	return n
 }
 
-// phone reads a phone number, in the country of the row, of --country, or of the store. It refuses a text that is not a phone
-// number, or leaves it out if an e-mail identifies the row's customer. If the country is unknown, it reads only numbers in
-// international form.
+// phone reads a phone number, in the country of the row, of --country, or of the store. If the country is unknown, it reads
+// only numbers in international form. It refuses a text that is not a phone number; if an e-mail identifies the row's
+// customer, it leaves the text out instead.
 func (b *builder) phone() *string {
 	text := b.optional("phone")
 	if text == nil {
@@ -355,7 +355,7 @@ func (b *builder) product() *storefrontv1.Product {
 	if no(b.value("published")) && m.GetStatus() == storefrontv1.Product_PUBLISHED {
 		m.Status = storefrontv1.Product_DRAFT // on Shopify an active product that is in no channel
 	}
-	// The exports have reference prices that the shop does not show, because they are not above the price.
+	// Shops export reference prices that they do not show, because these are not above the price.
 	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (before > m.GetPriceAmount() ||
 		!b.source.shop) {
 		m.CompareAtAmount = &before
@@ -548,7 +548,7 @@ func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	}
 }
 
-// own returns the file's id if it is a UUID, and otherwise the UUID derived from it.
+// own returns an id for a row: own itself if it is a UUID, otherwise a UUID that is derived from it.
 func (o Options) own(kind transfer.Kind, from, own string) string {
 	if id, ok := validate.ParseID(own); ok {
 		return id.String()

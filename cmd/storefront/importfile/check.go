@@ -43,10 +43,10 @@ type sighting struct {
 // String says where the row is.
 func (s sighting) String() string { return fmt.Sprint("line ", s.line) }
 
-// merge is a row of customers that becomes part of another row; row and into are their numbers in the file.
+// merge is a row of customers that becomes part of another row. row and into are the numbers of the two rows in the file.
 type merge struct {
 	row, into int
-	// adds is true if the counts and totals of the two are added, because they are two records of one customer.
+	// adds is true if the counts and totals of the two rows are added, because the rows are two records of one customer.
 	adds bool
 	note LineError
 }
@@ -101,9 +101,9 @@ type clash struct {
 	with           fmt.Stringer
 }
 
-// judge splits rows into rows to send, repetitions of earlier rows, and rows that conflict with earlier ones; rows that become
-// part of another row are left out. Bad rows are among the rows to send, so that all their errors are collected, but it does
-// not compare other rows with them. It may be called again for the same batch when more is known about the rows.
+// judge splits rows into rows to send, repetitions of earlier rows, and rows that conflict with earlier ones. It leaves out
+// rows that become part of another row. Bad rows are sent too, so that all their errors are collected, but judge compares no
+// row with them. It may be called again for the same batch when more is known about the rows.
 func (c *checker) judge(rows []*entry) (v verdict) {
 	if c == nil {
 		return verdict{fresh: rows}
@@ -189,7 +189,7 @@ func (c *checker) compare(e *entry) (again bool, clashes clash) {
 	for _, id := range e.identities {
 		s, has := c.sight(id)
 		switch {
-		case !has, customer && s.sum != e.sum: // meet decides who a customer is
+		case !has, customer && s.sum != e.sum: // for customers, meet decides
 		case s.sum == e.sum:
 			e.notes = append(e.notes, e.about("", "is left out: it is the same as a row further up", s))
 			return true, clash{}
@@ -221,8 +221,8 @@ func (c *checker) meet(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// meetCustomer finds the customer of a row of customers. That is a new customer; a customer of the store, which the row then
-// changes; or the customer of an earlier row, and then this row becomes part of that row.
+// meetCustomer finds the customer of a row of customers. If it is a new customer, the row creates it. If the store has it,
+// the row may change it. If an earlier row has it, this row becomes part of that row.
 func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	all := c.people
 	m := all.Find(e.contact, false)
@@ -287,8 +287,7 @@ func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// rowOf and lineOf return the row and the line of a person: of the first row for this person, or e's for a customer of the
-// store.
+// rowOf and lineOf return the row and the line of a person's first row. For a customer of the store they return those of e.
 func rowOf(who transfer.Person, e *entry) int {
 	if who.Stored() {
 		return e.row
@@ -303,7 +302,7 @@ func lineOf(who transfer.Person, e *entry) int {
 	return who.Line
 }
 
-// What happens to rows of one customer.
+// Remarks on rows of one customer.
 const (
 	sameID         = "is that of a row further up: this one is left out"
 	othersEmail    = "is that of another line, which has another e-mail"
@@ -337,13 +336,13 @@ func (c *checker) meetBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	if m.Field != "id" {
 		all.Complete(m.Who, known, false)
 	} else if !who.Stored() && buyer.Email == nil && buyer.Phone == nil {
-		// A stand-in, because the store has no customer with this id before the earlier rows are stored.
+		// Use a stand-in for the e-mail, because the store has no customer with this id before the earlier rows are stored.
 		buyer.Email, e.standIn = new(buyer.GetId()+"@checked.invalid"), true
 	}
 }
 
-// skip records which rows of a batch the store has. It reports whether one of them was judged to be new and would have added a
-// customer or a slug.
+// skip records which rows of a batch the store already has. It reports whether the checker took one of these rows for a new
+// customer or a new slug.
 func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (news bool) {
 	if c == nil {
 		return false
@@ -356,7 +355,8 @@ func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (news bool) {
 	return news
 }
 
-// learn adds customers of the store to those that the checker knows, and reports whether the batch must be judged again because of them.
+// learn adds customers of the store to those that the checker knows. It reports whether it must judge the batch again
+// because of them.
 func (c *checker) learn(customers []*storefrontv1.Customer) (news bool) {
 	if c == nil {
 		return false
@@ -387,7 +387,7 @@ func (e *entry) about(field, problem string, who fmt.Stringer) LineError {
 	return n
 }
 
-// leavePhone leaves out a phone that another customer has, and returns the rest of the row's contact.
+// leavePhone leaves out a phone that another customer has, and returns the row's contact without it.
 func (e *entry) leavePhone(all *transfer.People, owner int, field string) transfer.Contact {
 	rest := e.contact
 	if owner != transfer.Nobody {
@@ -405,8 +405,8 @@ func (e *entry) hidePhone() {
 	}
 }
 
-// address replaces the customer's id in the row's message with who's id, if who is a customer of the store. The importer may
-// not find that customer by e-mail or phone, because only an earlier row of the file may have them.
+// address puts the id of who into the row's message, if who is a customer of the store. Otherwise the importer may not find
+// that customer by e-mail or phone, because only an earlier row of the file may have them.
 func (e *entry) address(who transfer.Person) {
 	if of := idOf(e.message); who.Key != "" && *of != who.Key {
 		e.id, *of = *of, who.Key

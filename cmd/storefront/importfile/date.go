@@ -16,7 +16,7 @@ import (
 type dates struct {
 	// layout is --date-format as a layout of time.Parse, with fixed widths; empty without --date-format.
 	layout string
-	// order is the date's part of layout. A day or month in it may have one or two digits.
+	// order is the part of layout with day, month and year. Its day and month match one or two digits.
 	order string
 	// clockFirst is true for a time of day before the date.
 	clockFirst bool
@@ -208,7 +208,8 @@ var (
 	yearLast  = regexp.MustCompile(`^(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{2}|\d{4})$`)
 	// oneSeparator unifies the separators of dates, because --date-format decides only the order.
 	oneSeparator = strings.NewReplacer(".", "/", "-", "/")
-	// errOpen means that day and month could be swapped, so that only --date-format decides.
+	// errOpen means that the text leaves open which number is the day and which the month, so that --date-format must
+	// decide.
 	errOpen = errors.New("is open")
 )
 

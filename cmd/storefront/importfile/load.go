@@ -201,7 +201,7 @@ type entry struct {
 	bad      []LineError
 	lost     []LineError // values that are lost, or read differently than written
 	skus     []string    // the items' SKUs
-	// Indexes of items without a price, and whether an item lacks something that a new order needs.
+	// The indexes of items without a price, and whether an item lacks a value that a new order needs.
 	unpricedItems []int
 	lacking       bool
 	unknown       []string // titles of items without a product
@@ -413,7 +413,7 @@ func (l *reading) leaveOut(r *record, value, why string) error {
 	return l.leave(r.table, r.lines, []LineError{{Line: r.lines[0].number, Problem: why, Value: value}})
 }
 
-// skips reports whether a record is one that is not imported, and why.
+// skips reports whether a record must not be imported, and why.
 func (l *reading) skips(r *record) (why string, skipped bool) {
 	for word := range strings.SplitSeq(r.value(l.source.SkipBy), ",") {
 		if why, skipped = l.source.Skip[statusWord(word)]; skipped {
@@ -458,8 +458,8 @@ func (l *reading) send(ctx context.Context) error {
 		Events: l.Events, DryRun: l.check != nil, MatchCustomers: true, Update: l.Update, ClearCompareAt: batch[0].clears,
 		KeepPrice: batch[0].unpriced, ImportId: l.id.String(),
 	}
-	// If the importer refuses a row, it stores nothing of the batch, so the good rows are sent again. The result is counted
-	// only when all sent rows are good.
+	// If the importer refuses a row, it stores nothing of the batch. Then send the good rows again. Count the result only
+	// when all sent rows are good.
 	var raw *adminv1.ImportResponse // the answer for all rows of customers; the store may have some that become part of others
 	if l.check != nil && l.Kind == transfer.Customers {
 		var err error
@@ -490,7 +490,7 @@ func (l *reading) send(ctx context.Context) error {
 			}
 			continue
 		}
-		if l.check.skip(out, v.fresh) { // without bad rows, because one may have the id of another row
+		if l.check.skip(out, v.fresh) { // only good rows, because a bad one may have the id of another row
 			continue
 		}
 		for _, c := range v.clashing {
@@ -565,8 +565,8 @@ func (l *reading) leave(t *table, lines []line, why []LineError) error {
 	return nil
 }
 
-// accept accepts the checker's verdict on a batch that can be stored; rows are its good rows, the first of which has the number
-// first.
+// accept accepts the checker's verdict on a batch that can be stored. rows are the good rows of the batch; first is the
+// number of the first.
 func (l *reading) accept(v verdict, rows []*entry, first int) {
 	l.check.accept()
 	for _, e := range v.repeated {

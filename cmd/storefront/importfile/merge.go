@@ -18,12 +18,12 @@ import (
 type completion struct {
 	fill          *storefrontv1.Customer // values for fields that the other row lacks
 	orders, total int64
-	// The other row's own fields, once that row has been read.
+	// The fields that the other row itself has, once that row has been read.
 	has                 map[protoreflect.Name]bool
 	ownOrders, ownTotal int64
 }
 
-// counted are the customer fields of which merged rows give the sum, or the first row's value.
+// counted are the fields of a customer for which merging adds the rows' values or keeps the first row's value.
 var counted = map[protoreflect.Name]bool{"orders_count": true, "total_paid": true}
 
 // root returns the row that a row is part of.
@@ -88,7 +88,7 @@ func (l *reading) gather(ctx context.Context) error {
 	}
 }
 
-// part adds a row's counts to those of the row that it is part of, or refuses the row.
+// part adds a row's counts to the counts of the row that it became part of. If it cannot, it refuses the row.
 func (l *reading) part(e *entry, c *completion, m *storefrontv1.Customer, adds bool) error {
 	if !adds {
 		return nil

@@ -61,7 +61,7 @@ func TestTwoCustomersWithOnePhone(t *testing.T) {
 			require.Equal(t, email+"@example.com", by(s.orders(), (*storefrontv1.Order).GetReference)[reference].GetCustomer().GetEmail())
 		}
 
-		// The same holds for customers of the store, whatever ids the rows have. A row with only the phone belongs to the
+		// Customers of the store can share a phone too, whatever ids the rows have. A row with only the phone belongs to the
 		// customer who has it.
 		other := transfertest.OneCustomer().With("phone", "+237670000001").With("email", "dora@example.com")
 		text := transfertest.Lines(other, transfertest.Fields{"name": "A.", "phone": "+237670000001"})
@@ -179,7 +179,8 @@ func TestAnOrderLeavesTheOwnerOfItsPhoneAlone(t *testing.T) {
 	require.Equal(t, []string{" a@example.com +237670000001 3 300", " b@example.com - 1 5"}, described(s.customers()))
 }
 
-// The importer refuses a batch that does not ask for matches, or that asks for a phone that another customer has.
+// The importer refuses an e-mail or a phone of another customer, unless the batch asks it to match customers. Even then it
+// refuses another customer's phone beside a new e-mail.
 func TestABatchThatTakesAnothersEmailIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -260,7 +261,7 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 				named := map[int]string{}
 				for _, r := range slices.Concat(done.Problems, done.Notes) {
 					if strings.Contains(r.Problem, "is left out: it must be") || strings.Contains(r.Problem, "is another customer's") {
-						continue // of the phone
+						continue // a remark about the phone
 					}
 					for _, lines := range r.Lines {
 						for line := lines[0]; line <= lines[1]; line++ {

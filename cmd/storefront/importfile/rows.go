@@ -12,8 +12,8 @@ import (
 )
 
 // LoadRows imports the lines of an export's file in batches, and calls pass with the answer to each. Every row of a batch is
-// stored or skipped. The error for refused rows names the file and the first refused row. A line that is too long for a request
-// ends the import with such an error as well.
+// stored or skipped. If rows are refused, the error names the file and the first refused row. A line that is too long for a
+// request is refused like a bad row.
 func LoadRows(ctx context.Context, api API, store string, kind transfer.Kind, name string, in io.Reader,
 	pass func(*adminv1.ImportResponse)) error {
 	var batch []byte

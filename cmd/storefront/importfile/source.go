@@ -71,8 +71,8 @@ type source struct {
 	Skip   words
 	// Partly has the statuses of orders that are only partly imported, with what is lost.
 	Partly words
-	// Variable is the value of the field kind for a product that has no price of its own. Variation is the value for a line
-	// that has one of that product's prices.
+	// Variable and Variation are values of the field kind. A product with Variable has no price of its own; each line with
+	// Variation has one of that product's prices.
 	Variation, Variable string
 	// shop is true for the export of a shop, whose amounts and times may contradict each other.
 	shop bool
