@@ -167,7 +167,7 @@ func (c *apiCommand) measure(ctx context.Context, io streams, sides []*stage, o 
 	rounds := make([][]round, len(sides))
 	for n := range c.Rounds + 1 {
 		for turn := range sides {
-			// The side that begins alternates, because otherwise a machine that slows down would favour one.
+			// Let the sides begin in turns, because a machine that slows down would otherwise favour one side.
 			i := (n + turn) % len(sides)
 			load := closedLoop{
 				address: sides[i].server.api, clients: c.Connections, strict: true, next: func() request { return o.next(sides[i]) },

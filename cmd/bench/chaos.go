@@ -76,10 +76,11 @@ const (
 	chaosStores = 6
 	// chaosKeys is how many keys a store has: enough to stay within each key's limit at any rate.
 	chaosKeys = 80
-	// failShare is the share of deliveries that the receiver fails, and answerDelay the longest time it takes to answer.
+	// failShare is the share of deliveries that the receiver refuses. answerDelay is the longest time that it takes to
+	// answer.
 	failShare   = 0.1
 	answerDelay = 200 * time.Millisecond
-	// retryDelays are the worker's. They are short, so that rounds are short.
+	// retryDelays are the retry delays of the worker. They are short, so that rounds are short.
 	retryDelays = "--retry-delays=1s,1s,1s,1s,1s,1s,1s"
 	// crashShare is the share of strikes that also crash the database.
 	crashShare = 0.3
@@ -157,8 +158,8 @@ func startCluster(ctx context.Context, programs string) (_ *cluster.Cluster, err
 	return cluster.Start(ctx, programs)
 }
 
-// chaosRun is a run of several rounds. The ledger covers all rounds, so the balance is drawn over everything seen since the
-// first one.
+// chaosRun is a run of several rounds. Its ledger covers all rounds: after each round, the balance includes every event
+// since the first round.
 type chaosRun struct {
 	*chaosCommand
 	fleet   *fleet
@@ -290,7 +291,7 @@ func (r *chaosRun) strike(ctx context.Context) ([]string, error) {
 	return hit, nil
 }
 
-// balance draws the balance of everything seen so far.
+// balance draws the balance of all events so far.
 func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	if _, err := r.fleet.receiver.Count(); err != nil {
 		return balance{}, err

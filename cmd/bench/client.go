@@ -182,8 +182,8 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// recovered returns the time from `from` to the end of the last bad call, or 0 if there is none. A call is bad if it was
-// scheduled since `from` and was not served within limit.
+// recovered returns the time from `from` to the end of the last bad call, or 0 if no call was bad. A call is bad if it was
+// scheduled after `from` and was not served within limit.
 func recovered(calls []call, from time.Time, limit time.Duration) time.Duration {
 	var last time.Duration
 	for _, c := range calls {

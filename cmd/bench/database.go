@@ -192,8 +192,8 @@ func (s *stage) copyIn(ctx context.Context, data *dataset) error {
 	return err
 }
 
-// insert loads the tables into SQLite. It does not run ANALYZE, as the service does not, because with its samples SQLite reads
-// each bound value and plans every statement again.
+// insert loads the tables into SQLite. Like the service, it does not run ANALYZE: with ANALYZE's samples SQLite would plan
+// every statement again for each bound value.
 func (s *stage) insert(ctx context.Context, data *dataset) error {
 	handle, err := s.open(ctx)
 	if err != nil {

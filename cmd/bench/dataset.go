@@ -37,7 +37,7 @@ type storeData struct {
 	orders []uuid.UUID
 	// keyIDs are the ids of keys, in the same order.
 	keyIDs []uuid.UUID
-	// One of its products, all other products, and one of its customers.
+	// The ids of one product, of all other products, and of one customer of the store.
 	product  uuid.UUID
 	products []uuid.UUID
 	customer uuid.UUID

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// healthyStores is the number of stores with receivers that answer. The receiver of the store before them hangs.
+	// healthyStores is the number of stores with receivers that answer. The first store's receiver hangs.
 	healthyStores = 4
-	// healthyRate is how many customers each of them creates a second.
+	// healthyRate is how many customers are created a second in each of these stores.
 	healthyRate = 10
 	// hungTimeout is the workers' timeout of an attempt. It is short, so that the hanging receiver is tried often, but a lease
 	// lasts only two seconds longer, which must be enough on a busy machine.
@@ -71,7 +71,7 @@ func playLargeDisable(p *play) {
 			disabled = time.Now()
 			p.wait(claimedBefore)
 			d.run("enable")
-			// Meanwhile running attempts end, and the next ones would follow.
+			// Meanwhile running attempts end, and the workers might begin the next ones.
 			p.wait(max(p.Span, hungTimeout+time.Second))
 		}, d.creators()...)
 	})
@@ -91,7 +91,7 @@ func (d *disabling) run(command string) {
 	d.require(err)
 }
 
-// creators returns loads that make events in the stores with healthy webhooks.
+// creators returns loads that create customers in the stores with healthy webhooks.
 func (d *disabling) creators() (loads []*openLoop) {
 	for n := range healthyStores {
 		loads = append(loads, d.creator(d.stage, 1+n, healthyRate))

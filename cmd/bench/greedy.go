@@ -5,7 +5,7 @@ import "time"
 const (
 	// greedyConnections is how many connections the greedy store uses at a time.
 	greedyConnections = 16
-	// greedyPause is how long it waits after a refusal: very short.
+	// greedyPause is how long the greedy store waits after a refusal: very short.
 	greedyPause = 50 * time.Millisecond
 	// defaultDeadline is the service's default for a request.
 	defaultDeadline = 10 * time.Second

@@ -107,7 +107,7 @@ const (
 	historyTimeout = 2 * time.Second
 	// checkTimeout is the longest time that porcupine may take for the history of one object.
 	checkTimeout = 30 * time.Second
-	// drawings is how many wrong histories are drawn.
+	// drawings is the maximum number of wrong histories that are drawn.
 	drawings = 3
 )
 

@@ -69,7 +69,7 @@ type object struct {
 	known   []string // ids of its customers or orders
 }
 
-// over reports whether so much about an object is unknown that it is used no longer.
+// over reports whether an object must not be used any longer, because too many of its requests have an unknown outcome.
 func (o *object) over() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

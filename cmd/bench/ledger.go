@@ -28,8 +28,8 @@ type kill struct {
 	database    bool
 }
 
-// ended reports whether a kill cut short a lease whose attempt was over at a time. A lease also counts as cut short if its
-// worker exceeded it and was killed before it could report that.
+// ended reports whether a kill cut short a lease whose attempt was over at a time. This includes a lease that its worker
+// exceeded, if the worker was killed before it could report that.
 func (k kill) ended(l lease, over time.Time) bool {
 	if k.database {
 		return !k.from.After(over) && !k.until.Before(l.granted)

@@ -77,7 +77,7 @@ func (c *listsCommand) Run(ctx context.Context, io streams) (err error) {
 			lists = append(lists, &measuredList{filter[0], filter[1], page, make([][]round, sizes)})
 		}
 	}
-	for n := range c.Rounds + 1 { // the first one warms up
+	for n := range c.Rounds + 1 { // the first round only warms up
 		for _, l := range lists {
 			for i := range c.Sizes {
 				measured, err := c.round(ctx, s, s.stores[i], l)
@@ -143,7 +143,7 @@ const (
 	intoOrders = "INSERT INTO orders" +
 		" (id, store_id, reference, status, amount, platform_fee_percent, customer_id, created_at, updated_at)"
 
-	// An id has some digits of its own, then the rest of a UUIDv7 (RFC 9562, 5.7).
+	// An id is a UUIDv7 (RFC 9562, 5.7): 12 digits are the row's time, and the others follow from the row's number.
 	ordersSQLite = intoOrders + `
  WITH RECURSIVE n (n) AS (SELECT CAST($3 AS integer) UNION ALL SELECT n + 1 FROM n WHERE n < $4),
  r AS (SELECT n, CAST($2 + (n + 0.5) * $6 AS integer) AS at, printf('%024x', n * 2654435761) AS tail FROM n)

@@ -50,8 +50,8 @@ func newCustomerBody(n int64) string {
 type closedLoop struct {
 	address string
 	clients int
-	// pause is how long a client waits after an answer that is not a success. A client that heeds Retry-After waits as long as
-	// that says instead.
+	// pause is how long a client waits after an answer that is not a success. A client that heeds Retry-After waits for the
+	// time in that header instead.
 	pause  time.Duration
 	heeded bool
 	// strict ends the run at the first answer that is not a success.

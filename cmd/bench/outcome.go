@@ -16,7 +16,8 @@ const (
 	fairP99 = 250 * time.Millisecond
 	// recoveryBound is how soon after a fault all answers must be normal again.
 	recoveryBound = time.Second
-	// deadlineSlack is by how much an answer may miss the deadline because of its transport; on a busy machine busySlack.
+	// deadlineSlack is by how much an answer may miss the deadline because of its transport. On a busy machine the limit is
+	// busySlack.
 	deadlineSlack, busySlack = time.Second, 3 * time.Second
 )
 
@@ -78,7 +79,7 @@ func (o *outcome) fair(under []call) {
 	o.prompt(under)
 }
 
-// prompt checks only their p99.
+// prompt checks only the p99 of these answers.
 func (o *outcome) prompt(under []call) {
 	p99 := percentile(latencies(under), 99)
 	o.mustFast(p99 < fairP99, "another store's p99 stays under %s (%s)", fairP99, fine(p99))

@@ -26,7 +26,7 @@ func playRollingRestart(p *play) {
 	reader, writer := p.bystander(s), p.creator(s, 0, restartRate)
 	reader.address = func() string { return ready.Load().api }
 	writer.address = reader.address
-	// As every HTTP client does if a connection was closed before its use.
+	// Send a request again if its connection was closed before use, as every HTTP client does.
 	reader.retries = 1
 
 	var written []call

@@ -47,7 +47,7 @@ func TestARecoveryEndsWithTheLastCallThatWasNotServedInTime(t *testing.T) {
 	from := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 	at := func(due, took time.Duration, v verdict) call { return call{due: from.Add(due), took: took, verdict: v} }
 	calls := []call{
-		at(-time.Second, time.Minute, wrong), // before
+		at(-time.Second, time.Minute, wrong), // before the fault
 		at(time.Second, 300*time.Millisecond, refused),
 		at(2*time.Second, 300*time.Millisecond, served),
 		at(3*time.Second, 10*time.Millisecond, served),

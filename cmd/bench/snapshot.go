@@ -28,7 +28,7 @@ const deadRows = `SELECT string_agg(n_dead_tup || ' of ' || relname, ', ' ORDER 
 func playHeldSnapshot(p *play) {
 	part := p.Span / heldParts
 	events := max(1, int(heldRate*part.Seconds()))
-	// heldRate more are paid first, whose times do not count.
+	// heldRate more payments are made first; their times do not count.
 	data := shape{stores: heldStores, products: 20 * heldStores, customers: 20 * heldStores, pending: true,
 		orders: heldRate + (1+heldParts)*events + heldStores}
 	s, err := openStage(p.ctx, p.workspace, p.shared.URL(), data)

@@ -97,7 +97,8 @@ func withPorts(of string, ports ...int) (string, error) {
 func (p *play) synchronous(primary string) {
 	db, err := pgx.Connect(p.ctx, primary)
 	p.require(err)
-	// Set on the primary after the copy was made, so that the standby waits for no other server once it is promoted.
+	// Set this on the primary after the standby was copied. With a copy of this setting, the standby would wait for another
+	// server once it is promoted.
 	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
 		_, err := db.Exec(p.ctx, statement)
 		p.require(err)

@@ -255,7 +255,7 @@ func (r *webhooksRun) hang(ctx context.Context) error {
 	if err := r.work(ctx, r.Workers); err != nil {
 		return err
 	}
-	// Otherwise running attempts would delay the workers' end.
+	// Kill the workers, because an orderly end would wait for running attempts.
 	defer func() {
 		for _, w := range r.workers {
 			w.kill()

@@ -47,7 +47,7 @@ func TestRequestsAreClosedAndTheRestIsOpen(t *testing.T) {
 	require.NotContains(t, openapi.Document, "google.protobuf")
 	require.NotContains(t, openapi.Document, "updateMask")
 	doc := written(t)
-	// Only enums of requests are closed, and the type of each event's schema, which has a single value.
+	// Only requests' enums are closed, and the type in each event's schema, which has one value.
 	closed := map[string]bool{"ProductStatus": true, "ProductType": true, "OrderStatus": true, "PaymentLinkPricing": true,
 		"ListPaymentLinksRequestStatus": true}
 	for _, e := range events {

@@ -47,7 +47,7 @@ func readGoldens(files fs.FS) ([]golden, error) {
 			goldens = append(goldens, g)
 		}
 	}
-	// A full list comes before an empty one, because the reference shows the first example.
+	// Put a full list before an empty one, because the reference shows the first example.
 	slices.SortFunc(goldens, func(a, b golden) int { return strings.Compare(a.name, b.name) })
 	return goldens, nil
 }

@@ -53,7 +53,8 @@ func lint(t *testing.T, arguments ...string) (string, error) {
 func TestLintersFindNothing(t *testing.T) {
 	t.Parallel()
 	redocly, spectral := needLinters(t)
-	// The go command repeats an old result until a file that the test itself has read changes.
+	// Read these files here, because the go command repeats a cached result until a file that the test itself has read
+	// changes.
 	for _, file := range []string{redoclySettings, spectralSettings, documentFile} {
 		_, err := os.ReadFile(file)
 		require.NoError(t, err)

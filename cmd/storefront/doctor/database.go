@@ -358,7 +358,7 @@ func outbox(ctx context.Context, d *db.DB, about Installation) Finding {
 func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
 	switch err := queue.CheckHeld(ctx, d); {
 	case errors.Is(err, queue.ErrHeld):
-		// Normal on the first day, and after a day without a worker.
+		// ErrHeld is normal on the first day, and after a day without a worker.
 		return ok("%v", err)
 	case err != nil:
 		return broken(err)

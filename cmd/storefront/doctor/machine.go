@@ -117,7 +117,7 @@ func Files(database, key string) []Finding {
 	return found
 }
 
-// mode checks who can read a file, except on Windows, where the mode does not say.
+// mode checks who can read a file, except on Windows, where a file's mode does not show this.
 func mode(path string) Finding {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -167,7 +167,7 @@ const patience = 10 * time.Second
 // maxAnswerBytes bounds what is read of an answer.
 const maxAnswerBytes = 64 << 10
 
-// Windows returns these numbers for errors of sockets, not those in package syscall.
+// On Windows, errors of sockets have these numbers, which differ from those in package syscall.
 const (
 	wsaAccess       = syscall.Errno(10013)
 	wsaAddressInUse = syscall.Errno(10048)
@@ -313,7 +313,7 @@ func unreached(err error) (message, remedy string) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer within " + patience.String(), "let the firewall pass connections out to port 443, or set --egress-proxy"
 	}
-	// The error repeats the URL, and with it a proxy's password.
+	// The error contains the URL, and so a proxy's password.
 	if of, ok := errors.AsType[*net.OpError](err); ok {
 		return lowerCase(of.Err.Error()), "let the firewall pass connections out to port 443, or set --egress-proxy"
 	}

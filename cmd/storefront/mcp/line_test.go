@@ -128,7 +128,7 @@ func TestALineThatIsNoMessageIsAnswered(t *testing.T) {
 	}
 }
 
-// A line that is not a request gets no answer, even if it is wrong. A message is read however programs format it.
+// A line that is not a request gets no answer, even if it is wrong. The format of a message's JSON does not matter.
 func TestLinesWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWire(t)
@@ -155,7 +155,7 @@ func TestLinesWithoutAnAnswer(t *testing.T) {
 	require.NoError(t, <-w.served)
 }
 
-// Nobody could tell the answers of two calls with one id apart.
+// A call is refused if a running call has the same id, because nobody could tell their answers apart.
 func TestAnIDThatIsInUse(t *testing.T) {
 	t.Parallel()
 	begun, proceed := make(chan struct{}), make(chan struct{})
