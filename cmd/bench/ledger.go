@@ -81,14 +81,13 @@ type sent struct {
 
 // settleUp draws the balance:
 //
-//   - What was acknowledged has its event, every event was accepted by the receiver, and the receiver
-//     accepted nothing else.
+//   - Every acknowledged change has its event. The receiver accepted every event, and nothing else.
 //   - Every event has one delivery in the journal, and it succeeded.
 //   - The receiver saw each attempt of the journal once, with its status, and once more for each of its
 //     leases that a kill of its worker or a crash of the database cut short.
-//   - An attempt that came twice for no kill is as many leases that ran out as workers report: one
-//     that was starved past its lease finds out when it writes. Any more are a defect.
-//   - An event that was accepted is attempted again only while the journal has no answer.
+//   - If an attempt arrived twice without a kill, its lease ran out while its worker lived. The worker notices this when it
+//     writes the result. There are no more such attempts than the workers report lost leases.
+//   - An accepted event is attempted again only while the journal has no answer.
 func (l *ledger) settleUp() balance {
 	b := balance{events: len(l.events), requests: len(l.requests), lost: l.lost}
 	journal := l.attempts(&b)

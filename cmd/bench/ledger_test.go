@@ -15,8 +15,8 @@ import (
 // killedAt is when worker-1 was killed in the ledgers below.
 var killedAt = time.Date(2026, 9, 1, 12, 0, 0, int(300*time.Microsecond), time.UTC)
 
-// sound is a ledger that balances: two events, the first delivered at its second attempt, the
-// second in flight at a kill, accepted then and accepted again two seconds later.
+// sound is a ledger that balances. It has two events. The first was delivered at its second attempt. The second was being
+// attempted when the worker was killed: the receiver accepted it, and accepted it again two seconds later.
 type sound struct {
 	ledger
 	plain, orphan uuid.UUID // the events

@@ -78,9 +78,8 @@ func comment(d protoreflect.Descriptor) (string, error) {
 // oneLine matches a line end inside a paragraph.
 var oneLine = regexp.MustCompile(`(\S)\n(\S)`)
 
-// plain returns the name of a message or an enum in the document: Order.Status is OrderStatus.
-// ListOrdersResponse is OrderPage, because generators reserve names of the first form for
-// operations.
+// plain returns the name of a message or an enum in the document: Order.Status becomes OrderStatus. ListOrdersResponse becomes
+// OrderPage, because generators reserve names such as ListOrdersResponse for operations.
 func plain(name protoreflect.FullName) string {
 	whole := strings.ReplaceAll(strings.TrimPrefix(string(name), publicPackage+"."), ".", "")
 	return page.ReplaceAllString(whole, "${1}Page")

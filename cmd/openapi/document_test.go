@@ -39,8 +39,8 @@ func TestWhatTheDocumentHasNoPlaceForIsAnError(t *testing.T) {
 		"no output of the plugin may be lost unnoticed")
 }
 
-// TestRequestsAreClosedAndTheRestIsOpen checks what no linter does: an answer or an event may get new
-// fields and words, because a validator of today's document accepts them.
+// TestRequestsAreClosedAndTheRestIsOpen checks that a validator of today's document accepts new fields and words in
+// answers and events. No linter checks this.
 func TestRequestsAreClosedAndTheRestIsOpen(t *testing.T) {
 	t.Parallel()
 	require.NotContains(t, openapi.Document, "_UNSPECIFIED")
@@ -91,7 +91,7 @@ func eachSchema(s *schema, visit func(*schema)) {
 	}
 }
 
-// TestAnswersHaveEveryField: an absent value is null, never left out.
+// TestAnswersHaveEveryField checks that an absent value is null in the document, and never left out.
 func TestAnswersHaveEveryField(t *testing.T) {
 	t.Parallel()
 	doc := written(t)

@@ -51,8 +51,8 @@ func TestAGoldenFileBelongsToOneOperation(t *testing.T) {
 	}
 }
 
-// TestTheDocumentHasEveryRecordedAnswer: for each exchange of the wire tests that belongs to an
-// operation, the document has the status, and the code of a refusal.
+// TestTheDocumentHasEveryRecordedAnswer checks that the document has the status of each exchange of the wire tests, and the
+// code of each refusal.
 func TestTheDocumentHasEveryRecordedAnswer(t *testing.T) {
 	t.Parallel()
 	doc := written(t)
@@ -89,7 +89,7 @@ func codesIn(doc *document, r *response) []string {
 	return codes
 }
 
-// TestEveryCodeIsAnswered: every code in the document is answered by some operation.
+// TestEveryCodeIsAnswered checks that each code in the document is a code of some operation.
 func TestEveryCodeIsAnswered(t *testing.T) {
 	t.Parallel()
 	doc := written(t)

@@ -160,7 +160,7 @@ func TestFurtherLinesThatSayOtherwise(t *testing.T) {
 	}
 }
 
-// A slug that an import derives from a title is taken for the rows below it, even in a dry run.
+// A row must not name a slug that the import derived from an earlier title. A dry run reports this too.
 func TestASlugThatIsMadeIsTaken(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
