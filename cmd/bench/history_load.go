@@ -76,7 +76,7 @@ func (o *object) over() bool {
 	return o.unknown >= unknownEach
 }
 
-// learn adds a known id.
+// learn adds an id to the known ids of the object's customers or orders.
 func (o *object) learn(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -85,7 +85,7 @@ func (o *object) learn(id string) {
 	}
 }
 
-// any returns a random known id and its number, or "" if there is none.
+// any returns a random known id and its index, or "" if no id is known.
 func (o *object) any(c *caller) (string, int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -45,7 +45,7 @@ type nodes struct {
 	struckCalls    []call
 	sparedCalls    []call
 	kills          []kill
-	from, until    time.Time // of the fault
+	from, until    time.Time // the begin and the end of the fault
 	acknowledged   []uuid.UUID
 	hot            string // a store on the first worker
 }
@@ -174,7 +174,7 @@ func (n *nodes) under(fault func()) {
 		}, n.struck)
 	}, n.spared)
 	n.require(stopOrders())
-	n.kills = append(n.kills, kill{from: n.from, until: n.until, database: true}) // attempts whose row could not be reached
+	n.kills = append(n.kills, kill{from: n.from, until: n.until, database: true}) // a crash cuts short attempts whose row could not be reached
 	n.report()
 	n.require(n.fleet.settle(n.ctx, calmTimeout))
 	n.require(n.fleet.alive())
@@ -274,7 +274,7 @@ func (n *nodes) account() {
 		len(n.acknowledged), len(n.fleet.paid), len(stored["customer.created"]), len(stored["order.paid"]), b.events, b.duplicates)
 }
 
-// count counts a loss if is is true.
+// count adds a loss to the tally if its first argument is true.
 func (n *nodes) count(is bool, what string) {
 	if is {
 		n.lost.add(what, 1)

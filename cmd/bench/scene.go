@@ -215,7 +215,7 @@ func (p *play) while(do func(), loads ...*openLoop) (calls []call) {
 	for _, l := range loads {
 		l.start(p.ctx)
 	}
-	// End them even if the scene is aborted.
+	// End the loads even if the scene is aborted.
 	defer func() {
 		for _, l := range loads {
 			calls = append(calls, l.stop()...)

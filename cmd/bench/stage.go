@@ -113,7 +113,7 @@ func (s *stage) open(ctx context.Context) (*db.DB, error) {
 }
 
 func (s *stage) startServer(ctx context.Context, flags ...string) (*process, error) {
-	// The load is that of many clients, so it may open as many connections as a proxy.
+	// The load stands for many clients, so --trusted-proxies lets it open as many connections as a proxy may.
 	args := append([]string{"server", "--addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--trusted-proxies=127.0.0.1"}, flags...)
 	return startProcess(s.prepare(ctx, args...), "listening", nil)
 }
@@ -149,7 +149,7 @@ func (s *stage) rest() error {
 	return stopAll(workers)
 }
 
-// subscribe starts a receiver and registers a webhook in each of the first stores; some of the webhooks hang.
+// subscribe starts a receiver and registers a webhook in each of the first stores. Some of these webhooks hang.
 func (s *stage) subscribe(ctx context.Context, stores int, answer receiver.Answer, hangs func(store int) bool) error {
 	s.receiver = receiver.Start(answer)
 	if err := os.WriteFile(s.authority(), s.receiver.Authority(), 0o600); err != nil {

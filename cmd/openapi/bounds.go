@@ -16,8 +16,8 @@ type bounds struct {
 	pattern              string
 }
 
-// declared reads the bounds of a request's field from its options. A field can be null if it has presence; in an update, only
-// if its comment mentions null.
+// declared reads the bounds of a request's field from its options. A field with presence can be null unless it is required.
+// In an update its comment must also mention null.
 func declared(fd protoreflect.FieldDescriptor) (bounds, error) {
 	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
 	b := bounds{required: rules.GetRequired(), nullable: fd.HasPresence() && !rules.GetRequired()}

@@ -33,15 +33,16 @@ const (
 	sentMomentPattern = `^(\d{3}[1-9]|\d{2}[1-9]\d|\d[1-9]\d{2}|[1-9]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// phonePattern is E.164 form.
 	phonePattern = `^\+[1-9]\d+$`
-	// emailPattern allows more than the format email, which has only ASCII letters, and more than requests do. Otherwise one
-	// address that an older rule accepted, such as one with a typographic space, would make a generated client reject a whole
-	// list.
+	// emailPattern allows more than the format email, which has only ASCII letters. It also allows e-mails that only an
+	// older rule accepted, such as one with a typographic space. Otherwise one such e-mail would make a generated client
+	// reject a whole list.
 	emailPattern = `^[^\x00-\x1F\x7F-\x9F]+@[^\x00-\x1F\x7F-\x9F]+$`
 	slugPattern  = `^[a-z0-9]+(-[a-z0-9]+)*$`
 )
 
 var (
-	// nullInComment finds whether a field's comment allows null, because a message field's presence does not show it.
+	// nullInComment finds whether a field's comment allows null. The field's presence is not enough, because message fields
+	// always have it.
 	nullInComment = regexp.MustCompile(`\bnull\b`)
 	// defaultInComment finds a parameter's default in its comment.
 	defaultInComment = regexp.MustCompile(`\bdefault (\d+)`)

@@ -460,7 +460,7 @@ type SecretKeys struct {
 	Made bool
 }
 
-// keysAlone returns a finding about the keys without a database: they are invalid, or were not tried.
+// keysAlone returns a finding about keys that were not compared with a database: they are invalid, or were not tried.
 func keysAlone(keys SecretKeys) Finding {
 	if keys.Err != nil {
 		return fail("set STOREFRONT_SECRET_KEY to the key that the webhooks were created under, as `storefront secret "+

@@ -31,8 +31,8 @@ const prefix = "STOREFRONT_"
 // farthest is the maximum number of letters in which a misspelled name may differ from the intended one.
 const farthest = 3
 
-// Variables finds environment variables that look like settings but are none. environ has NAME=VALUE; known has the names of
-// the settings' variables.
+// Variables finds environment variables that look like settings of the service but are not. environ has NAME=VALUE; known
+// has the names of the settings' variables.
 func Variables(environ, known []string) Finding {
 	return named("variables", variables(environ, known))
 }
@@ -103,8 +103,8 @@ func tokenFinding(token string) Finding {
 const (
 	// tightBytes is the minimum free space on the disk with the database; below it the check fails.
 	tightBytes = 64 << 20
-	// lowBytes is the least free space that the doctor recommends. A database larger than this needs its own size as free
-	// space, for a backup beside it.
+	// lowBytes is the least free space that the doctor recommends. If the database is larger than this, the doctor
+	// recommends as much free space as the database's size, for a backup beside it.
 	lowBytes = 1 << 30
 )
 

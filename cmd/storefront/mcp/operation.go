@@ -131,8 +131,9 @@ func (d *document) plain(v any) any {
 // reads reports whether an operation changes nothing.
 func (op operation) reads() bool { return op.Method == http.MethodGet }
 
-// risk returns how much harm a probe of an operation could do; allowed probes the lowest of a scope. A read, or an operation on
-// an object that does not exist, changes nothing. For other operations the service refuses the probe's body.
+// risk returns how much harm a probe could do if it called this operation. For each scope, allowed probes the operation with
+// the lowest risk. A read, or an operation on an object that does not exist, changes nothing. For other operations the
+// service refuses the probe's body.
 func (op operation) risk() int {
 	switch {
 	case op.reads() && len(op.inPath) == 0:
