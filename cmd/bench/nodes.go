@@ -174,7 +174,7 @@ func (n *nodes) under(fault func()) {
 		}, n.struck)
 	}, n.spared)
 	n.require(stopOrders())
-	n.kills = append(n.kills, kill{from: n.from, until: n.until, database: true}) // a crash cuts short attempts whose row could not be reached
+	n.kills = append(n.kills, kill{from: n.from, until: n.until, database: true}) // for attempts whose row could not be reached
 	n.report()
 	n.require(n.fleet.settle(n.ctx, calmTimeout))
 	n.require(n.fleet.alive())

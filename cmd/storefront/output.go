@@ -92,8 +92,8 @@ func (s *invocation) lines(w io.Writer, path string, value json.RawMessage, curr
 	}
 }
 
-// shown formats a plain JSON value for a reader. It formats a number whose name is that of an amount in the currency, and
-// other whole numbers with thousands separators.
+// shown formats a plain JSON value for a reader. A number named like an amount gets the currency's decimals, and every other
+// whole number gets thousands separators.
 func shown(path string, value json.RawMessage, currency string) string {
 	minor, err := strconv.ParseInt(string(value), 10, 64)
 	name := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])

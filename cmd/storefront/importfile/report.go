@@ -175,7 +175,7 @@ func (r *rejects) add(t *table, lines []line, why []LineError) error {
 	}
 	reason := strings.Join(reasons, "; ")
 	if t.separator == 0 {
-		if !r.begun && t.encoding.decoder != nil { // as --encoding does not apply to the file of rejected rows
+		if !r.begun && t.encoding.decoder != nil { // with this mark an import ignores --encoding
 			if _, err := io.WriteString(r.w, "\ufeff"); err != nil {
 				return err
 			}
