@@ -72,7 +72,7 @@ func contactOf(id uuid.UUID, r *ent.Customer) Contact {
 	return c
 }
 
-// Nobody, in place of an index, means no person.
+// Nobody is the index that means no person.
 const Nobody = -1
 
 // NewPeople returns People without persons.

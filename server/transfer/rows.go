@@ -40,7 +40,7 @@ const (
 	Keys       Kind = "keys"
 )
 
-// WholeExport, as the kind that Finish gets, stands for all kinds of an export.
+// WholeExport is the kind that Finish gets for an export of all kinds.
 const WholeExport Kind = "export"
 
 // ExportedKinds are the kinds of rows in every export, in the order in which to import them: rows refer only to rows of
