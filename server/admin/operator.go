@@ -169,7 +169,8 @@ func noStore(name string) error {
 	return apierr.New(apierr.StoreNotFound, "There is no store "+name+".")
 }
 
-// Notices is given in place of a store's name to list the notices to the platform. No store has this slug, because slugs contain no @.
+// Notices is given in place of a store's name to list the notices to the platform. No store has this slug, because slugs
+// contain no @.
 const Notices = "@notices"
 
 // platform is the tenant.Store to which the notices belong.
