@@ -88,7 +88,8 @@ func (l *reading) gather(ctx context.Context) error {
 	}
 }
 
-// part adds a row's counts to the counts of the row that it became part of. If it cannot, it refuses the row.
+// part adds the order count and the total of a merged row to c, which has the sums for the row into which it was merged. If a sum
+// would exceed its limit, part refuses the merged row and clears all its values.
 func (l *reading) part(e *entry, c *completion, m *storefrontv1.Customer, adds bool) error {
 	if !adds {
 		return nil
@@ -126,6 +127,8 @@ func (l *reading) complete(e *entry) {
 		}
 		return true
 	})
-	m.OrdersCount += int32(c.orders) //nolint:gosec // Bounded by part.
-	m.TotalPaid += c.total
+	// part has refused larger sums, except for a row after those merged into it. Such a row is of a customer of the store, who keeps
+	// the stored numbers.
+	m.OrdersCount += int32(min(c.orders, math.MaxInt32-int64(m.OrdersCount))) //nolint:gosec // At most the limit.
+	m.TotalPaid += min(c.total, max(0, validate.MaxAmount-m.TotalPaid))
 }

@@ -134,6 +134,11 @@ func TestRowsOfOneCustomer(t *testing.T) {
 	_, err = s.try(options{Kind: customers}, []byte("email,totalPaid\na@example.com,9007199254740991\na@example.com,1\n"))
 	require.EqualError(t, err, `totalPaid takes the customer's totalPaid past 9007199254740991 ("1"): line 3`)
 	require.Empty(t, s.customers())
+	// A row may be merged into a later one only where a customer of the store is meant, who keeps its own counts and total.
+	s.load(options{Kind: customers}, []byte("email,ordersCount,totalPaid\na@example.com,5,50\n"))
+	s.load(options{Kind: customers, Update: true}, []byte("email,phone,ordersCount,totalPaid\n"+
+		",670000001,2147483647,9007199254740991\na@example.com,670000001,10,100\n"))
+	require.Equal(t, []string{" a@example.com +237670000001 5 50"}, described(s.customers()))
 }
 
 // described lists customers as texts, sorted.
