@@ -86,7 +86,7 @@ func (c *webhooksCommand) paced() int {
 	return max(1, int(c.Rate*(time.Duration(c.Seconds)*time.Second+pacedWarmUp).Seconds()))
 }
 
-// orders returns how many orders a store needs for all measures.
+// orders returns how many orders each store needs for the selected measures, at least --waiting.
 func (c *webhooksCommand) orders() int {
 	n := 0
 	for _, m := range []struct {

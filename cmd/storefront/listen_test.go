@@ -122,7 +122,7 @@ func TestTheReasonOfAFailureIsOneHarmlessLine(t *testing.T) {
 	}
 }
 
-// Neither listen nor a worker prints bytes that a receiver sends unasked.
+// A receiver may send bytes that belong to no answer. net/http would log them without limit, and listen prints none of them.
 func TestUnaskedAnswersArePrintedNowhere(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -6,9 +6,10 @@ import (
 	"entgo.io/ent/dialect/sql"
 )
 
-// RowLock returns the clause that makes a SELECT lock its rows until the transaction ends, or "" on SQLite, whose single writer
-// needs no row locks. of limits the lock to some tables, as in " OF o". Other transactions can still insert rows that refer to
-// a locked row. So creating a key, which locks the store's row, does not delay the store's new orders.
+// RowLock returns the clause that makes a SELECT lock its rows until the transaction ends. On SQLite it returns "", because a
+// single writer needs no row locks. The argument, such as " OF o", limits the lock to the rows of some tables; "" locks the
+// rows of all. Other transactions can still insert rows that refer to a locked row. So creating a key, which locks the store's
+// row, does not delay the store's new orders.
 func (d *DB) RowLock(of string) string {
 	if d.dialect.rowLock == "" {
 		return ""

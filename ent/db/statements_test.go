@@ -238,7 +238,7 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 	}
 }
 
-// openAt opens a migrated database a first or another time.
+// openAt opens the migrated database of c.URL until the test ends. A test may open one database several times.
 func openAt(t *testing.T, c db.Config) *db.DB {
 	t.Helper()
 	d, err := hook.Open(context.Background(), c)

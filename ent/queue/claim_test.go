@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// lane is the first attempts, or the retries, of a webhook of the outlet.
+// lane returns one of the two lanes of a webhook of the store: the lane of retries, or the lane of first attempts.
 func (o outlet) lane(webhook uuid.UUID, retry bool) queue.Lane {
 	return queue.Lane{StoreID: o.owner, WebhookID: webhook, Retry: retry}
 }

@@ -20,7 +20,7 @@ var StoreFields = Fields[ent.Store]{
 	{Name: "platform_fee_percent", Of: func(s *ent.Store) any { return &s.PlatformFeePercent }},
 }
 
-// ProductFields are the fields of products.
+// ProductFields are the fields of products that the activity journal records. Requests can change those with Of.
 var ProductFields = Fields[ent.Product]{
 	{Name: "title", Of: func(p *ent.Product) any { return &p.Title }},
 	{Name: "slug"},

@@ -25,9 +25,9 @@ import (
 )
 
 const (
-	// MaxWatches is how many streams of events may be open at a time.
+	// MaxWatches is how many streams of events one server may have open at a time.
 	MaxWatches = 100
-	// MaxStoreWatches is how many of these streams one store may have.
+	// MaxStoreWatches is how many of these streams may be of one store.
 	MaxStoreWatches = 10
 	// MaxWatch is how long a stream lasts. Then its client opens another one, perhaps on a new server, and the streams of
 	// clients that vanished end.

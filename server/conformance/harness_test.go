@@ -229,14 +229,15 @@ func (b *bench) newKey(name, lifetime string, scopes ...string) (text, id string
 	return key.Text, key.ID.String()
 }
 
-// with returns the bench with another key. If key is empty, requests have no Authorization header.
+// with returns a copy of the bench that makes its requests with another key. If key is empty, they have no Authorization
+// header.
 func (b *bench) with(key string) *bench {
 	other := *b
 	other.key = key
 	return &other
 }
 
-// on returns the bench with another protocol.
+// on returns a copy of the bench, with the same store and key, that makes its requests in the protocol f.
 func (b *bench) on(f protocol) *bench {
 	other := *b
 	other.protocol = f

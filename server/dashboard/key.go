@@ -66,7 +66,7 @@ func (d *dashboard) newKey(v *visit) error {
 		return err
 	}
 	if len(active) >= shop.MaxActiveKeys {
-		return d.keys(v) // this page says that a key must be revoked first
+		return d.keys(v) // the list of keys, which says to revoke a key before creating another
 	}
 	return d.showKeyForm(v, http.StatusOK, form{Values: url.Values{"lifetime": {"90d"}}})
 }

@@ -163,8 +163,8 @@ func completeOrCreate(
 	return row, false, err
 }
 
-// CompleteCustomer saves the fields that a locked customer lacks and a buyer has. The caller has checked that no other
-// customer has the buyer's e-mail or phone.
+// CompleteCustomer fills the empty fields of known from buyer and saves them. The caller has locked the row of known, and has
+// checked that no other customer has the buyer's e-mail or phone.
 func CompleteCustomer(ctx context.Context, tx *ent.Tx, known, buyer *ent.Customer) (*ent.Customer, error) {
 	next := Completed(known, buyer)
 	return saveIdentified(ctx, tx, known, &next)

@@ -144,7 +144,7 @@ func Verify(header string, body []byte, secret string, now time.Time, tolerance 
 		}
 	}
 	at, err := strconv.ParseInt(seconds, 10, 64)
-	// Only one form of each number is accepted, because the signature covers the text, and "+5" and "05" are other texts.
+	// The time must be written as Sign writes it. The signature covers its text, so "+5" and "05" are not the "5" that was signed.
 	if err != nil || times != 1 || candidates == 0 || strconv.FormatInt(at, 10) != seconds {
 		return ErrNoSignature
 	}

@@ -28,7 +28,7 @@ class OpenEnum(str, Enum):
     def __format__(self, spec: str) -> str:
         return format(str(self.value), spec)
 
-    # Without its own __eq__, mypy would report that a member never equals the Literal of its text.
+    # If this class did not define __eq__, mypy would report that status == "DRAFT" is never true for a ProductStatus.
     def __eq__(self, other: object) -> bool:
         return str.__eq__(self, other) is True
 

@@ -46,7 +46,8 @@ func (s sighting) String() string { return fmt.Sprint("line ", s.line) }
 // merge is a row of customers that becomes part of another row. row and into are the numbers of the two rows in the file.
 type merge struct {
 	row, into int
-	// adds is true if the counts and totals of the two rows are added, because the rows are two records of one customer.
+	// adds is true if the two rows are two records of one customer, whose order counts and totals are summed. It is false if
+	// they are one record twice: then only the numbers of the row into which the other is merged count.
 	adds bool
 	note LineError
 }

@@ -208,8 +208,8 @@ var (
 	yearLast  = regexp.MustCompile(`^(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{2}|\d{4})$`)
 	// oneSeparator unifies the separators of dates, because --date-format decides only the order.
 	oneSeparator = strings.NewReplacer(".", "/", "-", "/")
-	// errOpen means that the text leaves open which number is the day and which the month, so that --date-format must
-	// decide.
+	// errOpen means that the text does not show which number is the day and which the month or, if the year has two digits,
+	// which is the year. Then --date-format must decide.
 	errOpen = errors.New("is open")
 )
 

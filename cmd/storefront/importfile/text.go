@@ -123,8 +123,8 @@ func readable(head []byte, utf16 bool) error {
 	return nil
 }
 
-// utf16Order returns the UTF-16 variant of a text, which has a zero byte beside each of its first ASCII letters. It is empty
-// for another text.
+// utf16Order recognizes UTF-16 without a byte order mark, if the text begins with ASCII letters: every second byte is then
+// zero. It returns "utf-16le", "utf-16be", or "" if the first bytes are not like that.
 func utf16Order(head []byte) string {
 	const letters = 8
 	var zeros [2]int

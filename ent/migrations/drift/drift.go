@@ -62,8 +62,7 @@ func asModelled(next schema.Differ) schema.Differ {
 }
 
 // constantDefaults turns the defaults of new columns into literals, because ent's defaults are literals. For an expression
-// Atlas would rebuild SQLite's table as ent models it: without its triggers, which keep counts, and without the store in its
-// keys.
+// Atlas would rebuild SQLite's table as ent models it, without its triggers, which keep counts.
 func constantDefaults(of *atlas.ModifyTable) {
 	for _, change := range of.Changes {
 		if added, is := change.(*atlas.AddColumn); is {

@@ -1,6 +1,7 @@
 -- +goose Up
--- From the tables of release 2026-09, with their rows, to these. Keys have no store as on PostgreSQL: one file is
--- not distributed, and a change of its keys would rebuild every table.
+-- Changes the tables of release 2026-09, with their rows, into the tables of this release. On PostgreSQL most primary
+-- keys contain store_id, so that the tables can be distributed. On SQLite they do not: a file is not distributed, and
+-- SQLite would have to rebuild every table to change its primary key.
 ALTER TABLE `events` ADD COLUMN `request_id` uuid NULL;
 ALTER TABLE `events` ADD COLUMN `trace` text NULL;
 ALTER TABLE `api_keys` ADD COLUMN `notice_level` integer NOT NULL DEFAULT (0);
