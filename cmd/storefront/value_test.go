@@ -112,6 +112,7 @@ var emptyable = map[string][]string{
 	"server": {"buckets", "api-url", "brand-color", "brand-logo", "brand-name", "frame-ancestors", "public-url", "sign-in-url",
 		"trusted-proxies"},
 	"worker": {"admin-addr"},
+	"doctor": {"buckets"},
 	"import": {"buckets"},
 }
 
