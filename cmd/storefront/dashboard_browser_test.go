@@ -161,7 +161,7 @@ func TestDashboardInABrowser(t *testing.T) {
 		return order(emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: factor})
 	}
 	b.run(slowdown(20))
-	for range 8 {
+	for range 4 {
 		b.run(chromedp.Reload())
 		b.heading("API keys")
 		require.Zero(t, value[float64](b, layoutShift), "nothing moves while the page loads slowly")
