@@ -27,7 +27,7 @@ func TestAnyColourCanBeRead(t *testing.T) {
 func TestAddressesBreakAtSlashesAndDots(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	require.NoError(t, pages["webhooks"].ExecuteTemplate(&b, "address", "https://a-b.example/<x>"))
+	require.NoError(t, pages()["webhooks"].ExecuteTemplate(&b, "address", "https://a-b.example/<x>"))
 	require.Equal(t, `<span class="unbroken">https:/</span><wbr><span class="unbroken">/</span><wbr><span class="unbroken">a-b.</span><wbr>`+
 		`<span class="unbroken">example/</span><wbr><span class="unbroken">&lt;x&gt;</span><wbr>`, b.String())
 }
