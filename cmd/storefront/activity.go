@@ -49,11 +49,12 @@ func activityTable(currency *string) table[*adminv1.ActivityEntry] {
 	}}
 }
 
-// changesOf formats an entry's changes for a reader, each with the old and the new value.
+// changesOf formats an entry's changes for a reader, as "field: old → new" separated by "; ". changes is the JSON object
+// that maps a field's name to its old and new value.
 func changesOf(changes, currency string) string {
 	fields, err := membersOf([]byte(changes))
 	if err != nil {
-		return absent // the entry has no changes
+		return absent // no JSON object: the entry has no changes
 	}
 	said := make([]string, len(fields))
 	for i, f := range fields {

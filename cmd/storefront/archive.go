@@ -35,13 +35,12 @@ const (
 	maxWindowBytes = 8 << 20
 )
 
-// exportFiles reads the files of an export from a folder or an archive, without unpacking it. It skips files with names that
-// begin with a dot, which systems leave in folders.
+// exportFiles reads the files of an export from a folder or an archive. It does not unpack an archive to the disk. It skips
+// files whose names begin with a dot, because operating systems leave such files in folders.
 type exportFiles interface {
-	// next returns the next file, or io.EOF after the last one. After another call of next or open, that file can no longer
-	// be read.
+	// next returns the next file, or io.EOF after the last one. The content can be read until the next call of next or open.
 	next() (name string, content io.Reader, err error)
-	// open returns the file with a name, or fs.ErrNotExist. The next call ends the reading of the file.
+	// open returns the file with a name, or fs.ErrNotExist. The content can be read until the next call of next or open.
 	open(name string) (io.Reader, error)
 	Close() error
 }
@@ -57,7 +56,7 @@ func openExport(path string) (exportFiles, error) {
 // folderFiles reads the files of an export in a folder.
 type folderFiles struct {
 	*os.Root
-	left []string // names that next has not returned yet
+	left []string // names of the files that next has not returned yet
 	at   *os.File
 }
 
@@ -72,7 +71,7 @@ func openFolder(path string) (exportFiles, error) {
 		f.left, err = all.Readdirnames(maxExportFiles)
 		err = errors.Join(err, all.Close())
 	}
-	if err != nil && !errors.Is(err, io.EOF) { // an empty folder returns io.EOF
+	if err != nil && !errors.Is(err, io.EOF) { // Readdirnames returns io.EOF for an empty folder
 		return nil, errors.Join(err, root.Close())
 	}
 	f.left = slices.DeleteFunc(f.left, func(name string) bool { return strings.HasPrefix(name, ".") })
@@ -151,8 +150,8 @@ func (a *archiveFiles) next() (string, io.Reader, error) {
 	}
 }
 
-// open reads the archive forwards until it finds the file. If it does not find it, it starts once more at the archive's
-// beginning. So files that are opened in the archive's order need only one pass.
+// open reads the archive from its current file on until it finds the file with the name. At the end of the archive it starts
+// once more at the beginning. So files that are opened in the archive's order need only one pass.
 func (a *archiveFiles) open(name string) (io.Reader, error) {
 	for range 2 {
 		for {
@@ -164,7 +163,7 @@ func (a *archiveFiles) open(name string) (io.Reader, error) {
 				return in, err
 			}
 		}
-		// End the decoder's goroutines, which read ahead and would go on reading after the seek.
+		// End the decoder's goroutines, which read ahead: they would read from the file while its position is reset.
 		if err := a.decompressed.Reset(nil); err != nil {
 			return nil, err
 		}
@@ -185,8 +184,8 @@ func (a *archiveFiles) Close() error {
 	return a.file.Close()
 }
 
-// pack writes the manifest and files of a folder into an archive, in the order in which an import reads them. It stops when the
-// context ends.
+// pack writes the archive at path: the manifest and the files of the folder, in the order in which an import reads them. It
+// fails once the context ends.
 func pack(ctx context.Context, path, folder string, files []exportedFile) error {
 	out, err := os.OpenFile(path, os.O_WRONLY, 0o600)
 	if err != nil {
@@ -207,7 +206,7 @@ func pack(ctx context.Context, path, folder string, files []exportedFile) error 
 	return cmp.Or(ctx.Err(), err)
 }
 
-// packed returns the names of an archive's files in order.
+// packed returns the names of the manifest and of the files, in the order in which an archive has them.
 func packed(files []exportedFile) []string {
 	names := []string{manifestName}
 	for _, f := range files {
@@ -238,8 +237,8 @@ func addFile(archive *tar.Writer, folder, name string) error {
 	return err
 }
 
-// readManifest reads the manifest of an export and checks its format, and that the export has exactly the files that the
-// manifest lists, undamaged. It needs little memory, however large the files are.
+// readManifest reads the manifest of an export. It fails unless the manifest has the format, and the export has exactly the
+// files that the manifest lists, undamaged. It needs little memory, however large the files are.
 func readManifest(ctx context.Context, files exportFiles, format string) (m manifest, err error) {
 	var text []byte
 	found := map[string]exportedFile{}
@@ -284,7 +283,8 @@ func readManifest(ctx context.Context, files exportFiles, format string) (m mani
 	return m, m.check(found)
 }
 
-// check compares the files that the manifest lists with the files that were found.
+// check compares the files that the manifest lists with found, the files of the export by name. It returns an error for the
+// first difference.
 func (m *manifest) check(found map[string]exportedFile) error {
 	rest := maps.Clone(found)
 	for _, listed := range m.Files {
@@ -320,7 +320,7 @@ func (m *manifest) check(found map[string]exportedFile) error {
 	return nil
 }
 
-// measure computes a file's rows, bytes and hash.
+// measure reads a file to its end and sets f.Rows, f.Bytes and f.SHA256.
 func (f *exportedFile) measure(in io.Reader) error {
 	sum := sha256.New()
 	length, err := io.Copy(io.MultiWriter(sum, (*rowCounter)(&f.Rows)), in)

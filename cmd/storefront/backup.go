@@ -32,19 +32,19 @@ type backupCreateCmd struct {
 	Keep int    `placeholder:"N" help:"Keep the new backup and the N-1 before it, and remove the older ones in the folder."`
 }
 
-// backedUp is the output of a backup.
+// backedUp is the output of `storefront backup create`.
 type backedUp struct {
 	File       string `json:"file"`
 	Bytes      int64  `json:"bytes"`
 	DurationMS int64  `json:"durationMs"`
-	// SecretKeyFile is the file whose key decrypts the copy's secrets; null if there is none.
+	// SecretKeyFile is the file whose key decrypts the secrets in the backup; null if there is no such file.
 	SecretKeyFile *string `json:"secretKeyFile"`
 	// Removed are the older backups that were removed.
 	Removed []string `json:"removed"`
 }
 
-// leaveProcessors makes the process use only one processor until the returned function is called, if the database is a SQLite
-// file. An export or a backup would otherwise use all processors of the machine, on which the service also runs.
+// leaveProcessors makes the process use only one processor until restore is called, if the database is a SQLite file. An
+// export or a backup would otherwise use all processors of the machine, on which the service also runs.
 func leaveProcessors(databaseURL string) (restore func()) {
 	if !strings.HasPrefix(databaseURL, "sqlite:") {
 		return func() {}
@@ -91,14 +91,14 @@ func (c *backupCreateCmd) Run(s *invocation) error {
 	return err
 }
 
-// backUp writes a backup, removes older ones once it is verified, and writes a notice about the result.
+// backUp makes a verified backup, removes older backups as --keep says, and writes a notice about the result.
 func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backedUp, err error) {
 	began, at := time.Now(), handle.Now()
 	done.Removed = []string{}
 	folder, err := c.copy(ctx, handle, at, &done)
 	if err != nil {
-		// This context does not end with an interrupt, so that the notice is still written. Ignore the error of
-		// noticeBackup, because the database itself may have failed.
+		// The notice is written even after an interrupt, because this context does not end with the interrupt. The error of
+		// noticeBackup is ignored, because the database itself may have failed.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noticeTimeout)
 		defer cancel()
 		_ = noticeBackup(ctx, handle, time.Time{}, notice.Notice{
@@ -129,7 +129,7 @@ func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backe
 	return done, err
 }
 
-// copy writes the file and verifies it.
+// copy writes the backup to a file and verifies it. folder is the folder of --to, or empty if --to names a file.
 func (c *backupCreateCmd) copy(ctx context.Context, handle *db.DB, at time.Time, done *backedUp) (folder backupFolder, err error) {
 	done.File = c.To
 	if info, err := os.Stat(c.To); err == nil && info.IsDir() {
@@ -155,16 +155,17 @@ type backupFolder struct {
 	id   uint32
 }
 
-// name returns the name of a backup. Names sort by time.
+// name returns the name of a backup that began at a time. Sorted names are in the order of these times.
 func (f backupFolder) name(at time.Time) string {
 	return fmt.Sprintf("storefront-%s-%08x.db", at.UTC().Format(backupTime), f.id)
 }
 
 const backupTime = "2006-01-02T150405.000Z"
 
-// prune removes older backups of the same database from the folder. If the newest backup is verified, prune keeps it and the
-// keep-1 verified ones before it, and removes the others. Otherwise it removes only unverified copies. It never removes
-// folders, links, files with other names, or backups with later times.
+// prune removes older backups of the same database from the folder. newest is the file name of the current backup, and
+// verified says whether that is verified. If so, prune keeps newest and the keep-1 verified backups before it, and removes
+// the others. Otherwise it removes only unverified copies. It never removes folders, links, files with other names, or
+// backups with later times.
 func (f backupFolder) prune(newest string, keep int, verified bool) (removed []string, err error) {
 	removed = []string{}
 	entries, err := os.ReadDir(f.path) // sorted by name
@@ -200,13 +201,13 @@ type backupVerifyCmd struct {
 func (c *backupVerifyCmd) Run(s *invocation) error {
 	keys := c.keys(c.DatabaseURL)
 	if keys.Ring == nil && keys.Err == nil {
-		keys = c.keys("sqlite:" + c.File) // a restored copy has its key beside it
+		keys = c.keys("sqlite:" + c.File) // a restored backup has its key file beside it
 	}
 	found := doctor.Backup(s.ctx, c.File, keys)
 	return errors.Join(s.findings(found), failedChecks(found))
 }
 
-// failedChecks returns an error if checks failed, otherwise nil.
+// failedChecks returns an error that describes the first failed check, or nil if no check failed.
 func failedChecks(found []doctor.Finding) error {
 	for _, f := range found {
 		if f.Status == doctor.Fail {
@@ -216,11 +217,11 @@ func failedChecks(found []doctor.Finding) error {
 	return nil
 }
 
-// noticeTimeout bounds the writing of a notice of a failure.
+// noticeTimeout limits how long backUp waits for its notice of a failed backup to be written.
 const noticeTimeout = 10 * time.Second
 
-// noticeBackup writes a notice about a backup, and stores the time of a verified one. It does nothing if the schema is from a
-// release without notices.
+// noticeBackup writes a notice about a backup, and stores the time of the backup if it is verified; a zero time means that
+// it is not. noticeBackup does nothing if the schema is from a release without notices.
 func noticeBackup(ctx context.Context, handle *db.DB, verified time.Time, n notice.Notice) error {
 	if current, err := handle.Current(ctx); err != nil || !current {
 		return err

@@ -81,7 +81,7 @@ func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
 	return parser, addHelp(parser.Model.Node)
 }
 
-// groups lists the groups of commands in the program's help.
+// groups are the headings under which the program's help lists the commands.
 var groups = []kong.Group{
 	{Key: "run", Title: "Run the service:"}, {Key: "sell", Title: "Stores and what they sell:"},
 	{Key: "connect", Title: "Keys, webhooks and events:"}, {Key: "keep", Title: "Install, check and keep:"},
@@ -115,13 +115,14 @@ func (words) Decode(k *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// lists are flags whose value a user may type with spaces after commas, so that the shell splits it.
+// lists are the flags whose value is a list. A user may type it with spaces after the commas, and then the shell splits it
+// into several arguments.
 var lists = []string{"--scopes", "--events", "--unavailable-types", "--trusted-proxies", "--retry-delays"}
 
 var negative = regexp.MustCompile(`^-\d`)
 
-// normalizeArgs rewrites a command line for the parser: help and --version become commands, a list that was split at spaces
-// after commas is joined, and a negative number is marked as a value.
+// normalizeArgs rewrites a command line for the parser: help becomes --help, --version becomes the command version, a list
+// that the shell split at spaces after commas is joined, and a negative number is marked as a value.
 func normalizeArgs(args []string) []string {
 	switch {
 	case len(args) == 0:
@@ -146,8 +147,9 @@ func normalizeArgs(args []string) []string {
 	return out
 }
 
-// run runs one command line and returns the exit status: 0, 1 if a well-formed command was refused or failed, 2 if the command
-// line is wrong. Results go to out; errors, logs and progress to errs. A command that serves does so until the context ends.
+// run runs one command line and returns the exit status: 0 on success, 1 if a well-formed command was refused or failed, 2
+// if the command line is wrong. It writes results to out, and errors, logs and progress to errs. A command that serves runs
+// until the context ends.
 func run(ctx context.Context, args []string, env func(string) (string, bool), in io.Reader, out, errs io.Writer) int {
 	var c cli
 	exited := false
@@ -167,7 +169,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	}
 	k, err := parser.Parse(normalizeArgs(args))
 	switch {
-	case exited: // after --help
+	case exited: // kong has printed the help for --help
 		return 0
 	case err != nil:
 		return s.report(misread(err))
@@ -175,7 +177,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	if s.given, err = explicit(k); err != nil {
 		return s.report(err)
 	}
-	s.command, _, _ = strings.Cut(k.Command(), " <") // without arguments
+	s.command, _, _ = strings.Cut(k.Command(), " <") // the command without its arguments, such as <id>
 	s.json, s.csv, s.flags = c.Output == "json", c.Output == "csv", k.Flags()
 	if s.csv && !isList(k.Selected()) {
 		return s.report(usage("-o csv is for lists; `%s` prints text or json", k.Selected().FullPath()))

@@ -14,19 +14,19 @@ import (
 	"go.storefront.example/cmd/storefront/importfile"
 )
 
-// member is a member of a JSON object.
+// member is one name and value of a JSON object.
 type member struct {
 	name  string
 	value json.RawMessage
 }
 
-// membersOf returns the members of a JSON object in order. Their values are slices of it.
+// membersOf returns the members of a JSON object in their order. Their values are subslices of object.
 func membersOf(object []byte) (all []member, err error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if open, err := d.ReadToken(); err != nil || open.Kind() != '{' {
 		return nil, errors.Join(err, errors.New("is no JSON object"))
 	}
-	all = make([]member, 0, 16) // few objects have more
+	all = make([]member, 0, 16) // few objects have more than 16 members
 	for d.PeekKind() != '}' {
 		name, err := d.ReadToken()
 		if err != nil {
@@ -37,21 +37,21 @@ func membersOf(object []byte) (all []member, err error) {
 		if err != nil {
 			return nil, err
 		}
-		end := d.InputOffset() // value itself is valid only until the next read
+		end := d.InputOffset() // value is valid only until the next read, so m.value is cut from object
 		m.value = object[end-int64(len(value)) : end]
 		all = append(all, m)
 	}
 	return all, nil
 }
 
-// csvTable writes objects as lines of CSV. A member that is an object itself has one column for each of its members
-// (customer.name, customer.email), also in lines where it is null.
+// csvTable writes JSON objects as lines of CSV. A member whose value is an object has one column for each member of that
+// object (customer.name, customer.email). In lines where the value is null, these columns are empty.
 type csvTable struct {
 	*csv.Writer
 	at map[string]int // column indexes by name
 }
 
-// newCSV begins a table for objects with the members of like.
+// newCSV returns a table for objects with the same members as the object like, and writes its header line.
 func newCSV(w io.Writer, like []byte) (*csvTable, error) {
 	t := &csvTable{csv.NewWriter(w), map[string]int{}}
 	header := columnNames(like, "")
@@ -61,9 +61,10 @@ func newCSV(w io.Writer, like []byte) (*csvTable, error) {
 	return t, t.WriteAll([][]string{header})
 }
 
-// columnNames returns the names of the columns of an object, or of an object inside of it.
+// columnNames returns the names of the columns for an object. prefix is put before each name: "" for a whole object,
+// "customer." for the object in its member customer.
 func columnNames(object []byte, prefix string) (names []string) {
-	members, _ := membersOf(object) // other values have no members
+	members, _ := membersOf(object) // a value that is no object has no members
 	for _, m := range members {
 		name := prefix + m.name
 		if inner := columnNames(m.value, name+"."); len(inner) > 0 {
@@ -75,7 +76,7 @@ func columnNames(object []byte, prefix string) (names []string) {
 	return names
 }
 
-// add writes objects.
+// add writes each object as one line.
 func (t *csvTable) add(objects [][]byte) error {
 	row := make([]string, len(t.at))
 	for _, object := range objects {
@@ -91,7 +92,7 @@ func (t *csvTable) add(objects [][]byte) error {
 	return t.Error()
 }
 
-// fill sets the cells of an object, or of an object inside of it.
+// fill sets the cells of row for an object. prefix is the beginning of the columns' names, as in columnNames.
 func (t *csvTable) fill(row []string, object []byte, prefix string) error {
 	members, err := membersOf(object)
 	for _, m := range members {
@@ -104,16 +105,17 @@ func (t *csvTable) fill(row []string, object []byte, prefix string) error {
 	return err
 }
 
-// csvText returns a JSON value for a cell: a text without quotes, "" for null, a list of texts with commas.
+// csvText returns a cell's text for a JSON value: a text without its quotes, "" for null, a list of texts joined with
+// commas, and other values as their JSON.
 func csvText(value json.RawMessage) string {
 	switch jsontext.Value(value).Kind() {
-	case 0, 'n': // missing or null
+	case 0, 'n': // no value, or null
 		return ""
 	case '"':
 		text, _ := jsontext.AppendUnquote(nil, value)
 		return string(text)
 	case '[':
-		var list []string // not for lists of objects, because Unmarshal would need much time to fail
+		var list []string // stays empty for a list of objects, because Unmarshal would need much time to fail
 		if !bytes.HasPrefix(value, []byte("[{")) && json.Unmarshal(value, &list) == nil {
 			return strings.Join(list, ",")
 		}
@@ -121,7 +123,7 @@ func csvText(value json.RawMessage) string {
 	return string(value)
 }
 
-// withMessages returns an empty message whose message fields are set to empty messages, so that its JSON shows all members.
+// withMessages sets each message field of m to an empty message, so that the JSON of m shows all its members. It returns m.
 func withMessages(m protoreflect.Message) protoreflect.Message {
 	for i, fields := 0, m.Descriptor().Fields(); i < fields.Len(); i++ {
 		f := fields.Get(i)

@@ -22,7 +22,7 @@ type platform struct {
 	FrameAncestors []string `clears:"" placeholder:"ORIGIN,…" help:"Origins whose pages may show the dashboard in a frame, such as https://app.example.com (default: none)."`
 }
 
-// checked reads the logo and checks the settings.
+// checked checks the settings of the branding and reads the logo's file.
 func (p platform) checked() (dashboard.Platform, error) {
 	shown := dashboard.Platform{Name: p.BrandName, Color: p.BrandColor, SignInURL: p.SignInURL}
 	for _, origin := range p.FrameAncestors {
@@ -89,10 +89,10 @@ func (c *dashboardLinkCmd) Run(s *invocation) error {
 	})
 }
 
-// baseAt is the base address of sign-in links.
+// baseAt is the base address of sign-in links, or "".
 type baseAt string
 
-// UnmarshalText reads an address as signin.CheckBaseURL accepts it.
+// UnmarshalText accepts the addresses that signin.CheckBaseURL accepts.
 func (b *baseAt) UnmarshalText(text []byte) error {
 	if _, err := signin.CheckBaseURL(string(text)); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (c *sessionsRevokeCmd) Run(s *invocation) error {
 	})
 }
 
-// revoke ends the session or link that the command names.
+// revoke ends the session or sign-in link whose id, or part of an id, the command line names.
 func (c *sessionsRevokeCmd) revoke(ctx context.Context, s *invocation, o admin.API) error {
 	in := &adminv1.RevokeSessionRequest{Id: c.ID, Store: c.Store}
 	if !isID(c.ID) {

@@ -23,14 +23,14 @@ type migrateCmd struct {
 	Recount migrateRecountCmd `cmd:"" help:"Count the rows of stores again, if totals of lists are wrong."`
 }
 
-// migration is a migration as the commands print it.
+// migration is one entry of the output of the migrate commands.
 type migration struct {
 	Version   int64  `json:"version"`
 	Name      string `json:"name"`
 	AppliedAt *date  `json:"appliedAt"`
 }
 
-// migrations prints migrations.
+// migrations prints the migrations as a list.
 func (s *invocation) migrations(steps []db.Migration) error {
 	objects := make([][]byte, len(steps))
 	rows := make([][]string, len(steps))
@@ -104,13 +104,13 @@ type migrateRecountCmd struct {
 	Store string `placeholder:"SLUG" help:"The store, by slug or id; all stores without it."`
 }
 
-// recounted is the output of a recount.
+// recounted is the output of `storefront migrate recount`.
 type recounted struct {
 	Stores int   `json:"stores"`
 	Rows   int64 `json:"rows"`
 }
 
-// recountStores is how many stores one query reads.
+// recountStores is the number of stores that one query reads.
 const recountStores = 1000
 
 // Run counts.
@@ -130,7 +130,7 @@ func (c *migrateRecountCmd) Run(s *invocation) error {
 	return err
 }
 
-// count counts the rows of a store, or of all stores if name is empty.
+// count counts anew the rows of the store with the slug or id name, or of all stores if name is empty.
 func (r *recounted) count(s *invocation, handle *db.DB, name string) error {
 	counts := counting.New(handle)
 	if name != "" {

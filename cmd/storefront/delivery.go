@@ -21,14 +21,14 @@ type deliveryCmd struct {
 	Resend deliveryResendCmd `cmd:"" help:"Send a delivery now or again, or all events since a time that never succeeded."`
 }
 
-// deliveryMembers are the members of a delivery with -o json.
+// deliveryMembers are the members that -o json shows of a delivery.
 var deliveryMembers = []string{
 	"id", "eventId", "eventType", "webhookId", "status", "attemptCount", "nextAttemptAt", "lastStatusCode", "lastError", "createdAt",
 }
 
 func deliveryObject(d *adminv1.Delivery) []byte { return selectFields(d, nil, deliveryMembers...) }
 
-// lastOf describes the result of a delivery's newest attempt.
+// lastOf describes the result of a delivery's newest attempt: its HTTP status, or else its error.
 func lastOf(d *adminv1.Delivery) string {
 	switch {
 	case d.LastStatusCode != nil:
@@ -53,7 +53,7 @@ type storeScopedDeliveries struct {
 	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is); deliveries to its deleted webhooks are shown too. Not needed with a webhook's id."`
 }
 
-// retrying is the status of pending deliveries with a failed attempt.
+// retrying is the value of --status for pending deliveries whose newest attempt failed.
 const retrying = "retrying"
 
 // Run lists the deliveries.
@@ -94,7 +94,7 @@ func (c *deliveryListCmd) Run(s *invocation) error {
 		(*adminv1.ListDeliveriesResponse).GetDeliveries)
 }
 
-// enumNamed returns the delivery status with a name.
+// enumNamed returns the delivery status for a value of --status.
 func enumNamed(name string) *adminv1.Delivery_Status {
 	if name == retrying {
 		return adminv1.Delivery_pending.Enum()
@@ -102,7 +102,8 @@ func enumNamed(name string) *adminv1.Delivery_Status {
 	return adminv1.Delivery_Status(adminv1.Delivery_Status_value[name]).Enum()
 }
 
-// deliveryTable shows webhooks by description or URL, and deleted ones by id.
+// deliveryTable describes the table that lists deliveries. names maps the id of a webhook to its description or URL; deleted
+// webhooks are not in it, so the table shows their ids.
 func deliveryTable(names map[string]string) table[*adminv1.Delivery] {
 	return table[*adminv1.Delivery]{[]column[*adminv1.Delivery]{
 		{name: "ID", id: (*adminv1.Delivery).GetId},
@@ -135,7 +136,7 @@ func (c *deliveryShowCmd) Run(s *invocation) error {
 		if err != nil {
 			return err
 		}
-		payload := json.RawMessage("null") // the event has been deleted
+		payload := json.RawMessage("null") // stays null if the event has been deleted
 		if found.Payload != nil {
 			payload = json.RawMessage(found.GetPayload())
 		}

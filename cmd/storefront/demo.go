@@ -21,35 +21,36 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// The slugs of the demo stores: the one for which dev makes a key, and one whose currency has decimals.
+// Slugs of the demo stores. dev makes its API key for the first. The second has a currency with decimals.
 const (
 	demoSlug     = "demo"
 	demoEuroSlug = "demo-eur"
 )
 
-// demoText are the requests that make the demo stores: a shop in Douala that sells knowledge in French, with prices in francs,
-// which have no decimals, and its smaller sister in Paris, with prices in euros. Buyers have an e-mail, a phone or both. The
-// first store has one link of each kind: open and fixed ones that take payments, one whose end date passes, one whose cap is
-// reached, and last the one that is disabled.
+// demoText has the requests that make the demo stores. The first store is a shop in Douala that sells knowledge in French,
+// with prices in francs, which have no decimals. The second is a smaller shop in Paris, with prices in euros. Buyers have an
+// e-mail, a phone or both. The first store has a payment link of each kind: open and fixed links that take payments, one
+// whose end date passes, one whose cap is reached, and last a disabled one.
 //
 //go:embed demo.json
 var demoText []byte
 
-// demoData is the parsed demoText: requests of the API, and orders.
+// demoData is demoText after parsing: requests of the API, and orders.
 type demoData struct {
 	Stores []struct {
 		Store    request[adminv1.CreateStoreRequest]
 		Products []request[adminv1.CreateProductRequest]
 		Links    []struct {
 			Link request[storefrontv1.CreatePaymentLinkRequest]
-			Days int // until it expires; 0 means never
+			Days int // days until the link expires; 0 means never
 		}
 		Orders []demoOrder
 	}
 	Customers []request[storefrontv1.CreateCustomerRequest]
 }
 
-// demoOrder is an order, with indexes in the lists of customers, links and published products, and its final status.
+// demoOrder is an order of a demo store. Customer, Link and Product are indexes in the lists of customers, links and
+// published products. Moves are the changes of the order's status, such as "pay".
 type demoOrder struct {
 	Customer int
 	Link     *int
@@ -62,7 +63,7 @@ type demoOrder struct {
 	Moves []string
 }
 
-// request is a request in JSON.
+// request is a request message that is read from JSON.
 type request[M any] struct{ message *M }
 
 // UnmarshalJSON reads the request as the API does.
@@ -71,11 +72,12 @@ func (r *request[M]) UnmarshalJSON(text []byte) error {
 	return apijson.Unmarshal(text, any(r.message).(proto.Message)) //nolint:errcheck // It is one.
 }
 
-// demoDays is how far back the demo store's history goes.
+// demoDays is the number of days before today on which a demo store opened.
 const demoDays = 45
 
-// walk is a manual clock for the demo history. The code advances it from the store's opening to today and makes each change
-// at its time, so that the service's own rules set all dates and counts and write the journal and the events.
+// walk is a clock that the program sets by hand while it makes a demo store. It advances the clock from the store's opening
+// to today and makes each change at its time. So the service's own rules set all dates and counts, and write the activity
+// journal and the events.
 type walk struct{ at time.Time }
 
 func newWalk() *walk { return &walk{time.Now()} }
@@ -88,14 +90,14 @@ func (w *walk) now() time.Time { return w.at }
 // after advances the clock.
 func (w *walk) after(d time.Duration) { w.at = w.at.Add(d) }
 
-// demo makes a demo store through the methods of the operator and the API.
+// demo makes a demo store by calling the methods that the operator and the API call.
 type demo struct {
 	shop  *shop.Shop
 	clock *walk
 	data  *demoData
 }
 
-// makeDemo makes the demo stores that are missing.
+// makeDemo makes those demo stores that are not in the database yet.
 func makeDemo(ctx context.Context, url string) error {
 	d := demo{clock: newWalk(), data: &demoData{}}
 	if err := json.Unmarshal(demoText, d.data); err != nil {
@@ -121,7 +123,7 @@ func makeDemo(ctx context.Context, url string) error {
 	return errors.Join(err, handle.Close())
 }
 
-// fill makes one of the demo stores with its data.
+// fill makes the demo store with index n, and its data.
 func (d demo) fill(ctx context.Context, o *admin.Operator, n int) error {
 	data := d.data.Stores[n]
 	d.clock.restart()
@@ -169,7 +171,7 @@ func (d demo) fill(ctx context.Context, o *admin.Operator, n int) error {
 	return err
 }
 
-// product makes a product. An archived one was published first.
+// product makes a product. If the product is to be archived, it publishes the product first and archives it a day later.
 func (d demo) product(ctx context.Context, in *adminv1.CreateProductRequest) (id string, published bool, err error) {
 	archived := in.GetStatus() == storefrontv1.Product_ARCHIVED
 	if archived {
@@ -184,7 +186,7 @@ func (d demo) product(ctx context.Context, in *adminv1.CreateProductRequest) (id
 	return created.GetId(), created.GetStatus() == storefrontv1.Product_PUBLISHED, err
 }
 
-// orders creates orders up to now and gives them every status, most of them paid.
+// orders creates the orders at equal distances from the clock's time to now, and moves each to its final status.
 func (d demo) orders(ctx context.Context, all []demoOrder, products, links, customers []string) error {
 	moves := map[string]func(context.Context, string) (*storefrontv1.Order, error){
 		"pay": d.shop.PayOrder, "fail": d.shop.FailOrder, "cancel": d.shop.CancelOrder, "refund": d.shop.RefundOrder,
@@ -204,7 +206,7 @@ func (d demo) orders(ctx context.Context, all []demoOrder, products, links, cust
 			return fmt.Errorf("order %d: %w", i, err)
 		}
 		for _, move := range o.Moves {
-			// Advance by less than the time between two orders, so that the clock never passes the current time.
+			// Advance by less than the distance of two orders, so that the clock never passes the current time.
 			d.clock.after(time.Second)
 			if _, err := moves[move](ctx, recorded.GetId()); err != nil {
 				return fmt.Errorf("order %d: %w", i, err)

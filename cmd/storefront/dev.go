@@ -45,7 +45,7 @@ type devCmd struct {
 // devMember is the member whom dev's link signs in.
 const devMember = "Developer"
 
-// Run serves the demo store.
+// Run starts dev.
 func (c *devCmd) Run(s *invocation) error {
 	if err := (adminToken{c.AdminToken}).check(); err != nil {
 		return err
@@ -59,17 +59,18 @@ func (c *devCmd) Run(s *invocation) error {
 		return fmt.Errorf("--data: %w", err)
 	}
 	data := database{DatabaseURL: "sqlite:" + filepath.Join(c.Data, devDatabase)}
-	// A second dev must change nothing; above all it must not revoke the first one's key.
+	// Claim the database first, so that a second dev in the same folder changes nothing; above all it must not revoke the
+	// first one's key.
 	return claimed(data.DatabaseURL, func() error { return c.start(s, data, logger) })
 }
 
-// start makes the demo store and serves it.
+// start migrates dev's database, makes the demo stores and serves them.
 func (c *devCmd) start(s *invocation, data database, logger *slog.Logger) error {
 	if err := migrate(s.ctx, data, watcher{begin: func(db.Migration) {}, applied: func(db.Migration) {}}); err != nil {
 		return err
 	}
-	// Write dev's file without an address, before dev serves and after it has ended. Commands then use the database
-	// directly.
+	// Write dev's file without an address now, and again after dev has ended: a command that finds no address in it uses the
+	// database directly.
 	folder := &devFolder{path: c.Data}
 	if err := folder.write(); err != nil {
 		return err
@@ -85,7 +86,7 @@ func (c *devCmd) start(s *invocation, data database, logger *slog.Logger) error 
 	return errors.Join(c.serve(s, handle, data, logger), handle.Close())
 }
 
-// serve runs the server, a worker and a receiver of the demo store's events.
+// serve runs the server, a worker, and a receiver of the demo store's events and of notices.
 func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog.Logger) error {
 	ring, err := secretKey{}.ring(data)
 	if err != nil {
@@ -115,7 +116,8 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 		Options: admin.Options{Webhooks: webhooks.Options{Secrets: ring, Targets: targets}}, PublicDocs: true,
 	}
 	group, ctx := errgroup.WithContext(s.ctx)
-	// The key is made once the addresses are bound, so that a dev that cannot serve revokes no key.
+	// Make the key only once the addresses are bound: a dev that cannot bind them must not revoke the key of an earlier
+	// start.
 	group.Go(func() error {
 		return serve(ctx, config, func(running *server.Server) error {
 			o := admin.New(handle, config.Options)
@@ -126,7 +128,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 			if demo.GetStatus() != storefrontv1.Store_open {
 				s.say(fmt.Sprintf("the store %s is %s: the API refuses its key", demoSlug, demo.GetStatus()))
 			}
-			// Turn notices off while the key is made, so that nobody gets a notice about dev's own key.
+			// Turn notices off while the key is made, so that no notice reports dev's own key.
 			if err := notice.SetSink(ctx, handle, nil, notice.Sink{}); err != nil {
 				return err
 			}
@@ -158,7 +160,8 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 				Receiver: receives.url(), Docs: baseURL(running.Addr()) + docs.Path,
 				token: token, shownKey: key.shown(c.Data),
 			}
-			// Make a link only for an address of this machine, because signing in from other machines needs https.
+			// Make a link only if AdminURL is an address of this machine, because signing in from other machines needs
+			// https.
 			if _, err := signin.CheckBaseURL(g.AdminURL); err == nil && running.HasDashboard() {
 				link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
 					Store: demoSlug, Member: devMember, Role: adminv1.Session_owner, BaseUrl: g.AdminURL,
@@ -179,23 +182,23 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 	return group.Wait()
 }
 
-// showReceived prints a delivery that the receiver got.
+// showReceived prints a delivery that dev's receiver got. With -o json it prints nothing.
 func showReceived(s *invocation, got received) {
 	if s.json {
-		return // standard output holds one JSON value
+		return // standard output has already its one JSON value
 	}
 	verified := "signature verified"
 	if !got.Verified {
 		verified = "REFUSED: the signature does not match"
 	}
 	text := fmt.Sprintf("\n← %s, attempt %s, %s: %s\n", got.Type, got.Attempt, verified, visible(got.About))
-	if slices.Contains(hook.EventTypes(), got.Type) { // a notice is printed as its text
+	if slices.Contains(hook.EventTypes(), got.Type) { // not for a notice, which is printed above as its text
 		text += fmt.Sprintf("  %s\n", got.Data)
 	}
 	_, _ = io.WriteString(s.out, text)
 }
 
-// greeting is the output of dev once it is ready.
+// greeting is what dev prints once it is ready.
 type greeting struct {
 	Store    json.RawMessage `json:"store"`
 	Key      string          `json:"key"`
@@ -203,14 +206,14 @@ type greeting struct {
 	AdminURL string          `json:"adminUrl"`
 	// Docs is the address of the API's reference with its guide.
 	Docs string `json:"docs"`
-	// Dashboard is a link that signs in to the dashboard once; empty if other machines could use it.
+	// Dashboard is a link that signs in to the dashboard once; "" if --admin-addr is no loopback address.
 	Dashboard string `json:"dashboard"`
 	Receiver  string `json:"receiver"`
 	Data      string `json:"data"`
 	Curl      string `json:"curl"`
 
-	shownKey string // with the key's expiry and file
-	token    string // the flag with which commands pass the admin token
+	shownKey string // the key with its expiry and its file, for people
+	token    string // words that tell how to pass the admin token to a command; "" without a token
 }
 
 func printReady(s *invocation, g greeting, demo *storefrontv1.Store) error {
@@ -244,9 +247,9 @@ Ctrl-C stops it.
 	return err
 }
 
-// commands returns where the commands in the greeting can be run, how they call this program, and the flags that listen and
-// trigger need. If go run built the program, they call goRunProgram, because go run deletes the program afterwards. That
-// works only in the clone.
+// commands returns texts for the greeting: the folder in which commands can be run, how they call this program, and the
+// flags that listen and trigger need. program is the path of this program. If go run built it, called is goRunProgram,
+// because go run deletes the program afterwards; commands then work only in the clone's top folder.
 func (g greeting) commands(program string) (where, called, listens, triggers string) {
 	goRun := strings.Contains(program, "go-build")
 	switch {
@@ -263,7 +266,7 @@ func (g greeting) commands(program string) (where, called, listens, triggers str
 // goRunProgram calls this program in the top folder of a clone.
 const goRunProgram = "go run ./cmd/storefront"
 
-// dashboard returns the link, or why there is none.
+// dashboard returns the greeting's text about the dashboard: the link, or why there is none.
 func (g greeting) dashboard() string {
 	if g.Dashboard == "" {
 		return "off: --admin-addr is no loopback address"
@@ -271,5 +274,5 @@ func (g greeting) dashboard() string {
 	return g.Dashboard + " (signs in once)"
 }
 
-// baseURL returns the address of a listener for programs on this machine.
+// baseURL returns the http address at which programs on this machine reach a listener.
 func baseURL(a net.Addr) string { return "http://" + doctor.Reachable(a.String()) }

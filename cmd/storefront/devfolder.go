@@ -18,7 +18,7 @@ import (
 const (
 	// devData is dev's folder unless --data names another.
 	devData = ".storefront"
-	// devDatabase and devFile are the files in dev's folder. devFile marks the folder as dev's.
+	// devDatabase and devFile are names of files in dev's folder. A folder with a devFile is taken for dev's.
 	devDatabase = "storefront.db"
 	devFile     = "dev.json"
 )
@@ -26,8 +26,8 @@ const (
 // devTargets allows webhooks of dev's database to have private and http addresses.
 var devTargets = egress.Policy{AllowPrivate: true, AllowHTTP: true}
 
-// devFolder is the folder of a dev that runs or has run. Commands look for it as git looks for its repository: in the current
-// folder and the folders above.
+// devFolder is the folder of a dev that runs or has run. A command looks for it in the current folder and then in the
+// folders above, as git looks for its repository.
 type devFolder struct {
 	// AdminURL is the address at which dev serves or last served the admin services; empty if it serves none.
 	AdminURL string `json:"adminUrl"`
@@ -38,8 +38,8 @@ type devFolder struct {
 	isRunning bool
 }
 
-// findDev returns dev's folder for the current folder, or nil. A database with the default name in the current folder takes
-// precedence.
+// findDev returns the dev folder that commands in the current folder use. It returns nil if there is none, or if the current
+// folder has a database storefront.db that is not dev's.
 func findDev() *devFolder {
 	if exists(devDatabase) && !exists(devFile) {
 		return nil
@@ -62,8 +62,8 @@ func findDev() *devFolder {
 	}
 }
 
-// readDev reads dev's file in a folder, or returns nil. Like git, it ignores files of other users, even if they link to this
-// user's file. Otherwise commands would send their token to an address that another user chose.
+// readDev reads devFile in the folder path. It returns nil if there is no such file, or if devFile or devDatabase is a link
+// or belongs to another user. Otherwise a command could send its token to an address that another user wrote into the file.
 func readDev(path string) *devFolder {
 	file := filepath.Join(path, devFile)
 	for _, part := range []string{file, filepath.Join(path, devDatabase)} {
@@ -80,7 +80,7 @@ func readDev(path string) *devFolder {
 	return d
 }
 
-// write writes the file into the folder, where it stays after dev has ended.
+// write writes devFile into the folder. The file stays there after dev has ended.
 func (d *devFolder) write() error {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -94,25 +94,26 @@ func (d *devFolder) write() error {
 
 func (d *devFolder) databaseURL() string { return "sqlite:" + filepath.Join(d.path, devDatabase) }
 
-// acceptsToken reports whether dev runs and accepts this token. It is false for a nil folder.
+// acceptsToken reports whether a dev runs whose admin services accept the token. It is false for a nil folder.
 func (d *devFolder) acceptsToken(token string) bool {
 	return d != nil && d.isRunning && d.AdminURL != "" && (token != "" || !d.NeedsToken)
 }
 
-// isDevDatabase reports whether dev made the database.
+// isDevDatabase reports whether the database is the SQLite file in a folder of dev.
 func (d database) isDevDatabase() bool {
 	path, embedded := strings.CutPrefix(d.DatabaseURL, "sqlite:")
 	return embedded && filepath.Base(path) == devDatabase && readDev(filepath.Dir(path)) != nil
 }
 
-// usesDevFolder reports whether a command uses dev's folder. Commands that serve or migrate do not: unless a database is
-// named, they use storefront.db in the current folder.
+// usesDevFolder reports whether a command without a database or server uses those of dev's folder. server, worker and
+// migrate do not: without --database-url they use storefront.db in the current folder.
 func usesDevFolder(k *kong.Context) bool {
 	command, _, _ := strings.Cut(k.Command(), " ")
 	return !slices.Contains([]string{"server", "worker", "migrate"}, command)
 }
 
-// inDev returns the dev folder that a command uses, and says so on standard error.
+// inDev returns the dev folder that a command uses, and tells the user so on standard error. It returns nil if the command
+// uses another database or server.
 func (s *invocation) inDev(k *kong.Context, found *devFolder) *devFolder {
 	if found == nil {
 		return nil
@@ -140,7 +141,7 @@ func (s *invocation) inDev(k *kong.Context, found *devFolder) *devFolder {
 // say prints a line to standard error.
 func (s *invocation) say(text string) { _, _ = fmt.Fprintln(s.errs, "storefront: "+text) }
 
-// runningDev returns the folder of the running dev.
+// runningDev returns the folder of the dev that runs, or an error that says why commands cannot use one.
 func (s *invocation) runningDev(token string) (*devFolder, error) {
 	found := findDev()
 	switch {

@@ -22,23 +22,23 @@ import (
 )
 
 const (
-	// devKeyFile is the file in dev's folder with the text of its API key. Only its owner may read it.
+	// devKeyFile is the file in dev's folder that contains dev's API key. Only the file's owner may read it.
 	devKeyFile = "api-key"
 	// devKeyName is the name of dev's API key in the demo store.
 	devKeyName = "dev"
-	// devKeyLifetime is the key's lifetime, so that a forgotten key expires.
+	// devKeyLifetime is how long dev's API key is valid, so that a forgotten key expires.
 	devKeyLifetime = adminv1.Key_DAYS_30
 )
 
-// devKey is dev's API key.
+// devKey is dev's API key. A zero expiresAt means that it never expires.
 type devKey struct {
 	text      string
 	expiresAt time.Time
 }
 
-// apiKey returns the API key of the previous start, so that programs that use it continue to work. It makes a new key and
-// revokes the earlier ones if there is no key, if --new-key is set, or if the stored key cannot be used. In the last case it
-// prints why.
+// apiKey returns the API key that the previous start stored, so that programs that use it continue to work. If none is
+// stored, if it cannot be used, or with --new-key, apiKey makes and stores another one, and revokes those of earlier starts.
+// It tells the user why a stored key cannot be used.
 func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o admin.API, storeID string) (devKey, error) {
 	path := filepath.Join(c.Data, devKeyFile)
 	key, problem, err := keptKey(ctx, handle, storeID, path)
@@ -54,7 +54,7 @@ func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o adm
 	if key, err = newDevKey(ctx, o); err != nil {
 		return devKey{}, fmt.Errorf("make an API key: %w", err)
 	}
-	// Remove it first, because the file of the previous start may belong to another user, or be a link.
+	// Remove the old file first, because it may belong to another user, or be a link.
 	if err = os.Remove(path); err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = atomicfile.Create(path, func(temporary string) error { return os.WriteFile(temporary, []byte(key.text+"\n"), 0o600) })
 	}
@@ -64,7 +64,8 @@ func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o adm
 	return key, nil
 }
 
-// keptKey reads a store's API key from a file. problem says why the key cannot be used; without a file both are empty.
+// keptKey reads a store's API key from the file path. problem says why the key cannot be used, or is "". Without a file, key
+// and problem are empty.
 func keptKey(ctx context.Context, handle *db.DB, storeID, path string) (key devKey, problem string, err error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -104,7 +105,7 @@ func keptKey(ctx context.Context, handle *db.DB, storeID, path string) (key devK
 	return key, "", nil
 }
 
-// newDevKey revokes the API keys of earlier starts and makes one with every scope.
+// newDevKey revokes the API keys that earlier starts made, and makes a key with every scope.
 func newDevKey(ctx context.Context, o admin.API) (devKey, error) {
 	keys, err := keysOf(ctx, o, demoSlug)
 	if err != nil {
@@ -123,7 +124,7 @@ func newDevKey(ctx context.Context, o admin.API) (devKey, error) {
 	return devKey{made.GetSecret(), made.GetKey().GetExpiresAt().AsTime()}, err
 }
 
-// shown returns the key's text for the greeting, with its expiry and its file.
+// shown returns the key for the greeting, with its expiry and the file in folder that contains it.
 func (k devKey) shown(folder string) string {
 	until := ""
 	if !k.expiresAt.IsZero() {

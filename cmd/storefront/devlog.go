@@ -6,12 +6,12 @@ import (
 	"net/http"
 )
 
-// devLog lowers lines of level info to debug, unless they report a person's action or a refusal: a request of the API, a form
-// of the dashboard, a failed delivery, any refusal. Otherwise the requests of commands and open dashboard pages would hide the
-// events that dev prints.
+// devLog writes lines of level info at level debug, unless they report what a person did or a refusal: a request of the API,
+// a form of the dashboard, an attempt of a delivery, any refused request. Otherwise the lines about requests of commands and
+// of open dashboard pages would hide the events that dev prints.
 type devLog struct{ slog.Handler }
 
-// Handle writes a line, at its level or at debug.
+// Handle writes the line with its own level, or with debug.
 func (h devLog) Handle(ctx context.Context, line slog.Record) error {
 	if line.Level == slog.LevelInfo && !isForPerson(line) {
 		line.Level = slog.LevelDebug
@@ -22,13 +22,13 @@ func (h devLog) Handle(ctx context.Context, line slog.Record) error {
 	return h.Handler.Handle(ctx, line)
 }
 
-// WithAttrs returns a handler that lowers the same lines.
+// WithAttrs implements slog.Handler.
 func (h devLog) WithAttrs(attrs []slog.Attr) slog.Handler { return devLog{h.Handler.WithAttrs(attrs)} }
 
-// WithGroup returns a handler that lowers the same lines.
+// WithGroup implements slog.Handler.
 func (h devLog) WithGroup(name string) slog.Handler { return devLog{h.Handler.WithGroup(name)} }
 
-// isForPerson reports whether a line of level info keeps its level.
+// isForPerson reports whether a line of level info is to keep its level.
 func isForPerson(line slog.Record) (is bool) {
 	switch line.Message {
 	case "request", "attempt":
@@ -36,11 +36,11 @@ func isForPerson(line slog.Record) (is bool) {
 	case "admin request", "dashboard request":
 		line.Attrs(func(a slog.Attr) bool {
 			switch a.Key {
-			case "code": // a refusal has it
+			case "code": // only a refused request has a code
 				is = true
 			case "status":
 				is = is || a.Value.Kind() == slog.KindInt64 && a.Value.Int64() >= http.StatusBadRequest
-			case "method": // a form of the dashboard has it
+			case "method": // only forms of the dashboard are sent with POST
 				is = is || a.Value.String() == http.MethodPost
 			}
 			return !is

@@ -50,7 +50,7 @@ func (c *doctorCmd) Run(s *invocation, set *settings, k *kong.Context) error {
 	return nil
 }
 
-// readable returns the error that a command would report about the settings, without running it.
+// readable returns the error with which a command would refuse its settings, or nil. It does not run the command.
 func readable(set *settings, command string) error {
 	exited := false
 	parser, err := newParser(&cli{}, kong.Name("storefront"), kong.Writers(io.Discard, io.Discard),
@@ -69,9 +69,9 @@ func readable(set *settings, command string) error {
 	return err
 }
 
-// databases checks the database and everything that can be read from it.
+// databases checks the database, and what is stored in the database.
 func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
-	keys := c.keys(c.DatabaseURL) // first, because on SQLite the key is beside the database
+	keys := c.keys(c.DatabaseURL) // before the database is opened, because on SQLite the key is in a file beside it
 	used := doctor.Used(c.DatabaseURL)
 	handle, reached := doctor.Open(ctx, db.Config{
 		URL: c.DatabaseURL, MaxConns: 2, Settings: map[string]string{"application_name": doctor.ApplicationName},
@@ -90,7 +90,7 @@ func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 	return append(found, doctor.Database(ctx, handle, doctor.Installation{Keys: keys, Used: used, Buckets: c.Buckets})...)
 }
 
-// findings prints the findings.
+// findings prints the findings as a list, or as JSON or CSV.
 func (s *invocation) findings(found []doctor.Finding) error {
 	if s.json || s.csv {
 		objects := make([][]byte, len(found))

@@ -57,13 +57,14 @@ func (c *customerForgetCmd) Run(s *invocation) error {
 	})
 }
 
-// logReaders describes, within a sentence, the readers that can delay the end of an erasure.
+// logReaders has, for each kind of reader that can delay the end of an erasure, the words that describe it within a
+// sentence.
 var logReaders = map[string]string{
 	db.ReaderExport: "the export that is under way", db.ReaderBackup: "the backup that is under way",
 	db.ReaderOther: "the request or program that reads the database as it was",
 }
 
-// confirm asks the person at the terminal for confirmation; programs set --yes.
+// confirm asks the person at the terminal to type yes. Without a terminal it returns an error, so programs must set --yes.
 func (s *invocation) confirm(what string) error {
 	if w, ok := s.in.(io.Writer); !ok || !isTerminal(w) {
 		return errors.New(what + "; nothing was changed: say --yes to do it")
@@ -125,7 +126,7 @@ func (c *storeDeleteCmd) Run(s *invocation) error {
 		} else {
 			s.say("the store is closed, and a worker deletes it now; store show finds it until all is gone")
 		}
-		found.Status = storefrontv1.Store_closed // a worker may have deleted the store meanwhile
+		found.Status = storefrontv1.Store_closed // the answer shows it closed, even if a worker has deleted the store meanwhile
 		return s.printStoreWith(found, set)
 	})
 }
@@ -143,7 +144,8 @@ func (c *storeRestoreCmd) Run(s *invocation) error {
 	})
 }
 
-// storeTable is the list of stores. deletions has the times at which the stores' scheduled deletions begin.
+// storeTable describes the table that lists stores. deletions maps the id of a store to the time at which its scheduled
+// deletion begins.
 func storeTable(deletions map[string]*timestamppb.Timestamp) table[*storefrontv1.Store] {
 	return table[*storefrontv1.Store]{[]column[*storefrontv1.Store]{
 		{name: "SLUG", value: (*storefrontv1.Store).GetSlug},
@@ -169,7 +171,8 @@ type storeDataCmd struct {
 	Customer string `required:"" placeholder:"NAME" help:"The customer's id, e-mail or phone."`
 }
 
-// Run prints the customer, the customer's orders, and the activity entries about the customer, in JSON.
+// Run prints everything about one customer as JSON: the customer, the customer's orders, and the activity entries about the
+// customer.
 func (c *storeDataCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store})

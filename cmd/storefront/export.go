@@ -34,7 +34,7 @@ type exportCmd struct {
 	To          string `arg:"" help:"A folder to make, or a file that ends with .tar.zst."`
 }
 
-// The suffixes of exports' names.
+// Names and suffixes of an export's files.
 const (
 	linesSuffix   = ".ndjson"
 	csvSuffix     = ".csv"
@@ -42,13 +42,13 @@ const (
 	manifestName  = "manifest.json"
 )
 
-// exportFormat is the format that import reads; csvFormat is for people.
+// exportFormat marks exports that import can read; csvFormat marks exports for people.
 const (
 	exportFormat = "storefront-export/1"
 	csvFormat    = "storefront-export/1 csv"
 )
 
-// manifest describes an export. It is written last.
+// manifest lists the files of an export and describes it. It is the last file that is written.
 type manifest struct {
 	Format string `json:"format"`
 	Store  struct {
@@ -71,7 +71,8 @@ type exportedFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// exportNotes say what an export lacks and what an import ignores; secretNotes are those of an export with secrets.
+// exportNotes are the manifest's remarks on what an export lacks and what an import leaves out. secretNotes replace them in
+// an export with secrets.
 var (
 	exportNotes = []string{
 		"webhooks are without their secrets and keys without their texts: an import takes neither; register and create them again",
@@ -84,7 +85,8 @@ var (
 	}
 )
 
-// rowsOf maps each kind to the message of its rows, whose fields are the columns of the kind's CSV file.
+// rowsOf maps each kind of an export to the message of its rows. The message's fields are the columns of the kind's CSV
+// file.
 var rowsOf = map[string]proto.Message{
 	"store": &adminv1.ExportedStore{}, "products": &storefrontv1.Product{}, "customers": &storefrontv1.Customer{},
 	"links": &storefrontv1.PaymentLink{}, "orders": &storefrontv1.Order{}, "webhooks": &adminv1.Webhook{}, "keys": &adminv1.Key{},
@@ -108,7 +110,7 @@ func (c *exportCmd) Run(s *invocation) error {
 	var err error
 	if strings.HasSuffix(c.To, archiveSuffix) {
 		err = atomicfile.Create(c.To, func(temporary string) error {
-			w.folder = temporary + ".files" // atomicfile removes it
+			w.folder = temporary + ".files" // atomicfile removes this folder at the end
 			if err := errors.Join(os.Mkdir(w.folder, 0o700), c.write(s, w)); err != nil {
 				return err
 			}
@@ -150,7 +152,7 @@ func (c *exportCmd) Run(s *invocation) error {
 	return err
 }
 
-// write writes the files of the export.
+// write writes the export's files into the folder of w, the manifest last.
 func (c *exportCmd) write(s *invocation, w *exportWriter) error {
 	w.bar = newProgress(s.errs, "exporting", -1)
 	defer w.bar.end()
@@ -170,16 +172,16 @@ type exportWriter struct {
 	bar      progress
 	manifest manifest
 	rows     int64
-	// The kind that is being written, and its file.
+	// The kind that is being written now, and its file.
 	kind  string
 	of    exportedFile
-	file  *os.File // nil before the first kind
+	file  *os.File // nil before the first kind, and between two kinds
 	sum   hash.Hash
-	out   io.Writer // writes to both of them
+	out   io.Writer // writes to file and sum
 	table *csvTable
 }
 
-// take writes the rows of an answer.
+// take writes the rows of one answer of the server. The rows of another kind than before begin another file.
 func (w *exportWriter) take(in *adminv1.ExportStoreResponse) error {
 	if in.GetKind() != w.kind {
 		if err := errors.Join(w.end(), w.begin(in)); err != nil {
@@ -205,7 +207,7 @@ func (w *exportWriter) take(in *adminv1.ExportStoreResponse) error {
 	return w.table.add(bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")), []byte("\n")))
 }
 
-// begin begins the file of a kind.
+// begin creates the file for the kind of an answer.
 func (w *exportWriter) begin(in *adminv1.ExportStoreResponse) (err error) {
 	message, known := rowsOf[in.GetKind()]
 	if !known {
@@ -220,7 +222,7 @@ func (w *exportWriter) begin(in *adminv1.ExportStoreResponse) (err error) {
 	if err != nil || !w.csv {
 		return err
 	}
-	if _, err := io.WriteString(w.out, "\ufeff"); err != nil { // without it, spreadsheets do not read UTF-8
+	if _, err := io.WriteString(w.out, "\ufeff"); err != nil { // a byte order mark; without it spreadsheets do not read UTF-8
 		return err
 	}
 	like := apijson.Marshal(withMessages(message.ProtoReflect().New()).Interface())
@@ -231,7 +233,7 @@ func (w *exportWriter) begin(in *adminv1.ExportStoreResponse) (err error) {
 	return err
 }
 
-// end ends the file of a kind.
+// end closes the file of the current kind and lists it in the manifest. It does nothing if no file is open.
 func (w *exportWriter) end() (err error) {
 	if w.file == nil {
 		return nil
@@ -243,7 +245,7 @@ func (w *exportWriter) end() (err error) {
 	return err
 }
 
-// writeManifest writes the manifest, which completes the export.
+// writeManifest writes the manifest. An export without it is incomplete.
 func (w *exportWriter) writeManifest() error {
 	w.manifest.Format, w.manifest.Release, w.manifest.Notes = exportFormat, buildOf().Version, exportNotes
 	if w.manifest.WithSecrets {
@@ -263,7 +265,7 @@ func (w *exportWriter) writeManifest() error {
 	})
 }
 
-// readBack reads the written files from the disk again, and fails unless they are complete.
+// readBack reads the export at path from the disk again, and fails unless its files are as the manifest says.
 func (w *exportWriter) readBack(ctx context.Context, path string, open func(path string) (exportFiles, error)) error {
 	files, err := open(path)
 	if err != nil {

@@ -13,25 +13,25 @@ import (
 	"go.storefront.example/server/admin"
 )
 
-// storeScoped has the setting of a command on an object of a store.
+// storeScoped has the flags of a command that works on one object of a store.
 type storeScoped struct {
 	target
 	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is). Not needed with an id; an id of another store is not found."`
 }
 
-// inStore has the setting of a command that lists or creates objects of a store.
+// inStore has the flags of a command that lists or creates objects of a store.
 type inStore struct {
 	target
 	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is)."`
 }
 
-// inNamedStore is inStore for a command that requires --store.
+// inNamedStore has the flags of inStore, for commands that require --store.
 type inNamedStore struct {
 	target
 	Store string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 }
 
-// storeOf returns the store that a command uses: the named one, else the only one.
+// storeOf returns the slug or id that --store names. Without --store, it returns the slug of the only store.
 func (c storeScoped) storeOf(ctx context.Context, o admin.API) (string, error) {
 	if c.Store != "" {
 		return c.Store, nil
@@ -63,7 +63,7 @@ func storeNamed(ctx context.Context, o admin.API, name string) (*storefrontv1.St
 	return stores[0], nil
 }
 
-// currencyOf returns a function that reads a store's currency.
+// currencyOf returns a function that reads the currency of the store.
 func currencyOf(ctx context.Context, o admin.API, store string) func() (string, error) {
 	return func() (string, error) {
 		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: store})
@@ -71,13 +71,14 @@ func currencyOf(ctx context.Context, o admin.API, store string) func() (string, 
 	}
 }
 
-// isID reports whether a name is an id, which needs no store.
+// isID reports whether name is an id. An id is found without knowing its store.
 func isID(name string) bool {
 	_, err := uuid.Parse(name)
 	return err == nil && len(name) == len(uuid.Nil.String())
 }
 
-// storeOfName returns the store in which a name is looked up: the command's store, or "" for an id without --store.
+// storeOfName returns the store in which the command looks name up. It is "", which means any store, if name is an id and
+// --store is not set.
 func (c storeScoped) storeOfName(ctx context.Context, o admin.API, name string) (string, error) {
 	if c.Store == "" && isID(name) {
 		return "", nil
@@ -85,10 +86,10 @@ func (c storeScoped) storeOfName(ctx context.Context, o admin.API, name string) 
 	return c.storeOf(ctx, o)
 }
 
-// finder looks up an object of a store by its name. For an id the store may be empty, which means any store.
+// finder looks up the object that name means in a store. If name is an id, store may be "", which means any store.
 type finder[Found any] func(ctx context.Context, o admin.API, store, name string) (Found, error)
 
-// find looks up the object with a name in the command's store.
+// find returns the object that name means in the command's store.
 func find[Found any](ctx context.Context, o admin.API, c storeScoped, name string, with finder[Found]) (found Found, err error) {
 	store, err := c.storeOfName(ctx, o, name)
 	if err != nil {
@@ -97,8 +98,8 @@ func find[Found any](ctx context.Context, o admin.API, c storeScoped, name strin
 	return with(ctx, o, store, name)
 }
 
-// idOf returns the id that a person's text means: an id, a reference or a slug. It also returns the object's store, or ""
-// for an id without --store, because idOf does not look the id up.
+// idOf returns the id of the object that name means: name may be an id, a reference or a slug. It also returns the object's
+// store, or "" if name is an id and --store is not set, because then nothing is looked up.
 func idOf[Found interface{ GetId() string }](ctx context.Context, o admin.API, c storeScoped, name string,
 	with finder[Found]) (store, id string, err error) {
 	store, err = c.storeOfName(ctx, o, name)
@@ -132,7 +133,7 @@ func findDelivery(ctx context.Context, o admin.API, store, name string) (*adminv
 	return o.FindDelivery(ctx, &adminv1.FindDeliveryRequest{Store: store, Name: name})
 }
 
-// findWebhook returns the webhook with an id or a URL. If two webhooks of a store share the URL, only an id works.
+// findWebhook returns the webhook whose id or URL is name. If two webhooks of the store share the URL, it returns an error.
 func findWebhook(ctx context.Context, o admin.API, store, name string) (*adminv1.Webhook, error) {
 	if isID(name) {
 		return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: name, Store: store})
@@ -150,7 +151,8 @@ func webhooksOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Webh
 		(*adminv1.ListWebhooksResponse).GetWebhooks)
 }
 
-// findKey returns the key with an id, a name or a hint. If several keys share the name, it returns the only active one.
+// findKey returns the key whose id, name or hint is name. If several keys match, it returns the one that is active, if only
+// one is.
 func findKey(ctx context.Context, o admin.API, store, name string) (*adminv1.Key, error) {
 	if isID(name) {
 		return o.GetKey(ctx, &adminv1.GetKeyRequest{Id: name, Store: store})
@@ -187,10 +189,11 @@ func findSession(ctx context.Context, o admin.API, store, part string) (*adminv1
 	return exactlyOne("dashboard sessions", "id", store, part, all)
 }
 
-// minPartOfID is the minimum length of a part of an id.
+// minPartOfID is how many characters of an id a person must give at least.
 const minPartOfID = 8
 
-// isNamed reports whether a name equals one of the item's names, or is the beginning or end of its id.
+// isNamed reports whether name is one of the texts that names return for the item, or is the beginning or end of the item's
+// id.
 func isNamed[Item interface{ GetId() string }](item Item, name string, names ...func(Item) string) bool {
 	for _, of := range names {
 		if of(item) == name {
@@ -201,8 +204,8 @@ func isNamed[Item interface{ GetId() string }](item Item, name string, names ...
 	return len(part) >= minPartOfID && (strings.HasPrefix(item.GetId(), part) || strings.HasSuffix(item.GetId(), part))
 }
 
-// exactlyOne returns the only item that a name means. Two or more are refused with their ids. command is the command that lists
-// the items.
+// exactlyOne returns the only item that name means. If several match, its error lists their ids. command is the command
+// whose list shows the items, such as "webhook". by says what name can be, such as "id or URL".
 func exactlyOne[Item interface{ GetId() string }](command, by, store, name string, all []Item, names ...func(Item) string) (
 	found Item, err error) {
 	var ids []string

@@ -21,7 +21,7 @@ type healthCmd struct {
 	Timeout   time.Duration `default:"3s" placeholder:"TIME" help:"How long to wait for its answer."`
 }
 
-// maxHealthBytes bounds how much of an answer is printed.
+// maxHealthBytes limits how many bytes of the answer are read and shown.
 const maxHealthBytes = 512
 
 // Run asks the server or worker on this machine whether it is ready.

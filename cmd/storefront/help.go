@@ -14,13 +14,13 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// helpFiles has the texts that --help shows before a command's flags. The file order.txt has the texts of order and of its
-// commands, each below a line with the command's path: # order pay.
+// helpFiles has the texts that --help shows before a command's flags. For example, order.txt has the texts for order and its
+// subcommands; the text for order pay is below the line "# order pay".
 //
 //go:embed help
 var helpFiles embed.FS
 
-// addHelp gives each command its text of helpFiles. It fails if a text belongs to no command.
+// addHelp gives each command its text from helpFiles. It fails if a text belongs to no command.
 func addHelp(application *kong.Node) error {
 	for _, command := range application.Children {
 		file, err := helpFiles.ReadFile("help/" + command.Name + ".txt")
@@ -40,7 +40,7 @@ func addHelp(application *kong.Node) error {
 	return nil
 }
 
-// giveHelp gives a command and those below it their texts, and removes these from the map.
+// giveHelp gives a command and its subcommands their texts from the map, and removes these texts from it.
 func giveHelp(command *kong.Node, texts map[string]string) {
 	command.Detail = texts[command.Path()]
 	delete(texts, command.Path())
@@ -55,8 +55,8 @@ type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"The command, such as order pay."`
 }
 
-// describe returns the help of a flag or an argument, with its default and its possible values. For a secret it names a safer
-// place than the command line, which every user of the machine can read.
+// describe returns the help of a flag or an argument, with its default and its possible values. For a secret it also names
+// the variable and the file that are safer than the command line, which every user of the machine can read.
 func describe(v *kong.Value) string {
 	text := v.Help
 	if name := variable(v.Name); v.Tag.Has(secretTag) {
@@ -67,7 +67,7 @@ func describe(v *kong.Value) string {
 	}
 	values := ""
 	if v.Target.Type() == reflect.TypeFor[onOff]() {
-		values = "on or off; " // because the help shows no placeholder for a bool
+		values = "on or off; " // the possible values, because the help shows no placeholder for a bool
 	}
 	if v.HasDefault && v.Default != "" && (values != "" || !v.IsBool()) && !strings.Contains(text, "default: ") {
 		text = strings.TrimSuffix(text, ".") + " (" + values + "default: " + v.Default + ")."
@@ -75,7 +75,7 @@ func describe(v *kong.Value) string {
 	return text
 }
 
-// unnamed returns the values of an enum, unless the text names them all.
+// unnamed returns all values of an enum if the text leaves out any of them, otherwise nil.
 func unnamed(v *kong.Value, text string) []string {
 	if v.Enum == "" {
 		return nil
@@ -88,7 +88,7 @@ func unnamed(v *kong.Value, text string) []string {
 	return nil
 }
 
-// childNamed returns the command with a name below another, or nil.
+// childNamed returns the direct subcommand of n with a name, or nil.
 func childNamed(n *kong.Node, name string) *kong.Node {
 	for _, child := range n.Children {
 		if child.Name == name {
@@ -102,8 +102,8 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// completionScripts make a shell run the binary with the line up to the cursor in COMP_LINE. If the binary prints no words,
-// bash and zsh complete file names.
+// completionScripts make a shell run this program whenever the user asks for a completion. The environment variable
+// COMP_LINE then has the line up to the cursor. If the program prints no words, bash and zsh complete file names.
 var completionScripts = map[string]string{
 	"bash": `complete -o default -C storefront storefront
 `,
@@ -128,7 +128,8 @@ func (c *completionCmd) Run(s *invocation) error {
 	return err
 }
 
-// complete prints the possible words at the cursor, if a shell asks for them.
+// complete prints the words that can stand at the cursor, if a shell asks for them with COMP_LINE. It reports whether one
+// asked.
 func complete(parser *kong.Kong, env func(string) (string, bool)) (asked bool) {
 	if line, _ := env("COMP_LINE"); line == "" {
 		return false

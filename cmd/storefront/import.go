@@ -44,12 +44,12 @@ type importCmd struct {
 	File       string   `arg:"" optional:"" help:"A CSV file, or one with JSON objects; - reads standard input."`
 }
 
-// loaded is the output of an import.
+// loaded is the output of an import of one file.
 type loaded struct {
 	Lines   int `json:"lines"`
 	Stored  int `json:"stored"`
 	Skipped int `json:"skipped"`
-	// Members that are left out if they are empty.
+	// The following members are left out if they are zero or empty.
 	Changed         int      `json:"changed,omitempty"`
 	Merged          int      `json:"merged,omitempty"`
 	Repeated        int      `json:"repeated,omitempty"`
@@ -63,7 +63,7 @@ type loaded struct {
 	UnknownProducts []string `json:"unknownProducts,omitempty"`
 }
 
-// maxShown is how many problems are shown; --errors has every bad row.
+// maxShown is how many problems an import prints at most. The file of --errors has every bad row.
 const maxShown = 50
 
 // Run imports the file.
@@ -105,7 +105,7 @@ func (c *importCmd) Run(s *invocation) error {
 		defer func() { _ = f.Close() }()
 		in = f
 	}
-	// Standard input may be a regular file, from a shell's redirection; then its size is known.
+	// Standard input may be a file that the shell redirects. Then its size is known.
 	if f, is := in.(*os.File); is {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			size = info.Size()
@@ -143,7 +143,7 @@ func (c *importCmd) Run(s *invocation) error {
 	})
 }
 
-// report prints the result of an import, and returns its error in one line.
+// report prints the result of an import that ended with err. It returns nil, or an error of one line for the user.
 func (c *importCmd) report(s *invocation, done *importfile.Report, err error) error {
 	var whole *importfile.FileError
 	refused, bad := errors.AsType[*importfile.BadLinesError](err)
@@ -175,7 +175,7 @@ func (c *importCmd) report(s *invocation, done *importfile.Report, err error) er
 	return c.summary(s.out, done, written)
 }
 
-// summary prints how many rows were stored, skipped and so on, in a line.
+// summary prints one line that says how many rows were stored, skipped and so on.
 func (c *importCmd) summary(w io.Writer, done *importfile.Report, written string) error {
 	verb, one := "stored", strings.TrimSuffix(c.Kind, "s")
 	if c.DryRun {
@@ -214,7 +214,7 @@ func (c *importCmd) summary(w io.Writer, done *importfile.Report, written string
 	return err
 }
 
-// remarks prints why lines are bad, which columns were read, what was left out, and what the store lacks.
+// remarks prints why lines are bad, which columns were read, what was left out, and which products the store lacks.
 func (c *importCmd) remarks(w io.Writer, done *importfile.Report) {
 	for i, p := range done.Problems {
 		if i == maxShown {
@@ -240,7 +240,7 @@ func (c *importCmd) remarks(w io.Writer, done *importfile.Report) {
 	}
 }
 
-// shownOf converts a report to JSON.
+// shownOf converts the report of an import to the value that -o json prints.
 func shownOf(done *importfile.Report) loaded {
 	texts := func(remarks []*importfile.Remark) []string {
 		var all []string
@@ -261,7 +261,7 @@ func shownOf(done *importfile.Report) loaded {
 	return l
 }
 
-// plural returns a count with its noun.
+// plural returns a count and its noun, with an s unless the count is 1.
 func plural(n int, word string) string {
 	if n != 1 {
 		word += "s"
@@ -269,10 +269,10 @@ func plural(n int, word string) string {
 	return grouped(n) + " " + word
 }
 
-// grouped returns a count with thousands separators, as all output for people has it. JSON and CSV have plain numbers.
+// grouped returns a count with thousands separators, for people. JSON and CSV have plain numbers.
 func grouped[N int | int32 | int64](n N) string { return humanize.Comma(int64(n)) }
 
-// writeWrapped writes a text in lines of at most 100 columns, all but the first of them indented.
+// writeWrapped writes label and text in lines of about 100 columns at most. All lines except the first are indented.
 func writeWrapped(w io.Writer, label, text string) {
 	const columns, indent = 100, "  "
 	line := label

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// loadedKind is the output of an import for one kind of an export's rows.
+// loadedKind is the output of an import of an export for one kind of rows, such as products.
 type loadedKind struct {
 	Kind    string `json:"kind"`
 	Rows    int32  `json:"rows"`
@@ -25,7 +25,7 @@ type loadedKind struct {
 	Skipped int32  `json:"skipped"`
 }
 
-// maxStoreBytes bounds store.ndjson, because the import reads that file into memory.
+// maxStoreBytes is how long store.ndjson may be, because an import reads this file into memory.
 const maxStoreBytes = 1 << 20
 
 // runExport imports an export from a folder or an archive.
@@ -98,7 +98,7 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 	})
 }
 
-// exportedStore reads the store of an export.
+// exportedStore reads the row of store.ndjson: the store from which the export was made.
 func exportedStore(files exportFiles) (*adminv1.ExportedStore, error) {
 	in, err := files.open("store" + linesSuffix)
 	if err != nil {
@@ -115,7 +115,7 @@ func exportedStore(files exportFiles) (*adminv1.ExportedStore, error) {
 	return store, apijson.Unmarshal(text, store)
 }
 
-// reportExport prints the result of an import of an export.
+// reportExport prints how many rows of each kind the import of an export stored, and which rows it does not import.
 func (c *importCmd) reportExport(s *invocation, m manifest, done []loadedKind) error {
 	if s.json {
 		return s.value(done)

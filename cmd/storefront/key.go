@@ -22,7 +22,7 @@ type keyCreateCmd struct {
 	Expires string   `required:"" enum:"30d,90d,1y,never" placeholder:"30d|90d|1y|never" help:"How long it can be used: 30d, 90d, 1y or never."`
 }
 
-// lifetimes are the values of --expires.
+// lifetimes maps the values of --expires to lifetimes of the API.
 var lifetimes = map[string]adminv1.Key_Lifetime{
 	"30d": adminv1.Key_DAYS_30, "90d": adminv1.Key_DAYS_90, "1y": adminv1.Key_YEAR_1, "never": adminv1.Key_NEVER,
 }

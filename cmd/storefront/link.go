@@ -67,7 +67,7 @@ var linkTable = table[*storefrontv1.PaymentLink]{[]column[*storefrontv1.PaymentL
 	{name: "ID", id: (*storefrontv1.PaymentLink).GetId, optional: true},
 }, whole[*storefrontv1.PaymentLink]}
 
-// priceOf returns the price of a payment through the link, or its minimum.
+// priceOf returns the price of a payment through the link; "from" and the minimum if the link is open.
 func priceOf(l *storefrontv1.PaymentLink) string {
 	if l.GetPricing() == storefrontv1.PaymentLink_OPEN {
 		return "from " + validate.FormatAmount(l.GetMinAmount(), l.GetCurrency())
@@ -75,7 +75,7 @@ func priceOf(l *storefrontv1.PaymentLink) string {
 	return validate.FormatAmount(l.GetAmount(), l.GetCurrency())
 }
 
-// linkNamed has the argument of a command on a payment link.
+// linkNamed has the flags and the argument of a command that works on one payment link.
 type linkNamed struct {
 	storeScoped
 	Name string `arg:"" help:"The payment link's id or code."`

@@ -42,14 +42,15 @@ type listenCmd struct {
 }
 
 const (
-	// maxForwards is how many events are posted at a time.
+	// maxForwards is how many events listen posts at the same time.
 	maxForwards = 8
-	// minWait and maxWait bound the growing pause before the next connection.
+	// minWait and maxWait are the shortest and the longest pause before listen connects again. The pause grows with each
+	// failure.
 	minWait = 250 * time.Millisecond
 	maxWait = 10 * time.Second
 )
 
-// listening is the output of listen once it receives events.
+// listening is what listen prints once it receives events.
 type listening struct {
 	Store     string            `json:"store"`
 	AdminURL  string            `json:"adminUrl"`
@@ -59,7 +60,7 @@ type listening struct {
 	Secret    string            `json:"secret"`
 }
 
-// Run forwards events until the session ends.
+// Run forwards events until the user interrupts it.
 func (c *listenCmd) Run(s *invocation) error {
 	if s.json && c.PrintJSON {
 		return usage("--print-json prints one event a line; leave -o json out")
@@ -104,7 +105,8 @@ func (c *listenCmd) Run(s *invocation) error {
 	return l.run()
 }
 
-// printSecret prints the signing secret. lasting says that a later start will use it again.
+// printSecret prints the secret that signs forwarded events, for --print-secret. lasting is true if the next start uses the
+// same secret; otherwise printSecret refuses.
 func (s *invocation) printSecret(secret string, lasting bool) error {
 	switch {
 	case !lasting:
@@ -132,16 +134,17 @@ type listener struct {
 	routes    routes
 	forwarder *forwarder
 
-	// since is the position of the last answer; seen are the events after it that were already received.
+	// since is the position of the server's last answer; nil before the first. seen maps the ids of events after since that
+	// were received already to the times of these events.
 	since *timestamppb.Timestamp
 	seen  map[string]time.Time
 	slots chan struct{}
 	posts sync.WaitGroup
-	mu    sync.Mutex // guards the output
-	hint  bool       // true after the hint was printed
+	mu    sync.Mutex // guards hint and the output
+	hint  bool       // true once listen has printed how to send an event again
 }
 
-// run follows the events until the context ends or the server refuses.
+// run follows the events until the context ends, the first connection fails, or the server refuses a later one.
 func (l *listener) run() error {
 	for wait, lost := minWait, false; ; {
 		err := l.client.Watch(l.ctx, &adminv1.WatchEventsRequest{Store: l.store.GetId(), Types: l.events, Since: l.since},
@@ -177,14 +180,14 @@ func (l *listener) run() error {
 	}
 }
 
-// isTransient reports whether an error of the stream may pass by itself.
+// isTransient reports whether connecting again may help after an error: no answer, or an error inside the server.
 func isTransient(err error) bool {
 	var r *apierr.Refusal
 	return !errors.As(err, &r) || slices.Contains([]apierr.Code{apierr.Unavailable, apierr.InternalError, apierr.DeadlineExceeded,
 		apierr.Canceled}, r.Code)
 }
 
-// find looks up dev's current address, because a new start may have another port.
+// find makes a client for the address that dev has now, because a dev that was started again may have another port.
 func (l *listener) find() {
 	if l.dev == nil {
 		return
@@ -197,7 +200,7 @@ func (l *listener) find() {
 	}
 }
 
-// printReady prints that listen receives events from now on.
+// printReady prints the store, the routes and the secret, once listen receives events.
 func (l *listener) printReady() error {
 	g := listening{l.store.GetSlug(), l.from.AdminURL, "", map[string]string{}, slices.Clone(l.events), l.forwarder.secret}
 	if g.Events == nil {
@@ -222,7 +225,8 @@ func (l *listener) printReady() error {
 	return nil
 }
 
-// statusWriter returns the writer for lines for a reader.
+// statusWriter returns the writer of lines for people: standard error if standard output has JSON, otherwise standard
+// output.
 func (l *listener) statusWriter() io.Writer {
 	if l.json || l.printJSON {
 		return l.errs
@@ -230,14 +234,15 @@ func (l *listener) statusWriter() io.Writer {
 	return l.out
 }
 
-// show prints a whole line.
+// show prints text as one line. Goroutines may call it at the same time.
 func (l *listener) show(w io.Writer, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, _ = fmt.Fprintln(w, text)
 }
 
-// forwardNew starts to forward the events of an answer that were not received before.
+// forwardNew starts posting those events of an answer that no earlier answer had. It waits while maxForwards events are
+// being posted.
 func (l *listener) forwardNew(answer *adminv1.WatchEventsResponse) error {
 	for _, e := range answer.GetEvents() {
 		if _, taken := l.seen[e.GetId()]; taken {
@@ -266,14 +271,14 @@ func (l *listener) forwardNew(answer *adminv1.WatchEventsResponse) error {
 	return nil
 }
 
-// post forwards one event and shows its result.
+// post posts one event to the address of its route and prints the result.
 func (l *listener) post(e *adminv1.Event) {
 	to, routed := l.routes.of(e.GetType())
 	if !routed {
 		l.show(l.statusWriter(), described(e)+"  → nowhere: no --forward takes it")
 		return
 	}
-	// A started post ends only by its own timeout.
+	// An interrupt does not end a started post; only the post's own timeout does.
 	r := l.forwarder.post(context.WithoutCancel(l.ctx), to, e)
 	l.show(l.statusWriter(), forwarded(e, r))
 	if r.Succeeded() {
@@ -287,16 +292,18 @@ func (l *listener) post(e *adminv1.Event) {
 	}
 }
 
-// route is an address for events of some types.
+// route says to which address events of some types are posted.
 type route struct {
-	types string // a type, the beginning of types with *, or * for all
+	types string // one type, the beginning of types and *, or * for all types
 	to    string
 }
 
-// routes are sorted in the order in which they are tried: exact types, then the longest beginnings.
+// routes are sorted in the order in which an event's type is compared with them: first exact types, then the longest
+// beginnings.
 type routes []route
 
-// readRoutes reads the flags --forward-to, a route for all types, and --forward.
+// readRoutes returns the routes of two flags: rest is the value of --forward-to, the address for all types that no --forward
+// takes; given are the values of --forward.
 func readRoutes(rest string, given []string) (routes, error) {
 	var all routes
 	if rest != "" {
@@ -333,13 +340,13 @@ func readRoutes(rest string, given []string) (routes, error) {
 	return all, nil
 }
 
-// takes reports whether the route matches an event type.
+// takes reports whether events of a type are posted to the route's address.
 func (r route) takes(eventType string) bool {
 	beginning, some := strings.CutSuffix(r.types, "*")
 	return eventType == r.types || some && strings.HasPrefix(eventType, beginning)
 }
 
-// of returns the address for events of a type.
+// of returns the address to which events of a type are posted. routed is false if there is none.
 func (all routes) of(eventType string) (to string, routed bool) {
 	for _, r := range all {
 		if r.takes(eventType) {
@@ -349,7 +356,7 @@ func (all routes) of(eventType string) (to string, routed bool) {
 	return "", false
 }
 
-// String describes the routes in a line.
+// String describes the routes in one line.
 func (all routes) String() string {
 	if len(all) == 1 && all[0].types == "*" {
 		return all[0].to
@@ -361,7 +368,7 @@ func (all routes) String() string {
 	return strings.Join(texts, ", ")
 }
 
-// forwardAddress checks the address in a flag. It may be on any machine.
+// forwardAddress returns the URL of a flag's value, which may leave out http://. The URL may name any machine.
 func forwardAddress(flag, url string) (string, error) {
 	if !strings.Contains(url, "://") {
 		url = "http://" + url
@@ -372,8 +379,7 @@ func forwardAddress(flag, url string) (string, error) {
 	return url, nil
 }
 
-// forwarder posts events as a worker delivers them: with the same client, headers and bytes. Goroutines
-// may share it.
+// forwarder posts events as a worker does: with the same client, headers and bytes. Goroutines may share it.
 type forwarder struct {
 	secret string
 	client *egress.Client
@@ -383,13 +389,13 @@ func newForwarder(secret string) *forwarder {
 	return &forwarder{secret, egress.New(egress.Options{Policy: devTargets})}
 }
 
-// post makes the first attempt of a delivery.
+// post posts the event once, as the first attempt of a delivery.
 func (f *forwarder) post(ctx context.Context, to string, e *adminv1.Event) egress.Result {
 	body := []byte(e.GetPayload())
 	return f.client.Post(ctx, to, signature.Headers(f.secret, time.Now(), e.GetId(), e.GetType(), 1, body), body)
 }
 
-// forwarded returns the line that shows the result for an event.
+// forwarded returns the line that tells the result of posting an event.
 func forwarded(e *adminv1.Event, r egress.Result) string {
 	result := "FAILED: " + r.Problem
 	if r.Succeeded() {
@@ -398,11 +404,11 @@ func forwarded(e *adminv1.Event, r egress.Result) string {
 	return fmt.Sprintf("%s  → %s in %d ms%s", described(e), result, r.Duration.Milliseconds(), reason(r))
 }
 
-// maxReason is how many characters of a receiver's answer are shown.
+// maxReason is how many characters of a receiver's answer listen prints.
 const maxReason = 200
 
-// reason returns ": " and the first line with a word in the body of a failed attempt's response, because receivers explain
-// there what they refuse. It is empty if there is no such line.
+// reason returns ": " and a line from the body of the answer to a failed post, in which receivers explain what they refuse:
+// the first line with a letter. It returns "" if there is none.
 func reason(r egress.Result) string {
 	for line := range strings.Lines(r.Answer) {
 		if line = strings.TrimSpace(line); strings.ContainsFunc(line, unicode.IsLetter) {
@@ -415,14 +421,15 @@ func reason(r egress.Result) string {
 	return ""
 }
 
-// described describes an event in a line.
+// described returns the beginning of an event's line: its time, type, id, and what it is about.
 func described(e *adminv1.Event) string {
 	return fmt.Sprintf("%s  %-17s  %s  %s", when(e.GetCreatedAt()), e.GetType(), e.GetId(),
 		visible(admin.About([]byte(e.GetPayload()))))
 }
 
-// listenSecret returns the secret that signs a store's forwarded events. It is derived from the operator's token, else from
-// dev's secret key, so that it is the same at every start without being stored. Without either it is new each time.
+// listenSecret returns the secret that signs a store's forwarded events. It is derived from the operator's token, or without
+// a token from dev's secret key, so that each start has the same secret though it is stored nowhere. Without token and dev,
+// each call returns a new secret.
 func listenSecret(token string, dev *devFolder, storeID string) (string, error) {
 	from := []byte(token)
 	if token == "" && dev != nil {
@@ -451,7 +458,7 @@ type eventResendCmd struct {
 	ID        string `arg:"" help:"The event's id."`
 }
 
-// resent is the output of event resend.
+// resent is the output of `storefront event resend`.
 type resent struct {
 	ID         string `json:"id"`
 	Type       string `json:"type"`
@@ -461,7 +468,7 @@ type resent struct {
 	DurationMs int64  `json:"durationMs"`
 }
 
-// Run forwards the event.
+// Run posts the event to --forward-to.
 func (c *eventResendCmd) Run(s *invocation) error {
 	to, err := forwardAddress("--forward-to", c.ForwardTo)
 	if err != nil {

@@ -15,10 +15,11 @@ func main() {
 	os.Exit(start())
 }
 
-// start runs the process's command line. The first signal ends it in good order, a second one at once.
+// start runs the command line of this process. The first signal lets the command end in good order; a second signal kills
+// the process.
 func start() int {
-	// Discard it, because net/http prints here, without limit, bytes that a receiver of webhooks sends unasked. This program
-	// logs through loggers of its own.
+	// A receiver of webhooks may send bytes that belong to no answer. net/http prints them to the standard logger, without
+	// limit, so this logger's output is discarded. The commands have loggers of their own.
 	log.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -8,7 +8,7 @@ type mcpCmd struct {
 	Write bool `help:"Also offer operations that change data, if the key's scopes allow them."`
 }
 
-// Run serves an agent on standard input and output until the input ends.
+// Run answers an agent's requests on standard input and output until the input ends.
 func (c *mcpCmd) Run(s *invocation) error {
 	url, _ := s.env("SHOP_URL")
 	key, err := secretOf(s.env, "SHOP_KEY", "")

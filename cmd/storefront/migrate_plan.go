@@ -16,7 +16,7 @@ import (
 
 type migratePlanCmd struct{ database }
 
-// plannedMigration is a pending migration as it is shown.
+// plannedMigration is a pending migration in the output of `storefront migrate plan`.
 type plannedMigration struct {
 	Version      int64              `json:"version"`
 	Name         string             `json:"name"`
@@ -60,7 +60,7 @@ func (c *migratePlanCmd) Run(s *invocation) error {
 			for _, t := range p.Tables {
 				shown.Tables = append(shown.Tables, plannedTable{t.Name, t.Lock, t.Rows, t.Bytes})
 				rows = append(rows, append(row[:2:2], t.Name, t.Lock, humanize.Comma(t.Rows), humanize.Bytes(uint64(max(0, t.Bytes))), row[6]))
-				row = []string{"", "", "", "", "", "", ""} // the statement's other tables
+				row = []string{"", "", "", "", "", "", ""} // for further tables of the statement
 			}
 			if len(p.Tables) == 0 {
 				rows = append(rows, row)
@@ -91,10 +91,10 @@ func (c *migratePlanCmd) Run(s *invocation) error {
 	return err
 }
 
-// shortSQL is the beginning of a statement, on one line.
+// shortSQL returns the first 60 characters of a statement, on one line.
 func shortSQL(sql string) string { return cut(strings.Join(strings.Fields(sql), " "), 60) }
 
-// cut shortens a text to this number of columns; 0 is no bound.
+// cut shortens a text to a number of characters, the last of them "…". 0 means no limit.
 func cut(text string, columns int) string {
 	if runes := []rune(text); columns > 0 && len(runes) > columns {
 		return string(runes[:columns-1]) + "…"
@@ -102,7 +102,7 @@ func cut(text string, columns int) string {
 	return text
 }
 
-// about formats an estimated duration.
+// about formats an estimated duration for people: seconds, minutes, or "a moment".
 func about(d time.Duration) string {
 	switch {
 	case d < 500*time.Millisecond:
@@ -113,8 +113,8 @@ func about(d time.Duration) string {
 	return fmt.Sprintf("%.0f min", d.Minutes())
 }
 
-// progressLine describes a running migration: the number of its statement in the plan, its tables with their rows, how much
-// is done, and for which sessions it waits.
+// progressLine returns a line about a running migration: the number of its current statement in the plan, the statement's
+// tables with their rows, how much is done, and the sessions for whose locks it waits.
 func progressLine(plan []db.PlannedMigration, p db.MigrationProgress) (line string) {
 	line = shortSQL(p.SQL)
 	for _, m := range plan {
@@ -139,7 +139,7 @@ func progressLine(plan []db.PlannedMigration, p db.MigrationProgress) (line stri
 	return line
 }
 
-// waitLine names the sessions for which a migration waits.
+// waitLine returns a line with the sessions for whose locks a migration waits.
 func waitLine(waits []db.Blocker) string {
 	names := make([]string, len(waits))
 	for i, b := range waits {

@@ -31,7 +31,7 @@ func usage(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// misread adds to an error of the command line what was probably meant, and where to find help.
+// misread adds to an error of the command line parser the word that the user probably meant, and where to find help.
 func misread(err error) error {
 	at := "storefront"
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil && parse.Context.Selected() != nil {
@@ -45,7 +45,8 @@ func misread(err error) error {
 	return usage("%s; see `%s --help`", text, at)
 }
 
-// explainImmutable returns the error for a flag that only the command that creates the object has.
+// explainImmutable explains the error about an unknown flag of an update command, if the command that creates the object has
+// the flag. It returns other errors unchanged.
 func explainImmutable(err error, n *kong.Node) error {
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag --")
 	if !unknown || n == nil || n.Name != "update" {
@@ -60,11 +61,11 @@ func explainImmutable(err error, n *kong.Node) error {
 	return err
 }
 
-// formCodes are the codes for a value whose form is wrong for its flag. Such a value is a mistake on the command line, with
-// exit status 2.
+// formCodes are the codes with which the API refuses a value of a wrong form. On the command line such a value is a mistake
+// of the user, with exit status 2.
 var formCodes = []apierr.Code{apierr.ValidationFailed, apierr.PhoneInvalid, apierr.CustomerIdentifierRequired}
 
-// report writes an error as one line and returns its exit status.
+// report prints an error as one line on standard error. It returns the command's exit status: 0, 1 or 2.
 func (s *invocation) report(err error) int {
 	if err == nil {
 		return 0
@@ -81,7 +82,7 @@ func (s *invocation) report(err error) int {
 	return 1
 }
 
-// line returns an error in one line, with escapes for characters that a terminal would not show.
+// line returns an error's text in one line. Characters that a terminal would not show are escaped.
 func (s *invocation) line(err error) string {
 	text := err.Error()
 	var r *apierr.Refusal
@@ -96,7 +97,7 @@ func (s *invocation) line(err error) string {
 	return escaped(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
 }
 
-// fieldCodes are the codes whose messages name fields of the API.
+// fieldCodes are the codes of refusals whose messages name fields of the API.
 var fieldCodes = []apierr.Code{apierr.CompareAtInvalid, apierr.PhoneInvalid, apierr.PaymentLinkInvalidPricing,
 	apierr.PaymentLinkExpiryPast, apierr.PaymentLinkExpiryInvalid}
 
@@ -106,7 +107,8 @@ var (
 	removal  = regexp.MustCompile(`; null [^;]*$`)
 )
 
-// refused returns the text of a refusal, with flags instead of the API's fields, and "none" instead of null.
+// refused returns the text of a refusal for users of the command line: it names flags instead of the API's fields, and
+// "none" instead of null.
 func (s *invocation) refused(r *apierr.Refusal) string {
 	if fields := r.Details.GetFields(); len(fields) > 0 {
 		said := make([]string, len(fields))
@@ -137,10 +139,10 @@ func (s *invocation) refused(r *apierr.Refusal) string {
 	return lowerFirst(text)
 }
 
-// otherFlags maps fields that no flag sets directly to their flags.
+// otherFlags maps fields that have no flag with the same name to the flags with which a user changes them.
 var otherFlags = map[string]string{"items": "--product", "types": "--events"}
 
-// flagOf returns the flag that sets a field.
+// flagOf returns the flag with which a user sets a field, such as --price for priceAmount.
 func (s *invocation) flagOf(field string) string {
 	field, _, _ = strings.Cut(field, ".")
 	if flag := s.flagNamed(field); flag != "" {
@@ -155,7 +157,7 @@ func (s *invocation) flagOf(field string) string {
 	return "--" + kebab(field)
 }
 
-// flagNamed returns the command's flag that sets a field, or "".
+// flagNamed returns the flag of the current command whose tag names the field, or "".
 func (s *invocation) flagNamed(field string) string {
 	for _, f := range s.flags {
 		if f.Tag.Get(apiField) == field {
@@ -165,7 +167,7 @@ func (s *invocation) flagNamed(field string) string {
 	return ""
 }
 
-// kebab converts camelCase to the form of flags.
+// kebab converts a field's name to a flag's: compareAt to compare-at.
 func kebab(field string) string {
 	var b strings.Builder
 	for _, r := range field {
@@ -177,7 +179,7 @@ func kebab(field string) string {
 	return b.String()
 }
 
-// lowerFirst lowers the first letter of a sentence, unless its first word is in capitals.
+// lowerFirst returns text with its first letter in lower case, unless the second letter is a capital.
 func lowerFirst(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if second, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsUpper(second) {
@@ -186,7 +188,8 @@ func lowerFirst(text string) string {
 	return string(unicode.ToLower(first)) + text[size:]
 }
 
-// nearest returns the word that was probably meant, or "" if none is near.
+// nearest returns the word of known that differs least from word, or "" if each differs in more than three letters or half
+// of them.
 func nearest(word string, known []string) string {
 	best, least := "", min(3, len(word)/2)
 	for _, k := range known {
@@ -197,11 +200,13 @@ func nearest(word string, known []string) string {
 	return best
 }
 
-// notOneOf matches two errors about a value that is not in a set: the parser's for a flag, and a refusal's for a field.
+// notOneOf matches the two errors about a value that is none of the possible ones: the parser's error for a flag, and a
+// refusal's message for a field. Both list the possible values.
 var notOneOf = []*regexp.Regexp{regexp.MustCompile(`must be one of (.*) but got "(.*)"$`),
 	regexp.MustCompile(`must be (?:ping or )?one of (.*), not "(.*)"$`)}
 
-// meantValue adds what was probably meant to an error about a value that is not in a set.
+// meantValue adds the possible value that the user probably meant to an error that notOneOf matches. It returns other texts
+// unchanged.
 func meantValue(text string) string {
 	for _, form := range notOneOf {
 		if m := form.FindStringSubmatch(text); m != nil {
@@ -214,7 +219,7 @@ func meantValue(text string) string {
 	return text
 }
 
-// listedBy maps a refusal for something that was not found to the command that lists such things.
+// listedBy maps a refusal because something was not found to the command whose list shows what there is.
 var listedBy = map[apierr.Code]string{
 	apierr.StoreNotFound: "store", apierr.ProductNotFound: "product", apierr.CustomerNotFound: "customer",
 	apierr.OrderNotFound: "order", apierr.PaymentLinkNotFound: "link", apierr.APIKeyNotFound: "key",
@@ -223,11 +228,11 @@ var listedBy = map[apierr.Code]string{
 
 var notThere = regexp.MustCompile(`^There is no store (\S+)\.$|^There is no [a-z ]+ "(.*)" in the store (\S+)\.$`)
 
-// maxNames is how many names are compared with the given one.
+// maxNames is how many names hinted reads, to find the one that the user meant.
 const maxNames = 100
 
-// hinted adds to a refusal for something that was not found the name that was probably meant, or the command that lists such
-// names. If the token is missing, it says how to pass it.
+// hinted adds to a refusal because something was not found the name that the user probably meant, or the command that lists
+// the names. If the server wants a token, it says how to pass one.
 func (s *invocation) hinted(ctx context.Context, o admin.API, refusal error) error {
 	r, ok := errors.AsType[*apierr.Refusal](refusal)
 	if ok && r.Code == apierr.AdminTokenMissing {

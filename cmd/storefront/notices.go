@@ -11,17 +11,18 @@ import (
 	"go.storefront.example/worker/egress"
 )
 
-// notices has the settings of the sink, which receives notices to the platform.
+// notices has the flags that set the sink of notices: the address that receives them, its secret, and the dashboard's
+// address.
 type notices struct {
 	NoticesURL    string `name:"notices-url" placeholder:"URL" help:"Your https address that gets a notice when a webhook fails, a key expires or an import has ended; none ends notices (default: the one that a server or worker was last given)."`
 	NoticesSecret string `secret:"" placeholder:"SECRET" help:"Signs notices, as the secret of a webhook signs events: whsec_ and what openssl rand -hex 32 prints."`
 	DashboardURL  apiURL `name:"dashboard-url" placeholder:"URL" help:"Public address of the dashboard, such as https://dashboard.example.com, for the links in notices."`
 }
 
-// noticesSecret matches a secret, so that a truncated one is noticed.
+// noticesSecret matches a whole secret, so that one that was cut off while copying is refused.
 var noticesSecret = regexp.MustCompile(`^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$`)
 
-// set stores the sink, if the settings name one. ring returns the keys that seal webhooks' secrets, or nil.
+// set stores the sink if one of the flags is set. ring returns the keys that encrypt secrets; it may return nil.
 func (n notices) set(ctx context.Context, handle *db.DB, ring func() (*seal.Keyring, error), targets egress.Policy) error {
 	switch {
 	case n.NoticesURL == "" && n.NoticesSecret == "" && n.DashboardURL == "":

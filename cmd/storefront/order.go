@@ -58,7 +58,7 @@ func (c *orderCreateCmd) Run(s *invocation) error {
 	return create(s, inStore(c.inNamedStore), &adminv1.CreateOrderRequest{}, record, whole)
 }
 
-// name puts the ids of the named products, customer and link into the request.
+// name looks up the products, the customer and the payment link that the flags name, and puts their ids into the request.
 func (c *orderCreateCmd) name(ctx context.Context, o admin.API, in *adminv1.CreateOrderRequest) (err error) {
 	within := storeScoped(c.inNamedStore)
 	if c.Customer != "" {
@@ -116,12 +116,12 @@ func (c *orderShowCmd) Run(s *invocation) error {
 	return show(s, c.storeScoped, c.Name, findOrder, whole)
 }
 
-// once has the setting of commands that a checkout may repeat.
+// once has the flag that makes it safe to repeat a command.
 type once struct {
 	IdempotencyKey string `api:"idempotencyKey" placeholder:"KEY" help:"Repeated with the same key within 24 hours, the command changes nothing and prints the same."`
 }
 
-// orderNamed has the arguments of a command that changes an order's status.
+// orderNamed has the flags and the argument of a command that changes an order's status.
 type orderNamed struct {
 	storeScoped
 	Name string `arg:"" help:"The order's id or reference."`
@@ -155,8 +155,8 @@ func (c *orderRefundCmd) Run(s *invocation) error {
 	return moveOrder(s, c.orderNamed, &adminv1.RefundOrderRequest{}, admin.API.RefundOrder)
 }
 
-// moveOrder calls a method that changes the named order's status, and prints the order. The method looks a reference up in its
-// transaction.
+// moveOrder calls a method that changes the named order's status, and prints the order. If the user names the order by its
+// reference, the method itself looks it up, in the transaction that changes it.
 func moveOrder[In proto.Message](s *invocation, c orderNamed, in In, call method[In, *storefrontv1.Order]) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		store, err := c.storeOfName(ctx, o, c.Name)

@@ -28,7 +28,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// when formats a time for a table.
+// when formats a time in UTC, or returns "-" for nil.
 func when(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return absent
@@ -36,7 +36,7 @@ func when(t *timestamppb.Timestamp) string {
 	return strings.Trim(string(apijson.AppendTime(nil, t.AsTime())), `"`)
 }
 
-// value prints a value: in JSON, or a line for each field.
+// value prints any value: as JSON with -o json, otherwise one line for each field.
 func (s *invocation) value(v any) error {
 	text, err := plainJSON(v)
 	if err != nil {
@@ -45,15 +45,16 @@ func (s *invocation) value(v any) error {
 	return s.print(text)
 }
 
-// print prints a JSON object.
+// print prints a JSON object: as it is with -o json, otherwise one line for each member.
 func (s *invocation) print(object []byte) error {
 	if s.json {
 		_, err := s.out.Write(append(object, '\n'))
 		return err
 	}
-	var whose struct{ Currency string } // the currency of the amounts, if the object has one
-	_ = json.Unmarshal(object, &whose)  // no error: it is an object
-	// One write, so that a reader that stops at a certain line has received all lines.
+	var whose struct{ Currency string } // the currency of the object's amounts; "" if the object has no currency
+	_ = json.Unmarshal(object, &whose)  // the error is ignored, because object is always a JSON object
+	// Write all lines at once: a reader such as grep -q, which stops at a certain line, then does not make a later write
+	// fail.
 	var lines bytes.Buffer
 	w := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
 	s.lines(w, "", object, whose.Currency)
@@ -64,8 +65,8 @@ func (s *invocation) print(object []byte) error {
 	return err
 }
 
-// lines writes a line for each plain value inside a JSON value, and names it by its path. A list of plain values gets one
-// line, and so does an empty value.
+// lines writes one line for each plain value inside a JSON value: path and the value. A list of plain values gets one line,
+// and so does an empty object or list.
 func (s *invocation) lines(w io.Writer, path string, value json.RawMessage, currency string) {
 	var items []json.RawMessage
 	members, err := membersOf(value)
@@ -92,8 +93,8 @@ func (s *invocation) lines(w io.Writer, path string, value json.RawMessage, curr
 	}
 }
 
-// shown formats a plain JSON value for a reader. A number named like an amount gets the currency's decimals, and every other
-// whole number gets thousands separators.
+// shown formats a plain JSON value for people. If the value's name in path ends in amount, or is totalPaid, it is an amount
+// in the smallest units of currency. Every other whole number gets thousands separators.
 func shown(path string, value json.RawMessage, currency string) string {
 	minor, err := strconv.ParseInt(string(value), 10, 64)
 	name := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
@@ -106,10 +107,11 @@ func shown(path string, value json.RawMessage, currency string) string {
 	return visible(textOf(value))
 }
 
-// textOf formats a JSON value for a reader.
+// textOf formats a JSON value for people: "-" for null and "", a list with commas.
 func textOf(value json.RawMessage) string { return cmp.Or(csvText(value), absent) }
 
-// objects prints JSON objects: as CSV with the columns of the object like, or else as a JSON array.
+// objects prints JSON objects: with -o csv as CSV, whose columns are the members of the object like, otherwise as a JSON
+// array.
 func (s *invocation) objects(like []byte, objects [][]byte) error {
 	if s.csv {
 		t, err := newCSV(s.out, like)
@@ -122,12 +124,12 @@ func (s *invocation) objects(like []byte, objects [][]byte) error {
 	return err
 }
 
-// list prints rows as a table.
+// list prints rows as a table that fits the terminal's width.
 func (s *invocation) list(header []string, rows [][]string) error {
 	return s.writeTable(fit(plainColumns(header, rows), s.terminal.columns))
 }
 
-// plainJSON encodes a value without HTML escapes.
+// plainJSON encodes v as JSON in which <, > and & are not escaped.
 func plainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -138,7 +140,7 @@ func plainJSON(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// indented returns indented JSON, with escapes for characters that a terminal would not show.
+// indented returns JSON text with indentation. Characters that a terminal would not show are escaped.
 func indented(text []byte) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, text, "", "  "); err != nil {
@@ -157,10 +159,11 @@ func indented(text []byte) string {
 	return shown.String()
 }
 
-// absent is shown for null or empty values.
+// absent is printed in place of null or an empty value.
 const absent = "-"
 
-// visible quotes a text with characters that a terminal would not show, because texts come from clients.
+// visible quotes a text that contains characters that a terminal would not show. Texts come from clients of the API, who
+// could otherwise send codes that control the terminal.
 func visible(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != ' ' }) {
 		return strconv.Quote(text)
@@ -168,7 +171,8 @@ func visible(text string) string {
 	return text
 }
 
-// escaped escapes characters that a terminal would not show, because errors quote files and servers.
+// escaped escapes the characters that a terminal would not show. Errors quote files and servers, which may contain such
+// characters.
 func escaped(text string) string {
 	var shown strings.Builder
 	for _, r := range text {
@@ -183,16 +187,17 @@ func escaped(text string) string {
 
 const (
 	columnGap = "  "
-	// minCut is the minimum length of a text that is cut.
+	// minCut is the minimum number of characters of a text that fit leaves, unless the column has a room of its own.
 	minCut = 12
-	// shortID is how many digits at the end of an id are shown. These are its random part; the beginning is the time.
-	// Commands accept the shown digits as an id.
+	// shortID is how many characters of an id a narrow terminal shows: the last ones, which are random, while the first ones
+	// are the time. Commands accept these characters as an id.
 	shortID = 8
 )
 
-// shownColumn is a column of a table with its cells. If the terminal is too narrow, fit first shortens ids and times. Then
-// it leaves out optional columns, the rightmost first. Last, it cuts the texts of columns with cut. It never cuts other
-// columns.
+// shownColumn is a column of a table with its cells. If the terminal is too narrow for all columns, fit first shortens ids
+// and times, then leaves out optional columns from the right, and last cuts the texts of the columns whose cut is true.
+// width is the widest cell's, in columns of the terminal; room is how many characters fit leaves of a text while it can
+// leave out an optional column instead.
 type shownColumn struct {
 	name          string
 	isID, isTime  bool
@@ -208,7 +213,7 @@ func (c *shownColumn) measure() {
 	}
 }
 
-// atLeast is the column's minimum width when `room` characters of its text must show.
+// atLeast returns the smallest width to which fit may cut the column if it leaves room characters of each text.
 func (c *shownColumn) atLeast(room int) int {
 	if c.cut {
 		return min(c.width, max(room, len(c.name)))
@@ -216,7 +221,7 @@ func (c *shownColumn) atLeast(room int) int {
 	return c.width
 }
 
-// plainColumns returns columns without ids and times, which are always shown whole.
+// plainColumns returns columns that fit never shortens, cuts or leaves out.
 func plainColumns(header []string, rows [][]string) []*shownColumn {
 	all := make([]*shownColumn, len(header))
 	for i, name := range header {
@@ -229,7 +234,7 @@ func plainColumns(header []string, rows [][]string) []*shownColumn {
 	return all
 }
 
-// fit makes columns fit a terminal's width; 0 means no limit.
+// fit returns the columns that a terminal of this width shows, shortened and cut as shownColumn says. 0 means no limit.
 func fit(all []*shownColumn, terminal int) []*shownColumn {
 	whole := func(c *shownColumn) int { return c.width }
 	if terminal == 0 || widthOf(all, whole) <= terminal {
@@ -269,7 +274,7 @@ func fit(all []*shownColumn, terminal int) []*shownColumn {
 	return all
 }
 
-// widthOf returns the width of a line with these columns.
+// widthOf returns the width of a line of the table. of returns the width of one column.
 func widthOf(all []*shownColumn, of func(*shownColumn) int) int {
 	sum := len(columnGap) * (len(all) - 1)
 	for _, c := range all {
@@ -280,7 +285,7 @@ func widthOf(all []*shownColumn, of func(*shownColumn) int) int {
 
 var timeForm = regexp.MustCompile(`(\d{4})-(\d\d-\d\d)T(\d\d:\d\d):\d\d\.\d{3}Z`)
 
-// shortTime shortens a date-time, which is in UTC: it drops the seconds and the current year.
+// shortTime shortens a time in UTC: it leaves out the seconds, and the year if it is the current one.
 func shortTime(cell string) string {
 	parts := timeForm.FindStringSubmatch(cell)
 	switch {
@@ -292,7 +297,7 @@ func shortTime(cell string) string {
 	return parts[1] + "-" + parts[2] + " " + parts[3]
 }
 
-// writeTable writes columns side by side. The last one is not padded.
+// writeTable writes columns side by side, without spaces at the ends of lines.
 func (s *invocation) writeTable(all []*shownColumn) error {
 	w := pretty.NewWriter()
 	w.SetStyle(pretty.Style{Box: pretty.BoxStyle{PaddingRight: columnGap}, Options: pretty.OptionsNoBordersAndSeparators})
@@ -315,19 +320,20 @@ func (s *invocation) writeTable(all []*shownColumn) error {
 
 // terminal describes the terminal of standard output.
 type terminal struct {
-	// columns is its width; 0 means no limit, as for a file or a pipe.
+	// columns is the terminal's width; 0 means no limit, as for a file or a pipe.
 	columns int
 	colours bool
 }
 
-// terminalOf describes an output. COLUMNS sets its width; NO_COLOR (no-color.org) and TERM=dumb turn colours off.
+// terminalOf describes the terminal to which out writes. The variable COLUMNS sets its width; NO_COLOR (no-color.org) and
+// TERM=dumb turn colours off.
 func terminalOf(out io.Writer, env func(string) (string, bool)) terminal {
 	var t terminal
 	set := func(name string) string { value, _ := env(name); return value }
 	if f, ok := out.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil { //nolint:gosec // A descriptor is an int.
 			t.columns = columns
-			// Old consoles of Windows print the codes of colours as text.
+			// Old consoles of Windows print the codes for colours as text; new ones set WT_SESSION.
 			t.colours = set("NO_COLOR") == "" && set("TERM") != "dumb" && (runtime.GOOS != "windows" || set("WT_SESSION") != "")
 		}
 	}
@@ -337,7 +343,7 @@ func terminalOf(out io.Writer, env func(string) (string, bool)) terminal {
 	return t
 }
 
-// Colours of words that are a status (ECMA-48, SGR).
+// Codes that set the colours and the weight of text (ECMA-48, SGR).
 const (
 	green  = "\x1b[32m"
 	yellow = "\x1b[33m"
@@ -353,7 +359,7 @@ var colours = map[string]string{
 	"closed":  red, "revoked": red, "FAILED": red, "failed": red, "DISABLED": red, "disabled": red,
 }
 
-// paint colours a word that is a status.
+// paint returns word in its colour if it is a status, otherwise unchanged.
 func (t terminal) paint(word string) string {
 	if colour := colours[word]; t.colours && colour != "" {
 		return colour + word + plain
@@ -361,7 +367,7 @@ func (t terminal) paint(word string) string {
 	return word
 }
 
-// bold emphasizes a text.
+// bold returns a text with the codes for bold letters, if the terminal shows colours.
 func (t terminal) bold(text string) string {
 	if !t.colours {
 		return text
@@ -369,11 +375,11 @@ func (t terminal) bold(text string) string {
 	return bold + text + plain
 }
 
-// progress shows the progress of long work on a terminal, and nothing elsewhere.
+// progress shows on a terminal how far long work is. It shows nothing if w is no terminal.
 type progress struct {
-	w    io.Writer // nil shows nothing
+	w    io.Writer // nil if nothing is to be shown
 	what string
-	size int64 // bytes of the file; below 1 if unknown
+	size int64 // size of the file that is read, in bytes; below 1 if unknown
 }
 
 func newProgress(w io.Writer, what string, size int64) progress {
@@ -389,13 +395,13 @@ func isTerminal(w io.Writer) bool {
 	return ok && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
 }
 
-// barWidth is the length of the bar in columns.
+// barWidth is the length of the whole bar in characters.
 const barWidth = 40
 
 // eraseLine moves the cursor to the line's beginning and erases the line (ECMA-48, EL).
 const eraseLine = "\r\x1b[K"
 
-// show redraws the bar.
+// show redraws the bar for the progress of an import.
 func (p progress) show(so importfile.Progress) {
 	if p.w == nil {
 		return
@@ -412,14 +418,14 @@ func (p progress) show(so importfile.Progress) {
 	p.draw(fmt.Sprintf("%s %s %s%s lines", stage, p.what, bar, grouped(so.Lines)))
 }
 
-// draw redraws a line.
+// draw replaces the line on the terminal.
 func (p progress) draw(text string) {
 	if p.w != nil {
 		_, _ = io.WriteString(p.w, eraseLine+text)
 	}
 }
 
-// end erases the bar before other output.
+// end erases the line, so that other output can follow.
 func (p progress) end() {
 	if p.w != nil {
 		_, _ = io.WriteString(p.w, eraseLine)

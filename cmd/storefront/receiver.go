@@ -16,26 +16,27 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// receiverName is the description of the webhook of dev's own receiver.
+// receiverName is the description of the webhook that dev registers for its own receiver.
 const receiverName = "dev receiver"
 
-// maxEventBytes bounds what the receiver reads of a delivery.
+// maxEventBytes is how many bytes of a delivery the receiver accepts.
 const maxEventBytes = 4 << 20
 
-// receiver is a webhook receiver on this machine, in place of an owner's server. It verifies deliveries and reports them.
+// receiver is an HTTP server on this machine that receives webhooks, in place of an owner's server. It verifies each
+// delivery and passes it to report.
 type receiver struct {
 	listener net.Listener
 	server   *http.Server
 	report   func(received)
-	secret   string // signs all its deliveries; set before run
+	secret   string // the secret of the receiver's webhook and of notices; set before run
 }
 
-// received is one delivery, as dev shows it.
+// received is one delivery, as showReceived prints it.
 type received struct {
 	Attempt  string `json:"-"`
 	Verified bool   `json:"-"`
 	About    string `json:"-"`
-	// Type and Data, the object of the event, come from the body.
+	// Type and Data come from the body. Data is the object that the event is about.
 	Type string          `json:"type"`
 	Data json.RawMessage `json:"data"`
 }
@@ -62,7 +63,7 @@ func (r *receiver) run(ctx context.Context) error {
 	return nil
 }
 
-// register creates the receiver's webhook in a store, in place of the webhook of an earlier start.
+// register creates a webhook for the receiver in a store, and deletes the webhook of an earlier start.
 func (r *receiver) register(ctx context.Context, o admin.API, storeName string) error {
 	out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: storeName})
 	if err != nil {
@@ -78,7 +79,7 @@ func (r *receiver) register(ctx context.Context, o admin.API, storeName string) 
 			return err
 		}
 	}
-	if others == webhooks.Max { // all five are the user's own; only notices arrive then
+	if others == webhooks.Max { // the user has all five webhooks that a store can have, so the receiver gets only notices
 		r.secret = signature.NewSecret()
 		return nil
 	}
@@ -90,7 +91,7 @@ func (r *receiver) register(ctx context.Context, o admin.API, storeName string) 
 	return nil
 }
 
-// ServeHTTP verifies a delivery before it uses its content.
+// ServeHTTP receives a delivery. It uses the content only if the signature is right.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxEventBytes))
 	if err != nil {

@@ -17,17 +17,18 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// apiField is the tag of a flag that sets a field of a request. Its value is the field's JSON name, which also maps a refused
-// field to its flag.
+// apiField is the tag of flags that set a field of a request. Its value is the field's JSON name, so that a refusal of the
+// field can be reported with the flag's name.
 const apiField = "api"
 
-// unsettled is a value that can be computed only with the database or server: a time as "how long ago", or an amount in a
-// currency.
+// unsettled is the value of a flag that can be converted only with the database or server, such as a time that is given as
+// "how long ago", or an amount in the store's currency. settle converts it.
 type unsettled interface {
 	settle(ctx context.Context, o admin.API, currency func() (string, error)) error
 }
 
-// fill sets the request's fields, and its mask, from the command's flags. It calls currency only if a flag is an amount.
+// fill sets fields of the request, and its update mask, from the flags that the user gave. It calls currency only if one of
+// them is an amount.
 func (s *invocation) fill(ctx context.Context, o admin.API, in proto.Message, currency func() (string, error)) error {
 	var members []string
 	for _, f := range s.flags {
@@ -58,16 +59,16 @@ func (s *invocation) fill(ctx context.Context, o admin.API, in proto.Message, cu
 	return err
 }
 
-// set sets a field of a request by its name in proto.
+// set sets the field of a request that has this name in the proto.
 func set(in proto.Message, field string, value any) {
 	m := in.ProtoReflect()
 	m.Set(m.Descriptor().Fields().ByName(protoreflect.Name(field)), protoreflect.ValueOf(value))
 }
 
-// method is a method of the admin API.
+// method is a method of the admin services.
 type method[In, Out any] = func(admin.API, context.Context, In) (Out, error)
 
-// create calls a method that creates an object in the command's store. It prints the JSON that object makes of the answer.
+// create calls a method that creates an object in the command's store. It prints object(answer), which is JSON.
 func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[In, Out], object func(Out) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		if err := s.fillIn(ctx, o, c, in); err != nil {
@@ -81,7 +82,7 @@ func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[
 	})
 }
 
-// fillIn sets the request's store, and calls fill for the other fields.
+// fillIn sets the request's store to the command's, and its other fields as fill does.
 func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in proto.Message) error {
 	store, err := storeScoped(c).storeOf(ctx, o)
 	if err != nil {
@@ -91,8 +92,8 @@ func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in prot
 	return s.fill(ctx, o, in, currencyOf(ctx, o, store))
 }
 
-// change calls a method on the named object. It prints the JSON that object makes of the answer. It refuses an update that
-// changes no field.
+// change looks up the object that name means, calls a method that changes it, and prints object(answer), which is JSON. It
+// refuses an update for which no flag is given.
 func change[Found interface{ GetId() string }, In, Out proto.Message](
 	s *invocation, c storeScoped, name string, with finder[Found], in In, call method[In, Out], object func(Out) []byte,
 ) error {
@@ -108,7 +109,7 @@ func change[Found interface{ GetId() string }, In, Out proto.Message](
 	})
 }
 
-// changed calls a method on the named object.
+// changed looks up the object that name means, and calls a method that changes it.
 func changed[Found interface{ GetId() string }, In proto.Message, Out any](ctx context.Context, s *invocation, o admin.API,
 	c storeScoped,
 	name string, with finder[Found], in In, call method[In, Out]) (out Out, err error) {
@@ -131,7 +132,7 @@ func changed[Found interface{ GetId() string }, In proto.Message, Out any](ctx c
 	return call(o, ctx, in)
 }
 
-// changesAnything refuses an update that changes no field.
+// changesAnything returns an error if the request is an update and the user gave no flag that changes a field.
 func (s *invocation) changesAnything(in proto.Message) error {
 	var names []string
 	for _, f := range s.flags {
@@ -148,7 +149,7 @@ func (s *invocation) changesAnything(in proto.Message) error {
 	return usage("name what to change: %s", strings.Join(names, ", "))
 }
 
-// show prints the named object.
+// show looks up the object that name means and prints object(found), which is JSON.
 func show[Found proto.Message](s *invocation, c storeScoped, name string, with finder[Found], object func(Found) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		found, err := find(ctx, o, c, name, with)
@@ -159,19 +160,19 @@ func show[Found proto.Message](s *invocation, c storeScoped, name string, with f
 	})
 }
 
-// limit has the setting that bounds a list.
+// limit has the flags of commands that print a list.
 type limit struct {
 	Limit count `default:"50" placeholder:"N" help:"Maximum number to show, newest first."`
 	Wide  bool  `help:"Show every column whole, however narrow the terminal is."`
 }
 
-// listOf prints the items of a store that a method lists, up to the limit.
+// listOf prints the objects of the command's store that a method lists, at most as many as --limit says.
 func listOf[Item, In, Out proto.Message](s *invocation, c inStore, l limit, t table[Item], in In, call method[In, Out],
 	items func(Out) []Item) error {
 	return list(s, c.target, l, t, in, func(ctx context.Context, o admin.API) error { return s.fillIn(ctx, o, c, in) }, call, items)
 }
 
-// list prints a method's items up to the limit. prepare fills the request.
+// list prints the objects that a method lists, at most as many as --limit says. prepare fills the request first.
 func list[Item, In, Out proto.Message](s *invocation, at target, l limit, t table[Item], in In,
 	prepare func(context.Context, admin.API) error, call method[In, Out], items func(Out) []Item) error {
 	return s.operate(at, func(ctx context.Context, o admin.API) error {
@@ -192,7 +193,7 @@ func list[Item, In, Out proto.Message](s *invocation, at target, l limit, t tabl
 	})
 }
 
-// collect calls a method until it has so many items, or all if the number is 0.
+// collect calls a method that lists objects page by page, until it has limit objects or all. A limit of 0 means all.
 func collect[Item any, In, Out proto.Message](ctx context.Context, o admin.API, limit int, in In, call method[In, Out],
 	items func(Out) []Item) ([]Item, error) {
 	return admin.Collect(ctx, limit, func(ctx context.Context, size *int32, token string) ([]Item, string, error) {
@@ -206,7 +207,7 @@ func collect[Item any, In, Out proto.Message](ctx context.Context, o admin.API, 
 	})
 }
 
-// paged has the settings of a list with the API's pages.
+// paged has the flags of a command that can print one page of a list.
 type paged struct {
 	storeScoped
 	limit
@@ -214,19 +215,19 @@ type paged struct {
 	PageSize *count `placeholder:"N" help:"Entries on that page, 1 to 100 (default: 25)."`
 }
 
-// The sizes of the API's pages.
+// How many objects a page of the API has by default and at most.
 const (
 	defaultPageSize = 25
 	maxPageSize     = 100
 )
 
-// entry is an item of an API list.
+// entry is an object in a list of the API.
 type entry interface {
 	proto.Message
 	GetId() string
 }
 
-// listPages prints the named page, or as many entries as the limit.
+// listPages prints one page if --page or --page-size is set, otherwise the first objects, as many as --limit says.
 func listPages[Item entry, In proto.Message, Out interface {
 	GetData() []Item
 	GetTotal() int64
@@ -241,8 +242,8 @@ func listPages[Item entry, In proto.Message, Out interface {
 			page, size, more = int64(valueOr(c.Page, 1)), int(valueOr(c.PageSize, defaultPageSize)), "--page"
 			limit = size
 		}
-		// An entry that is created between two requests moves the others towards the end, so that the next page may repeat
-		// an entry. Show it once.
+		// An object that is created between two requests moves the others towards the end, so the next page may repeat an
+		// object. Print it once.
 		var all []Item
 		var total int64
 		for seen := map[string]bool{}; ; page++ {
@@ -280,19 +281,19 @@ func valueOr(c *count, otherwise count) count {
 	return *c
 }
 
-// table describes how a list is printed.
+// table describes how a list of objects is printed.
 type table[Item proto.Message] struct {
 	columns []column[Item]
-	// object returns an item's object in the JSON array.
+	// object returns the JSON that -o json and -o csv show for an item.
 	object func(Item) []byte
 }
 
-// column is a column of a list of items. Exactly one of value, id and at is set.
+// column is a column of a table. Exactly one of value, id and at is set; it returns the cell's content.
 type column[Item any] struct {
 	name  string
 	value func(Item) string
-	id    func(Item) string                 // a UUID; a narrow terminal shows its end
-	at    func(Item) *timestamppb.Timestamp // a time; a narrow terminal shows it without seconds
+	id    func(Item) string                 // a UUID, whose end is shown on a narrow terminal
+	at    func(Item) *timestamppb.Timestamp // a time, shown without seconds on a narrow terminal
 	// cut allows the text to be cut on a narrow terminal. room is the number of characters to leave as long as an optional
 	// column can be left out instead; 0 means minCut.
 	cut  bool
@@ -301,7 +302,7 @@ type column[Item any] struct {
 	optional bool
 }
 
-// of returns the column with the cells of these items.
+// of returns the column with a cell for each item.
 func (c column[Item]) of(items []Item) *shownColumn {
 	with := &shownColumn{name: c.name, isID: c.id != nil, isTime: c.at != nil, cut: c.cut, optional: c.optional,
 		room: cmp.Or(c.room, minCut)}
@@ -321,7 +322,7 @@ func (c column[Item]) of(items []Item) *shownColumn {
 	return with
 }
 
-// shown returns the columns with the cells of these items.
+// shown returns the table's columns with a cell for each item.
 func (t table[Item]) shown(items []Item) []*shownColumn {
 	all := make([]*shownColumn, len(t.columns))
 	for i, c := range t.columns {
@@ -330,7 +331,7 @@ func (t table[Item]) shown(items []Item) []*shownColumn {
 	return all
 }
 
-// print prints the items of a list.
+// print prints the items as a table, as a JSON array or as CSV.
 func (t table[Item]) print(s *invocation, l limit, items []Item) error {
 	if s.json || s.csv {
 		objects := make([][]byte, len(items))
@@ -347,15 +348,15 @@ func (t table[Item]) print(s *invocation, l limit, items []Item) error {
 	return s.writeTable(fit(t.shown(items), s.terminal.columns))
 }
 
-// whole returns a message as the API's JSON.
+// whole returns all of a message as the API's JSON.
 func whole[M proto.Message](m M) []byte { return apijson.Marshal(m) }
 
-// selectFields returns a JSON object with only these members of a message, in this order. Members in extra are added, or
-// replace the message's own.
+// selectFields returns a JSON object with the named members of a message, in this order. A member in extra takes the place
+// of the message's member with the same name.
 func selectFields(m proto.Message, extra map[string]json.RawMessage, names ...string) []byte {
 	var own map[string]json.RawMessage
 	if err := json.Unmarshal(apijson.Marshal(m), &own); err != nil {
-		panic(err) // cannot happen: a message is an object
+		panic(err) // cannot happen, because the JSON of a message is an object
 	}
 	var members []string
 	for _, name := range names {
@@ -368,8 +369,8 @@ func selectFields(m proto.Message, extra map[string]json.RawMessage, names ...st
 	return []byte("{" + strings.Join(members, ",") + "}")
 }
 
-// quoted returns a text as JSON.
+// quoted returns a text as a JSON string.
 func quoted(text string) json.RawMessage { return apijson.AppendString(nil, text) }
 
-// orNull returns a text as JSON, or null if it is empty.
+// orNull returns text, which is JSON, or null if text is empty.
 func orNull(text string) json.RawMessage { return json.RawMessage(cmp.Or(text, "null")) }

@@ -18,7 +18,7 @@ type secretCmd struct {
 
 type secretGenerateCmd struct{}
 
-// Run prints a secret.
+// Run prints a new secret key.
 func (secretGenerateCmd) Run(s *invocation) error {
 	text := seal.NewKey()
 	if s.json {
@@ -33,16 +33,16 @@ type secretRotateCmd struct {
 	secretKey
 }
 
-// rotated is the output of secret rotate.
+// rotated is the output of `storefront secret rotate`.
 type rotated struct {
-	SecretKey string `json:"secretKey"` // the key's id
+	SecretKey string `json:"secretKey"` // the id of the current secret key
 	Webhooks  int    `json:"webhooks"`
 	Resealed  int    `json:"resealed"`
 }
 
-// Run reseals the secrets.
+// Run encrypts the webhooks' secrets with the current secret key.
 func (c *secretRotateCmd) Run(s *invocation) error {
-	// Open the database first, because a mistake in its URL must not create a key file.
+	// Open the database before the keyring: if its URL is wrong, this fails before ring creates a key file.
 	handle, err := c.open(s.ctx)
 	if err != nil {
 		return err
@@ -75,20 +75,21 @@ func (c *secretRotateCmd) Run(s *invocation) error {
 	return err
 }
 
-// secretKey has the settings of commands that create or use the signing secrets of webhooks.
+// secretKey has the flags of commands that encrypt or decrypt the signing secrets of webhooks.
 type secretKey struct {
 	SecretKey     string   `name:"secret-key" secret:"" placeholder:"BASE64" help:"Encrypts the signing secrets of webhooks: base64 of 32 bytes, as storefront secret generate prints it, the same everywhere. Keep a copy: without it no secret can be read again. On SQLite a missing one is made once and kept in <database file>.key."`
 	OldSecretKeys []string `name:"old-secret-keys" secret:"" placeholder:"BASE64,…" help:"Keys that are still accepted while storefront secret rotate replaces them, separated by commas."`
 }
 
-// keyFile returns the file of the secret key of an embedded database, which is used unless --secret-key is set. embedded is
-// false for another database.
+// keyFile returns the path of the key file beside a SQLite file, whose key is used unless --secret-key is set. embedded is
+// false if the database is not SQLite; path then has no meaning.
 func keyFile(databaseURL string) (path string, embedded bool) {
 	path, embedded = strings.CutPrefix(databaseURL, "sqlite:")
 	return path + ".key", embedded
 }
 
-// ring returns the keyring: the key that seals secrets, and the older keys that open them.
+// ring returns the current secret key, which encrypts secrets, and the older keys, which can only decrypt them. On SQLite it
+// creates the key file if there is none.
 func (k secretKey) ring(d database) (*seal.Keyring, error) {
 	older, err := k.older()
 	if err != nil {
@@ -116,8 +117,8 @@ func (k secretKey) ring(d database) (*seal.Keyring, error) {
 	return seal.NewKeyring(key, older...), nil
 }
 
-// keys returns the secret keys with which a server or worker on this database would start. It does not create a missing key
-// file, because its callers only read.
+// keys returns the secret keys that a server or worker on this database would use. Unlike ring, it creates no key file,
+// because its callers only check.
 func (k secretKey) keys(databaseURL string) doctor.SecretKeys {
 	path, embedded := keyFile(databaseURL)
 	if k.SecretKey == "" && (!embedded || !exists(path)) {

@@ -12,25 +12,26 @@ import (
 )
 
 const (
-	// secretTag marks a flag whose value is a secret, so that the variable may also name a file with the value.
+	// secretTag is the tag of flags whose value is a secret. Such a flag can also be set to the content of a file, which a
+	// variable names.
 	secretTag = "secret"
-	// fileSuffix is the suffix of the variable that names the file.
+	// fileSuffix is the end of the name of the variable that names this file.
 	fileSuffix = "_FILE"
 	// credentialsDirectory is the variable with the folder into which systemd puts the files of LoadCredential=
-	// (https://systemd.io/CREDENTIALS). The units name each file after the package and the flag.
+	// (https://systemd.io/CREDENTIALS). In the project's units the name of each file is credentialPrefix and the flag.
 	credentialsDirectory = "CREDENTIALS_DIRECTORY"
 	credentialPrefix     = "storefront."
-	// othersMayUse are the permissions to read and to write a file of users who are neither its owner nor in its group. The
-	// group may read it, because a service often reads root's files through its group: Kubernetes mounts files this way with
-	// fsGroup, and /etc/storefront/storefront.env has these permissions.
+	// othersMayUse are the permissions to read and to write for users who neither own the file nor are in its group. The
+	// group may read the file, because a service often reads root's files through its group: Kubernetes mounts files this
+	// way with fsGroup, and /etc/storefront/storefront.env has such permissions.
 	othersMayUse = fs.FileMode(0o006)
-	// maxSecretBytes is larger than any secret or list of secrets.
+	// maxSecretBytes is how long a file with a secret may be. It is more than any secret or list of secrets needs.
 	maxSecretBytes = 64 << 10
 )
 
-// secretOf returns the secret in a variable, or in the file that <variable>_FILE or systemd's credential names; "" if there is
-// none. credential is "" for a secret that systemd does not pass on. It refuses two places for one secret, because one of them
-// would silently be ignored.
+// secretOf returns the secret in the variable, or in the file that <variable>_FILE names, or in systemd's file credential.
+// It returns "" if none is set, and an error if two are, because it would have to ignore one of them. credential is "" for a
+// secret that systemd does not pass on.
 func secretOf(env func(string) (string, bool), variable, credential string) (string, error) {
 	value, _ := env(variable)
 	var places []string
@@ -61,8 +62,8 @@ func secretOf(env func(string) (string, bool), variable, credential string) (str
 	return secret, nil
 }
 
-// readSecret returns the only line of a file, without its line break. It refuses an empty file, a file with several lines and,
-// except on Windows, a file whose mode lets other users read or change it.
+// readSecret returns the only line of a file, without its line break. It refuses an empty file, and a file with several
+// lines. Except on Windows, it also refuses a file that other users may read or write.
 func readSecret(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

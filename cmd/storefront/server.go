@@ -53,7 +53,7 @@ type serverCmd struct {
 	LogLevel   string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What is logged: debug, info, warn or error."`
 }
 
-// adminToken has the settings of commands that serve the admin services.
+// adminToken has the flag of commands that serve the admin services.
 type adminToken struct {
 	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"Admits the operator to the admin services, at least 32 characters (openssl rand -hex 32 prints some). Without it they and the dashboard are off."`
 }
@@ -68,7 +68,7 @@ func (t adminToken) check() error {
 	return nil
 }
 
-// check refuses tokens that could be guessed.
+// check refuses admin tokens that are short enough to be guessed, and an old token without a new one.
 func (c *serverCmd) check() error {
 	if err := c.adminToken.check(); err != nil || c.OldAdminToken == "" {
 		return err
@@ -82,8 +82,8 @@ func (c *serverCmd) check() error {
 	return nil
 }
 
-// options returns the platform's choices. On PostgreSQL a secret key may be missing, because only methods that seal webhooks'
-// secrets need it, and they refuse without one.
+// options returns the options of the admin services. On PostgreSQL the keyring may be missing: only methods that encrypt
+// webhooks' secrets need it, and without it they refuse.
 func (c *serverCmd) options() (admin.Options, error) {
 	o := admin.Options{
 		Shop:     shop.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: string(c.PublicURL), Buckets: c.Buckets},
@@ -97,7 +97,7 @@ func (c *serverCmd) options() (admin.Options, error) {
 	return o, err
 }
 
-// Run serves.
+// Run serves the API until the context ends.
 func (c *serverCmd) Run(s *invocation) error {
 	if err := c.check(); err != nil {
 		return err
@@ -105,7 +105,8 @@ func (c *serverCmd) Run(s *invocation) error {
 	return claimed(c.DatabaseURL, func() error { return c.serve(s) })
 }
 
-// claimed calls do while this process has the claim on a SQLite file, which only one process can have.
+// claimed claims a SQLite file for this process, calls do, and releases the claim. It fails if another process has the
+// claim. On PostgreSQL it just calls do.
 func claimed(databaseURL string, do func() error) error {
 	claim, err := db.ClaimServer(databaseURL)
 	if err != nil {
@@ -174,24 +175,25 @@ func (c *serverCmd) serve(s *invocation) error {
 	return errors.Join(serve(s.ctx, config, func(*server.Server) error { return nil }), handle.Close())
 }
 
-// boundedBy returns the configuration with which a server opens its database: with connections reserved for admissions, and
-// with timeouts for every statement and every wait for a lock, so that no request waits forever.
+// boundedBy returns the database configuration of a server: some connections are reserved for admitting requests, and every
+// statement and every wait for a lock has a timeout, so that no request waits forever.
 func boundedBy(timeout time.Duration) db.Config {
 	return db.Config{
 		AdmissionConns: max(10, 2*runtime.GOMAXPROCS(0)), StatementTimeout: timeout, LockTimeout: timeout / 2,
 	}
 }
 
-// watcher has the functions that are called during a migration.
+// watcher has the functions that migrate calls during migrations.
 type watcher struct {
-	begin, applied func(db.Migration) // before each migration, and after it
-	// progress gets a line about a migration some twice a second; begun is true for the first line of a statement.
+	begin, applied func(db.Migration) // called before each migration, and after it
+	// progress is called about twice a second with a line about the current migration. begun is true for the first line of a
+	// statement.
 	progress func(line string, begun bool)
-	// waits gets a line about the sessions whose locks a migration waits for, each time that they change.
+	// waits is called with a line about the sessions for whose locks a migration waits, whenever they change.
 	waits func(line string)
 }
 
-// migrate applies the missing migrations.
+// migrate applies the migrations that the database lacks.
 func migrate(ctx context.Context, d database, w watcher) error {
 	handle, err := hook.Open(ctx, db.Config{URL: d.DatabaseURL})
 	if err != nil {
@@ -223,10 +225,10 @@ func migrate(ctx context.Context, d database, w watcher) error {
 	return errors.Join(err, handle.Close())
 }
 
-// watch reports the progress of a migration until it is stopped.
+// watch starts to report the progress of migrations to w, until the caller calls stop.
 func (w watcher) watch(ctx context.Context, handle *db.DB) (stop func(), err error) {
 	var plan []db.PlannedMigration
-	if handle.Dialect() == dialect.Postgres { // on SQLite, a plan would read the whole file
+	if handle.Dialect() == dialect.Postgres { // not on SQLite, where a plan would read the whole file
 		if plan, err = handle.Plan(ctx); err != nil {
 			return nil, err
 		}
@@ -250,7 +252,7 @@ func (w watcher) watch(ctx context.Context, handle *db.DB) (stop func(), err err
 	}, nil
 }
 
-// serve runs a server until the context ends. It calls bound once both addresses are bound.
+// serve runs a server until the context ends. It calls bound once the public and the operator's address are bound.
 func serve(ctx context.Context, config server.Config, bound func(*server.Server) error) error {
 	running, err := server.New(config)
 	if err != nil {
@@ -267,13 +269,13 @@ func serve(ctx context.Context, config server.Config, bound func(*server.Server)
 	return nil
 }
 
-// monitored has the setting of a command that serves its own health and metrics.
+// monitored has the flags of a command that serves health and metrics of its own process.
 type monitored struct {
 	AdminAddr  string `clears:"" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics and, with --admin-token, /debug/pprof. Off without one."`
 	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"Lets the operator see profiles, at least 32 characters."`
 }
 
-// beside serves the admin listener while do runs.
+// beside calls do, and serves health, metrics and profiles at --admin-addr while do runs.
 func (m monitored) beside(ctx context.Context, c monitor.Config, do func(context.Context) error) error {
 	if m.AdminAddr == "" {
 		return do(ctx)
@@ -289,16 +291,16 @@ func (m monitored) beside(ctx context.Context, c monitor.Config, do func(context
 		return fmt.Errorf("listen on %s: %w", m.AdminAddr, err)
 	}
 	shown := edge.NewServer(monitor.Handler(c), 0, c.Logger)
-	shown.ErrorLog = slog.NewLogLogger(c.Logger.Handler(), slog.LevelError) // among others it logs panics
+	shown.ErrorLog = slog.NewLogLogger(c.Logger.Handler(), slog.LevelError) // the HTTP server logs panics, among others
 	c.Logger.InfoContext(ctx, "listening", "admin_addr", listener.Addr().String())
 	ended := make(chan error, 1)
 	go func() { ended <- shown.Serve(listener) }()
 	err = do(ctx)
-	// Running requests are cut off, because a stopping process must not wait for a profile.
+	// Close cuts off requests that still run, because a process that stops must not wait for a profile.
 	return errors.Join(err, shown.Close(), served(<-ended))
 }
 
-// served returns a server's error, or nil if it was stopped.
+// served returns the error with which an HTTP server ended, or nil if this process closed the server.
 func served(err error) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
@@ -306,7 +308,7 @@ func served(err error) error {
 	return fmt.Errorf("serve the operator: %w", err)
 }
 
-// newLogger returns a structured logger: format is json or text, level debug, info, warn or error.
+// newLogger returns a logger that writes to w. format is json or text; level is debug, info, warn or error.
 func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
@@ -319,7 +321,7 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(w, options)), nil
 }
 
-// unsent returns a function that logs why spans could not be sent.
+// unsent returns a function that logs the error because of which spans could not be sent.
 func unsent(logger *slog.Logger) func(error) {
 	return func(err error) { logger.WarnContext(context.Background(), "traces are not sent", "error", err) }
 }

@@ -14,33 +14,34 @@ import (
 	"go.storefront.example/server/admin/rpc"
 )
 
-// invocation is the data of one run of a command.
+// invocation has what one run of a command needs: its input, outputs, flags and settings.
 type invocation struct {
 	ctx       context.Context
 	in        io.Reader
 	out, errs io.Writer
-	json, csv bool // from -o
-	// command is the command's name, such as order pay.
+	json, csv bool // set by -o json and -o csv
+	// command is the command without its arguments, such as "order pay".
 	command string
 	env     func(string) (string, bool)
-	// options are the operator's choices, for commands that use the database; a server has its own.
+	// options are the options with which a command works on the database itself. A server has its own.
 	options admin.Options
-	// dev is the dev folder that the command uses; nil if a database or a server is named.
+	// dev is the dev folder that the command uses; nil if it uses another database or server.
 	dev *devFolder
-	// flags are the command's flags; given has the names of those with a value.
+	// flags are the command's flags. given has the names of the flags that have a value on the command line, in the
+	// environment or in the settings file.
 	flags    []*kong.Flag
 	given    map[string]bool
 	terminal terminal
 }
 
-// database has the setting of every command that uses the database.
+// database has the flag of commands that use the database.
 type database struct {
 	DatabaseURL string `name:"database-url" secret:"" default:"sqlite:storefront.db" placeholder:"URL" help:"The database: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME."`
 }
 
 var errBehind = errors.New("the database's schema is not current; run `storefront migrate up`")
 
-// noFile adds a remedy to the error about a database that does not exist.
+// noFile adds what to do about it to the error that the SQLite file does not exist. It returns other errors unchanged.
 func noFile(err error) error {
 	if errors.Is(err, db.ErrNoFile) {
 		return fmt.Errorf("%w; run `storefront migrate up` to make it, start `storefront dev`, or name another with --database-url",
@@ -49,12 +50,12 @@ func noFile(err error) error {
 	return err
 }
 
-// open opens the database, whose schema must be current.
+// open opens the database. It fails if the schema is not current.
 func (d database) open(ctx context.Context) (*db.DB, error) {
 	return d.openWith(ctx, db.Config{})
 }
 
-// openWith is open with a configuration, to which it adds the database's URL.
+// openWith opens the database with the configuration c and its URL. It fails if the schema is not current.
 func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
 	c.URL, c.Existing = d.DatabaseURL, true
 	opened, err := hook.Open(ctx, c)
@@ -71,20 +72,20 @@ func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
 	return opened, nil
 }
 
-// target has the settings of every command that operates stores, through a database or a server.
+// target has the flags of commands that call the admin services, on the database in this process or on a server.
 type target struct {
 	database
 	adminListener
 }
 
-// adminListener has the settings of commands that call a server's operator's listener.
+// adminListener has the flags of commands that can call the admin services of a server.
 type adminListener struct {
 	AdminURL   string `name:"admin-url" placeholder:"URL" help:"A server's operator's listener, such as https://operator.example.com, to work through instead of the database; database settings are then ignored."`
 	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"The --admin-token of that server."`
 }
 
-// operate calls do with the admin API: on the server at --admin-url or the running dev of this folder, or else on the database in
-// this process.
+// operate calls do with the admin services: those of the server at --admin-url, or of the running dev of this folder, or
+// otherwise those of this process on the database.
 func (s *invocation) operate(at target, do func(ctx context.Context, o admin.API) error) error {
 	if at.AdminURL == "" && s.dev.acceptsToken(at.AdminToken) {
 		at.AdminURL = s.dev.AdminURL
@@ -103,7 +104,7 @@ func (s *invocation) operate(at target, do func(ctx context.Context, o admin.API
 	})
 }
 
-// client is the client of the server at --admin-url.
+// client returns a client of the server at --admin-url.
 func (p adminListener) client() (*rpc.Client, error) {
 	if p.AdminToken != "" {
 		if err := rpc.CheckToken(p.AdminToken); err != nil {
@@ -117,7 +118,7 @@ func (p adminListener) client() (*rpc.Client, error) {
 	return client, nil
 }
 
-// onDatabase calls do with an operator of the database.
+// onDatabase calls do with the admin services of this process on the database.
 func (s *invocation) onDatabase(d database, do func(ctx context.Context, o *admin.Operator) error) error {
 	handle, err := d.open(s.ctx)
 	if err != nil {

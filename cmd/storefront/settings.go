@@ -14,13 +14,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// settings finds the values of flags that the command line leaves out: in the environment, else in the settings file. It is a
-// kong.Resolver.
+// settings finds the values of flags that the command line leaves out: in the environment, or else in the settings file. It
+// is a kong.Resolver.
 type settings struct {
 	env  func(string) (string, bool)
 	file map[string]yaml.Node
 	path string
-	// dev is the dev folder whose database the command uses because none was named.
+	// dev is the dev folder whose database the command uses; nil if the user named a database, or there is no dev folder.
 	dev *devFolder
 }
 
@@ -31,7 +31,7 @@ func variable(flag string) string {
 	return "STOREFRONT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// variables lists the environment variables of a command's flags and of all commands below it.
+// variables lists the environment variables that set the flags of a command and its subcommands.
 func variables(n *kong.Node) []string {
 	names := []string{variable("config")}
 	for _, flag := range flagsOf(n) {
@@ -43,8 +43,8 @@ func variables(n *kong.Node) []string {
 	return names
 }
 
-// fromEnv returns a flag's value in the environment, or for a secret in the file that the environment names. An empty variable
-// counts as not set, because compose files set empty ones.
+// fromEnv returns the value that the environment has for a flag, or "". For a secret, a variable may also name the file with
+// the value. An empty variable counts as not set, because compose files set empty variables.
 func (s *settings) fromEnv(flag *kong.Flag) (value string, err error) {
 	if flag.Tag.Has(secretTag) {
 		return secretOf(s.env, variable(flag.Name), credentialPrefix+flag.Name)
@@ -53,7 +53,7 @@ func (s *settings) fromEnv(flag *kong.Flag) (value string, err error) {
 	return value, nil
 }
 
-// load reads the settings file that the command line or the environment names, if any.
+// load reads the settings file, if the command line or the environment names one.
 func (s *settings) load(k *kong.Context) error {
 	s.path, _ = s.env(variable("config"))
 	for _, step := range k.Path {
@@ -84,8 +84,7 @@ func (s *settings) load(k *kong.Context) error {
 	return nil
 }
 
-// flagsOf lists the flags of a command and of all commands below it, except --config and --help, which a settings file
-// cannot set.
+// flagsOf lists the flags of a command and its subcommands, except --config and --help, which a settings file cannot set.
 func flagsOf(n *kong.Node) []*kong.Flag {
 	var flags []*kong.Flag
 	for _, f := range n.Flags {
@@ -99,10 +98,10 @@ func flagsOf(n *kong.Node) []*kong.Flag {
 	return flags
 }
 
-// Validate does nothing, because load validates.
+// Validate implements kong.Resolver. It does nothing, because load checks the settings.
 func (s *settings) Validate(*kong.Application) error { return nil }
 
-// Resolve returns a flag's value, or nil.
+// Resolve returns the value of a flag that the command line leaves out, or nil if there is none.
 func (s *settings) Resolve(k *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if flag.Name == "help" {
 		return nil, nil
@@ -135,14 +134,14 @@ func (s *settings) Resolve(k *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 	return nil, fmt.Errorf("%s line %d: must be a value or a list of values", s.path, node.Line)
 }
 
-// clears is the tag of a flag whose empty value has a meaning: it clears what the flag sets.
+// clears is the tag of flags to which a user may give an empty value, which empties the field that the flag sets.
 const clears = "clears"
 
-// clearable are settings of many commands whose empty value counts as not set.
+// clearable are flags of many commands that may be empty, and then count as not set.
 var clearable = []string{"admin-token", "admin-url", "config", "egress-proxy", "old-admin-token", "old-secret-keys", "secret-key"}
 
-// explicit returns the names of the flags that have a value on the command line, in the environment or in the settings file. An
-// empty value clears a field that can be empty; for other flags explicit refuses it.
+// explicit returns the names of the flags that have a value on the command line, in the environment or in the settings file.
+// It refuses an empty value, unless the flag is clearable or has the tag clears.
 func explicit(k *kong.Context) (map[string]bool, error) {
 	given := map[string]bool{}
 	for _, step := range k.Path {
@@ -160,7 +159,7 @@ func explicit(k *kong.Context) (map[string]bool, error) {
 	return given, nil
 }
 
-// isEmpty reports whether a value is an empty text, an empty list, or a list with only an empty text.
+// isEmpty reports whether a flag's value is an empty text, an empty list, or a list with only an empty text.
 func isEmpty(v reflect.Value) bool {
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
 		v = v.Elem()

@@ -20,7 +20,7 @@ type shardCmd struct {
 	Isolate shardIsolateCmd `cmd:"" help:"Give a store a shard of its own."`
 }
 
-// onCluster calls do with the database's cluster. The schema may be older than the binary.
+// onCluster opens the database and calls do with its cluster. It does not require that the schema is current.
 func (s *invocation) onCluster(at database, do func(ctx context.Context, handle *db.DB, cluster *shard.Cluster) error) error {
 	handle, err := hook.Open(s.ctx, db.Config{URL: at.DatabaseURL, Existing: true, MaxConns: 2,
 		Settings: map[string]string{"application_name": shard.ApplicationName}})
@@ -36,13 +36,13 @@ func (s *invocation) onCluster(at database, do func(ctx context.Context, handle 
 
 type shardPlanCmd struct{ database }
 
-// sharding is the output of shard plan.
+// sharding is the output of `storefront shard plan`.
 type sharding struct {
 	Tables []shard.Table `json:"tables"`
-	// DroppedKeys are the foreign keys that Apply drops for good.
+	// DroppedKeys are the foreign keys that `storefront shard apply` drops and does not create again.
 	DroppedKeys []string `json:"droppedKeys"`
 	Obstacles   []string `json:"obstacles"`
-	// Largest are the stores with the most rows.
+	// Largest are the stores with the most rows, the largest first.
 	Largest []shard.Store `json:"largestStores"`
 }
 
@@ -103,7 +103,7 @@ func (s *invocation) plan(plan shard.Plan) error {
 	return nil
 }
 
-// bytesText formats a size for people.
+// bytesText formats a number of bytes for people, in a unit in which it has at most four digits.
 func bytesText(n int64) string {
 	for _, unit := range []string{"B", "KiB", "MiB"} {
 		if n < 10_000 {
@@ -152,7 +152,7 @@ func (c *shardApplyCmd) Run(s *invocation) error {
 
 type shardStatusCmd struct{ database }
 
-// Run shows where nodes, stores and shards are.
+// Run shows the nodes, and on which of them stores and shards are.
 func (c *shardStatusCmd) Run(s *invocation) error {
 	return s.onCluster(c.database, func(ctx context.Context, _ *db.DB, cluster *shard.Cluster) error {
 		status, err := cluster.Status(ctx)
@@ -209,7 +209,7 @@ type shardIsolateCmd struct {
 	Store string `arg:"" help:"The store, by slug or id."`
 }
 
-// Run gives the store a shard of its own.
+// Run moves the store's rows into a shard that has no other store.
 func (c *shardIsolateCmd) Run(s *invocation) error {
 	return s.onCluster(c.database, func(ctx context.Context, handle *db.DB, cluster *shard.Cluster) error {
 		current, err := handle.Current(ctx)

@@ -25,7 +25,7 @@ type storeCmd struct {
 	Data    storeDataCmd    `cmd:"" help:"Print all data that a store keeps about a customer, for the customer."`
 }
 
-// storeFields are the fields that can be set when creating and updating a store.
+// storeFields are the flags for the fields of a store that a user can set when creating it and when changing it.
 type storeFields struct {
 	URL              string       `name:"url" api:"url" placeholder:"URL" help:"Public address of the store."`
 	Description      string       `api:"description" clears:"" placeholder:"TEXT" help:"What the store is about."`
@@ -39,7 +39,7 @@ type storeFields struct {
 	PlatformFee      percent      `api:"platformFeePercent" placeholder:"PERCENT" help:"Fee of the platform in per cent, stored with each new order (default for a new store: 0)."`
 }
 
-// buckets has the setting of commands that create stores.
+// buckets has the flag of commands that create stores.
 type buckets struct {
 	Buckets tenant.Buckets `clears:"" placeholder:"RANGES" help:"Buckets of this installation, such as 00-Kz or 00-Kz,Lq: new and imported stores are in one of them (default: all)."`
 }
@@ -97,7 +97,7 @@ func (c *storeListCmd) Run(s *invocation) error {
 		})
 }
 
-// namedStore has the argument of a command on a store.
+// namedStore has the argument of a command that works on one store.
 type namedStore struct {
 	target
 	Store string `arg:"" name:"slug" help:"The store's slug or id."`
@@ -116,7 +116,7 @@ func (c *storeShowCmd) Run(s *invocation) error {
 	})
 }
 
-// printStore prints a store, with the settings that the operator makes for it.
+// printStore prints a store and its settings, which only the operator can change.
 func (s *invocation) printStore(ctx context.Context, o admin.API, found *storefrontv1.Store) error {
 	set, err := o.GetStoreSettings(ctx, &adminv1.GetStoreSettingsRequest{Store: found.GetId()})
 	if err != nil {
@@ -125,23 +125,23 @@ func (s *invocation) printStore(ctx context.Context, o admin.API, found *storefr
 	return s.printStoreWith(found, set)
 }
 
-// printStoreWith prints a store with its settings and its bucket.
+// printStoreWith prints a store with the settings set and its bucket.
 func (s *invocation) printStoreWith(found *storefrontv1.Store, set *adminv1.StoreSettings) error {
 	settings := apijson.Marshal(set)
 	object := whole(found)
 	return s.print(withBucket(append(append(object[:len(object)-1], ','), settings[1:]...), found))
 }
 
-// bucketOf returns the bucket of a store, or "" without an id.
+// bucketOf returns the bucket of a store, or "" if the store has no id.
 func bucketOf(st *storefrontv1.Store) string {
 	id, err := uuid.Parse(st.GetId())
-	if err != nil { // an empty store, from which a list takes its columns
+	if err != nil { // st is the empty store from which a list takes its columns
 		return ""
 	}
 	return tenant.Bucket(id)
 }
 
-// withBucket adds a store's bucket to a JSON object of the store.
+// withBucket adds the member bucket to object, the JSON of the store st.
 func withBucket(object []byte, st *storefrontv1.Store) []byte {
 	return fmt.Appendf(object[:len(object)-1], `,"bucket":%s}`, quoted(bucketOf(st)))
 }

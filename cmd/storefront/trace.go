@@ -18,18 +18,19 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// flushTimeout bounds the sending of the last spans when a process ends.
+// flushTimeout is how long a process that ends may take to send its last spans.
 const flushTimeout = 5 * time.Second
 
-// traces is the exporter of a process's spans. The zero value exports none.
+// traces sends the spans of this process to a collector. The zero value sends none.
 type traces struct {
 	provider *sdktrace.TracerProvider
 	report   func(error)
 }
 
-// openTraces reads the standard OTEL_ variables (OpenTelemetry's "Environment Variable Specification" and its OTLP exporter's).
-// Traces are on when an endpoint is set, or OTEL_TRACES_EXPORTER is otlp; the exporter and the SDK read the other variables
-// themselves. Export errors are logged and have no other effect.
+// openTraces starts to send spans if the standard OTEL_ variables say so: if an endpoint is set, or if OTEL_TRACES_EXPORTER
+// is otlp. The exporter and the SDK read the other variables themselves (OpenTelemetry's "Environment Variable
+// Specification", "OpenTelemetry Protocol Exporter"). report is called with each error of sending, which has no other
+// effect.
 func (s *invocation) openTraces(report func(error)) (traces, error) {
 	on, err := s.traced()
 	if err != nil || !on {
@@ -44,7 +45,7 @@ func (s *invocation) openTraces(report func(error)) (traces, error) {
 	if build, ok := debug.ReadBuildInfo(); ok {
 		attributes = append(attributes, attribute.String("service.version", build.Main.Version))
 	}
-	// No attributes of the process, because its command line may contain a password.
+	// Add no attributes of the process, because its command line may contain a password.
 	origin, err := resource.New(s.ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attributes...), resource.WithFromEnv())
 	if err != nil {
 		return traces{}, usage("OTEL_RESOURCE_ATTRIBUTES: %w", err)
@@ -52,14 +53,14 @@ func (s *invocation) openTraces(report func(error)) (traces, error) {
 	return traces{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(origin)), report}, nil
 }
 
-// variable returns an OpenTelemetry variable; an empty one counts as not set.
+// variable returns the value of OTEL_<name>, or "" if it is not set.
 func (s *invocation) variable(name string) string {
 	value, _ := s.env("OTEL_" + name)
 	return strings.TrimSpace(value)
 }
 
-// traced reports whether the variables turn traces on. It refuses an endpoint, exporter or protocol with which no span could
-// be sent.
+// traced reports whether the variables turn traces on. It returns an error for an endpoint, an exporter or a protocol with
+// which no span could be sent.
 func (s *invocation) traced() (bool, error) {
 	if strings.EqualFold(s.variable("SDK_DISABLED"), "true") {
 		return false, nil
@@ -94,7 +95,7 @@ func (s *invocation) traced() (bool, error) {
 	return true, nil
 }
 
-// to returns the provider of spans, or nil if traces are off.
+// to returns what creates the spans, or nil if traces are off.
 func (t traces) to() trace.TracerProvider {
 	if t.provider == nil {
 		return nil
@@ -102,7 +103,7 @@ func (t traces) to() trace.TracerProvider {
 	return t.provider
 }
 
-// flush sends the last spans, even if the context has ended.
+// flush sends the last spans, even if ctx has ended.
 func (t traces) flush(ctx context.Context) {
 	if t.provider == nil {
 		return
@@ -114,7 +115,7 @@ func (t traces) flush(ctx context.Context) {
 	}
 }
 
-// trace runs a command inside a span, and sends the span before the command ends.
+// trace calls do inside a span, and sends the span before it returns.
 func (s *invocation) trace(do func(ctx context.Context) error) (err error) {
 	t, err := s.openTraces(func(err error) {
 		_, _ = fmt.Fprintln(s.errs, "storefront: traces are not sent:", err)

@@ -28,7 +28,7 @@ type triggerCmd struct {
 	Yes      bool     `help:"Allow a store that storefront dev did not make."`
 }
 
-// Run makes the event.
+// Run makes data that cause an event of the type, and prints the event.
 func (c *triggerCmd) Run(s *invocation) error {
 	d := newTriggerData(c.Type)
 	for _, text := range c.Override {
@@ -57,7 +57,7 @@ func (c *triggerCmd) Run(s *invocation) error {
 	})
 }
 
-// isDev reports whether the stores are dev's, because the command uses dev's folder or names dev's database or server.
+// isDev reports whether the command works on the stores of dev: it uses dev's folder, or it names dev's database or server.
 func (c *triggerCmd) isDev(s *invocation) bool {
 	if c.AdminURL == "" {
 		return s.dev != nil || c.isDevDatabase()
@@ -66,11 +66,11 @@ func (c *triggerCmd) isDev(s *invocation) bool {
 	return d != nil && d.isRunning && d.AdminURL == strings.TrimSuffix(c.AdminURL, "/")
 }
 
-// lookBack is how many of the newest events of a type are searched for the new one, because others may be made at the same
-// time.
+// lookBack is how many of the newest events of a type eventOf reads. The event that it looks for may not be the newest,
+// because other programs may cause events at the same time.
 const lookBack = 100
 
-// eventOf returns the event of a type about an object.
+// eventOf returns the newest event of a type about the object with the id object.
 func eventOf(ctx context.Context, o admin.API, store, eventType, object string) (*adminv1.Event, error) {
 	out, err := o.ListEvents(ctx, &adminv1.ListEventsRequest{Store: store, Type: eventType, PageSize: new(int32(lookBack))})
 	if err != nil {
@@ -86,7 +86,7 @@ func eventOf(ctx context.Context, o admin.API, store, eventType, object string) 
 	return out.GetEvents()[i], nil
 }
 
-// make makes the event in a store.
+// make causes the event in a store and returns it.
 func (d *triggerData) make(ctx context.Context, o admin.API, store string) (*adminv1.Event, error) {
 	if d.kind == hook.Ping {
 		return o.CreatePing(ctx, &adminv1.CreatePingRequest{Store: store})
@@ -98,7 +98,7 @@ func (d *triggerData) make(ctx context.Context, o admin.API, store string) (*adm
 	return eventOf(ctx, o, store, d.kind, object)
 }
 
-// triggerData is the demo data from which trigger makes an event.
+// triggerData is the demo data with which trigger causes an event of the type kind.
 type triggerData struct {
 	kind     string
 	product  *adminv1.CreateProductRequest
@@ -106,21 +106,22 @@ type triggerData struct {
 	link     *adminv1.CreatePaymentLinkRequest
 	order    *adminv1.CreateOrderRequest
 	item     *adminv1.CreateOrderRequest_Item
-	// fields maps the names that --override accepts to their messages.
+	// fields maps the names that --override accepts to the requests in which it sets them.
 	fields map[string]proto.Message
 }
 
-// The fields of --override.
+// The names that --override accepts for the data of an event about a product, a customer or a payment link.
 var (
 	productFields  = []string{"title", "type", "priceAmount", "compareAtAmount", "slug", "summary", "description", "coverUrl"}
 	customerFields = []string{"name", "email", "phone"}
 	linkFields     = []string{"title", "amount", "description", "coverUrl", "thankYouMessage", "expiresAt", "maxPayments"}
 )
 
-// demoBuyer is the e-mail of trigger's buyer. The first order creates this customer, and later orders find it.
+// demoBuyer is the e-mail of the buyer in trigger's orders. The first of these orders creates a customer with it, and later
+// ones find this customer.
 const demoBuyer = "buyer@example.com"
 
-// newTriggerData returns the demo data for a type of event.
+// newTriggerData returns the demo data for an event of the type kind.
 func newTriggerData(kind string) *triggerData {
 	d := &triggerData{
 		kind: kind,
@@ -162,7 +163,7 @@ func newEmail() string {
 	return fmt.Sprintf("customer-%d@example.com", time.Now().UnixNano())
 }
 
-// override sets a field, given as FIELD=VALUE.
+// override sets a field of the demo data. text is FIELD=VALUE.
 func (d *triggerData) override(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	m := d.fields[name]
@@ -191,12 +192,12 @@ func (d *triggerData) override(text string) error {
 		}
 		return usage("--override: %s cannot be %q", name, value)
 	}
-	// An order for a known e-mail keeps the stored name and phone of the customer. So an order with another name or phone
-	// needs a new e-mail.
+	// An order for the e-mail of a known customer keeps that customer's name and phone. So an order for which the user sets
+	// another name or phone needs a new e-mail.
 	if m == d.order && field != "email" && slices.Contains(customerFields, field) && d.order.GetEmail() == demoBuyer {
 		d.order.Email = new(newEmail())
 	}
-	// An empty or null value is set explicitly, because proto.Merge would keep the demo's value.
+	// An empty or null value must replace the demo's value, which proto.Merge would keep.
 	if value := set.ProtoReflect(); f.HasPresence() && !value.Has(f) {
 		m.ProtoReflect().Clear(f)
 	} else {
@@ -205,7 +206,7 @@ func (d *triggerData) override(text string) error {
 	return nil
 }
 
-// object creates or changes the object that sends the event, and returns its id.
+// object creates or changes the object that the event is about, in a store, and returns the object's id.
 func (d *triggerData) object(ctx context.Context, o admin.API, store string) (string, error) {
 	d.product.Store, d.customer.Store, d.link.Store, d.order.Store = store, store, store, store
 	switch d.kind {

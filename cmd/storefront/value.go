@@ -23,13 +23,13 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// none is the word that clears a value that can be null or empty.
+// none is the value of a flag that clears a field which can be null or empty.
 const none = "none"
 
-// isNone reports whether a value clears what its flag sets: "none" or an empty text.
+// isNone reports whether a flag's value clears the field: "none" or "".
 func isNone(text []byte) bool { return len(text) == 0 || string(text) == none }
 
-// orNone is a flag's value, or none, which clears the field.
+// orNone is the value of a flag that also accepts none, which clears the field.
 type orNone[V any] struct{ value *V } // nil for none
 
 // UnmarshalText reads a value or none.
@@ -51,7 +51,7 @@ func (o *orNone[V]) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON returns the value's JSON, or null for none.
+// MarshalJSON returns the JSON of the value, or null for none.
 func (o orNone[V]) MarshalJSON() ([]byte, error) { return json.Marshal(o.value) }
 
 func (o *orNone[V]) settle(ctx context.Context, api admin.API, currency func() (string, error)) error {
@@ -61,18 +61,18 @@ func (o *orNone[V]) settle(ctx context.Context, api admin.API, currency func() (
 	return nil
 }
 
-// amount is an amount of money: a whole number of minor units, as in the API, or a number with a decimal point in the
-// currency's own unit, which settle converts.
+// amount is an amount of money. The user gives a whole number of the currency's smallest units, as in the API, or a number
+// with a decimal point in the currency itself, which settle converts.
 type amount struct {
 	minor   int64
-	decimal string // the given text; "" for minor units
+	decimal string // the number with a decimal point; "" if the user gave smallest units
 }
 
-// UnmarshalText reads an amount.
+// UnmarshalText reads either form of an amount.
 func (a *amount) UnmarshalText(text []byte) error {
 	*a = amount{}
 	n, err := strconv.ParseInt(string(text), 10, 64)
-	// Use the currency with the most decimals, because the store's is not known yet.
+	// The store's currency is not known yet, so allow as many decimals as CLF has, which has the most.
 	if _, notDecimal := validate.ParseDecimal(string(text), "CLF"); err != nil && notDecimal == nil {
 		a.decimal, n, err = string(text), 0, nil
 	}
@@ -101,10 +101,11 @@ func (a *amount) settle(_ context.Context, _ admin.API, currency func() (string,
 	return nil
 }
 
-// instant is a date-time, or how long ago, by the clock of the database or server.
+// instant is a time that the user gives as a date-time or as how long ago it was. settle converts the latter with the clock
+// of the database or server.
 type instant struct {
 	at  time.Time
-	ago *time.Duration // nil once at is known
+	ago *time.Duration // how long ago; nil if at is the time
 }
 
 // UnmarshalText reads an RFC 3339 date-time, or how long ago.
@@ -122,7 +123,7 @@ func (i *instant) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON returns the settled time.
+// MarshalJSON returns the time as a date-time. Call settle first.
 func (i instant) MarshalJSON() ([]byte, error) { return apijson.AppendTime(nil, i.at), nil }
 
 func (i *instant) settle(ctx context.Context, o admin.API, _ func() (string, error)) error {
@@ -136,7 +137,7 @@ func (i *instant) settle(ctx context.Context, o admin.API, _ func() (string, err
 	return err
 }
 
-// date is a date-time, or a date, which means its beginning in UTC.
+// date is a date-time. A user may also give only a date, which means the beginning of that day in UTC.
 type date struct{ time.Time }
 
 // UnmarshalText reads a date-time or a date.
@@ -147,10 +148,10 @@ func (d *date) UnmarshalText(text []byte) (err error) {
 	return nil
 }
 
-// MarshalJSON returns the time.
+// MarshalJSON returns the time as a date-time.
 func (d date) MarshalJSON() ([]byte, error) { return apijson.AppendTime(nil, d.Time), nil }
 
-// timeOf reads a date-time, or a date, which means its beginning in UTC.
+// timeOf reads a date-time, or a date, which means the beginning of that day in UTC.
 func timeOf(text string) (time.Time, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day, nil
@@ -158,7 +159,7 @@ func timeOf(text string) (time.Time, error) {
 	return apijson.ParseTime(text)
 }
 
-// lengthOf reads a duration such as 90s, 1h30m or 7d.
+// lengthOf reads a duration such as 90s, 1h30m or 7d. A day has 24 hours.
 func lengthOf(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
@@ -167,14 +168,14 @@ func lengthOf(text string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// The tags with the minimum and the maximum of a duration flag.
+// minTag and greatestTag are the tags of a flag for a duration with the shortest and the longest duration that it accepts.
 const (
 	minTag      = "least"
 	greatestTag = "greatest"
 )
 
-// lengths decodes duration flags, within the bounds of these tags. Without a minimum, a duration must be positive. It is a
-// kong.Mapper.
+// lengths reads the flags for durations and checks their tags minTag and greatestTag. Without minTag a duration is at least
+// 1ms. lengths is a kong.Mapper.
 type lengths struct{}
 
 // Decode implements kong.Mapper.
@@ -202,10 +203,10 @@ func (lengths) Decode(k *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// count is a whole number of at least 1.
+// count is a whole number from 1.
 type count int
 
-// UnmarshalText reads a count.
+// UnmarshalText reads a whole number from 1.
 func (c *count) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseInt(string(text), 10, 32)
 	if errors.Is(err, strconv.ErrRange) {
@@ -231,10 +232,11 @@ func (p *percent) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// onOff is a flag with the values on and off.
+// onOff is the value of a flag that accepts on and off.
 type onOff bool
 
-// UnmarshalText reads on or off, and true or false, because older YAML readers convert on and off to these.
+// UnmarshalText reads on or off. It also reads true and false, because YAML readers may convert on and off to true and
+// false.
 func (o *onOff) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "on", "true":
@@ -247,10 +249,10 @@ func (o *onOff) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// network is an address or a range of addresses; the zero value means none.
+// network is a range of IP addresses, which may be only one address. The zero value contains none.
 type network struct{ prefix netip.Prefix }
 
-// UnmarshalText reads a CIDR such as 10.0.0.0/8, one address, or none.
+// UnmarshalText reads a range such as 10.0.0.0/8, one address, or none.
 func (n *network) UnmarshalText(text []byte) error {
 	n.prefix = netip.Prefix{}
 	if isNone(text) {
@@ -263,7 +265,7 @@ func (n *network) UnmarshalText(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("must be addresses or ranges such as 10.0.0.0/8, not %q", text)
 	}
-	// An IPv4 address in IPv6 form counts as IPv4.
+	// Treat an IPv4 address in IPv6 form, such as ::ffff:10.0.0.1, as IPv4.
 	if inIPv6 := 128 - 32; prefix.Addr().Is4In6() && prefix.Bits() >= inIPv6 {
 		prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-inIPv6)
 	}
@@ -271,7 +273,7 @@ func (n *network) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// publicURL is the public address setting; empty means the default.
+// publicURL is the public address of the stores' pages; "" means the default.
 type publicURL string
 
 // UnmarshalText reads an http or https address to which a path can be appended.
@@ -286,10 +288,10 @@ func (u *publicURL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// apiURL is the API's public address; empty means the default.
+// apiURL is a public address of this service; "" means the default.
 type apiURL string
 
-// origin matches an address without a path. It matches no character that HTML or JSON would escape.
+// origin matches a URL without a path. It matches no character that HTML or JSON would escape.
 var origin = regexp.MustCompile(`^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\d+)?$`)
 
 // UnmarshalText reads an http or https address without a path.
@@ -302,13 +304,13 @@ func (u *apiURL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// orderLine is a product's id or slug and its quantity.
+// orderLine is what --product of an order names: a product by its id or slug, and a quantity.
 type orderLine struct {
 	product  string
 	quantity int32
 }
 
-// UnmarshalText reads NAME or NAME:QTY.
+// UnmarshalText reads NAME or NAME:QTY. Without QTY the quantity is 1.
 func (l *orderLine) UnmarshalText(text []byte) error {
 	product, quantity, many := strings.Cut(string(text), ":")
 	if product == "" {
@@ -324,12 +326,12 @@ func (l *orderLine) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// productTypes are types of products; "none" in it means an empty list.
+// productTypes is a list of types of products. An item "none" makes the list empty.
 type productTypes []productType
 
 type productType string
 
-// UnmarshalText reads a type or none.
+// UnmarshalText reads a product type in any case, or none.
 func (t *productType) UnmarshalText(text []byte) error {
 	name := strings.ToUpper(strings.TrimSpace(string(text)))
 	if storefrontv1.Product_Type_value[name] == 0 && !isNone(text) {
@@ -339,7 +341,7 @@ func (t *productType) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON returns the list of the types.
+// MarshalJSON returns a list with the types, without none.
 func (t productTypes) MarshalJSON() ([]byte, error) {
 	names := []string{}
 	for _, name := range t {
@@ -350,7 +352,7 @@ func (t productTypes) MarshalJSON() ([]byte, error) {
 	return json.Marshal(names)
 }
 
-// socials are a store's pages by the names of their networks; "none" in it means no page.
+// socials are the URLs of a store's pages in social networks. The word none adds no page.
 type socials []social
 
 type social struct{ network, address string }
@@ -365,7 +367,7 @@ func (s *social) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON returns the object of the pages.
+// MarshalJSON returns an object that maps the names of the networks to the URLs, without none.
 func (s socials) MarshalJSON() ([]byte, error) {
 	pages := map[string]string{}
 	for _, page := range s {

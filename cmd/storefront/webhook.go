@@ -28,20 +28,21 @@ type webhookCmd struct {
 	Verify  webhookVerifyCmd  `cmd:"" help:"Verify a delivery from standard input, and name the likely mistake."`
 }
 
-// targets has the setting of commands that accept or call a webhook's URL.
+// targets has the flag of commands that check or call the URL of a webhook.
 type targets struct {
 	AllowPrivateTargets bool `help:"Accept private addresses too, for tests and development. They still need https, because only storefront dev allows plain http."`
 }
 
 func (t targets) policy() egress.Policy { return egress.Policy{AllowPrivate: t.AllowPrivateTargets} }
 
-// webhookFields are the members of a webhook with -o json.
+// webhookFields are the members that -o json shows of a webhook.
 var webhookFields = []string{"id", "url", "description", "events", "enabled", "state", "failingSince", "disablesAt", "disabledAt",
 	"disabledAutomatically", "createdAt", "updatedAt"}
 
 func webhookObject(w *adminv1.Webhook) []byte { return selectWebhook(w, "", webhookFields...) }
 
-// selectWebhook is selectFields for a webhook. It has the additional members enabled and secret.
+// selectWebhook returns a JSON object with the named members of a webhook. Among them can be enabled, and secret with the
+// text secret.
 func selectWebhook(w *adminv1.Webhook, secret string, names ...string) []byte {
 	return selectFields(w, map[string]json.RawMessage{
 		"enabled": strconv.AppendBool(nil, w.GetState() != adminv1.Webhook_disabled), "secret": quoted(secret),
@@ -76,7 +77,8 @@ func (c *webhookCreateCmd) Run(s *invocation) error {
 	})
 }
 
-// seal adds the key that seals secrets to the operator's choices, for commands that use the database.
+// seal opens the secret keys with which this process encrypts secrets. It does nothing if a server at --admin-url does the
+// work.
 func (s *invocation) seal(at target, k secretKey) (err error) {
 	if at.AdminURL == "" {
 		s.options.Webhooks.Secrets, err = k.ring(at.database)
@@ -129,11 +131,12 @@ func stateOf(w *adminv1.Webhook) string {
 	return w.GetState().String()
 }
 
-// warnOfTwins warns of other webhooks of the store with the same URL, because each gets every event.
+// warnOfTwins warns the user if other webhooks of the store have the URL of made, because that URL then gets each event
+// several times.
 func (s *invocation) warnOfTwins(ctx context.Context, o admin.API, store string, made *adminv1.Webhook) {
 	all, err := webhooksOf(ctx, o, store)
 	if err != nil {
-		return // the webhook was created, so this error does not matter
+		return // no warning: the webhook was created all the same
 	}
 	for _, w := range all {
 		if w.GetUrl() == made.GetUrl() && w.GetId() != made.GetId() {
@@ -142,7 +145,7 @@ func (s *invocation) warnOfTwins(ctx context.Context, o admin.API, store string,
 	}
 }
 
-// webhookNamed has the arguments of a command on a webhook.
+// webhookNamed has the flags and the argument of a command that works on one webhook.
 type webhookNamed struct {
 	storeScoped
 	Name string `arg:"" help:"The webhook's id or URL."`

@@ -35,10 +35,11 @@ type workerCmd struct {
 	LogLevel            string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What is logged: debug, info, warn or error."`
 }
 
-// workerConns is how many connections a worker needs: one for claims, one for results, and a few for resends and sweeps.
+// workerConns is how many database connections a worker opens at most: one for claims, one for results, and a few for
+// resends and for deleting old data.
 const workerConns = 6
 
-// Run runs a worker.
+// Run delivers webhooks until the context ends.
 func (c *workerCmd) Run(s *invocation) error {
 	logger, err := newLogger(s.errs, c.LogFormat, c.LogLevel)
 	if err != nil {
@@ -59,7 +60,7 @@ func (c *workerCmd) Run(s *invocation) error {
 	return errors.Join(c.deliver(s, handle, ring, logger), handle.Close())
 }
 
-// deliver runs the worker, and serves the operator's listener meanwhile.
+// deliver runs the worker, with the operator's listener beside it.
 func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Keyring, logger *slog.Logger) error {
 	t, err := s.openTraces(unsent(logger))
 	if err != nil {
@@ -84,10 +85,10 @@ func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Keyring, lo
 	})
 }
 
-// maxDelays bounds the retries of one delivery.
+// maxDelays is how many waits --retry-delays may have, so it limits the attempts of one delivery.
 const maxDelays = 30
 
-// delays are the waits between attempts; the flag's default is worker.DefaultRetryDelays.
+// delays are the waits before each further attempt of a delivery. The flag's default is worker.DefaultRetryDelays.
 type delays struct{ waits []time.Duration }
 
 // UnmarshalText reads waits separated by commas.
@@ -106,7 +107,7 @@ func (d *delays) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// proxyURL is the address of a proxy.
+// proxyURL is the address of a proxy; nil means none.
 type proxyURL struct{ url *url.URL }
 
 // UnmarshalText reads an http, https or socks5 address, or none.
@@ -115,7 +116,7 @@ func (p *proxyURL) UnmarshalText(text []byte) error {
 	if isNone(text) {
 		return nil
 	}
-	// The text is not shown, because it may contain a password.
+	// The error does not show the text, because the text may contain a password.
 	u, err := url.Parse(string(text))
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5") {
 		return errors.New("must be a proxy's address such as http://proxy.example:3128")

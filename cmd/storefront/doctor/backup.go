@@ -12,7 +12,8 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// backupChecks are the checks of a copy of a SQLite database, in order. Each check relies on the checks before it.
+// backupChecks are the checks of a copy of a SQLite database, in the order in which they run. Each check relies on the
+// checks before it.
 var backupChecks = []struct {
 	name string
 	ask  func(ctx context.Context, d *db.DB, keys SecretKeys) Finding
@@ -24,8 +25,8 @@ var backupChecks = []struct {
 	{"secret-key", backupSecrets},
 }
 
-// Backup checks a copy of a SQLite database. Nobody may write the copy meanwhile. It stops after the first failed check. It
-// reads the whole file and changes nothing.
+// Backup checks the copy of a SQLite database at path, and stops after the first failed check. It reads the whole file and
+// changes nothing. Nobody may write the file meanwhile.
 func Backup(ctx context.Context, path string, keys SecretKeys) []Finding {
 	d, err := hook.Open(ctx, db.Config{URL: "sqlite:" + path, ReadOnly: true, MaxConns: 1})
 	if err != nil {
@@ -76,7 +77,7 @@ func foreignKeys(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	return ok("every row has the rows that it refers to")
 }
 
-// backupSchema accepts the schema of this release and of older ones.
+// backupSchema accepts the schema of this release and of older releases, and fails for any other.
 func backupSchema(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	steps, err := d.Migrations(ctx)
 	if err != nil {
@@ -104,13 +105,13 @@ func backupSchema(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	return ok("migration %d, which is current", newest)
 }
 
-// has reports whether a copy has a table, because a copy from an older release may lack it.
+// has reports whether a copy has a table. A copy from an older release may lack it.
 func has(ctx context.Context, d *db.DB, table string) (found bool, err error) {
 	err = d.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = $1)", table).Scan(&found)
 	return found, err
 }
 
-// allCounts compares the counts of all stores with their rows.
+// allCounts fails unless the stored counts of every store are the numbers of its rows.
 func allCounts(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	if found, err := has(ctx, d, "row_counts"); err != nil || !found {
 		return answer(err, "none in this schema")
@@ -145,7 +146,7 @@ func backupSecrets(ctx context.Context, d *db.DB, keys SecretKeys) Finding {
 	return secrets(ctx, d, Installation{Keys: keys})
 }
 
-// answer returns OK, or the finding for an error.
+// answer returns a failed finding if err is not nil, otherwise OK with the message.
 func answer(err error, format string, args ...any) Finding {
 	if err != nil {
 		return fail(damaged, "%v", err)

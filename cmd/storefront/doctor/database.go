@@ -26,28 +26,31 @@ import (
 const (
 	// minPostgres is the oldest supported major version of PostgreSQL.
 	minPostgres = 15
-	// maxSkew is the maximum difference between this machine's clock and the database's, which decides all times.
+	// maxSkew is how much this machine's clock may differ from the database's clock without a warning. The database's clock
+	// decides all times.
 	maxSkew = time.Second
-	// MostLag is the longest time that an event may wait in the outbox; after that the doctor finds that no worker runs. A
-	// running worker relays an event within a second, and within a few seconds under full load.
+	// MostLag is how long an event may wait in the outbox before the doctor concludes that no worker runs. A running worker
+	// relays an event within a second, and within a few seconds under full load.
 	MostLag = time.Minute
-	// longTransaction is the age from which an open transaction is reported.
+	// longTransaction is how long a transaction may be open before the doctor reports it.
 	longTransaction = 15 * time.Minute
-	// sampledStores is how many stores' counts are compared with their rows.
+	// sampledStores is the number of stores whose counts the doctor compares with their rows.
 	sampledStores = 5
-	// manyDifferences is how many row deltas may wait to be folded. Running processes fold 5,000 within a second.
+	// manyDifferences is how many row deltas may wait to be folded before the doctor warns. Running processes fold 5,000 a
+	// second.
 	manyDifferences = 50_000
-	// compareTime bounds the check of the counts and the check of the e-mails. Comparing ten million rows of one store takes
-	// some seconds.
+	// compareTime limits the time of the check of the counts, and of the check of the e-mails. Comparing ten million rows of
+	// one store takes some seconds.
 	compareTime = 20 * time.Second
-	// few is how many webhooks or stores a finding names.
+	// few is how many webhooks or stores a finding names at most.
 	few = 5
 )
 
 // extensions are the PostgreSQL extensions that the indexes need.
 var extensions = []string{"btree_gin", "pg_trgm"}
 
-// Open opens the database if it exists. The DB is nil unless the finding is OK; the caller closes it.
+// Open opens the database, and does not create a missing one. The DB is nil unless the finding is OK. The caller closes the
+// DB.
 func Open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	d, found := open(ctx, c)
 	return d, named("database", found)
@@ -76,8 +79,8 @@ func open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	return d, ok("reached")
 }
 
-// URL checks whether pg_dump and psql read the database's URL as this program does, because the manual backs up with pg_dump.
-// The finding does not show the URL, which contains a password.
+// URL checks whether pg_dump and psql read the database's URL as this program does, because the manual backs up with
+// pg_dump. The finding does not show the URL, which may contain a password.
 func URL(text string) Finding {
 	read := db.ReadByLibpq(text)
 	var f Finding
@@ -94,19 +97,19 @@ func URL(text string) Finding {
 	return named("database-url", f)
 }
 
-// Installation has facts that the database does not contain.
+// Installation has facts that the checks need and cannot read from the database.
 type Installation struct {
 	Keys SecretKeys
-	// Used is what the function Used returned.
+	// Used is true if a server serves the SQLite file, as the function Used reports.
 	Used bool
-	// Buckets are those of the flag --buckets.
+	// Buckets is the value of the flag --buckets.
 	Buckets tenant.Buckets
 }
 
-// checks are the checks of an open database. Those that read tables need a current schema.
+// checks are the checks of an open database, in the order in which they run.
 var checks = []struct {
 	name     string
-	postgres bool // only for PostgreSQL
+	postgres bool // true if the check is only for PostgreSQL
 	tables   bool
 	ask      func(ctx context.Context, d *db.DB, about Installation) Finding
 }{
@@ -128,8 +131,8 @@ var checks = []struct {
 	{name: "shards", postgres: true, tables: true, ask: shards},
 }
 
-// Database runs all checks of an open database. Without a current schema it skips the checks that read tables, except the check
-// of the secret keys.
+// Database runs the checks of the open database d. If d is nil or its schema is not current, it skips the checks that read
+// tables. Instead of the check of the secret keys it then checks only whether the keys are valid.
 func Database(ctx context.Context, d *db.DB, about Installation) []Finding {
 	var found []Finding
 	readable := d != nil
@@ -145,7 +148,7 @@ func Database(ctx context.Context, d *db.DB, about Installation) []Finding {
 		}
 		f := named(c.name, c.ask(ctx, d, about))
 		if f.Status == "" {
-			continue // the check does not apply
+			continue // the check does not apply to this database
 		}
 		found = append(found, f)
 		readable = readable && (c.name != "schema" || f.Status == OK)
@@ -153,7 +156,7 @@ func Database(ctx context.Context, d *db.DB, about Installation) []Finding {
 	return found
 }
 
-// broken returns the finding of a check that could not read the database.
+// broken returns the finding of a check that could not read the database because of err.
 func broken(err error) Finding {
 	return fail("see what the database's own log says", "the database refuses to say: %v", err)
 }
@@ -180,7 +183,7 @@ func versionFinding(major int) Finding {
 	return ok("PostgreSQL %d", major)
 }
 
-// writable checks whether PostgreSQL's server accepts writes. It asks the server and writes nothing.
+// writable checks whether the PostgreSQL server accepts writes. It asks for the server's settings and writes nothing.
 func writable(ctx context.Context, d *db.DB, _ Installation) Finding {
 	var standby, reads bool
 	err := d.Reader().QueryRowContext(ctx, "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean").Scan(
@@ -198,7 +201,7 @@ func writable(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("transactions can write")
 }
 
-// Hosts checks the hosts of a URL with several hosts; for other URLs it returns no finding.
+// Hosts checks the hosts of a database URL with several hosts. It returns no finding if hosts is empty, as for other URLs.
 func Hosts(hosts []db.Host) []Finding {
 	if len(hosts) == 0 {
 		return nil
@@ -227,7 +230,7 @@ func Hosts(hosts []db.Host) []Finding {
 }
 
 func extensionsOf(ctx context.Context, d *db.DB, _ Installation) Finding {
-	available := map[string]bool{} // name to whether it is created
+	available := map[string]bool{} // an extension's name → whether it is created
 	for row := range db.Rows(ctx, d.Reader(), "SELECT name, installed_version IS NOT NULL FROM pg_available_extensions WHERE "+
 		"name IN ($1, $2)",
 		extensions[0], extensions[1]) {
@@ -241,7 +244,8 @@ func extensionsOf(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return extensionsFinding(available)
 }
 
-// extensionsFinding checks the extensions that the server has, and whether each is created.
+// extensionsFinding checks that the needed extensions exist on the server and are created. available maps the name of an
+// extension that exists to whether it is created.
 func extensionsFinding(available map[string]bool) Finding {
 	var missing, create []string
 	for _, name := range extensions {
@@ -286,7 +290,7 @@ func schema(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("current")
 }
 
-// clock compares this machine's clock with the database's, and allows for the time of the query.
+// clock compares this machine's clock with the database's. It allows for the time that the question and the answer take.
 func clock(ctx context.Context, d *db.DB, _ Installation) Finding {
 	if _, err := d.ReadClock(ctx); err != nil {
 		return broken(err)
@@ -301,22 +305,22 @@ func clock(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("within %v of the database's", maxSkew)
 }
 
-// ApplicationName is the application_name of the doctor's connections to PostgreSQL, to distinguish them from the service's
-// connections.
+// ApplicationName is the application_name of the doctor's connections to PostgreSQL. With it the doctor distinguishes them
+// from the connections of servers and workers.
 const ApplicationName = "storefront doctor"
 
-// Used reports whether a server serves the SQLite file of the URL; false for PostgreSQL.
+// Used reports whether a server serves the SQLite file that the URL names. It returns false for PostgreSQL.
 func Used(databaseURL string) bool {
 	path, embedded := strings.CutPrefix(databaseURL, "sqlite:")
 	if !embedded {
 		return false
 	}
 	used, err := db.IsClaimed(path)
-	return used && err == nil // another check reports files that cannot be opened
+	return used && err == nil // an error is ignored, because another check reports files that cannot be opened
 }
 
-// outbox checks how long events have waited to be relayed, which shows whether a worker runs. If no other client is connected
-// to the database, as after a restore, waiting events are only a warning.
+// outbox checks whether a worker runs, by how long events and deliveries wait. If no other client uses the database, as
+// after a restore, waiting ones are only a warning.
 func outbox(ctx context.Context, d *db.DB, about Installation) Finding {
 	const remedy = "start `storefront worker`, or see its log for why it does not deliver"
 	stuck := func(format string, args ...any) Finding {
@@ -331,7 +335,7 @@ func outbox(ctx context.Context, d *db.DB, about Installation) Finding {
 			format+": nothing runs on this database, and a worker will take them", args...)
 	}
 	var waiting int
-	var oldest uuid.NullUUID // as text, which sorts in the order of the ids
+	var oldest uuid.NullUUID // the smallest id as text, because ids sort by time as text too
 	err := d.Reader().QueryRowContext(ctx, "SELECT count(*), min(CAST(id AS text)) FROM outbox").
 		Scan(&waiting, &oldest)
 	if err != nil {
@@ -354,11 +358,11 @@ func outbox(ctx context.Context, d *db.DB, about Installation) Finding {
 	return ok("waiting: %s; deliveries overdue: %s%s", plural(waiting, "event"), humanize.Comma(int64(overdue)), listening(ctx, d))
 }
 
-// sweeps checks whether workers delete old data, or wait because the machine's clock may be wrong.
+// sweeps checks whether workers delete old data. They wait if the clock of the machine may be wrong.
 func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
 	switch err := queue.CheckHeld(ctx, d); {
 	case errors.Is(err, queue.ErrHeld):
-		// ErrHeld is normal on the first day, and after a day without a worker.
+		// workers also wait on the first day, and after a day without a worker
 		return ok("%v", err)
 	case err != nil:
 		return broken(err)
@@ -366,7 +370,8 @@ func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("not held")
 }
 
-// connected reports whether other clients use the database. Citus's own connections do not count.
+// connected reports whether other clients use the database. On SQLite the answer is used; on PostgreSQL Citus's own
+// connections do not count.
 func connected(ctx context.Context, d *db.DB, used bool) (bool, error) {
 	if d.Dialect() == dialect.SQLite {
 		return used, nil
@@ -377,7 +382,7 @@ func connected(ctx context.Context, d *db.DB, used bool) (bool, error) {
 	return used, err
 }
 
-// listening describes how many workers wait for events, if that can be seen.
+// listening returns words that say how many workers wait for events, or "" if the database does not show this.
 func listening(ctx context.Context, d *db.DB) string {
 	if d.Dialect() == dialect.SQLite {
 		return ""
@@ -391,7 +396,8 @@ func listening(ctx context.Context, d *db.DB) string {
 	return fmt.Sprintf("; workers listening: %d", n)
 }
 
-// transactions looks for long open transactions on PostgreSQL, because vacuum cannot remove rows deleted while one is open.
+// transactions looks for transactions that have been open for long on PostgreSQL. While one is open, vacuum cannot remove
+// rows that were deleted since it began.
 func transactions(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return openFor(ctx, d, longTransaction)
 }
@@ -420,10 +426,10 @@ func openFor(ctx context.Context, d *db.DB, long time.Duration) Finding {
 	return ok("none open for more than %v", long)
 }
 
-// manyDeadRows is how many dead rows make the scans of deliveries, the outbox and the row deltas slow.
+// manyDeadRows is the number of dead rows from which on scans of deliveries, the outbox and the row deltas are slow.
 const manyDeadRows = 100_000
 
-// snapshots looks for what keeps PostgreSQL from removing dead rows, and how many there are.
+// snapshots looks for what keeps PostgreSQL from removing dead rows, and checks how many dead rows there are.
 func snapshots(ctx context.Context, d *db.DB, _ Installation) Finding {
 	found, err := queue.ReadSnapshots(ctx, d)
 	if err != nil {
@@ -450,17 +456,18 @@ func snapshotsFinding(found queue.Snapshots) Finding {
 		"pg_drop_replication_slot of a slot, hot_standby_feedback = off on a standby", "%s, so that deliveries become slow", text)
 }
 
-// SecretKeys are the keys with which a server or a worker would start.
+// SecretKeys are the secret keys that a server or a worker would use.
 type SecretKeys struct {
 	// Ring is nil if no key is set.
 	Ring *seal.Keyring
-	// Err is why the settings contain no valid keys.
+	// Err says why the settings are no valid keys; nil if they are valid or not set.
 	Err error
-	// Made is true if the service creates a missing key when it first needs one, as on SQLite.
+	// Made is true if the service itself creates a missing key when it first needs one, as on SQLite.
 	Made bool
 }
 
-// keysAlone returns a finding about keys that were not compared with a database: they are invalid, or were not tried.
+// keysAlone returns the finding about keys that could not be compared with a database: that they are invalid, or that they
+// were not tried.
 func keysAlone(keys SecretKeys) Finding {
 	if keys.Err != nil {
 		return fail("set STOREFRONT_SECRET_KEY to the key that the webhooks were created under, as `storefront secret "+
@@ -469,7 +476,7 @@ func keysAlone(keys SecretKeys) Finding {
 	return ok("not tried: the database has to be reached, and its schema to be current")
 }
 
-// secrets decrypts the signing secret of every webhook with the keys.
+// secrets tries to decrypt the signing secret of every webhook with the keys.
 func secrets(ctx context.Context, d *db.DB, about Installation) Finding {
 	keys := about.Keys
 	if keys.Err != nil {
@@ -513,7 +520,8 @@ func secrets(ctx context.Context, d *db.DB, about Installation) Finding {
 	return ok("opens the secrets of %s", plural(total, "webhook"))
 }
 
-// idsOf lists keys by id, which reveals nothing about the key, with the number of secrets that each sealed.
+// idsOf lists the ids of keys, which reveal nothing about the keys, each with the number of secrets that the key encrypted.
+// missing maps the former to the latter.
 func idsOf(missing map[string]int) string {
 	ids := make([]string, 0, len(missing))
 	for id, n := range missing {
@@ -523,7 +531,7 @@ func idsOf(missing map[string]int) string {
 	return strings.Join(ids, ", ")
 }
 
-// counts compares the counts of some stores, chosen at random, with their rows, and checks how many row deltas wait.
+// counts compares the stored counts of some random stores with their rows, and checks how many row deltas wait to be folded.
 func counts(ctx context.Context, d *db.DB, _ Installation) Finding {
 	c := count.New(d)
 	waiting, err := c.Waiting(ctx, manyDifferences)
@@ -557,7 +565,7 @@ func counts(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("of %s compared with their rows", plural(len(stores), "store"))
 }
 
-// forgettings looks for customers whose erasure does not finish, because each try fails or no worker tries.
+// forgettings looks for customers whose erasure does not finish because each try fails, or because no worker tries.
 func forgettings(ctx context.Context, d *db.DB, _ Installation) Finding {
 	var failing, waiting []string
 	for row := range db.Rows(ctx, d.Reader(), "SELECT id, failures, due_at FROM forgettings WHERE finished_at IS NULL AND "+
@@ -586,7 +594,8 @@ func forgettings(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("none fails")
 }
 
-// buckets looks for stores in buckets of other installations. A proxy sends their keys there, where they are unknown.
+// buckets looks for stores whose bucket belongs to another installation. A proxy sends requests with their keys to that
+// installation, which does not know the keys.
 func buckets(ctx context.Context, d *db.DB, about Installation) Finding {
 	if about.Buckets == "" {
 		return Finding{}
@@ -610,7 +619,7 @@ func buckets(ctx context.Context, d *db.DB, about Installation) Finding {
 	return ok("all stores are in %s", about.Buckets)
 }
 
-// someOf lists the first few items.
+// someOf lists the first few items of all, and says how many more there are.
 func someOf(all []string) string {
 	if n := len(all); n > few {
 		all = append(all[:few:few], humanize.Comma(int64(n-few))+" more")

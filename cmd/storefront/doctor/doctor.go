@@ -12,7 +12,7 @@ import (
 // Status is the severity of a finding.
 type Status string
 
-// The statuses of a finding.
+// The severities of a finding. OK means that nothing needs attention.
 const (
 	OK Status = "ok"
 	// Warn means that the service works, but something needs attention.
@@ -27,11 +27,11 @@ type Finding struct {
 	Check   string `json:"check"`
 	Status  Status `json:"status"`
 	Message string `json:"message"`
-	// Remedy says what to do; it is empty if the status is OK.
+	// Remedy says what to do; "" if the status is OK.
 	Remedy string `json:"remedy"`
 }
 
-// named adds a check's name to a finding.
+// named returns the finding with the name of its check.
 func named(check string, f Finding) Finding {
 	f.Check = check
 	return f
@@ -49,7 +49,7 @@ func fail(remedy, format string, args ...any) Finding {
 	return Finding{Status: Fail, Message: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
-// plural returns a count with its noun and separated thousands.
+// plural returns a count and its noun, with thousands separators, and with an s unless the count is 1.
 func plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word

@@ -129,7 +129,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		message string
 	}{
 		{0, OK, "within 1s"},
-		{-500 * time.Millisecond, OK, "within 1s"}, // and the time that the question takes
+		{-500 * time.Millisecond, OK, "within 1s"}, // half a second, and the time that the question takes
 		{-3 * time.Second, Warn, "ahead of this"},
 		{3 * time.Second, Warn, "behind this"},
 		{-2 * time.Hour, Warn, "2h0m0s ahead of this"},
@@ -219,9 +219,9 @@ func TestNamesThatAreNearlyRight(t *testing.T) {
 	known := []string{"STOREFRONT_DATABASE_URL", "STOREFRONT_ADDR"}
 	for _, row := range []struct{ environ, status, message, remedy string }{
 		{"STOREFRONT_ADDR=:80", "ok", "1 setting of", ""},
-		{"STOREFRONT_DATABASE_ULR=", "ok", "0 settings", ""}, // an empty one is none
+		{"STOREFRONT_DATABASE_ULR=", "ok", "0 settings", ""}, // an empty variable counts as not set
 		{"PATH=/bin", "ok", "0 settings", ""},
-		{"STOREFRONT_DATABASE=x", "warn", "nothing reads STOREFRONT_DATABASE$", "--help"}, // four letters are too far
+		{"STOREFRONT_DATABASE=x", "warn", "nothing reads STOREFRONT_DATABASE$", "--help"}, // four letters differ: too many
 		{"STOREFRONT_ADR=:80", "warn", "nothing reads STOREFRONT_ADR$", "perhaps STOREFRONT_ADDR was"},
 	} {
 		f := Variables([]string{row.environ}, known)
@@ -295,7 +295,7 @@ func TestCountsThatAreWrong(t *testing.T) {
 		requireFinding(t, counts(t.Context(), d, Installation{}), Fail, "^1 wrong count of orders in the store shop",
 			"`storefront migrate recount --store shop`")
 		if d.Dialect() != dialect.Postgres {
-			return // SQLite has no differences
+			return // the count of differences is checked only on PostgreSQL
 		}
 		_, err = d.Writer().Exec("INSERT INTO row_deltas (store_id, kind, day, status, type, change) "+
 			"SELECT $1, 'orders', 1, '', '', 1 FROM generate_series(1, $2::int)", made.GetId(), manyDifferences)
@@ -344,8 +344,8 @@ func TestStoresInBucketsOfOthers(t *testing.T) {
 		found := buckets(t.Context(), d, about)
 		requireFinding(t, found, Warn, "of 1 store to other installations, .* 00-Kz,Lq: elsewhere in L0$", "Moving buckets")
 		require.Contains(t, Database(t.Context(), d, about), named("buckets", found))
-		// After a store was moved away it is deleted here. The finding does not count its keys, which belong to the other
-		// installation.
+		// A store that was moved to another installation is deleted here later. The finding does not count it, because its
+		// keys are now those of the other installation.
 		_, err := d.Writer().Exec("UPDATE stores SET delete_at = $1 WHERE id = $2", d.Now(), elsewhere)
 		require.NoError(t, err)
 		requireFinding(t, buckets(t.Context(), d, about), OK, "", "")

@@ -11,16 +11,16 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// SQL conditions that find every e-mail that validate.Email might refuse or change. They spare reading the plain addresses,
-// which are nearly all.
+// SQL conditions that are true for every e-mail that validate.Email might refuse or change. The check does not read the
+// other e-mails, which are nearly all.
 const (
 	unusualPostgres = `email ~ '[^a-z0-9.@+-]|--|[.@]-|-[.@]' OR length(email) > 64`
 	unusualSQLite   = `email GLOB '*[^a-z0-9.@+-]*' OR email LIKE '%--%' OR email LIKE '%.-%' OR email LIKE '%@-%' OR email LIKE '%-.%' ` +
 		`OR email LIKE '%-@%' OR length(email) > 64`
 )
 
-// emails counts the customers whose e-mail was stored under an older rule. The service still shows such an e-mail, but a
-// request with it is refused or creates another customer.
+// emails counts the customers whose e-mail was stored under an older rule that allowed it. The service still shows such an
+// e-mail, but refuses a request with it or creates another customer.
 func emails(ctx context.Context, d *db.DB, _ Installation) Finding {
 	condition := unusualPostgres
 	if d.Dialect() == dialect.SQLite {

@@ -25,14 +25,14 @@ import (
 	"go.storefront.example/server/admin/rpc"
 )
 
-// prefix begins the names of all environment variables of the service.
+// prefix is the beginning of the names of all environment variables of the service.
 const prefix = "STOREFRONT_"
 
-// farthest is the maximum number of letters in which a misspelled name may differ from the intended one.
+// farthest is in how many letters the name of a variable may differ from the one that was probably meant.
 const farthest = 3
 
-// Variables finds environment variables that look like settings of the service but are not. environ has NAME=VALUE; known
-// has the names of the settings' variables.
+// Variables looks for environment variables that have the service's prefix but set nothing. environ has items NAME=VALUE;
+// known has the names of the variables that set something.
 func Variables(environ, known []string) Finding {
 	return named("variables", variables(environ, known))
 }
@@ -66,7 +66,7 @@ func variables(environ, known []string) Finding {
 	return warn(remedy, "nothing reads %s", strings.Join(unknown, ", "))
 }
 
-// nearest returns the known name that differs least, or "" if none is near.
+// nearest returns the known name that differs least from name, or "" if every one differs in more than farthest letters.
 func nearest(name string, known []string) string {
 	best, least := "", farthest+1
 	for _, k := range known {
@@ -77,7 +77,7 @@ func nearest(name string, known []string) string {
 	return best
 }
 
-// Command reports whether a command accepts the settings: err is its error, or nil.
+// Command reports whether `storefront <name>` accepts its settings. err is the error with which it refuses them, or nil.
 func Command(name string, err error) Finding {
 	check := name + "-settings"
 	if err != nil {
@@ -87,7 +87,7 @@ func Command(name string, err error) Finding {
 	return named(check, ok("storefront %s can read its settings", name))
 }
 
-// AdminToken checks the operator's token, which is empty if none is set.
+// AdminToken checks the operator's token; "" means that none is set.
 func AdminToken(token string) Finding { return named("admin-token", tokenFinding(token)) }
 
 func tokenFinding(token string) Finding {
@@ -101,14 +101,15 @@ func tokenFinding(token string) Finding {
 }
 
 const (
-	// tightBytes is the minimum free space on the disk with the database; below it the check fails.
+	// tightBytes is the free space on the database's disk below which the check fails.
 	tightBytes = 64 << 20
-	// lowBytes is the least free space that the doctor recommends. If the database is larger than this, the doctor
-	// recommends as much free space as the database's size, for a backup beside it.
+	// lowBytes is the free space on the database's disk below which the check warns. For a larger database the check warns
+	// below the size of the database, because a backup beside it needs as much.
 	lowBytes = 1 << 30
 )
 
-// Files checks the files of a SQLite database: who can read the database and its key, and how much free space the disk has.
+// Files checks the files of a SQLite database and its disk: who can read the database and its key file, and how much space
+// is free. The arguments are paths.
 func Files(database, key string) []Finding {
 	found := []Finding{named("database-file", mode(database)), named("disk", space(database, db.FreeBytes))}
 	if _, err := os.Stat(key); err == nil {
@@ -117,7 +118,7 @@ func Files(database, key string) []Finding {
 	return found
 }
 
-// mode checks who can read a file, except on Windows, where a file's mode does not show this.
+// mode warns if other users can use a file. On Windows it does not, because a file's mode does not show this there.
 func mode(path string) Finding {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -130,7 +131,7 @@ func mode(path string) Finding {
 	return ok("%s", path)
 }
 
-// quoted quotes a path for a shell.
+// quoted returns path in quotes if a shell would not take it as one word.
 func quoted(path string) string {
 	if strings.ContainsFunc(path, func(r rune) bool { return strings.ContainsRune(" '\"$&;()<>|*?`\\\t\n", r) }) {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
@@ -138,7 +139,7 @@ func quoted(path string) string {
 	return path
 }
 
-// space checks the free space on the disk with the database.
+// space checks the free space on the disk with the database. free returns the free bytes on the disk with a folder.
 func space(path string, free func(folder string) (uint64, error)) Finding {
 	const remedy = "make room on that disk, or move the database to a larger one"
 	info, err := os.Stat(path)
@@ -161,13 +162,13 @@ func space(path string, free func(folder string) (uint64, error)) Finding {
 	return ok("%d MiB left in %s", left>>20, folder)
 }
 
-// patience is the time limit for an answer from another process or host.
+// patience is how long the doctor waits for an answer from another process or host.
 const patience = 10 * time.Second
 
-// maxAnswerBytes bounds what is read of an answer.
+// maxAnswerBytes is how many bytes of an answer the doctor reads at most.
 const maxAnswerBytes = 64 << 10
 
-// On Windows, errors of sockets have these numbers, which differ from those in package syscall.
+// Numbers of socket errors on Windows, which differ from those in package syscall.
 const (
 	wsaAccess       = syscall.Errno(10013)
 	wsaAddressInUse = syscall.Errno(10048)
@@ -183,10 +184,10 @@ func isForbidden(err error) bool {
 	return errors.Is(err, syscall.EACCES) || errors.Is(err, wsaAccess)
 }
 
-// Addr checks that the public API's address is free, or that a server of this service listens on it.
+// Addr checks that the address of the public API is free, or that a server of this service listens on it.
 func Addr(ctx context.Context, addr string) Finding {
 	return named("addr", address(ctx, "addr", addr, "/v1/store", func(status int, body []byte) bool {
-		// A server of this service answers with an error body: 401, as the request has no key, or 429.
+		// A server of this service refuses the request with an error body: 401 because the request has no key, or 429.
 		var refused struct {
 			StatusCode int       `json:"statusCode"`
 			Code       string    `json:"code"`
@@ -197,7 +198,8 @@ func Addr(ctx context.Context, addr string) Finding {
 	}))
 }
 
-// AdminAddr checks that the admin listener's address is free, or that a healthy server of this service listens on it.
+// AdminAddr checks that the address of the operator's listener is free, or that a healthy server of this service listens on
+// it.
 func AdminAddr(ctx context.Context, addr string) Finding {
 	return named("admin-addr", address(ctx, "admin-addr", addr, "/healthz", func(status int, body []byte) bool {
 		var health struct{ Status string }
@@ -205,8 +207,8 @@ func AdminAddr(ctx context.Context, addr string) Finding {
 	}))
 }
 
-// address checks that a server can listen on addr, by listening there for a moment. If addr is taken, it sends GET path to it;
-// ours reports whether a server of this service answered.
+// address checks that a server can listen on addr, by listening there for a moment. If addr is taken, it sends GET path to
+// addr; then ours says whether the answer is from a server of this service.
 func address(ctx context.Context, flag, addr, path string, ours func(status int, body []byte) bool) Finding {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {
@@ -226,7 +228,7 @@ func address(ctx context.Context, flag, addr, path string, ours func(status int,
 		"%s is taken by something that does not answer as a server of this service", addr)
 }
 
-// Reachable returns an address for connecting from this machine to a listener on addr.
+// Reachable returns the address at which programs on this machine connect to a listener on addr.
 func Reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -245,7 +247,7 @@ func ask(ctx context.Context, target string) (status int, body []byte, err error
 	if err != nil {
 		return 0, nil, err
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // and no proxy
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // without a proxy
 	answer, err := client.Do(r)
 	if err != nil {
 		return 0, nil, err
@@ -255,11 +257,11 @@ func ask(ctx context.Context, target string) (status int, body []byte, err error
 	return answer.StatusCode, body, err
 }
 
-// NoCheck is the target of Outbound on a machine that makes no outgoing connections.
+// NoCheck is the value with which Outbound checks nothing, for a machine that makes no outgoing connections.
 const NoCheck = "none"
 
-// Outbound checks that this machine can deliver webhooks: it sends HEAD / to an https address, over proxy unless that is
-// nil. Any answer will do. It does not connect if the address is empty or NoCheck.
+// Outbound checks that this machine can make the connections that webhooks need: it sends HEAD / to the https address
+// target, over proxy unless that is nil. Any answer is enough. It does not connect if target is "" or NoCheck.
 func Outbound(ctx context.Context, target string, proxy *url.URL) Finding {
 	return named("outbound-https", outbound(ctx, target, proxy))
 }
@@ -297,7 +299,7 @@ func outbound(ctx context.Context, target string, proxy *url.URL) Finding {
 	return fail(remedy+skip, "%s: %s", u.Host, message)
 }
 
-// unreached returns why a host was not reached, and what to do about it.
+// unreached returns why a request to a host failed with err, and what to do about it.
 func unreached(err error) (message, remedy string) {
 	var (
 		name      *net.DNSError
@@ -313,7 +315,7 @@ func unreached(err error) (message, remedy string) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer within " + patience.String(), "let the firewall pass connections out to port 443, or set --egress-proxy"
 	}
-	// The error contains the URL, and so a proxy's password.
+	// Show only the inner error: err itself contains the URL of the proxy, which may contain a password.
 	if of, ok := errors.AsType[*net.OpError](err); ok {
 		return lowerCase(of.Err.Error()), "let the firewall pass connections out to port 443, or set --egress-proxy"
 	}

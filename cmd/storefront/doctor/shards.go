@@ -9,7 +9,7 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// nodes checks the nodes of a sharded database. On one PostgreSQL server it finds nothing.
+// nodes checks the nodes of a sharded database. It returns no finding if no table is distributed.
 func nodes(ctx context.Context, d *db.DB, _ Installation) Finding {
 	cluster, sharded, err := shardedBy(ctx, d)
 	if err != nil || !sharded {
@@ -62,7 +62,8 @@ func nodesFinding(all []shard.Health) Finding {
 	return ok("%s, citus %s on each", plural(len(all), "node"), all[0].Extension)
 }
 
-// shards checks where tables and stores are. On one PostgreSQL server it finds nothing.
+// shards checks whether tables and stores are on the nodes on which they should be. It returns no finding if no table is
+// distributed.
 func shards(ctx context.Context, d *db.DB, _ Installation) Finding {
 	cluster, sharded, err := shardedBy(ctx, d)
 	if err != nil || !sharded {
@@ -96,7 +97,7 @@ func shards(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("%s distributed by store", plural(len(shard.Tables()), "table"))
 }
 
-// shardedBy returns the cluster of a database, and whether any table is distributed.
+// shardedBy returns the cluster of a database, and reports whether any table is distributed.
 func shardedBy(ctx context.Context, d *db.DB) (*shard.Cluster, bool, error) {
 	cluster, err := shard.New(d)
 	if err != nil {
@@ -106,7 +107,7 @@ func shardedBy(ctx context.Context, d *db.DB) (*shard.Cluster, bool, error) {
 	return cluster, err == nil && len(plan.Pending()) < len(plan.Tables), err
 }
 
-// brokenIf returns the finding that the check could not read the database, or no finding if err is nil.
+// brokenIf returns the finding that a check could not read the database because of err, or no finding if err is nil.
 func brokenIf(err error) Finding {
 	if err == nil {
 		return Finding{}

@@ -37,19 +37,19 @@ var searchTool = &sdk.Tool{
 	Annotations: &sdk.ToolAnnotations{Title: "Search the guide", ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed},
 }
 
-// section is a part of the guide or the reference.
+// section is a part of the guide or the reference, with the file that contains it.
 type section struct {
 	file, title, text string
-	// titled and searched are the title and the whole section, in the form of spaced.
+	// titled is the title, and searched the title and the text, both in the form that spaced returns.
 	titled, searched string
 }
 
 var heading = regexp.MustCompile(`^##+ (.+)$`)
 
-// sections are the sections of all files except llms.txt, which only lists them.
+// sections returns the sections of all files except llms.txt, which only lists the files.
 var sections = sync.OnceValue(func() (all []*section) {
 	seen := map[string]bool{"": true}
-	// The error is always nil, because the walked files are embedded.
+	// WalkDir returns no error, because the files are embedded in the binary.
 	_ = fs.WalkDir(docs.Markdown, ".", func(name string, entry fs.DirEntry, _ error) error {
 		if entry.IsDir() || name == "llms.txt" {
 			return nil
@@ -60,7 +60,7 @@ var sections = sync.OnceValue(func() (all []*section) {
 		var lines []string
 		end := func() {
 			body := strings.TrimSpace(strings.Join(lines, "\n"))
-			if !seen[title+body] { // an object's description is repeated for each operation that returns it
+			if !seen[title+body] { // skip repetitions: an object's description follows each operation that returns the object
 				seen[title+body] = true
 				one := &section{file: name, title: strings.TrimSuffix(page+": "+title, ": "), text: body}
 				one.titled, one.searched = spaced(one.title), spaced(one.title+" "+body)
@@ -84,8 +84,8 @@ var sections = sync.OnceValue(func() (all []*section) {
 	return all
 })
 
-// spaced returns the lower-case words of a text, each after a space, so that a search for a space and some letters finds the
-// words that begin with them.
+// spaced returns the words of a text in lower case, each after a space. To find the words that begin with some letters,
+// search the result for a space and these letters.
 func spaced(text string) string {
 	return " " + strings.Join(word.FindAllString(strings.ToLower(text), -1), " ")
 }
@@ -97,14 +97,14 @@ const (
 
 var (
 	word = regexp.MustCompile(`[\p{L}\p{N}_]+`)
-	// sample is a block of code, with the line that names its language before it.
+	// sample matches a block of code and the line before it that names its language.
 	sample = regexp.MustCompile("(?s)(?:(?:With|The) [^\n]*:\n\n|[A-Za-z]+:\n\n)?```(\\w+)\n.*?\n```\n?")
 )
 
-// search returns the sections that contain most of the searched words. Words in a title count more.
+// search returns the sections that best match the searched words. A word in a title counts more than a word in the text.
 func search(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	var asked struct{ Query, Language string }
-	_ = json.Unmarshal(r.Params.Arguments, &asked) // another type is an empty query
+	_ = json.Unmarshal(r.Params.Arguments, &asked) // a query that is no text stays ""
 	if strings.TrimSpace(asked.Query) == "" {
 		return failed("query must be a text with the words to find"), nil
 	}
@@ -117,13 +117,13 @@ func search(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, err
 		with := map[*section]float64{}
 		for _, one := range sections() {
 			if n := float64(strings.Count(one.searched, stem)); n > 0 {
-				with[one] = n / (n + float64(len(one.searched))/1000) // long sections count less, because they have every word
+				with[one] = n / (n + float64(len(one.searched))/1000) // long sections count less, because they contain most words
 			}
 			if strings.Contains(one.titled, stem) {
 				with[one]++
 			}
 		}
-		for one, score := range with { // rare words count more
+		for one, score := range with { // rare words count more than frequent ones
 			scores[one] += score * math.Log(1+float64(len(sections()))/float64(len(with)))
 		}
 	}

@@ -16,9 +16,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// lines is the transport of an agent: each line is a message of JSON-RPC 2.0 (https://www.jsonrpc.org/specification), as the
-// Model Context Protocol defines for standard input and output. It replaces the SDK's transport, which ends the session at an
-// invalid line; this one answers such a line with an error and reads the next.
+// lines connects an agent over standard input and output as the Model Context Protocol defines: each line is a message of
+// JSON-RPC 2.0 (https://www.jsonrpc.org/specification). The SDK's own transport ends the session at an invalid line. This
+// one answers such a line with an error and reads the next line.
 type lines struct {
 	in io.Reader
 
@@ -26,30 +26,33 @@ type lines struct {
 	closing sync.Once
 	closed  chan struct{}
 
-	writing sync.Mutex // guards the next two
+	writing sync.Mutex // guards out and calls
 	out     io.Writer
-	// calls are the calls that have no answer yet. answered gets a signal when a call has been answered; it holds at most one.
+	// calls are the ids of the calls that have no answer yet. answered gets a signal when a call has been answered; it has
+	// room for one signal.
 	calls    map[jsonrpc.ID]bool
 	answered chan struct{}
 }
 
-// line is a line of in, or the error that ended in.
+// line is one line of the input, or the error that ended the input.
 type line struct {
 	text    []byte
 	tooLong bool
 	err     error
 }
 
-// maxLineBytes bounds a line in memory. The API accepts bodies of at most 1 MiB, and escapes make a text six times as long.
+// maxLineBytes is how long a line may be. The API accepts bodies of at most 1 MiB, and JSON's escapes can make a text six
+// times as long.
 const maxLineBytes = 16 << 20
 
-// maxID bounds a number as an id, because the SDK reads ids as float64.
+// maxID is the largest number that an id may be. The SDK reads ids as float64, which has no exact value for some larger
+// numbers.
 const maxID = 1 << 53
 
-// byteOrderMark is U+FEFF, with which some programs begin their output.
+// byteOrderMark is the character U+FEFF, with which some programs begin their output.
 var byteOrderMark = []byte("\uFEFF")
 
-// Connect starts to read.
+// Connect starts to read lines.
 func (l *lines) Connect(context.Context) (sdk.Connection, error) {
 	l.read, l.closed = make(chan line), make(chan struct{})
 	l.calls, l.answered = map[jsonrpc.ID]bool{}, make(chan struct{}, 1)
@@ -69,7 +72,7 @@ func (l *lines) Connect(context.Context) (sdk.Connection, error) {
 	return l, nil
 }
 
-// readLine reads a whole line, even if it is too long.
+// readLine reads the next line to its end. It keeps no text of a line that is too long.
 func readLine(in *bufio.Reader) (next line) {
 	for {
 		part, err := in.ReadSlice('\n')
@@ -79,7 +82,7 @@ func readLine(in *bufio.Reader) (next line) {
 			next.text = append(next.text, part...)
 		}
 		switch {
-		case err == nil, errors.Is(err, io.EOF) && (next.tooLong || len(next.text) > 0): // the last line may lack a line end
+		case err == nil, errors.Is(err, io.EOF) && (next.tooLong || len(next.text) > 0): // the last line may have no line end
 			return next
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return line{err: err}
@@ -87,8 +90,8 @@ func readLine(in *bufio.Reader) (next line) {
 	}
 }
 
-// Read returns the next valid message, and answers the invalid lines before it. It returns io.EOF only when every call has its
-// answer, because the SDK abandons unanswered calls after io.EOF.
+// Read returns the next valid message. It answers the invalid lines before that message itself. It returns io.EOF only when
+// every call has been answered, because the SDK gives up unanswered calls at io.EOF.
 func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		var next line
@@ -118,7 +121,7 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// begin records a call, and reports whether no other running call has its id.
+// begin records a call that has no answer yet. It returns false if there is already one with the same id.
 func (l *lines) begin(id jsonrpc.ID) bool {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -129,7 +132,7 @@ func (l *lines) begin(id jsonrpc.ID) bool {
 	return true
 }
 
-// awaitAnswers waits until every call has its answer, or the context ends.
+// awaitAnswers waits until every call has been answered, or ctx or the session ends.
 func (l *lines) awaitAnswers(ctx context.Context) {
 	for {
 		l.writing.Lock()
@@ -151,7 +154,7 @@ func (l *lines) awaitAnswers(ctx context.Context) {
 // refusal is the answer to an invalid line.
 type refusal struct {
 	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"` // null if the line has no readable id
+	ID      json.RawMessage `json:"id"` // null if the line has no id that can be read
 	Error   jsonrpc.Error   `json:"error"`
 }
 
@@ -159,8 +162,8 @@ func refuse(id json.RawMessage, code int64, why string) (jsonrpc.Message, *refus
 	return nil, &refusal{"2.0", id, jsonrpc.Error{Code: code, Message: why}}
 }
 
-// decode returns the message in a line, or the answer to an invalid line. It returns neither for an empty line or an invalid
-// response, because answering errors with errors would never stop.
+// decode returns the message in a line, or else the answer to an invalid line. Both are nil for an empty line and for an
+// invalid response: two programs that answer errors with errors would never stop.
 func decode(from line) (jsonrpc.Message, *refusal) {
 	id := json.RawMessage("null")
 	text := bytes.TrimSpace(bytes.TrimPrefix(from.text, byteOrderMark))
@@ -202,7 +205,7 @@ func decode(from line) (jsonrpc.Message, *refusal) {
 	return refuse(id, jsonrpc.CodeInvalidRequest, err.Error())
 }
 
-// isID reports whether a request may have this id. It must not be null.
+// isID reports whether the JSON text may be the id of a request: a text, or a whole number of at most maxID. null may not.
 func isID(text json.RawMessage) bool {
 	if text[0] == '"' {
 		return true
@@ -211,7 +214,7 @@ func isID(text json.RawMessage) bool {
 	return err == nil && -maxID <= n && n <= maxID
 }
 
-// Write writes a message.
+// Write sends a message to the agent. If it is an answer, its call is no longer without one.
 func (l *lines) Write(_ context.Context, message jsonrpc.Message) error {
 	err := l.write(jsonrpc.EncodeMessage(message))
 	if answer, ok := message.(*jsonrpc.Response); ok {
@@ -220,7 +223,7 @@ func (l *lines) Write(_ context.Context, message jsonrpc.Message) error {
 		l.writing.Unlock()
 		select {
 		case l.answered <- struct{}{}:
-		default: // a signal is already there
+		default: // answered has a signal already
 		}
 	}
 	return err
@@ -236,11 +239,11 @@ func (l *lines) write(text []byte, err error) error {
 	return err
 }
 
-// Close ends a waiting Read. A read of in that has begun goes on.
+// Close ends a Read that waits. It does not end a read of the input that has begun.
 func (l *lines) Close() error {
 	l.closing.Do(func() { close(l.closed) })
 	return nil
 }
 
-// SessionID returns "", because there is only one session.
+// SessionID returns "", because a process has only one session.
 func (l *lines) SessionID() string { return "" }

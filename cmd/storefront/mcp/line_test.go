@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/cmd/storefront/mcp"
 )
 
-// wire is a session whose lines a test writes and reads.
+// wire is a session with a server. The test writes the agent's lines and reads the server's.
 type wire struct {
 	*testing.T
 	to     *io.PipeWriter
@@ -67,7 +67,7 @@ func (w *wire) answer() (a wireAnswer) {
 	return a
 }
 
-// ping sends a ping, which is answered only if the session continues.
+// ping sends a ping and requires its answer, which shows that the session continues.
 func (w *wire) ping() {
 	w.Helper()
 	w.send(`{"jsonrpc":"2.0","id":"alive","method":"ping"}` + "\n")
@@ -128,7 +128,7 @@ func TestALineThatIsNoMessageIsAnswered(t *testing.T) {
 	}
 }
 
-// A line that is not a request gets no answer, even if it is wrong. The format of a message's JSON does not matter.
+// A line that is no request gets no answer, even if it is wrong. Spaces and the order of members do not matter in a request.
 func TestLinesWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWire(t)
@@ -155,7 +155,7 @@ func TestLinesWithoutAnAnswer(t *testing.T) {
 	require.NoError(t, <-w.served)
 }
 
-// A call is refused if a running call has the same id, because nobody could tell their answers apart.
+// A call is refused if a call with the same id has no answer yet, because nobody could tell the two answers apart.
 func TestAnIDThatIsInUse(t *testing.T) {
 	t.Parallel()
 	begun, proceed := make(chan struct{}), make(chan struct{})

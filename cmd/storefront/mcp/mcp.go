@@ -25,19 +25,19 @@ import (
 	"go.storefront.example/client"
 )
 
-// Options are the settings of New.
+// Options are the settings of a server that New makes.
 type Options struct {
-	// URL is the address of the service, without /v1, and Key an API key.
+	// URL is the address of the service, without /v1. Key is an API key.
 	URL, Key string
-	// Write also offers the operations that change something.
+	// Write is true to offer also the operations that change something.
 	Write bool
-	// Version is the program's version.
+	// Version is the version of this program.
 	Version string
-	// Log gets a line for problems that the agent's operator should know.
+	// Log gets a line for each problem that the agent's operator should know.
 	Log io.Writer
 }
 
-// requestTimeout bounds a request; the service itself answers within ten seconds.
+// requestTimeout is how long a request may take. The service itself answers within ten seconds.
 const requestTimeout = 30 * time.Second
 
 const instructions = `These tools call the API of one online store. Amounts are integers in minor units of their currency: ` +
@@ -46,14 +46,14 @@ const instructions = `These tools call the API of one online store. Amounts are 
 	`get shows one object whole. An error has a code, a message and a requestId; after rate_limited wait as many seconds as ` +
 	`Retry-After names. Ask searchGuide how the API works.`
 
-// settings maps the client's argument names to this program's settings.
+// settings replaces the words of the Go client's errors by the names of this program's settings.
 var settings = strings.NewReplacer("client: base URL: ", "SHOP_URL ", "client: API key: ", "SHOP_KEY ",
 	"; where that network is private, use WithPlainHTTP", "")
 
-// New returns a server with a tool for each operation that the key's scopes allow, and searchGuide. It tries out the scopes by
-// requests to the service (allowed). The error says what is wrong with the address or the key, and never contains the key.
+// New returns a server with searchGuide and a tool for each operation that the key's scopes allow. It sends requests to the
+// service to find out the scopes. The error says what is wrong with the address or the key, and never contains the key.
 func New(ctx context.Context, o Options) (*sdk.Server, error) {
-	// client.New refuses an address over which the key would be readable, and a text that is not a key.
+	// client.New refuses an address to which the key would be sent unencrypted, and a text that is no key.
 	if _, err := client.New(o.URL, o.Key); err != nil {
 		return nil, errors.New(settings.Replace(err.Error()))
 	}
@@ -84,10 +84,10 @@ func New(ctx context.Context, o Options) (*sdk.Server, error) {
 	return s, nil
 }
 
-// allowed returns the operations whose scope the key has. The API has no operation that lists a key's scopes, so it sends one
-// request for each scope: a read, or a change that is impossible because the object does not exist or the body is invalid. The
-// service checks the scope first. If the service does not answer that question, for example because it is down, the operations
-// are offered, and the API still refuses them.
+// allowed returns those operations of all whose scope the key has. The API does not list a key's scopes, so allowed sends
+// one request for each scope: a read, or a change that cannot happen because the object does not exist or the body is
+// invalid. The service checks the scope first and so answers whether the key has it. If it gives no such answer, for example
+// because it is down, the operations are offered; the API still refuses them.
 func (c *caller) allowed(ctx context.Context, all []operation, log io.Writer) ([]operation, error) {
 	has := map[string]bool{}
 	probes := slices.SortedFunc(slices.Values(all), func(a, b operation) int {
@@ -117,7 +117,7 @@ func (c *caller) allowed(ctx context.Context, all []operation, log io.Writer) ([
 	return slices.DeleteFunc(all, func(op operation) bool { return !has[op.Scope] }), nil
 }
 
-// Serve serves one agent on a pair of streams until in or the context ends.
+// Serve serves one agent, which writes to in and reads from out, until in or ctx ends.
 func Serve(ctx context.Context, s *sdk.Server, in io.Reader, out io.Writer) error {
 	session, err := s.Connect(ctx, &lines{in: in, out: out}, nil)
 	if err != nil {

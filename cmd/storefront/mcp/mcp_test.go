@@ -21,7 +21,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// agent starts storefront mcp as an agent's program does, and returns its session and what it has logged.
+// agent starts `storefront mcp` as an agent's program does. It returns the session, and what the command has logged.
 func agent(t *testing.T, dev devtest.Server, key string, flags ...string) (session *sdk.ClientSession, said string) {
 	t.Helper()
 	command := exec.Command(dev.File, append([]string{"mcp"}, flags...)...)
@@ -58,7 +58,7 @@ func call(t *testing.T, session *sdk.ClientSession, name string, arguments any) 
 	return texts, result.IsError
 }
 
-// object returns the object in the result of a tool that succeeds.
+// object calls a tool that must succeed, and returns the object in its result.
 func object(t *testing.T, session *sdk.ClientSession, name string, arguments any) map[string]any {
 	t.Helper()
 	texts, failed := call(t, session, name, arguments)
@@ -71,7 +71,7 @@ func object(t *testing.T, session *sdk.ClientSession, name string, arguments any
 	return got
 }
 
-// refusal returns the API's error in the result of a tool.
+// refusal calls a tool that must fail, and returns the API's error in its result.
 func refusal(t *testing.T, session *sdk.ClientSession, name string, arguments any) map[string]any {
 	t.Helper()
 	texts, failed := call(t, session, name, arguments)
@@ -227,12 +227,12 @@ func TestAnAgent(t *testing.T) {
 				}
 			}
 		}
-		require.Eventually(t, func() bool { // a new minute may have begun
+		require.Eventually(t, func() bool { // again, because a new minute may have begun
 			exhaust()
 			texts, failed := call(t, session, "getStore", nil)
 			return failed && strings.Contains(texts[0], `"code":"rate_limited"`) && strings.Contains(texts[0], "\nRetry-After: ")
 		}, devtest.Patience, time.Millisecond)
-		require.Eventually(t, func() bool { // a session begun now offers the tools whose scopes it cannot find out
+		require.Eventually(t, func() bool { // a session that begins now offers the tools of unknown scopes too
 			exhaust()
 			again, log := agent(t, dev, key)
 			return len(tools(t, again)) == 10 && strings.Contains(log, "the scope orders:read is unknown: rate_limited")

@@ -16,18 +16,19 @@ import (
 	"go.storefront.example/gen/openapi"
 )
 
-// operation is an operation of the API, from the OpenAPI document.
+// operation is one operation of the API, as the OpenAPI document describes it.
 type operation struct {
 	ID, Method, Path, Scope string
 	summary, description    string
-	// inPath and inQuery name parameters; all other arguments are fields of the body, if there is one.
+	// inPath and inQuery are the names of the parameters in the path and in the query. body is true if there is a body; all
+	// other arguments are then its members.
 	inPath, inQuery []string
 	body            bool
-	// schema is the schema of the arguments: parameters and fields of the body together.
+	// schema is the JSON schema of the tool's arguments: the parameters and the members of the body together.
 	schema map[string]any
 }
 
-// document has the parts of the OpenAPI document that are read.
+// document has the parts of the OpenAPI document that this package reads.
 type document struct {
 	Paths map[string]map[string]struct {
 		OperationID string                `json:"operationId"`
@@ -52,7 +53,7 @@ type document struct {
 	} `json:"components"`
 }
 
-// operations returns the operations of the embedded document.
+// operations returns the operations of the OpenAPI document in the binary.
 func operations() ([]operation, error) {
 	var d document
 	if err := json.Unmarshal([]byte(openapi.Document), &d); err != nil {
@@ -103,8 +104,8 @@ func operations() ([]operation, error) {
 	return all, nil
 }
 
-// plain returns a schema without references and without parts that do not help an agent: patterns, formats of numbers,
-// extensions.
+// plain returns a schema in which each reference is replaced by the schema that it names. It leaves out what does not help
+// an agent: patterns, formats of numbers, extensions.
 func (d *document) plain(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -128,12 +129,12 @@ func (d *document) plain(v any) any {
 	return v
 }
 
-// reads reports whether an operation changes nothing.
+// reads reports whether the operation changes nothing.
 func (op operation) reads() bool { return op.Method == http.MethodGet }
 
-// risk returns how much harm a probe could do if it called this operation. For each scope, allowed probes the operation with
-// the lowest risk. A read, or an operation on an object that does not exist, changes nothing. For other operations the
-// service refuses the probe's body.
+// risk returns how much harm a probe could do if the service did not refuse it; 0 is none. For each scope, allowed probes
+// the operation with the lowest risk. A read, or an operation on an object that does not exist, changes nothing. For other
+// operations the probe has a body that the service refuses.
 func (op operation) risk() int {
 	switch {
 	case op.reads() && len(op.inPath) == 0:
@@ -146,8 +147,8 @@ func (op operation) risk() int {
 	return 3
 }
 
-// tool describes the operation to agents. A change of an existing object is marked as destructive, because the old values are
-// lost.
+// tool describes the operation to agents. A change of an existing object is marked as destructive, because its old values
+// are lost.
 func (op operation) tool() *sdk.Tool {
 	destructive, open := op.Method != http.MethodPost && !op.reads(), false
 	return &sdk.Tool{
@@ -160,17 +161,17 @@ func (op operation) tool() *sdk.Tool {
 	}
 }
 
-// request is a request of the API, without address and key.
+// request is a request of the API, without the service's address and the key.
 type request struct {
 	method, path string
 	query        url.Values
 	body         []byte
 }
 
-// noID is a UUID that no object has.
+// noID is a UUID that is no object's id.
 const noID = "00000000-0000-0000-0000-000000000000"
 
-// probe returns a request that needs the operation's scope and changes nothing.
+// probe returns a request that the service answers only for a key with the operation's scope, and that changes nothing.
 func (op operation) probe() request {
 	r := request{method: op.Method, path: op.Path, query: url.Values{}}
 	for _, name := range op.inPath {
@@ -185,10 +186,10 @@ func (op operation) probe() request {
 	return r
 }
 
-// inPath matches what a path parameter may be: an id, or a text for which the API answers 404.
+// inPath matches the values that a parameter in the path may have: an id, or a text for which the API answers 404.
 var inPath = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
 
-// request makes a request from the arguments of a call. Its error is a sentence for the agent.
+// request returns the request for a tool's call with these arguments. Its error is a sentence for the agent.
 func (op operation) request(arguments json.RawMessage) (request, error) {
 	r := request{method: op.Method, path: op.Path, query: url.Values{}}
 	var given map[string]json.RawMessage
@@ -210,7 +211,7 @@ func (op operation) request(arguments json.RawMessage) (request, error) {
 			continue
 		}
 		text := string(value)
-		_ = json.Unmarshal(value, &text) // a value that is not a text stays as it is
+		_ = json.Unmarshal(value, &text) // a value that is no JSON text is used as it is
 		r.query.Set(name, text)
 		delete(given, name)
 	}

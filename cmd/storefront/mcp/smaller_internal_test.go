@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Any page is short enough for an agent, even a page of the longest objects, and every cut is marked.
+// Even a page of the longest objects is shortened to maxResultBytes, and every cut is marked.
 func TestALargePageIsCut(t *testing.T) {
 	t.Parallel()
 	item := fmt.Sprintf(`{"id":"1","amount":9007199254740991,"note":null,"text":%q,"items":[1,2,3,4,5]}`, strings.Repeat("ü<", 5000))
@@ -46,7 +46,7 @@ func TestOperationsAreWhole(t *testing.T) {
 		schema, err := json.Marshal(op.schema)
 		require.NoError(t, err)
 		require.NotRegexp(t, `\$ref|"pattern"|"x-`, string(schema), op.ID)
-		// A probe reaches no existing object, and creates none.
+		// A probe names an object that does not exist, or has a body that the service refuses.
 		probe := op.probe()
 		require.True(t, op.reads() || strings.Contains(probe.path, noID) || string(probe.body) == "[]", op.ID)
 		require.NotContains(t, probe.path, "{")
