@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// bounds are the limits of a request's field. The zero value has none.
+// bounds are the limits of the values of a request's field. nil and "" mean no limit.
 type bounds struct {
 	required, nullable   bool
 	minLength, maxLength *int
@@ -16,8 +16,8 @@ type bounds struct {
 	pattern              string
 }
 
-// declared reads the bounds of a request's field from its options. A field with presence can be null unless it is required.
-// In an update its comment must also mention null.
+// declared reads the bounds of a request's field from the options in its proto. A field with presence can be null unless it
+// is required. In an update, the field's comment must also mention null.
 func declared(fd protoreflect.FieldDescriptor) (bounds, error) {
 	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
 	b := bounds{required: rules.GetRequired(), nullable: fd.HasPresence() && !rules.GetRequired()}

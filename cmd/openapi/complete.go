@@ -11,21 +11,22 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// publicPackage is the package of the public API.
+// publicPackage is the proto package of the public API.
 const publicPackage = "storefront.v1"
 
-// completion is a document in the course of completion.
+// completion is a document and what is needed to complete it.
 type completion struct {
 	doc     *document
 	files   *protoregistry.Files
 	goldens []golden
-	// methods has the methods by the plugin's names of their operations.
+	// methods maps the operation ids in the plugin's document to the methods of the protos.
 	methods ordered[protoreflect.MethodDescriptor]
-	// bounds are the bounds of requests, by the message of their answers and the field's JSON name.
+	// bounds has the bounds of fields, by message and by the field's JSON name. The message is that of a request or of its
+	// answer.
 	bounds map[protoreflect.FullName]map[string]bounds
 }
 
-// complete completes the plugin's document of the named files.
+// complete completes doc, the plugin's document of the proto files with these names.
 func complete(doc *document, files *protoregistry.Files, names []string, goldens []golden) error {
 	c := &completion{
 		doc: doc, files: files, goldens: goldens,
@@ -53,13 +54,14 @@ func complete(doc *document, files *protoregistry.Files, names []string, goldens
 	return nil
 }
 
-// hasBody reports whether the method reads a body.
+// hasBody reports whether a request to the method has a body.
 func hasBody(d protoreflect.MethodDescriptor) bool {
 	rule, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule)
 	return rule.GetBody() != ""
 }
 
-// comment returns the comment before a declaration, a line for each paragraph. It fails if there is none.
+// comment returns the comment before a declaration in a proto, with one line for each paragraph. It returns an error if
+// there is no comment.
 func comment(d protoreflect.Descriptor) (string, error) {
 	text := d.ParentFile().SourceLocations().ByDescriptor(d).LeadingComments
 	var lines []string
@@ -78,8 +80,8 @@ func comment(d protoreflect.Descriptor) (string, error) {
 // oneLine matches a line end inside a paragraph.
 var oneLine = regexp.MustCompile(`(\S)\n(\S)`)
 
-// plain returns the name of a message or an enum in the document: Order.Status becomes OrderStatus. ListOrdersResponse becomes
-// OrderPage, because generators reserve names such as ListOrdersResponse for operations.
+// plain returns the name that a message or an enum of the protos has in the document: Order.Status becomes OrderStatus.
+// ListOrdersResponse becomes OrderPage, because generators reserve such names for operations.
 func plain(name protoreflect.FullName) string {
 	whole := strings.ReplaceAll(strings.TrimPrefix(string(name), publicPackage+"."), ".", "")
 	return page.ReplaceAllString(whole, "${1}Page")
@@ -112,7 +114,7 @@ func (c *completion) orderPaths() error {
 	return nil
 }
 
-// operations returns the operations of a path by their HTTP methods.
+// operations returns the operations of a path by HTTP method.
 func (p *pathItem) operations() ordered[*operation] {
 	var found ordered[*operation]
 	for _, o := range []struct {

@@ -13,7 +13,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// described is a file with an enum and a message: the first value and the second field have no comment.
+// described returns a proto file with an enum and a message. The enum's first value and the message's second field have no
+// comment.
 func described(t *testing.T) protoreflect.FileDescriptor {
 	t.Helper()
 	file := &descriptorpb.FileDescriptorProto{}

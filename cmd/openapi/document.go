@@ -9,7 +9,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// document has the parts of an OpenAPI 3.1 document that the program uses, in the order in which it writes them
+// document has those parts of an OpenAPI 3.1 document that this program uses, in the order in which it writes them
 // (https://spec.openapis.org/oas/v3.1.1.html).
 type document struct {
 	OpenAPI    string              `json:"openapi"`
@@ -84,7 +84,7 @@ type response struct {
 	Description string              `json:"description,omitempty"`
 	Headers     ordered[*header]    `json:"headers,omitzero"`
 	Content     ordered[*mediaType] `json:"content,omitzero"`
-	// Codes are the error codes that the answer may have today.
+	// Codes are the error codes that the answer can have in this release.
 	Codes []apierr.Code `json:"x-error-codes,omitempty"`
 }
 
@@ -120,7 +120,7 @@ type securityScheme struct {
 	Description  string `json:"description,omitempty"`
 }
 
-// schema is a JSON Schema of the dialect of OpenAPI 3.1.
+// schema is a JSON Schema in the dialect of OpenAPI 3.1.
 type schema struct {
 	Ref         string `json:"$ref,omitempty"`
 	Title       string `json:"title,omitempty"`
@@ -129,8 +129,8 @@ type schema struct {
 	Format      string `json:"format,omitempty"`
 	Pattern     string `json:"pattern,omitempty"`
 	Enum        []any  `json:"enum,omitempty"`
-	// Words are the texts that a value may have today; later releases may add some. Generators know the name of this extension
-	// (https://opensource.zalando.com/restful-api-guidelines/#112).
+	// Words are the texts that a value can be in this release. Later releases may add texts. Generators know the name of
+	// this extension (https://opensource.zalando.com/restful-api-guidelines/#112).
 	Words                []string         `json:"x-extensible-enum,omitempty"`
 	Default              any              `json:"default,omitempty"`
 	MinLength            *int             `json:"minLength,omitempty"`
@@ -145,7 +145,7 @@ type schema struct {
 	OneOf                []*schema        `json:"oneOf,omitempty"`
 	Discriminator        *discriminator   `json:"discriminator,omitempty"`
 	Examples             []any            `json:"examples,omitempty"`
-	// Details maps, in the error body, each code that has details to the field that it fills.
+	// Details, in the schema of the error body, maps each code that has details to the name of the field with these details.
 	Details ordered[string] `json:"x-details,omitzero"`
 }
 
@@ -154,7 +154,7 @@ type discriminator struct {
 	Mapping      ordered[string] `json:"mapping,omitzero"`
 }
 
-// types are the values of the keyword type: one is written as a string, several as an array.
+// types are the values of the keyword type. A single value is written as a string, several are written as an array.
 type types []string
 
 func (t types) MarshalJSON() ([]byte, error) {
@@ -172,13 +172,13 @@ func (t *types) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &(*t)[0])
 }
 
-// ordered is a JSON object that keeps the order of its names.
+// ordered is a JSON object that keeps the order of its members.
 type ordered[T any] struct {
 	names  []string
 	values map[string]T
 }
 
-// one returns an object of one name.
+// one returns an object with one member.
 func one[T any](name string, value T) ordered[T] {
 	var o ordered[T]
 	o.set(name, value)
@@ -192,7 +192,7 @@ func (o *ordered[T]) has(name string) bool {
 	return ok
 }
 
-// set sets the value of a name. A new name is added at the end, an existing one keeps its place.
+// set sets the value of a member. A new member is added at the end. An existing one keeps its position.
 func (o *ordered[T]) set(name string, value T) {
 	if o.values == nil {
 		o.values = map[string]T{}
@@ -213,7 +213,7 @@ func (o ordered[T]) all() iter.Seq2[string, T] {
 	}
 }
 
-// IsZero reports whether the object is empty, for omitzero.
+// IsZero reports whether the object has no members. encoding/json calls it for omitzero.
 func (o ordered[T]) IsZero() bool { return len(o.names) == 0 }
 
 func (o ordered[T]) MarshalJSON() ([]byte, error) {
@@ -259,7 +259,7 @@ func (o *ordered[T]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// encode encodes a value without the escapes that only HTML needs.
+// encode returns value as JSON in which <, > and & are not escaped.
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -268,7 +268,8 @@ func encode(value any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), err
 }
 
-// decode reads a value. It fails on fields that the document's types lack, so that no output of the plugin is lost unnoticed.
+// decode reads JSON into value. It returns an error for a field that value's type lacks, so that no part of the plugin's
+// output is lost unnoticed.
 func decode(text []byte, value any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

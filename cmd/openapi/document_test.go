@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/gen/openapi"
 )
 
-// written is the document as it stands in gen.
+// written returns the document in gen.
 func written(t *testing.T) *document {
 	t.Helper()
 	doc := &document{}
@@ -39,15 +39,15 @@ func TestWhatTheDocumentHasNoPlaceForIsAnError(t *testing.T) {
 		"no output of the plugin may be lost unnoticed")
 }
 
-// TestRequestsAreClosedAndTheRestIsOpen checks that a validator of today's document accepts new fields and words in
-// answers and events. No linter checks this.
+// TestRequestsAreClosedAndTheRestIsOpen checks that a client that validates answers and events by this document accepts
+// fields and words that a later release adds. No linter checks this.
 func TestRequestsAreClosedAndTheRestIsOpen(t *testing.T) {
 	t.Parallel()
 	require.NotContains(t, openapi.Document, "_UNSPECIFIED")
 	require.NotContains(t, openapi.Document, "google.protobuf")
 	require.NotContains(t, openapi.Document, "updateMask")
 	doc := written(t)
-	// Only requests' enums are closed, and the type in each event's schema, which has one value.
+	// Only enums of requests allow no other words, and the type in the schema of each event, which has only one value.
 	closed := map[string]bool{"ProductStatus": true, "ProductType": true, "OrderStatus": true, "PaymentLinkPricing": true,
 		"ListPaymentLinksRequestStatus": true}
 	for _, e := range events {
@@ -76,7 +76,7 @@ func TestRequestsAreClosedAndTheRestIsOpen(t *testing.T) {
 	}
 }
 
-// eachSchema visits a schema and those within it.
+// eachSchema calls visit with a schema and with all schemas inside it.
 func eachSchema(s *schema, visit func(*schema)) {
 	if s == nil {
 		return
@@ -91,7 +91,8 @@ func eachSchema(s *schema, visit func(*schema)) {
 	}
 }
 
-// TestAnswersHaveEveryField checks that an absent value is null in the document, and never left out.
+// TestAnswersHaveEveryField checks that, by the document, an answer always has all fields: a missing value is null, not left
+// out.
 func TestAnswersHaveEveryField(t *testing.T) {
 	t.Parallel()
 	doc := written(t)

@@ -15,19 +15,19 @@ import (
 	"strings"
 )
 
-// golden is one recorded exchange of the wire tests, which becomes an example in the document.
+// golden is one exchange that the wire tests recorded. It becomes an example in the document.
 type golden struct {
 	name   string
 	method string
-	path   string     // with the file's placeholders
-	query  url.Values // nil without one
+	path   string     // path with the placeholders of the golden file
+	query  url.Values // nil if the request has no query
 	sent   json.RawMessage
 	status int
-	code   string // the refusal's code; empty for success
+	code   string // error code of a refusal; "" for a success
 	answer json.RawMessage
 }
 
-// readGoldens reads every exchange with a JSON answer, in the order of the files' names.
+// readGoldens reads all exchanges whose answer is JSON, in the order of the names of their files.
 func readGoldens(files fs.FS) ([]golden, error) {
 	names, err := fs.Glob(files, "*.golden")
 	if err != nil {
@@ -47,12 +47,12 @@ func readGoldens(files fs.FS) ([]golden, error) {
 			goldens = append(goldens, g)
 		}
 	}
-	// Put a full list before an empty one, because the reference shows the first example.
+	// Sort a full list before an empty one: the reference shows the first example.
 	slices.SortFunc(goldens, func(a, b golden) int { return strings.Compare(a.name, b.name) })
 	return goldens, nil
 }
 
-// readGolden reads a file: the request's line, its headers and body, then the same of the answer.
+// readGolden reads a golden file: the line, headers and body of the request, and then the same of the answer.
 func readGolden(name string, text []byte) (golden, error) {
 	g := golden{name: name}
 	request, answer, ok := bytes.Cut(text, []byte("\n\nHTTP/1.1 "))
@@ -91,7 +91,7 @@ func readGolden(name string, text []byte) (golden, error) {
 	return g, nil
 }
 
-// Example values of ids, codes and the store's slug.
+// Values of ids, codes and the store's slug in examples.
 const (
 	exampleID   = "0199a1f0-52d3-7c4e-9b1a-6f2d8e3c0a11"
 	exampleCode = "k7m2q9xw4a"
@@ -100,7 +100,8 @@ const (
 
 var placeholder = regexp.MustCompile(`<([a-z-]+?)(?:-(\d+))?>`)
 
-// realistic replaces a golden file's placeholders with values, and the slugs of all tests' stores with one slug.
+// realistic replaces the placeholders in a golden file's body by values. It also replaces the slug of the test's store,
+// which is name, by exampleSlug.
 func realistic(name string, body []byte) json.RawMessage {
 	body = placeholder.ReplaceAllFunc(body, func(found []byte) []byte {
 		parts := placeholder.FindSubmatch(found)
@@ -121,7 +122,7 @@ func realistic(name string, body []byte) json.RawMessage {
 	return bytes.ReplaceAll(body, []byte(`"slug":"`+name+`"`), []byte(`"slug":"`+exampleSlug+`"`))
 }
 
-// matches reports whether the exchange is one of an operation, by method and path template.
+// matches reports whether the exchange is one of the operation with this method and path template.
 func (g golden) matches(method, template string) bool {
 	before, after, variable := strings.Cut(template, "{id}")
 	if !variable {
@@ -132,7 +133,8 @@ func (g golden) matches(method, template string) bool {
 	return g.method == method && ok && ends && id != "" && !strings.Contains(id, "/")
 }
 
-// refusing returns an exchange that was refused with the code, if possible one with the same method.
+// refusing returns an exchange that was refused with the code, if possible one of the same HTTP method. It returns false if
+// there is none.
 func refusing(goldens []golden, method, code string) (golden, bool) {
 	var found golden
 	for _, g := range goldens {

@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// goldenFolder is goldenPath relative to this folder.
+// goldenFolder is the path of the golden files relative to this package's folder.
 const goldenFolder = "../../" + goldenPath
 
 func TestAGoldenFileIsReadAsAnExample(t *testing.T) {
@@ -51,8 +51,8 @@ func TestAGoldenFileBelongsToOneOperation(t *testing.T) {
 	}
 }
 
-// TestTheDocumentHasEveryRecordedAnswer checks that the document has the status of each exchange of the wire tests, and the
-// code of each refusal.
+// TestTheDocumentHasEveryRecordedAnswer checks that the document has the status of each exchange that the wire tests
+// recorded, and the code of each refusal.
 func TestTheDocumentHasEveryRecordedAnswer(t *testing.T) {
 	t.Parallel()
 	doc := written(t)
@@ -77,7 +77,7 @@ func TestTheDocumentHasEveryRecordedAnswer(t *testing.T) {
 	require.Greater(t, seen, 40)
 }
 
-// codesIn lists the codes that a response of the document can have.
+// codesIn returns the error codes that a response of the document can have.
 func codesIn(doc *document, r *response) []string {
 	if r.Ref != "" {
 		r = doc.Components.Responses.get(strings.TrimPrefix(r.Ref, "#/components/responses/"))
@@ -89,11 +89,11 @@ func codesIn(doc *document, r *response) []string {
 	return codes
 }
 
-// TestEveryCodeIsAnswered checks that each code in the document is a code of some operation.
+// TestEveryCodeIsAnswered checks that the document has an operation for each of its error codes that can have it.
 func TestEveryCodeIsAnswered(t *testing.T) {
 	t.Parallel()
 	doc := written(t)
-	answered := map[string]bool{"not_found": true, "method_not_allowed": true} // answered outside of operations
+	answered := map[string]bool{"not_found": true, "method_not_allowed": true} // codes of requests that reach no operation
 	for _, item := range doc.Paths.all() {
 		for _, op := range item.operations().all() {
 			for status, r := range op.Responses.all() {

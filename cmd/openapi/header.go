@@ -6,7 +6,8 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// headers are the headers of answers besides Content-Type (specification, Limits and Authentication errors).
+// headers are the headers of answers, except Content-Type (specification, Limits and Authentication errors). everywhere is
+// true for those of every answer.
 var headers = []struct {
 	name, description string
 	everywhere        bool
@@ -23,7 +24,7 @@ var headers = []struct {
 		Words: []string{`Bearer realm="Service API"`}}},
 }
 
-// whole returns the schema of a whole number within bounds.
+// whole returns the schema of a whole number from least to most.
 func whole(least, most int64) schema {
 	return schema{Type: types{"integer"}, Minimum: &least, Maximum: &most}
 }
@@ -34,7 +35,7 @@ func (c *completion) addHeaders() {
 	}
 }
 
-// everywhere returns references to the headers of every answer.
+// everywhere returns references to those headers that every answer has.
 func everywhere() ordered[*header] {
 	var found ordered[*header]
 	for _, h := range headers {

@@ -12,15 +12,15 @@ import (
 	"go.storefront.example/gen/openapi"
 )
 
-// The settings of the linters, with a reason beside each rule that is off, and the document.
+// The document, and the settings of the linters. The settings say why a rule is off.
 const (
 	redoclySettings  = "redocly.yaml"
 	spectralSettings = "spectral.yaml"
 	documentFile     = "../../gen/openapi/" + documentName
 )
 
-// needLinters skips the test if Node or the pinned linters are missing, and fails it under
-// STOREFRONT_TEST_REQUIRE=1. It returns their scripts.
+// needLinters returns the paths of the linters' scripts. If Node or the pinned linters are missing, it skips the test, or
+// fails it under STOREFRONT_TEST_REQUIRE=1.
 func needLinters(t *testing.T) (redocly, spectral string) {
 	t.Helper()
 	missing := t.Skipf
@@ -41,7 +41,7 @@ func needLinters(t *testing.T) (redocly, spectral string) {
 	return redocly, spectral
 }
 
-// lint runs a linter without network access and returns its output.
+// lint runs a linter and returns its output. The linter sends no telemetry and looks for no updates.
 func lint(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "node", arguments...)
@@ -53,8 +53,8 @@ func lint(t *testing.T, arguments ...string) (string, error) {
 func TestLintersFindNothing(t *testing.T) {
 	t.Parallel()
 	redocly, spectral := needLinters(t)
-	// Read these files here, because the go command repeats a cached result until a file that the test itself has read
-	// changes.
+	// Read the files that the linters read. The go command reuses a test's cached result unless a file has changed that the
+	// test itself read.
 	for _, file := range []string{redoclySettings, spectralSettings, documentFile} {
 		_, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -65,13 +65,13 @@ func TestLintersFindNothing(t *testing.T) {
 	require.NoError(t, err, "%s", output)
 }
 
-// TestLintersSeeAWrongDocument checks that the linters report a wrong document.
+// TestLintersSeeAWrongDocument checks that both linters report an error in a document.
 func TestLintersSeeAWrongDocument(t *testing.T) {
 	t.Parallel()
 	redocly, spectral := needLinters(t)
 	doc := &document{}
 	require.NoError(t, decode([]byte(openapi.Document), doc))
-	// An example without a field that every product has.
+	// Add an example that lacks fields that every product has.
 	get := doc.Paths.get("/v1/products/{id}").Get
 	get.Responses.get("200").Content.get(mediaTypeJSON).Examples.set("wrong", &example{Value: json.RawMessage(`{"id":"x"}`)})
 	text, err := encode(doc)

@@ -23,10 +23,11 @@ const (
 	schemeName = "apiKey"
 )
 
-// statusInComment finds a success status in a method's comment. Without one the status is 200.
+// statusInComment finds the statuses of success that a method's comment names, such as (201). If it names none, the status
+// is 200.
 var statusInComment = regexp.MustCompile(`\((2\d\d)\)`)
 
-// completeOperations completes every operation of the plugin's paths.
+// completeOperations completes every operation of the plugin's document.
 func (c *completion) completeOperations() error {
 	c.addHeaders()
 	if err := c.addCommonResponses(); err != nil {
@@ -92,8 +93,8 @@ func (c *completion) completeOperation(verb, path string, op *operation, d proto
 	return c.addResponses(verb, path, op, d, text)
 }
 
-// describeScopes lists the scopes of API keys, each with the operations that need it. An operation's requirement names its
-// scope, which OpenAPI 3.1 allows for any scheme.
+// describeScopes lists the scopes of API keys in the document, each with the operations that need it. Each operation's
+// security requirement names its scope; OpenAPI 3.1 allows this for every kind of scheme.
 func (c *completion) describeScopes() error {
 	scheme := c.doc.Components.SecuritySchemes.get(schemeName)
 	if scheme == nil {
@@ -115,7 +116,8 @@ func (c *completion) describeScopes() error {
 	return nil
 }
 
-// tag gives the operation the tag of its resource; the service's comment becomes the tag's description.
+// tag sets the tag of the operation, which is the resource in its path. The comment of the service becomes the description
+// of the tag.
 func (c *completion) tag(path string, op *operation, service protoreflect.Descriptor) error {
 	words := []rune(strings.ReplaceAll(strings.Split(path, "/")[2], "-", " "))
 	words[0] = unicode.ToUpper(words[0])
@@ -129,7 +131,7 @@ func (c *completion) tag(path string, op *operation, service protoreflect.Descri
 	return err
 }
 
-// sentence splits a method's name into words: EnablePaymentLink is "Enable payment link".
+// sentence splits the name of a method into words: EnablePaymentLink becomes "Enable payment link".
 func sentence(name []rune) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -142,7 +144,7 @@ func sentence(name []rune) string {
 	return b.String()
 }
 
-// addResponses adds every answer of the operation.
+// addResponses adds the answers of an operation to it. text is the comment of its method.
 func (c *completion) addResponses(verb, path string, op *operation, d protoreflect.MethodDescriptor, text string) error {
 	op.Responses = ordered[*response]{}
 	statuses := []int{http.StatusOK}

@@ -15,27 +15,27 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// commonCodes are the codes with which any operation may be refused, because they depend on the API key, the limits and the
-// state of the service.
+// commonCodes are the codes with which the service may refuse a request of any operation, because they depend on the API
+// key, the limits and the state of the service.
 var commonCodes = []apierr.Code{
 	apierr.APIKeyMissing, apierr.APIKeyInvalid, apierr.APIKeyRevoked, apierr.APIKeyExpired,
 	apierr.InsufficientScope, apierr.StoreUnavailable,
 	apierr.RateLimited, apierr.InternalError, apierr.Unavailable,
 }
 
-// bodyCodes are the codes with which every operation with a body may be refused.
+// bodyCodes are the further codes with which the service may refuse a request of any operation that has a body.
 var bodyCodes = []apierr.Code{apierr.PayloadTooLarge, apierr.UnsupportedMediaType}
 
 var (
-	// refusedInComment finds, in a method's comment, the sentence that lists its codes.
+	// refusedInComment finds the sentence of a method's comment that lists its error codes.
 	refusedInComment = regexp.MustCompile(`Refused with ([^.]*)\.`)
 	quoted           = regexp.MustCompile("`([^`]+)`")
 )
 
-// statusOf is the status of a code.
+// statusOf returns the HTTP status of an error code.
 func statusOf(code apierr.Code) int { return apierr.New(code, "").Status() }
 
-// codesOf reads the operation's own codes from a method's comment.
+// codesOf returns the error codes that a method's comment lists.
 func codesOf(text string) ([]apierr.Code, error) {
 	var codes []apierr.Code
 	for _, sentence := range refusedInComment.FindAllStringSubmatch(text, -1) {
@@ -50,7 +50,7 @@ func codesOf(text string) ([]apierr.Code, error) {
 	return codes, nil
 }
 
-// byStatus groups codes by their statuses, in the order of the statuses.
+// byStatus groups codes by HTTP status, the lowest status first.
 func byStatus(codes []apierr.Code) ordered[[]apierr.Code] {
 	codes = slices.Clone(codes)
 	slices.SortStableFunc(codes, func(a, b apierr.Code) int { return statusOf(a) - statusOf(b) })
@@ -62,8 +62,8 @@ func byStatus(codes []apierr.Code) ordered[[]apierr.Code] {
 	return grouped
 }
 
-// addRefusals adds every refusal of an operation: those in its comment, and those that every
-// operation shares.
+// addRefusals adds the refusals of an operation to it: those that its method's comment lists, and those that all operations
+// share.
 func (c *completion) addRefusals(verb string, op *operation, d protoreflect.MethodDescriptor, text string) error {
 	own, err := codesOf(text)
 	if err != nil {
@@ -88,12 +88,12 @@ func (c *completion) addRefusals(verb string, op *operation, d protoreflect.Meth
 	return nil
 }
 
-// componentName names the response that operations share for the status of a code.
+// componentName returns the name of the response that operations share for the status of a code.
 func componentName(code apierr.Code) string {
 	return strings.ReplaceAll(http.StatusText(statusOf(code)), " ", "")
 }
 
-// addCommonResponses adds the refusals that are the same for every operation.
+// addCommonResponses adds to the document the responses that operations share.
 func (c *completion) addCommonResponses() error {
 	for _, group := range byStatus(slices.Concat(commonCodes, bodyCodes)).all() {
 		r, err := c.refused("", group)
@@ -105,7 +105,8 @@ func (c *completion) addCommonResponses() error {
 	return nil
 }
 
-// refused is the answer with one of several codes of a status.
+// refused returns the response for some codes, which all have one status. Its examples are, if possible, of requests with
+// the method verb.
 func (c *completion) refused(verb string, codes []apierr.Code) (*response, error) {
 	content := &mediaType{Schema: reference("Error")}
 	var text []string
@@ -131,7 +132,7 @@ func (c *completion) refused(verb string, codes []apierr.Code) (*response, error
 	return r, nil
 }
 
-// pascal is a type of event as the name of a schema: payment_link.paid is PaymentLinkPaid.
+// pascal returns the name of the schema for a type of event: payment_link.paid becomes PaymentLinkPaid.
 func pascal(code string) string {
 	parts := strings.FieldsFunc(code, func(r rune) bool { return r == '_' || r == '.' })
 	for i, p := range parts {
@@ -140,8 +141,8 @@ func pascal(code string) string {
 	return strings.Join(parts, "")
 }
 
-// addErrors adds the schema of the error body. It allows new codes and details; extensions list today's codes, and which of
-// them have details.
+// addErrors adds the schema of the error body. The schema allows codes and details that a later release adds. Its extensions
+// list the codes of this release, and which of them have details.
 func (c *completion) addErrors() error {
 	about, err := c.message("ErrorDetails")
 	if err != nil {
@@ -153,8 +154,8 @@ func (c *completion) addErrors() error {
 	}
 	details.Required = nil
 	details.Properties.get("required").Words = auth.Scopes()
-	// Each field of the details belongs to the code that its comment names first. If the field is a list of known texts, the
-	// comment names these next.
+	// Each field of the details belongs to the code that the field's comment names first. If the field is a list of known
+	// texts, the comment names these texts after the code.
 	var detailed ordered[string]
 	for i := range about.Fields().Len() {
 		fd := about.Fields().Get(i)

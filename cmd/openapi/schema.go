@@ -9,8 +9,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// formats describe texts by the name of their field, anywhere in the API. Addresses have the format iri (RFC 3987) and not uri,
-// because they are answered as they were given, possibly with letters beyond ASCII.
+// formats maps the JSON name of a field, anywhere in the API, to the format or pattern of its text. Addresses have the
+// format iri (RFC 3987) and not uri, because the API returns them as they were given, and they may have letters beyond
+// ASCII.
 var formats = map[string]schema{
 	"id":        {Format: "uuid"},
 	"productId": {Format: "uuid"},
@@ -23,32 +24,33 @@ var formats = map[string]schema{
 	"slug":      {Pattern: slugPattern},
 }
 
-// Patterns of texts and times in answers, and of times in requests, in the syntax that ECMA-262 and RE2 share (they differ in
-// \s). The protos have the other patterns of requests.
+// Patterns of texts and times in answers, and of times in requests. They use only syntax that ECMA-262 and RE2 share, so not
+// \s, which matches different characters in each. The options in the protos have the other patterns of requests.
 const (
-	// momentPattern is the only form of a time in answers: UTC, with milliseconds.
+	// momentPattern matches a time in answers: always UTC, and with milliseconds.
 	momentPattern = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`
-	// sentMomentPattern matches times in requests: RFC 3339 with any offset, but without the year 0000 and leap seconds, which
-	// the format date-time allows.
+	// sentMomentPattern matches a time in requests: RFC 3339 with any offset. Unlike the format date-time, it does not allow
+	// the year 0000 and leap seconds.
 	sentMomentPattern = `^(\d{3}[1-9]|\d{2}[1-9]\d|\d[1-9]\d{2}|[1-9]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`
-	// phonePattern is E.164 form.
+	// phonePattern matches phone numbers in the form of E.164.
 	phonePattern = `^\+[1-9]\d+$`
-	// emailPattern allows more than the format email, which has only ASCII letters. It also allows e-mails that only an
-	// older rule accepted, such as one with a typographic space. Otherwise one such e-mail would make a generated client
-	// reject a whole list.
+	// emailPattern allows more than the format email, which allows only ASCII letters. It also allows e-mails that were
+	// stored under an older rule, such as one with a typographic space. Otherwise a generated client would reject a whole
+	// list because of one such e-mail.
 	emailPattern = `^[^\x00-\x1F\x7F-\x9F]+@[^\x00-\x1F\x7F-\x9F]+$`
 	slugPattern  = `^[a-z0-9]+(-[a-z0-9]+)*$`
 )
 
 var (
-	// nullInComment finds whether a field's comment allows null. The field's presence is not enough, because message fields
-	// always have it.
+	// nullInComment finds whether a field's comment mentions null. That a field has presence does not show that null is
+	// allowed, because every message field has presence.
 	nullInComment = regexp.MustCompile(`\bnull\b`)
-	// defaultInComment finds a parameter's default in its comment.
+	// defaultInComment finds the default of a parameter in its comment.
 	defaultInComment = regexp.MustCompile(`\bdefault (\d+)`)
 )
 
-// completeRequests collects the bounds of every request's fields. They also apply to fields with the same name in the answer.
+// completeRequests collects the bounds of the fields of all requests. A field of the answer with the same name gets the same
+// bounds.
 func (c *completion) completeRequests() error {
 	for _, d := range c.methods.all() {
 		output := d.Output().FullName()
@@ -69,8 +71,8 @@ func (c *completion) completeRequests() error {
 	return nil
 }
 
-// inBody returns the fields in a request's body or query: all except the path's variable and the mask, which under /v1 is made
-// from the names in the body.
+// inBody returns the fields of a request that are in its body or query: all except id, which is in the path, and the update
+// mask, which the service makes from the names in the body.
 func inBody(d protoreflect.MessageDescriptor) []protoreflect.FieldDescriptor {
 	var found []protoreflect.FieldDescriptor
 	for i := range d.Fields().Len() {
@@ -81,9 +83,9 @@ func inBody(d protoreflect.MessageDescriptor) []protoreflect.FieldDescriptor {
 	return found
 }
 
-// completeSchemas rewrites the plugin's schemas under their plain names. It leaves out query parameters, which their operation
-// describes, and has enums only for requests: in answers and events each field lists its own words, because later releases may
-// add some.
+// completeSchemas replaces the plugin's schemas by schemas with plain names. It leaves out the messages of queries, because
+// their operations describe the parameters. Only enums of requests become schemas. In answers and events each field lists
+// its words itself, because later releases may add words.
 func (c *completion) completeSchemas() error {
 	var bodies, queries, asked ordered[bool]
 	for _, d := range c.methods.all() {
@@ -120,7 +122,7 @@ func isEnum(d protoreflect.Descriptor) bool {
 	return is
 }
 
-// addSchema adds the schema of a message or an enum.
+// addSchema adds the schema of a message or an enum to the document. request is true if requests contain it.
 func (c *completion) addSchema(name protoreflect.FullName, request bool) error {
 	d, err := c.files.FindDescriptorByName(name)
 	if err != nil {
@@ -145,7 +147,7 @@ func (c *completion) addSchema(name protoreflect.FullName, request bool) error {
 	return nil
 }
 
-// enumSchema returns the schema of a request's enum, which allows only the listed words.
+// enumSchema returns the schema of an enum in requests, which allows only the enum's words.
 func enumSchema(d protoreflect.EnumDescriptor) (*schema, error) {
 	text, err := comment(d)
 	if err != nil {
@@ -162,8 +164,8 @@ func enumSchema(d protoreflect.EnumDescriptor) (*schema, error) {
 	return s, nil
 }
 
-// openEnum returns the schema of an answer's enum. It lists the words, without the one for 0, which is never sent, and allows
-// others.
+// openEnum returns the schema of an enum in answers. It lists the enum's words and allows others. It does not list the word
+// for 0, which is never sent.
 func openEnum(d protoreflect.EnumDescriptor) (*schema, error) {
 	s := &schema{Type: types{"string"}}
 	for i := range d.Values().Len() {
@@ -181,8 +183,8 @@ func openEnum(d protoreflect.EnumDescriptor) (*schema, error) {
 	return s, nil
 }
 
-// messageSchema returns the schema of a message with its fields. An answer has all of them, and may have others in a later
-// release; a request may have no others.
+// messageSchema returns the schema of a message. An answer has all fields of the message, and may have others in a later
+// release. A request may have no other fields.
 func (c *completion) messageSchema(d protoreflect.MessageDescriptor, request bool) (*schema, error) {
 	text, err := comment(d)
 	if err != nil {
@@ -226,7 +228,7 @@ func (c *completion) messageSchema(d protoreflect.MessageDescriptor, request boo
 	return s, nil
 }
 
-// property returns the schema of a field, without its bounds.
+// property returns the schema of a field with its comment, but without its bounds.
 func (c *completion) property(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 	text, err := comment(fd)
 	if err != nil {
@@ -255,7 +257,7 @@ func (c *completion) property(fd protoreflect.FieldDescriptor, request bool) (*s
 	return s, nil
 }
 
-// value returns the schema of one value of a field.
+// value returns the schema of one value of a field, which may be a list.
 func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
@@ -267,7 +269,7 @@ func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 	case protoreflect.Int32Kind, protoreflect.Int64Kind:
 		s := &schema{Type: types{"integer"}, Format: fd.Kind().String()}
 		if !request {
-			s.Minimum = new(int64(0)) // because amounts and counts are never negative
+			s.Minimum = new(int64(0)) // amounts and counts in answers are never negative
 		}
 		return s, nil
 	case protoreflect.DoubleKind:
@@ -291,9 +293,9 @@ func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 	}
 }
 
-// bound adds the service's bounds of a value.
+// bound adds the bounds to the schema of a value.
 func (s *schema) bound(b bounds) {
-	if s.Pattern != phonePattern { // because requests may be longer than answers
+	if s.Pattern != phonePattern { // a phone in requests may be longer than in answers
 		s.MinLength, s.MaxLength = b.minLength, b.maxLength
 	}
 	if b.minimum != nil {
@@ -302,7 +304,7 @@ func (s *schema) bound(b bounds) {
 	s.Maximum = b.maximum
 }
 
-// orNull returns the schema of a value that can be null.
+// orNull returns a schema that allows null and what s allows.
 func (s *schema) orNull() *schema {
 	if s.Ref == "" {
 		s.Type = append(s.Type, "null")
@@ -311,7 +313,7 @@ func (s *schema) orNull() *schema {
 	return &schema{Description: s.Description, OneOf: []*schema{{Ref: s.Ref}, {Type: types{"null"}}}}
 }
 
-// queryParameter completes a query parameter.
+// queryParameter completes the parameter p of a query, which the field fd describes.
 func (c *completion) queryParameter(p *parameter, fd protoreflect.FieldDescriptor) error {
 	s, err := c.property(fd, true)
 	if err != nil {
@@ -335,7 +337,8 @@ func (c *completion) queryParameter(p *parameter, fd protoreflect.FieldDescripto
 	return nil
 }
 
-// queried returns the example value of a query parameter.
+// queried returns a value of the query parameter from a recorded request that succeeded, as an example; nil if there is
+// none.
 func (c *completion) queried(name string) any {
 	for _, g := range c.goldens {
 		if g.status < 300 && g.query.Has(name) {

@@ -15,12 +15,13 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// event is a type of event (specification, Event types).
+// event describes a type of event (specification, Event types).
 type event struct {
 	name, when string
-	// data is an empty message of the event's data type; nil for a ping, which is about no resource.
+	// data is an empty message of the type of the event's data; nil for a ping, which has no resource.
 	data proto.Message
-	// golden is the golden file with the data; shown adapts it to the event.
+	// golden is the name of the golden file whose answer is the example of the data. shown changes that data so that it fits
+	// the event.
 	golden string
 	shown  func(data proto.Message)
 }
@@ -69,7 +70,7 @@ var events = []event{
 	{name: hook.Ping, when: "The test button of the dashboard is used. No webhook subscribes to it, and it is sent once only."},
 }
 
-// addWebhooks adds the webhooks: the deliveries, and what receivers must answer.
+// addWebhooks adds the webhooks to the document: the delivery of each type of event, and what receivers must answer.
 func (c *completion) addWebhooks() error {
 	var names []string
 	for _, e := range events {
@@ -109,10 +110,11 @@ func (c *completion) addWebhooks() error {
 	return nil
 }
 
-// linkOrder is the schema's name of an order through a payment link.
+// linkOrder is the name of the schema for an order that was paid through a payment link.
 const linkOrder = "PaymentLinkOrder"
 
-// throughLink returns the schema of a paid order with its payment link, in which neither paidAt nor paymentLink is null.
+// throughLink returns the schema of an order that was paid through a payment link, made from the schema of any order. In it,
+// neither paidAt nor paymentLink is null.
 func throughLink(order *schema) *schema {
 	through := *order
 	through.Description = "A purchase that was paid through a payment link."
@@ -139,7 +141,7 @@ func equalSets(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// schema returns the schema of an event's envelope (specification, Webhook event envelope).
+// schema returns the schema of the body in which an event is delivered (specification, Webhook event envelope).
 func (e event) schema() *schema {
 	kind := text("", "")
 	kind.Enum = []any{e.name}
@@ -161,13 +163,13 @@ func (e event) schema() *schema {
 	)
 }
 
-// field is a property of an object that no proto describes.
+// field is a member of an object that no proto describes.
 type field struct {
 	name, description string
 	schema            *schema
 }
 
-// object returns the schema of an object that has all of the fields, and may have others in a later release.
+// object returns the schema of an object that has all of these fields, and may have others in a later release.
 func object(description string, fields ...field) *schema {
 	s := &schema{Type: types{"object"}, Description: description}
 	for _, f := range fields {
@@ -182,7 +184,7 @@ func text(format, pattern string) *schema {
 	return &schema{Type: types{"string"}, Format: format, Pattern: pattern}
 }
 
-// envelope returns an example of an event, encoded as the service does it.
+// envelope returns an example of the body in which an event is delivered, encoded by the service's own code.
 func (c *completion) envelope(e event) ([]byte, error) {
 	at := time.Date(2026, 10, 1, 12, 0, 30, 0, time.UTC)
 	id := uuid.MustParse("0199a1f0-6b7e-7d20-8f41-3c9a5e7b1d02")
@@ -204,13 +206,13 @@ func (c *completion) envelope(e event) ([]byte, error) {
 	return hook.Envelope(id, e.name, at, store, exampleSlug, data), nil
 }
 
-// maxAttempts is how often a delivery is tried (specification, Delivery).
+// maxAttempts is the number of attempts after which a worker gives a delivery up (specification, Delivery).
 const maxAttempts = 8
 
-// userAgentHeader is defined here, because package signature has no name for it.
+// userAgentHeader is the name of a header that package signature does not define.
 const userAgentHeader = "User-Agent"
 
-// addDeliveryHeaders adds the headers of a delivery (specification, Delivery).
+// addDeliveryHeaders adds the headers of deliveries to the document (specification, Delivery).
 func (c *completion) addDeliveryHeaders(eventTypes []string) {
 	kind, sender, attempt := text("", ""), text("", ""), whole(1, maxAttempts)
 	kind.Words, sender.Words = eventTypes, []string{signature.UserAgent}
@@ -232,7 +234,8 @@ func (c *completion) addDeliveryHeaders(eventTypes []string) {
 	}
 }
 
-// delivery returns the operation of a delivery: the request with an event, and the meaning of its response.
+// delivery returns the operation that delivers an event: the request, and what each status of the receiver's answer means.
+// shown is the example of the request's body.
 func (e event) delivery(schemaName string, shown []byte) *operation {
 	op := &operation{
 		Tags: []string{"Webhooks"}, Summary: e.name, Description: e.when,

@@ -12,8 +12,9 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// installPackage runs the package's script in a mount namespace with its own /etc, /usr/local/bin, /var/lib and /run, in
-// which it first puts the package's files as .goreleaser.yaml lists them. Then it runs the commands on its standard input.
+// installPackage is a shell script for a mount namespace with its own /etc, /usr/local/bin, /var/lib and /run. It puts the
+// package's files there, as .goreleaser.yaml lists them, runs the package's script, and then the commands on its standard
+// input.
 const installPackage = `
 set -eu
 mount -t tmpfs none "$WORK"
@@ -32,7 +33,7 @@ mkdir "$WORK/files" && chmod 755 "$WORK" "$WORK/files" && cd "$WORK/files"
 . /dev/stdin
 `
 
-// onPackagedHost runs shell commands as root on a host with the package installed and these settings.
+// onPackagedHost installs the package with these settings and then runs shell commands as root. It returns their output.
 func onPackagedHost(t *testing.T, settings, commands string) string {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 || exec.Command("unshare", "--mount", "true").Run() != nil {
@@ -43,7 +44,8 @@ func onPackagedHost(t *testing.T, settings, commands string) string {
 	file := filepath.Join(t.TempDir(), "storefront.env")
 	require.NoError(t, os.WriteFile(file, []byte(settings), 0o600))
 	c := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", installPackage)
-	// dpkg runs postinst with the folders of useradd, which the path of a user who became root may lack.
+	// dpkg runs postinst with a PATH that has the folder of useradd. The PATH of a user who became root may lack this
+	// folder.
 	c.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin", "WORK="+t.TempDir(), "BINARY="+binary, "SETTINGS="+file)
 	script := filepath.Join(t.TempDir(), "commands")
 	require.NoError(t, os.WriteFile(script, []byte("set -eux\n"+commands), 0o600))
@@ -55,7 +57,8 @@ func onPackagedHost(t *testing.T, settings, commands string) string {
 	return string(out)
 }
 
-// storefront-admin runs a command with the service's user, settings, credentials and database, in the caller's folder.
+// storefront-admin runs a command with the user, settings, credentials and database of the service, in the folder of its
+// caller.
 func TestStorefrontAdminIsTheService(t *testing.T) {
 	t.Parallel()
 	out := onPackagedHost(t, "STOREFRONT_SECRET_KEY=\nSTOREFRONT_STORE='douala'\n", `
@@ -85,7 +88,8 @@ case $said in *'the credential storefront.secret-key: '*'must have one line'*) ;
 	require.Contains(t, out, "Boutique Douala")
 }
 
-// A relative path of a database in the settings counts from the units' folder; a PostgreSQL URL is left as it is.
+// storefront-admin takes a relative path of a database in the settings as one below the folder in which the units run. It
+// leaves a PostgreSQL URL as it is.
 func TestStorefrontAdminHasTheDatabaseOfTheUnits(t *testing.T) {
 	t.Parallel()
 	out := onPackagedHost(t, "STOREFRONT_DATABASE_URL=sqlite:shop.db\n", `

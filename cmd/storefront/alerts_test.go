@@ -33,7 +33,7 @@ var (
 	quoted    = regexp.MustCompile(`"[^"]*"`)
 )
 
-// metricsOf lists the metrics of a server and a worker with their labels.
+// metricsOf returns the metrics of a server and a worker, each with the names of its labels.
 func metricsOf(t *testing.T) map[string][]string {
 	t.Helper()
 	handle := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -66,7 +66,7 @@ func metricsOf(t *testing.T) map[string][]string {
 	return metrics
 }
 
-// check requires that the metrics in a query exist, and returns their names.
+// check requires that every metric and label in a query exists, and returns the names of the metrics.
 func check(t *testing.T, metrics map[string][]string, query string) []string {
 	t.Helper()
 	var asked, labels []string

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An import reads an archive twice. The decoder reads ahead, so it may still be reading for the first pass when the second
-// one begins, for example if the archive ends with a long padding.
+// An import reads an archive twice. The decoder decompresses ahead, so it may still read the file for the first time when
+// the import goes back to its beginning, for example if the archive ends with a long padding.
 func TestAnArchiveIsReadAgainWhileItsEndIsDecompressed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a"+archiveSuffix)

@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/ent/notice"
 )
 
-// A backup folder may also have files that a person or another program put there, and backups of other databases.
+// A backup removes older backups of its own database. It leaves other files in the folder, and backups of other databases.
 func TestOnlyOlderBackupsOfTheSameDatabaseAreRemoved(t *testing.T) {
 	t.Parallel()
 	folder := backupFolder{t.TempDir(), 0x12345678}
@@ -27,7 +27,7 @@ func TestOnlyOlderBackupsOfTheSameDatabaseAreRemoved(t *testing.T) {
 	require.Equal(t, "storefront-2026-11-25T031500.000Z-12345678.db", named(0))
 	newest := named(0)
 	foreign := []string{
-		named(1), named(400), // the clock went back
+		named(1), named(400), // backups with later times, as when the clock was set back
 		named(-9) + ".gz", named(-9) + ".key", named(-9) + "-wal", "x" + named(-9), strings.ToUpper(named(-9)),
 		backupFolder{"", 0x12345679}.name(at.AddDate(0, 0, -9)),
 		"storefront-2026-11-16T031500,000Z-12345678.db", "storefront-2026-11-16T031500Z-12345678.db", "storefront-2026-11-31T031500.000Z-12345678.db",
@@ -55,7 +55,8 @@ func TestOnlyOlderBackupsOfTheSameDatabaseAreRemoved(t *testing.T) {
 	require.ElementsMatch(t, kept, backups(t, folder.path))
 }
 
-// sqliteWithStore returns an installation on a new SQLite file. Its webhook makes the secret key necessary.
+// sqliteWithStore returns an installation on a new SQLite file with a store, a customer and a webhook. The webhook's secret
+// is encrypted with the key in the file beside the database.
 func sqliteWithStore(t *testing.T) (i installation, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "storefront.db")
@@ -67,7 +68,7 @@ func sqliteWithStore(t *testing.T) (i installation, path string) {
 	return i, path
 }
 
-// backups returns the names in a folder, oldest first.
+// backups returns the names of the files in a folder, the oldest backup first.
 func backups(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -78,7 +79,7 @@ func backups(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// Any defect of a copy is found. The backup then fails with a message, and keeps the defective copy and the older backups.
+// A backup with any defect fails with a message. The defective copy stays, and so do the older backups.
 func TestABackupThatIsNotVerifiedReplacesNone(t *testing.T) {
 	t.Parallel()
 	for check, spoil := range map[string]string{
@@ -102,7 +103,7 @@ func TestABackupThatIsNotVerifiedReplacesNone(t *testing.T) {
 			_, err = handle.Writer().ExecContext(t.Context(), spoil)
 			require.NoError(t, err)
 
-			for range 2 { // the second run replaces the copy of the first
+			for range 2 { // the second run replaces the defective copy of the first
 				out, err := i.command("storefront", "backup", "--to", folder, "--keep", "1").CombinedOutput()
 				require.Error(t, err)
 				require.Contains(t, string(out), "not verified: "+check+": ")
@@ -117,7 +118,7 @@ func TestABackupThatIsNotVerifiedReplacesNone(t *testing.T) {
 	}
 }
 
-// Bytes lost or changed in the copy.
+// Verifying a backup finds missing bytes, and changed bytes that make rows and indexes differ.
 func TestADamagedCopyIsNotVerified(t *testing.T) {
 	t.Parallel()
 	i, _ := sqliteWithStore(t)
@@ -139,8 +140,8 @@ func TestADamagedCopyIsNotVerified(t *testing.T) {
 		_, err := verify(whole[:cut-1])
 		require.Error(t, err, "cut after %d bytes", cut-1)
 	}
-	// Change an e-mail in either the customer's row or the index, so that the two differ. Other occurrences of the e-mail
-	// are in texts without an index.
+	// Change one occurrence of the e-mail after the other. If it is in the customer's row or in the index, the two then
+	// differ, and verifying fails. The other occurrences are in texts without an index.
 	found := 0
 	const email = "awa@example.com"
 	for at := bytes.Index(whole, []byte(email)); at >= 0; {
@@ -164,7 +165,7 @@ func TestADamagedCopyIsNotVerified(t *testing.T) {
 	require.Equal(t, []string{"copy.db-wal"}, backups(t, filepath.Dir(copied)), "nothing is made beside it")
 }
 
-// Overlapping runs all succeed, and every backup that they leave is verified.
+// Backups that run at the same time all succeed, and every file that they leave is a verified backup.
 func TestBackupsAtOnce(t *testing.T) {
 	t.Parallel()
 	i, path := sqliteWithStore(t)
@@ -198,7 +199,7 @@ func TestBackupsAtOnce(t *testing.T) {
 	require.FileExists(t, path)
 }
 
-// A run that is killed before it renames its file leaves no backup, and the next run removes the unfinished file.
+// A backup that is killed before it renames its file leaves no backup. The next one removes the unfinished file.
 func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	i, path := sqliteWithStore(t)
@@ -212,7 +213,7 @@ func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	folder := t.TempDir()
 	i.run(nil, "backup", "--to", folder, "--keep", "1")
 	first := backups(t, folder)
-	for _, size := range []int64{1, 1 << 20} { // killed early in the copy, and later
+	for _, size := range []int64{1, 1 << 20} { // killed early while it copies, and later
 		c := i.command("storefront", "backup", "--to", folder, "--keep", "1")
 		require.NoError(t, c.Start())
 		require.Eventually(t, func() bool {
@@ -234,8 +235,8 @@ func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	i.run(nil, "backup", "verify", filepath.Join(folder, left[0]))
 }
 
-// The platform gets a notice of a backup's success and of its failure, and every process exports the backup's age as a
-// metric.
+// The platform gets a notice of each backup that succeeds or fails. Servers and workers export the age of the newest backup
+// as a metric.
 func TestBackupsAreToldOf(t *testing.T) {
 	t.Parallel()
 	in := newInbox(t)

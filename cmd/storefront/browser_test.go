@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// browser is one tab of a real browser. It examines every page for accessibility, and saves pictures in the folder
-// STOREFRONT_SCREENSHOTS, if set.
+// browser is a tab of a real browser. It checks pages for accessibility, and saves pictures of them in the folder
+// STOREFRONT_SCREENSHOTS if that is set.
 type browser struct {
 	t           *testing.T
 	ctx         context.Context
@@ -27,7 +27,7 @@ type browser struct {
 	screenshots string
 }
 
-// browserTime bounds one step of a test. The slowest steps wait for a delivery.
+// browserTime is how long one step of a test may take. The slowest steps wait for a delivery.
 const browserTime = 2 * time.Minute
 
 // newBrowser starts a browser with a fresh profile that can connect only to this machine. Without Chromium or axe (a Node
@@ -65,7 +65,7 @@ func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	ctx, closeTab := chromedp.NewContext(allocated, chromedp.WithErrorf(t.Logf))
 	t.Cleanup(closeTab)
 	b := &browser{t: t, ctx: ctx, axe: string(axe), screenshots: os.Getenv("STOREFRONT_SCREENSHOTS")}
-	require.NoError(t, chromedp.Do(ctx)) // starts the browser until the test ends
+	require.NoError(t, chromedp.Do(ctx)) // starts the browser, which runs until the test ends
 	require.NoError(t, chromedp.Listen(ctx, func(event any) {
 		if thrown, ok := event.(*runtime.EventExceptionThrown); ok {
 			t.Errorf("a script failed: %s", thrown.ExceptionDetails.Text)
@@ -76,10 +76,10 @@ func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	return b
 }
 
-// step is something that the browser does.
+// step is an action of the browser.
 type step = chromedp.Action[chromedp.Void]
 
-// order is a step that sends a command of the browser's protocol.
+// order returns the step that sends a command of the browser's protocol.
 func order[P, R any](command cdp.Command[P, R], params P) step {
 	return chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
 		_, err := cdp.Call(ctx, tab, command, params)
@@ -87,7 +87,7 @@ func order[P, R any](command cdp.Command[P, R], params P) step {
 	})
 }
 
-// within runs steps within browserTime, and logs the page if they fail.
+// within runs an action for at most browserTime and returns its result. If the action fails, within logs the page.
 func within[T any](b *browser, action chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, browserTime)
@@ -115,24 +115,24 @@ func (b *browser) open(address string) {
 	b.run(chromedp.Navigate(address))
 }
 
-// press clicks the button or link with this text and waits for the page with the heading.
+// press clicks the button or link with this text, and waits for a page or dialog with the heading.
 func (b *browser) press(text, heading string) {
 	b.t.Helper()
 	b.run(click(fmt.Sprintf(`//*[self::a or self::button][normalize-space(.)=%q]`, text)))
 	b.heading(heading)
 }
 
-// heading waits for a page, or a dialog, with this heading.
+// heading waits for a page or dialog with this heading.
 func (b *browser) heading(text string) {
 	b.t.Helper()
 	b.shows(fmt.Sprintf(`//h1[contains(normalize-space(.), %q)]`, text))
 }
 
-// shows waits until the XPath finds something on the page, and the page is complete.
+// shows waits until the page has loaded and the XPath finds a visible element on it.
 func (b *browser) shows(path string) {
 	b.t.Helper()
 	b.run(chromedp.WaitVisible(path))
-	// A long page arrives in parts.
+	// A long page arrives in parts, so wait until all have loaded.
 	value[bool](b, `new Promise((done) => document.readyState === "complete" ? done(true) : addEventListener("load", () => done(true)))`)
 }
 
@@ -142,7 +142,7 @@ func (b *browser) fill(id, text string) {
 	b.run(chromedp.Clear(chromedp.ID(id)), chromedp.SendKeys(chromedp.ID(id), text))
 }
 
-// value returns the value of a script on the page.
+// value runs a script on the page and returns its result.
 func value[T any](b *browser, script string) T {
 	b.t.Helper()
 	return within(b, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
@@ -160,7 +160,7 @@ type finding struct {
 	}
 }
 
-// The tests examine each page in windows of these widths, in pixels, and in these colour schemes.
+// see looks at each page in windows of these widths in pixels, and in these colour schemes.
 var (
 	sizes   = []int64{1280, 390}
 	schemes = []string{"light", "dark"}
@@ -168,18 +168,20 @@ var (
 	rules = map[string]string{"dark": `, runOnly: ["color-contrast"]`}
 )
 
-// layoutShift returns how much of the page has moved by itself so far (Layout Instability API, W3C).
+// layoutShift is a script that returns how much of the page has moved so far without the user's doing (Layout Instability
+// API, W3C).
 const layoutShift = `new Promise((done) => {
   let sum = 0;
   new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) sum += e.value; }).observe({type: "layout-shift", buffered: true});
   setTimeout(() => done(sum), 50);
 })`
 
-// maxLayoutShift is a fifth of what counts as good (web.dev/cls). It is not 0, because parts of a page that arrive late may
-// move others.
+// maxLayoutShift is the largest layoutShift that see allows: a fifth of what counts as good (web.dev/cls). It is not 0,
+// because parts of a page that arrive late may move others.
 const maxLayoutShift = 0.02
 
-// tooWide returns the first table or pill that exceeds its container or overlaps the element after it.
+// tooWide is a script that returns the first table or pill that exceeds its container or overlaps the element after it, or
+// "".
 const tooWide = `(() => {
   const out = (e) => e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1;
   const touches = (e) => e.parentElement.nextElementSibling?.matches(".tags") && e.parentElement.nextElementSibling.getBoundingClientRect().top < e.getBoundingClientRect().bottom + 4;
@@ -187,7 +189,7 @@ const tooWide = `(() => {
   return found ? found.outerHTML.slice(0, 300) : "";
 })()`
 
-// touching returns the first box that touches the element above it.
+// touching is a script that returns the first box that comes too close to the element above it, or "".
 const touching = `(() => {
   const found = [...document.querySelectorAll("main .card:not(pre), main .empty, main .note, main table")].find((e) => {
     const above = e.previousElementSibling?.getBoundingClientRect(), own = e.getBoundingClientRect();
@@ -196,8 +198,8 @@ const touching = `(() => {
   return found ? found.outerHTML.slice(0, 300) : "";
 })()`
 
-// see examines the open page at every width and in both colour schemes: axe reports nothing, nothing exceeds its container,
-// and nothing moved while the page loaded.
+// see checks the open page at every width and in both colour schemes: axe finds no problem, no element exceeds its
+// container, and nothing moved while the page loaded.
 func (b *browser) see(name string) {
 	b.t.Helper()
 	if shift := value[float64](b, layoutShift); shift > maxLayoutShift {
@@ -231,13 +233,13 @@ func (b *browser) picture(name string) {
 		return
 	}
 	if strings.Contains(name, "dialog") {
-		b.window(name) // a dialog covers only the window, not the whole page
+		b.window(name) // a dialog covers the window, not the whole page
 		return
 	}
 	b.save(name, within(b, chromedp.FullScreenshot(100)))
 }
 
-// window saves a picture of the part of the page in the window, if STOREFRONT_SCREENSHOTS is set.
+// window saves a picture of what the window shows of the page, if STOREFRONT_SCREENSHOTS is set.
 func (b *browser) window(name string) {
 	b.t.Helper()
 	if b.screenshots != "" {

@@ -26,11 +26,12 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// mapLine matches a line of the map in nginx.conf: a # if it is a comment, its expression, its group of servers and the
-// --buckets after it.
+// mapLine matches a line of the map in nginx.conf. Its groups are a # if the line is a comment, the regular expression, the
+// upstream, and the --buckets in the comment at the line's end.
 var mapLine = regexp.MustCompile(`(?m)^    (#?)(?:default|"~([^"]+)") (storefront\w*); +# --buckets (\S+)$`)
 
-// bucketsOfMap returns, for each line of the map in nginx.conf, its --buckets and its expression.
+// bucketsOfMap returns the --buckets and the expression of each line of the map in nginx.conf. The first line is the
+// default, whose expression is empty.
 func bucketsOfMap(t *testing.T) (buckets []tenant.Buckets, expressions []*regexp.Regexp) {
 	t.Helper()
 	text, err := os.ReadFile("nginx.conf")
@@ -46,7 +47,7 @@ func bucketsOfMap(t *testing.T) (buckets []tenant.Buckets, expressions []*regexp
 	return buckets, expressions
 }
 
-// The map of nginx.conf sends each bucket to the installation whose --buckets contain it.
+// The map in nginx.conf sends each bucket to the installation whose --buckets, in the same line, contain it.
 func TestTheMapAgreesWithTheBucketsBesideIt(t *testing.T) {
 	t.Parallel()
 	buckets, expressions := bucketsOfMap(t)
@@ -66,12 +67,12 @@ func TestTheMapAgreesWithTheBucketsBesideIt(t *testing.T) {
 	}
 }
 
-// servedInstallation is an installation with a server, a store and its key.
+// servedInstallation is an installation with a server, a store and an API key of the store.
 type servedInstallation struct {
 	installation
 	serving   *process
 	slug, key string
-	id        uuid.UUID // of the store
+	id        uuid.UUID // the store's id
 }
 
 // customers returns the number of the store's customers.
@@ -82,7 +83,8 @@ func (s servedInstallation) customers() int {
 	return len(found)
 }
 
-// serveBuckets starts an installation with these buckets. Through its admin services it creates a store and a key.
+// serveBuckets starts a server whose --buckets are buckets. It creates a store with the slug, and a key, through the admin
+// services.
 func serveBuckets(t *testing.T, database, slug string, buckets tenant.Buckets) servedInstallation {
 	t.Helper()
 	s := servedInstallation{slug: slug, installation: installation{t, map[string]string{
@@ -117,7 +119,8 @@ func (s servedInstallation) newKey(store string) (key struct {
 	return key
 }
 
-// olderKey creates a key with random letters where newer keys have their store's bucket.
+// olderKey creates the key text of the store, in the form that keys had before they contained the bucket: with random
+// letters in its place.
 func (s servedInstallation) olderKey(text string) {
 	s.t.Helper()
 	require.True(s.t, auth.WellFormed(text))
@@ -130,7 +133,8 @@ func (s servedInstallation) olderKey(text string) {
 	require.NoError(s.t, handle.Close())
 }
 
-// mapped returns replacements for nginx.conf: the addresses of three installations, and lines to add at the beginning of the map.
+// mapped returns pairs of old and new text for nginx.conf: they set the addresses of three installations, and put lines at
+// the beginning of the map.
 func mapped(all []servedInstallation, lines ...string) []string {
 	return []string{
 		"10.0.0.1:8080", all[0].serving.Addr, "10.0.0.2:8080", all[0].serving.Addr, "10.0.2.1:8080", all[1].serving.Addr,
@@ -138,7 +142,7 @@ func mapped(all []servedInstallation, lines ...string) []string {
 	}
 }
 
-// Three installations share one address. Each key reaches its own installation.
+// Behind one nginx, each key reaches the installation that has its store.
 func TestThreeInstallationsBehindNginx(t *testing.T) {
 	t.Parallel()
 	nginx := nginxProgram(t)
@@ -146,7 +150,7 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			dbtest.EmptyURL(t, database) // skipped if there is no such database
+			dbtest.EmptyURL(t, database) // skips the test if there is no such database
 			var all []servedInstallation
 			for n, b := range buckets {
 				all = append(all, serveBuckets(t, database, fmt.Sprintf("store-%d", n+1), b))
@@ -169,7 +173,7 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 				return status
 			}
 
-			// Each key reaches its own installation by every protocol.
+			// Over every protocol, each key reaches the installation that has its store.
 			for _, s := range all {
 				answers(right, s.key, http.StatusOK, s.slug)
 				require.Equal(t, http.StatusCreated, buyer(right, s.key, "one"))
@@ -183,7 +187,7 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 				}
 			}
 
-			// With a wrong map the answer is 401; nothing is changed or lost.
+			// If the map sends a key to a wrong installation, the answer is 401, and nothing is changed or lost.
 			wrong := newFront(t, nginx, append(mapped(all), "storefront_2;", "storefront_3;", "storefront_3;", "storefront_2;")...)
 			answers(wrong, all[0].key, http.StatusOK, all[0].slug)
 			for _, s := range all[1:] {
@@ -194,9 +198,8 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 			}
 			require.Equal(t, []int{1, 2, 2}, []int{all[0].customers(), all[1].customers(), all[2].customers()})
 
-			// An older key works in three cases: if its random letters happen to be a bucket of its installation, if the map
-			// has a line for its hint, or if the client calls the installation directly. Other installations do not know the
-			// key.
+			// A key with random letters in place of the bucket works in three cases: if these letters happen to be a bucket
+			// of its installation, if the map has a line for its hint, or if the client calls the installation directly.
 			const older = "svc_live_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ2NnVJ7"
 			all[2].olderKey(older)
 			answers(right, older, http.StatusUnauthorized, "api_key_invalid")
@@ -209,13 +212,13 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 			all[0].olderKey(zeroes)
 			answers(right, zeroes, http.StatusOK, all[0].slug)
 
-			// The manual's loop lists the keys that were created before a time.
+			// The loop of commands in the manual lists the keys that were created before a time.
 			out := all[2].shell(t, t.TempDir(), strings.Replace(manual.sh[0], "2026-12-01T00:00:00Z", "9999-01-01T00:00:00Z", 1))
 			require.Regexp(t, `(?m)^store-3\tk\tsvc_live_\.\.\.nVJ7\t`, out)
 			require.Len(t, strings.Split(strings.TrimSpace(out), "\n"), 2)
 			require.Empty(t, all[2].shell(t, t.TempDir(), strings.Replace(manual.sh[0], "2026-12-01", "2000-01-01", 1)))
 
-			// A text that is not a key reaches the default installation.
+			// A request without a well-formed key reaches the default installation.
 			for _, key := range []string{"", "no-key", "svc_live_"} {
 				code := map[bool]string{true: "api_key_missing", false: "api_key_invalid"}[key == ""]
 				before := strings.Count(all[0].serving.log(), `"status":401`)
@@ -224,8 +227,8 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 					10*time.Millisecond)
 			}
 
-			// The installation that gets unknown keys counts them and blocks their address. The other installations do not.
-			// A minute may end meanwhile, so there are three tries.
+			// The installation that gets unknown keys blocks the address from which they come. The other installations do
+			// not. The count begins anew each minute, so there are three tries.
 			blocked := false
 			for try := 0; try < 3 && !blocked; try++ {
 				for range 45 {
@@ -243,7 +246,7 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 	}
 }
 
-// shellPage is the part of a section of SHARDING.md with commands to run and lines to add to the map.
+// shellPage has the blocks of a section of SHARDING.md: the commands to run, and the lines to add to the map in nginx.conf.
 type shellPage struct{ sh, nginx []string }
 
 func shardingPage(t *testing.T, section string) shellPage {
@@ -264,7 +267,7 @@ func shardingPage(t *testing.T, section string) shellPage {
 	return p
 }
 
-// shell runs commands of the manual in a folder, and returns what they print.
+// shell runs commands of the manual in a folder with the installation's environment, and returns what they print.
 func (i installation) shell(t *testing.T, folder, commands string) string {
 	t.Helper()
 	if _, err := exec.LookPath("jq"); err != nil {
@@ -283,7 +286,7 @@ func (i installation) shell(t *testing.T, folder, commands string) string {
 	return string(out)
 }
 
-// The manual's commands move buckets: the stores in them with their keys, and no other store.
+// The manual's commands move the stores of some buckets with their keys to another installation, and no other store.
 func TestMovingBuckets(t *testing.T) {
 	t.Parallel()
 	nginx := nginxProgram(t)
@@ -295,7 +298,7 @@ func TestMovingBuckets(t *testing.T) {
 			dbtest.EmptyURL(t, way[1])
 			all := []servedInstallation{serveBuckets(t, way[0], "stays", buckets[0]), serveBuckets(t, way[1], "other", buckets[1])}
 			old, next := all[0], all[1]
-			all = append(all, next) // The third installation gets no request.
+			all = append(all, next) // the third installation gets no request
 			keys := map[string]string{}
 			for _, slug := range []string{"moved", "shut"} {
 				old.run(nil, "store", "create", "--name", slug, "--slug", slug, "--currency", "EUR", "--country", "FR", "--bucket", "7Q")
@@ -316,14 +319,14 @@ func TestMovingBuckets(t *testing.T) {
 			}
 			front := newFront(t, nginx, mapped(all)...)
 			nobody := installation{t, nil}
-			for range 2 { // run twice, as after a failure
+			for range 2 { // twice, as an operator does after a failure
 				nobody.shell(t, folder, manual.sh[0])
 				status, body := front.request(t, http.MethodGet, apiHost, "/v1/store", keys["moved"], "")
 				require.Equal(t, http.StatusForbidden, status, body)
 				_, manual.sh[0], _ = strings.Cut(manual.sh[0], "> moving.ndjson\n")
 			}
 
-			// The map changes under load: every request of another store is answered.
+			// While nginx loads another map, it answers every request for another store.
 			line := strings.TrimSpace(manual.nginx[0])
 			busy := old.newKey("stays").Key
 			answered := make(chan []int)

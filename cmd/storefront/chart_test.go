@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// operatorModule defines the resources of the Prometheus Operator that the chart renders.
+// operatorModule is the Go module that defines the Prometheus Operator's resources, some of which the chart renders.
 const operatorModule = "github.com/prometheus-operator/prometheus-operator@v0.85.0"
 
 type labels map[string]string
@@ -59,7 +59,7 @@ type template struct {
 	}
 }
 
-// pod returns the pod template of an object, or nil.
+// pod returns the pod template of an object; it is empty for an object without pods.
 func (o object) pod() template {
 	if o.Kind == "CronJob" {
 		return o.Spec.JobTemplate.Spec.Template
@@ -96,7 +96,7 @@ type container struct {
 
 type volumeMount struct{ Name, MountPath string }
 
-// volume is a pod's volume that is made of a Secret.
+// volume is a volume of a pod.
 type volume struct {
 	Claim  struct{ ClaimName string } `json:"persistentVolumeClaim"`
 	Name   string
@@ -107,8 +107,8 @@ type volume struct {
 	}
 }
 
-// mountedSecrets writes the files of the pod's Secrets into a folder, with the mode that the container's user sees. It maps
-// each path in the container to the path in the folder.
+// mountedSecrets writes the files of the pod's Secrets into a folder, with the modes that the user in the container sees. It
+// returns a map from the path of each file in the container to its path in the folder.
 func mountedSecrets(t *testing.T, objects []object, volumes []volume, c container) map[string]string {
 	t.Helper()
 	files, folder := map[string]string{}, t.TempDir()
@@ -127,7 +127,7 @@ func mountedSecrets(t *testing.T, objects []object, volumes []volume, c containe
 	return files
 }
 
-// helm runs a command on the chart, for Kubernetes 1.30. It skips the test if helm is missing.
+// helm runs a helm command on the chart as for Kubernetes 1.30. It skips the test if there is no helm.
 func helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	program, err := exec.LookPath("helm")
@@ -144,7 +144,8 @@ func helm(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// chart returns the objects that the chart renders with these arguments. helm lint and kubectl-validate must accept them.
+// chart returns the objects that the chart renders with these arguments. It requires that helm lint and kubectl-validate
+// accept them.
 func chart(t *testing.T, args ...string) []object {
 	t.Helper()
 	out, err := helm(t, append([]string{"lint", "--strict", "helm"}, args...)...)
@@ -173,7 +174,7 @@ func chart(t *testing.T, args ...string) []object {
 			return objects
 		}
 		require.NoError(t, err)
-		text, err := json.Marshal(document) // as JSON, because its decoding ignores the case of names
+		text, err := json.Marshal(document) // as JSON, because Go's decoder of JSON ignores the case of names
 		require.NoError(t, err)
 		var o object
 		require.NoError(t, json.Unmarshal(text, &o))
@@ -181,7 +182,7 @@ func chart(t *testing.T, args ...string) []object {
 	}
 }
 
-// has reports whether the labels include all wanted ones. It is false if none is wanted.
+// has reports whether l contains all labels of wanted. It is false if wanted is empty.
 func (l labels) has(wanted labels) bool {
 	for name, value := range wanted {
 		if l[name] != value {
@@ -229,7 +230,7 @@ func TestChartFitsTheCommands(t *testing.T) {
 				}
 			}
 			require.Len(t, pods, map[string]int{"made": 3, "existing": 3, "sqlite": 4}[name])
-			// Kubernetes accepts a selector that matches no pod without a warning.
+			// Kubernetes gives no warning if a selector matches no pod, so compare them.
 			for _, o := range objects {
 				component := o.Metadata.Labels["app.kubernetes.io/component"]
 				switch o.Kind {
@@ -251,7 +252,7 @@ func TestChartFitsTheCommands(t *testing.T) {
 					require.Contains(t, o.Metadata.Annotations["helm.sh/hook"], "pre-upgrade")
 				}
 			}
-			if name == "sqlite" { // all pods have the file, and one writes to the other volume
+			if name == "sqlite" { // the pods share the volume with the database, and one pod writes to the volume for backups
 				claims := map[string]int{}
 				for _, o := range objects {
 					for _, v := range o.pod().Spec.Volumes {
@@ -273,7 +274,7 @@ func TestChartFitsTheCommands(t *testing.T) {
 	}
 }
 
-// A server and a worker start with the chart's settings, and answer the probes.
+// A server and a worker start with the settings that the chart renders, and answer the probes.
 func TestWhatTheChartRunsIsReady(t *testing.T) {
 	t.Parallel()
 	devtest.Watch(t)
@@ -313,7 +314,7 @@ func TestWhatTheChartRunsIsReady(t *testing.T) {
 		require.Equal(t, ":8081", i.env["STOREFRONT_ADMIN_ADDR"])
 		require.Equal(t, 8081, c.Ports[len(c.Ports)-1].ContainerPort)
 		require.Equal(t, "/etc/storefront", c.VolumeMounts[0].MountPath)
-		// Replace the chart's paths, ports and database by those of this machine.
+		// Replace the paths, ports and database that the chart renders by those of this machine.
 		i.env["STOREFRONT_CONFIG"] = settings
 		require.NoError(t, os.WriteFile(i.env["STOREFRONT_DATABASE_URL_FILE"], []byte(url), 0o600))
 		i.env["STOREFRONT_ADDR"], i.env["STOREFRONT_ADMIN_ADDR"] = "127.0.0.1:0", "127.0.0.1:0"

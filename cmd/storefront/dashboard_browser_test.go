@@ -37,13 +37,13 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// owners is an owner's server: it verifies deliveries, and answers with the status that the test sets.
+// owners is the server of a store's owner. It verifies deliveries, and answers them with the status that the test sets.
 type owners struct {
 	*httptest.Server
 	mu     sync.Mutex
 	secret string
 	status int
-	got    []string // types of verified deliveries
+	got    []string // types of the events in verified deliveries
 }
 
 func newOwners(t *testing.T) *owners {
@@ -84,7 +84,7 @@ func (o *owners) received() []string {
 	return append([]string(nil), o.got...)
 }
 
-// A store's owner works in a browser, from the sign-in link to a delivery that finally succeeds.
+// A store's owner works with the dashboard in a browser, from the sign-in link to a delivery that succeeds in the end.
 func TestDashboardInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -156,7 +156,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Revoke key", "API keys")
 	b.shows(`//*[@role="status"][contains(., "revoked")]`)
 	b.see("keys-revoked")
-	// Slow the processor down, so that the browser would paint the first rows of a table before it has read the others.
+	// Slow the processor down. The browser would then paint the first rows of a table before it has read the others, if the
+	// page allowed that.
 	slowdown := func(factor float64) step {
 		return order(emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: factor})
 	}
@@ -199,16 +200,16 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.run(mine("h3"))
 	b.heading(o.URL)
 
-	// The test button: a ping is delivered and verified, and its page shows the result without a reload.
+	// The button for a test sends a ping. Its page shows the result without a reload.
 	b.press("Send a test event", "ping")
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 	require.Equal(t, []string{"ping"}, o.received())
-	// Showing the result moved parts of the page. Reload, because see allows no movement.
+	// The result moved parts of the page when it appeared. Reload the page, because see allows no movement.
 	b.run(chromedp.Reload())
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 	b.see("delivery-succeeded")
 
-	// The receiver fails. The page shows the attempt, when the next one follows, and when the webhook would be disabled.
+	// If the receiver fails, the page shows the attempt, the time of the next one, and when the webhook would be disabled.
 	o.set("", http.StatusInternalServerError)
 	newCustomer(t, said.URL, said.Key, "nadege@example.com")
 	failing := func() bool {
@@ -240,8 +241,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.shows(`//p[contains(., "The shop's own server") and contains(., "has failed since")]`)
 	b.see("overview-failing")
 
-	// The owner sends waiting deliveries now: first all of the webhook, then one on its own page, which shows each attempt
-	// without a reload.
+	// The owner sends waiting deliveries at once: first all deliveries of the webhook, and then one on the page of that
+	// delivery, which shows each attempt without a reload.
 	b.run(mine("h3"))
 	b.heading(o.URL)
 	b.press("Send now", o.URL)
@@ -259,7 +260,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.run(mine("dd"))
 	b.heading(o.URL)
 
-	// The owner sends a failed ping again, and it arrives.
+	// The owner sends a failed ping again, and it succeeds.
 	b.press("Send a test event", "ping")
 	b.shows(`//h1/span[normalize-space(.)="failed"]`)
 	b.see("delivery-failed")
@@ -268,7 +269,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.shows(`//*[@role="status"][contains(., "new delivery")]`)
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 
-	// The owner resends the events since a time, whose deliveries were cancelled while the webhook was disabled.
+	// The owner resends the events since a time. Their deliveries were cancelled while the webhook was disabled.
 	b.run(mine("dd"))
 	b.heading(o.URL)
 	b.press("Disable", "Disable this webhook?")
@@ -284,7 +285,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	require.Eventually(t, func() bool { return slices.Contains(o.received()[3:], "customer.created") }, browserTime,
 		50*time.Millisecond)
 
-	// A new secret signs from now on, and the old one no longer.
+	// After the owner has made a new secret, it signs all deliveries, and the old one signs none.
 	b.press("New secret", "Make a new signing secret?")
 	require.Equal(t, 1, value[int](b, `(() => {
   let sent = 0;
@@ -329,8 +330,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Deliveries", "Deliveries")
 	b.shows(`//td[contains(., "deleted")]`)
 	b.see("deliveries-all")
-	// The list shows new events by itself, and the search finds an event by its text within a period in the reader's time
-	// zone.
+	// The list shows new events without a reload. The search finds an event by its text, within a period in the reader's
+	// time zone.
 	newest := value[string](b, `document.getElementById("list").dataset.live`)
 	value[bool](b, `(() => { window.row = document.querySelector("tbody tr"); row.querySelector("a").focus(); getSelection().selectAllChildren(row.querySelector("time")); return true; })()`)
 	chosen := value[string](b, "getSelection().toString()")
@@ -425,7 +426,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.heading("Please sign in")
 }
 
-// newLink returns a sign-in link for the demo store's member, below an address.
+// newLink returns a link to the dashboard at base that signs the demo store's member in. adminURL is the operator's listener
+// that makes it.
 func newLink(t *testing.T, adminURL, base string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -439,7 +441,8 @@ func newLink(t *testing.T, adminURL, base string) string {
 	return link.URL
 }
 
-// signedInElsewhere signs the member in with another HTTP client and returns the status.
+// signedInElsewhere signs the member in with another HTTP client. It returns a function that gets a page with that client
+// and returns the status.
 func signedInElsewhere(t *testing.T, adminURL string) func() int {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -457,7 +460,7 @@ func signedInElsewhere(t *testing.T, adminURL string) func() int {
 	}
 }
 
-// newCustomer creates a customer, and so an event.
+// newCustomer creates a customer through the API, which causes an event.
 func newCustomer(t *testing.T, url, key, email string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/customers",
@@ -471,7 +474,7 @@ func newCustomer(t *testing.T, url, key, email string) {
 	require.Equal(t, http.StatusCreated, answer.StatusCode)
 }
 
-// With STOREFRONT_SCREENSHOTS set, this saves the README's picture as dashboard.png. Copy it to
+// If STOREFRONT_SCREENSHOTS is set, this test saves the README's picture there as dashboard.png. Copy it to
 // server/dashboard/dashboard.png when the look of the pages changes.
 func TestPictureOfTheDashboardInABrowser(t *testing.T) {
 	t.Parallel()
@@ -501,7 +504,7 @@ func TestPictureOfTheDashboardInABrowser(t *testing.T) {
 	b.window("dashboard")
 }
 
-// A store in which nothing has happened yet.
+// The pages of a store without data have no accessibility problem.
 func TestEmptyPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -525,8 +528,8 @@ func TestEmptyPagesInABrowser(t *testing.T) {
 	}
 }
 
-// The platform's page is on another site than the dashboard. It shows the dashboard in a frame, in which the owner stays
-// signed in.
+// A page of the platform, on another site than the dashboard, shows the dashboard in a frame. The owner stays signed in
+// there.
 func TestDashboardInAFrameInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, chromedp.Flag("ignore-certificate-errors", true),
@@ -555,7 +558,8 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 	frame = link.GetUrl()
 
 	b.open(platform.URL)
-	// A frame of another site is a separate target in the browser's protocol; scripts of the outer page cannot reach it.
+	// In the browser's protocol, a frame of another site is a target of its own, which scripts of the outer page cannot
+	// reach.
 	var within cdptarget.ID
 	require.Eventually(t, func() bool {
 		all, err := chromedp.Targets(b.ctx)
@@ -581,9 +585,9 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 	b.picture("frame")
 }
 
-// Forms work behind a TLS proxy that passes on no Host and no header of its own, as nginx's `proxy_pass
-// http://127.0.0.1:8081` does. They work in a recent browser, which sends Sec-Fetch-Site, and in one from before 2023, which
-// sends only the origin.
+// The dashboard's forms work behind a TLS proxy that passes on neither the Host nor headers of its own, as nginx's
+// `proxy_pass http://127.0.0.1:8081` does. They work in a recent browser, which sends Sec-Fetch-Site, and in one from before
+// 2023, which sends only Origin.
 func TestDashboardBehindAProxyInABrowser(t *testing.T) {
 	t.Parallel()
 	for name, older := range map[string]bool{"recent": false, "older": true} {
@@ -651,7 +655,7 @@ func TestDashboardBehindAProxyInABrowser(t *testing.T) {
 	}
 }
 
-// If the reader stops a form's request, the form can be sent again.
+// If the user stops the request of a form, the form can be sent again.
 func TestAStoppedFormCanBeSentAgain(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -666,7 +670,7 @@ func TestAStoppedFormCanBeSentAgain(t *testing.T) {
 	stopped := make(chan struct{})
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && r.URL.Path == "/dashboard/keys" && held.Add(1) == 1 {
-			_ = r.ParseForm() // the server notices only now that the browser has left
+			_ = r.ParseForm() // only after the body is read does net/http notice that the browser has left
 			<-r.Context().Done()
 			close(stopped)
 			return

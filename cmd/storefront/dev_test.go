@@ -26,14 +26,14 @@ import (
 	"go.storefront.example/server/admin"
 )
 
-// serving is a running command of this process that serves.
+// serving is a command that serves, run in this process.
 type serving struct {
-	said string // its standard output until it was ready
+	said string // what the command printed on standard output until it was ready
 	logs *bytes.Buffer
-	stop func() int // ends the command and returns its exit status; afterwards its logs may be read
+	stop func() int // ends the command and returns its exit status; read logs only afterwards
 }
 
-// startCommand runs a command and waits until it prints a line that contains ready.
+// startCommand starts a command and waits until it prints a line that contains ready.
 func startCommand(t *testing.T, ready string, args ...string) serving {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -61,7 +61,7 @@ func startCommand(t *testing.T, ready string, args ...string) serving {
 
 var curlLine = regexp.MustCompile(`curl -H "Authorization: (Bearer svc_live_[0-9A-Za-z]{42})" "(http://[^"]+)"`)
 
-// get sends the request of the printed curl command.
+// get sends a GET request, such as the one of the curl command that dev prints. It returns the status and the decoded body.
 func get(t *testing.T, url, authorization string) (int, map[string]any) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -75,7 +75,7 @@ func get(t *testing.T, url, authorization string) (int, map[string]any) {
 	return answer.StatusCode, body
 }
 
-// demo.json gives the store in Douala these numbers of rows.
+// The numbers of products and customers of the store in Douala in demo.json.
 const (
 	demoProducts  = 12
 	demoCustomers = 42
@@ -118,7 +118,7 @@ func TestDevSaysItAllInJSON(t *testing.T) {
 	require.Equal(t, 0, dev.stop())
 }
 
-// Without a token, dev does not serve the admin services and the dashboard at an --admin-addr that other machines can reach.
+// If other machines can reach --admin-addr and there is no token, dev serves neither the admin services nor the dashboard.
 func TestDevKeepsTheOperatorsSideToThisMachine(t *testing.T) {
 	t.Parallel()
 	dev := startCommand(t, "}", "dev", "--addr", "127.0.0.1:0", "--admin-addr", "0.0.0.0:0", "--data", t.TempDir(), "-o", "json")
@@ -166,7 +166,7 @@ func TestASecondDevIsRefusedAndRevokesNoKey(t *testing.T) {
 		require.Regexp(t, `(?m)^storefront: .*`+why+`.*$`, errs.String())
 		require.Equal(t, 1, strings.Count(errs.String(), "\n"))
 	}
-	storefront(t, "store", "list", "--database-url", "sqlite:"+database) // commands work while dev runs
+	storefront(t, "store", "list", "--database-url", "sqlite:"+database) // commands work on the database while dev runs
 	answer, _ := get(t, curl[2], curl[1])
 	require.Equal(t, http.StatusOK, answer, "the key of the dev that runs still works")
 	require.Equal(t, 0, first.stop())
@@ -174,7 +174,7 @@ func TestASecondDevIsRefusedAndRevokesNoKey(t *testing.T) {
 	require.Equal(t, 0, again.stop(), "the folder is free again")
 }
 
-// The demo store has an example of everything that the API returns.
+// The demo stores have rows of every status and type that the API can return.
 func TestDemoStoreHasEveryKind(t *testing.T) {
 	t.Parallel()
 	dev := startCommand(t, "Ctrl-C", devArgs(t.TempDir())...)
@@ -206,7 +206,7 @@ func TestBaseURLIsOneThatThisMachineReaches(t *testing.T) {
 	t.Parallel()
 	for bound, url := range map[string]string{
 		"127.0.0.1:8080": "http://127.0.0.1:8080",
-		"[::]:8080":      "http://127.0.0.1:8080", // every address
+		"[::]:8080":      "http://127.0.0.1:8080", // a listener on all addresses
 		"0.0.0.0:80":     "http://127.0.0.1:80",
 		"[::1]:80":       "http://[::1]:80",
 	} {
@@ -230,7 +230,7 @@ func TestTheCommandsOfTheGreetingWorkWhereItSays(t *testing.T) {
 	}
 }
 
-// Commands look for dev's folder as git looks for its repository.
+// Commands look for dev's folder in the current folder and then in the folders above.
 func TestFindDev(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

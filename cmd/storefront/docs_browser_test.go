@@ -24,8 +24,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// keepsToItself fails the test if a page requests anything from another origin, if its policy makes the browser refuse
-// something, or if a script logs an error.
+// keepsToItself fails the test if a page requests anything from an origin that is not in origins, if the page's security
+// policy makes the browser refuse something, or if a script logs an error.
 func (b *browser) keepsToItself(origins ...string) {
 	b.t.Helper()
 	own := []string{"data:"}
@@ -54,7 +54,7 @@ func (b *browser) keepsToItself(origins ...string) {
 	b.run(order(wire.Enable, wire.EnableParams{}), order(log.Enable, cdp.Empty{}))
 }
 
-// top returns the distance of an element from the top of the window, once it has stopped moving.
+// top returns the distance of an element from the top of the window in pixels, once the element has stopped moving.
 func (b *browser) top(selector string) float64 {
 	b.t.Helper()
 	return value[float64](b, fmt.Sprintf(`new Promise((done) => {
@@ -69,7 +69,7 @@ func (b *browser) top(selector string) float64 {
 })`, selector))
 }
 
-// examine requires that axe finds no problem in the reference as shown.
+// examine requires that axe finds no problem in the page as the browser shows it.
 func (b *browser) examine(name string) {
 	b.t.Helper()
 	for _, f := range value[[]finding](b, b.axe+`;axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations)`) {
@@ -78,7 +78,7 @@ func (b *browser) examine(name string) {
 	}
 }
 
-// copyAll presses every copy button of the samples and returns the copied texts by operation and language.
+// copyAll is a script that presses the copy button of every sample. It returns the copied texts by operation and language.
 const copyAll = `(async () => {
   const texts = {};
   let last;
@@ -92,14 +92,14 @@ const copyAll = `(async () => {
   return JSON.stringify(texts);
 })()`
 
-// cutOff returns the code that is wider than its block.
+// cutOff is a script that returns the texts of code blocks whose lines are wider than the block.
 const cutOff = `[...document.querySelectorAll("pre")].filter((p) => p.scrollWidth > p.clientWidth).map((p) => p.textContent)`
 
 var shownSample = regexp.MustCompile(
 	`(?s)data-language="(\w+)" data-sample="(\w+)"><div class="code"><pre[^>]*><code>(.*?)</code>`)
 
-// copiesAndRuns presses every copy button: it copies exactly the text on the page. It runs the copied curl samples that need
-// only a key. The guide's tests run the samples in curl, TypeScript and Go.
+// copiesAndRuns presses the copy button of every sample and requires that it copies exactly the text on the page. It runs
+// those copied curl samples that need only a key. Tests of the guide run the samples in curl, TypeScript and Go.
 func (b *browser) copiesAndRuns(docs, key string) {
 	b.t.Helper()
 	copied := map[string]string{}
@@ -132,8 +132,8 @@ func (b *browser) copiesAndRuns(docs, key string) {
 	require.GreaterOrEqual(b.t, ran, 6)
 }
 
-// A programmer reads, navigates, searches and copies: with a mouse, with only the keyboard, on a phone, in dark mode, and
-// without JavaScript.
+// A programmer reads the reference, follows links, searches and copies: with a mouse, with only the keyboard, on a phone, in
+// dark mode, and without JavaScript.
 func TestTheReferenceInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -168,7 +168,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	}
 	b.run(chromedp.EmulateViewport(1280, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
 
-	// Links with a fragment lead to their sections, including links that an earlier version of the page had.
+	// Links with a fragment lead to the section that it names, also links for an earlier version of the page.
 	for to, id := range map[string]string{
 		"lists": "lists", "enablePaymentLink": "enablePaymentLink", "updateProduct.priceAmount": "updateProduct.priceAmount",
 		"tag/Webhooks/operation/paymentLinkPaidEvent": "paymentLinkPaidEvent", "section/Rate-limits": "rate-limits",
@@ -180,7 +180,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 			"the address of %s leads to it", to)
 	}
 
-	// The search finds fields, codes and values, by keyboard only.
+	// With only the keyboard, the search finds fields, error codes and values.
 	b.run(chromedp.KeyEvent("/"))
 	require.Equal(t, "q", value[string](b, "document.activeElement.id"))
 	for text, want := range map[string]string{"compareatam": "updateProduct.compareAtAmount",
@@ -196,7 +196,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	require.NotEmpty(t, value[string](b, "location.hash"))
 	require.True(t, value[bool](b, `document.getElementById("found").hidden`))
 
-	// Choosing a language applies to all samples, and a sample can be copied.
+	// If the reader chooses a language, all samples change to it. The reader can copy a sample.
 	b.open(said.Docs + "#getProduct")
 	b.run(click(`#getProduct input[value=go]`))
 	b.shows(`//*[@id="listOrders"]//code[contains(., "shop.Orders.List")]`)

@@ -21,7 +21,8 @@ import (
 	ratelimit "go.storefront.example/server/limit"
 )
 
-// findingIs checks a finding, with its message and remedy as regular expressions: finding CHECK STATUS MESSAGE REMEDY.
+// findingIs is the script command "finding CHECK STATUS MESSAGE REMEDY". It requires a finding whose message and remedy
+// match these regular expressions.
 func findingIs(ts *testscript.TestScript, _ bool, args []string) {
 	var found []doctor.Finding
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &found))
@@ -39,7 +40,7 @@ func findingIs(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// examine runs the doctor and returns its findings by check.
+// examine runs the doctor and returns its findings by the names of the checks.
 func (i installation) examine(args ...string) map[string]doctor.Finding {
 	i.t.Helper()
 	c := i.command("storefront", append([]string{"doctor", "-o", "json"}, args...)...)
@@ -61,7 +62,8 @@ func TestDoctorTellsServersOfOursFromOthers(t *testing.T) {
 	require.Regexp(t, "taken by a server that runs", found["addr"].Message)
 	require.Regexp(t, "taken by a server that runs", found["admin-addr"].Message)
 
-	// Behind an untrusted proxy, all clients' unknown keys count against the proxy's address, here this machine's.
+	// Without --trusted-proxies, all unknown keys that come through a proxy count against the proxy's address. Here it is
+	// the address of this machine.
 	for range ratelimit.UnknownKeysPerMinute + 1 {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server.Addr+"/v1/store", nil)
 		require.NoError(t, err)
@@ -80,7 +82,7 @@ func TestDoctorTellsServersOfOursFromOthers(t *testing.T) {
 		require.Equal(t, doctor.Fail, f.Status)
 		require.Contains(t, f.Remedy, "--"+check)
 	}
-	// Each check fails if it is given the address of the other listener.
+	// The check of an address fails if the server's other listener has that address.
 	found = i.examine("--addr", server.AdminAddr, "--admin-addr", server.Addr)
 	require.Equal(t, doctor.Fail, found["addr"].Status)
 	require.Equal(t, doctor.Fail, found["admin-addr"].Status)
@@ -113,14 +115,15 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 			_, err = handle.Writer().Exec(`INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, 'order.paid')`, event, shop.ID)
 			require.NoError(t, err)
 
-			// Right after a restore no process is connected to the database, and the doctor exits with 0.
+			// Right after a restore no process is connected to the database. Then a waiting event is only a warning, and the
+			// doctor exits with 0.
 			require.NoError(t, handle.Close())
 			f := i.examine()["outbox"]
 			require.Equal(t, doctor.Warn, f.Status)
 			require.Regexp(t, `^1 event waiting, the oldest for 2m\d+s: nothing runs on this database`, f.Message)
 			i.run(nil, "doctor", "--check-url", "none", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
 
-			// The check fails if a server runs without a worker, and also if the worker hangs.
+			// If a server runs, the check fails when no worker runs, and also when the worker hangs.
 			server := i.server("storefront")
 			f = i.examine()["outbox"]
 			require.Equal(t, doctor.Fail, f.Status)

@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// filled returns two objects of a kind with a distinct value in every field. If update is true, it also returns two objects
-// with the same ids and other values.
+// filled returns two objects of a kind with a distinct value in every field. For each, updates has an object with the same
+// id and other values; it is empty for orders, which cannot be updated.
 func filled(kind string) (objects, updates []proto.Message) {
 	var f transfertest.Filler
 	for range 2 {
@@ -39,7 +39,7 @@ func filled(kind string) (objects, updates []proto.Message) {
 			made := &storefrontv1.Order{Status: storefrontv1.Order_REFUNDED}
 			object = made
 			f.Fill(object)
-			made.PaymentLink = nil // an import makes no payment links; server/admin tests exports with links
+			made.PaymentLink = nil // an import makes no payment links; tests of server/admin export and import them
 		}
 		if objects = append(objects, object); update != nil {
 			f.Fill(update)
@@ -49,7 +49,7 @@ func filled(kind string) (objects, updates []proto.Message) {
 	return objects, updates
 }
 
-// newShop runs commands on a new database with a store called s.
+// newShop creates a database with a store s. It returns a function that runs a command on that store and returns its output.
 func newShop(t *testing.T, database string) func(args ...string) string {
 	t.Helper()
 	url := dbtest.URL(t, database)
@@ -62,7 +62,7 @@ func newShop(t *testing.T, database string) func(args ...string) string {
 	return do
 }
 
-// listed returns the objects that a list prints, each as text, sorted.
+// listed returns the objects in the output of a list, as sorted texts.
 func listed(t *testing.T, out string) []string {
 	t.Helper()
 	var objects []json.RawMessage
@@ -82,8 +82,8 @@ func write(t *testing.T, name, text string) (path string) {
 	return path
 }
 
-// An import keeps every field of the API's objects, including fields added later: from lines of JSON, from a list's CSV, and
-// from an export's CSV. An update stores every field that can change.
+// An import keeps every field of the API's objects, including fields that will be added. It does so from lines of JSON, from
+// the CSV of a list, and from the CSV of an export. With --update it stores every field that can change.
 func TestAnImportKeepsEveryField(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -117,7 +117,8 @@ func TestAnImportKeepsEveryField(t *testing.T) {
 	}
 }
 
-// updateKeeps updates rows from a file, and compares the fields that can be changed.
+// updateKeeps imports updates with --update. It then requires that the stored objects have the values of these in all fields
+// that can change.
 func updateKeeps(t *testing.T, do func(...string) string, kind string, updates []proto.Message) {
 	t.Helper()
 	var lines string

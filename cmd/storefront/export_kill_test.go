@@ -17,8 +17,8 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// An export, and an import of an export, is killed or interrupted at any point. When it is run again, the result is the same
-// as without the interruption.
+// A command that exports a store or imports an export may be killed or interrupted at any point. When it is run again, the
+// result is the same as without the interruption.
 func TestAnExportAndItsImportAreStoppedAnywhere(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -33,7 +33,8 @@ func TestAnExportAndItsImportAreStoppedAnywhere(t *testing.T) {
 			defer func() { require.NoError(t, d.Close()) }()
 			folder := filepath.Join(t.TempDir(), "export")
 
-			// stop stops a command a moment after its start, and reports whether it had completed before.
+			// stop starts a command, waits until begun is true, and sends it the signal a moment later. It reports whether
+			// the command had already completed.
 			stop := func(i installation, signal os.Signal, begun func() bool, args ...string) bool {
 				t.Helper()
 				c := i.command("storefront", args...)
@@ -58,7 +59,7 @@ func TestAnExportAndItsImportAreStoppedAnywhere(t *testing.T) {
 				}
 			}
 			signals := []os.Signal{os.Kill, os.Interrupt, os.Kill, os.Interrupt}
-			if runtime.GOOS == "windows" { // which cannot interrupt another process
+			if runtime.GOOS == "windows" { // one process cannot interrupt another on Windows
 				signals = []os.Signal{os.Kill, os.Kill}
 			}
 			for _, signal := range signals {

@@ -42,7 +42,7 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// command runs a command in this process and returns its output. The command must exit with the status.
+// command runs a command in this process and returns what it prints. It requires the exit status.
 func command(t *testing.T, status int, args ...string) (out, errs string) {
 	t.Helper()
 	var printed, said strings.Builder
@@ -51,7 +51,7 @@ func command(t *testing.T, status int, args ...string) (out, errs string) {
 	return printed.String(), said.String()
 }
 
-// gets returns the paths of all GETs under /v1, from the API's definition.
+// gets returns the paths under /v1 that answer GET, as the protos define them.
 func gets() (paths []string) {
 	protoregistry.GlobalFiles.RangeFilesByPackage("storefront.v1", func(f protoreflect.FileDescriptor) bool {
 		for i := range f.Services().Len() {
@@ -67,7 +67,7 @@ func gets() (paths []string) {
 	return paths
 }
 
-// filters are queries of the lists, besides the empty query.
+// filters are the queries with which a test gets a list, besides no query.
 var filters = map[string][]string{
 	"/v1/products": {"q=guide", "q=%C3%A9", "status=DRAFT", "status=PUBLISHED", "status=ARCHIVED", "type=FILE",
 		"page=2&pageSize=3"},
@@ -77,13 +77,13 @@ var filters = map[string][]string{
 	"/v1/payment-links": {"status=active", "status=inactive", "page=2&pageSize=2"},
 }
 
-// reader reads a store's answers from a server of its own.
+// reader gets answers of the API about one store, from a server of its own.
 type reader struct {
 	t         *testing.T
 	url, slug string
 	operator  *admin.Operator
 	key       string
-	left      int // how many more requests the key may make
+	left      int // how many requests the key may still make this minute
 }
 
 func newReader(t *testing.T, databaseURL, slug string) *reader {
@@ -101,7 +101,7 @@ func newReader(t *testing.T, databaseURL, slug string) *reader {
 	return &reader{t: t, url: "http://" + running.Addr().String(), slug: slug, operator: admin.New(handle, admin.Options{})}
 }
 
-// get returns the body of a GET.
+// get sends a GET request and returns the body of the answer.
 func (r *reader) get(path string) string {
 	r.t.Helper()
 	if r.left == 0 {
@@ -124,7 +124,7 @@ func (r *reader) get(path string) string {
 	return string(body)
 }
 
-// all returns the answer to every GET, by its path and query.
+// all sends every GET request of the API and returns the answers by path and query.
 func (r *reader) all() map[string]string {
 	r.t.Helper()
 	answers := map[string]string{}
@@ -147,8 +147,8 @@ func (r *reader) all() map[string]string {
 	return answers
 }
 
-// dinars creates two stores: souk, whose currency has three decimals, and kuna, whose currency and country were withdrawn
-// since.
+// dinars creates two stores: souk, whose currency has three decimals, and kuna, whose currency and country are no longer
+// valid for a new store.
 func dinars(t *testing.T, url string) {
 	t.Helper()
 	handle, err := hook.Open(t.Context(), db.Config{URL: url})
@@ -179,8 +179,9 @@ func dinars(t *testing.T, url string) {
 	}
 }
 
-// After an export and an import, every GET under /v1 answers as before. The stores have francs, euros and dinars. They go to
-// the other kind of database and back, as folder and as archive, on the database and through a server.
+// After an export and an import, the API answers every GET as before. The stores have francs, euros and dinars. They are
+// moved to the other kind of database and back, as folder and as archive, with commands on the database and through a
+// server.
 func TestAnExportAnswersEveryGETAfterItsImport(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.SQLite}, {dbtest.SQLite, dbtest.Postgres},
@@ -206,7 +207,7 @@ func TestAnExportAnswersEveryGETAfterItsImport(t *testing.T) {
 	}
 }
 
-// An export's files are complete, only their owner can read them, and a spreadsheet evaluates none of their texts.
+// The files of a CSV export are complete. Only their owner can read them, and a spreadsheet evaluates none of their texts.
 func TestAnExportForPeople(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -242,8 +243,8 @@ func TestAnExportForPeople(t *testing.T) {
 	require.Contains(t, said, "is for people")
 }
 
-// An interrupted export leaves nothing. The next export removes what a killed one left. An export to a name that is taken is
-// refused, whether by a file, a folder or a link.
+// An interrupted export leaves no files. The next export removes those that a killed one left. An export refuses a name that
+// a file, a folder or a link has already.
 func TestAnExportIsWholeOrNotThere(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -260,7 +261,7 @@ func TestAnExportIsWholeOrNotThere(t *testing.T) {
 		require.Empty(t, namesIn(t, parent))
 
 		half := filepath.Join(parent, ".storefront-new-1")
-		require.NoError(t, os.Mkdir(half, 0o700)) // left by a killed export
+		require.NoError(t, os.Mkdir(half, 0o700)) // as a killed export leaves it
 		require.NoError(t, os.WriteFile(filepath.Join(half, "lock"), nil, 0o600))
 		require.NoError(t, os.WriteFile(filepath.Join(half, "orders.ndjson"), []byte("half"), 0o600))
 		command(t, 0, "export", "--store", "souk", "--database-url", url, path)
@@ -293,8 +294,8 @@ func namesIn(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// Processes that export to one name at the same time do not disturb each other: each that succeeds has left an export that
-// can be imported.
+// Exports to one name at the same time do not disturb each other: if a process succeeds, there is an export that can be
+// imported.
 func TestExportsToOneNameAtOnce(t *testing.T) {
 	t.Parallel()
 	source := dbtest.URL(t, dbtest.SQLite)
@@ -338,10 +339,10 @@ func readExport(t *testing.T, path string) (manifest, error) {
 // exportOf is an export in memory: its files by their names.
 type exportOf map[string]string
 
-// names returns the names of the export's files, in their order.
+// names returns the sorted names of the export's files.
 func (e exportOf) names() []string { return slices.Sorted(maps.Keys(e)) }
 
-// manifest changes the export's manifest.
+// manifest decodes the export's manifest, calls change with it, and stores the result.
 func (e exportOf) manifest(t *testing.T, change func(m *manifest)) {
 	t.Helper()
 	var m manifest
@@ -352,7 +353,7 @@ func (e exportOf) manifest(t *testing.T, change func(m *manifest)) {
 	e[manifestName] = string(text)
 }
 
-// line changes a file's line of the manifest.
+// line calls change with the manifest's entry for the file with a name.
 func (e exportOf) line(t *testing.T, name string, change func(f *exportedFile)) {
 	t.Helper()
 	e.manifest(t, func(m *manifest) {
@@ -364,7 +365,7 @@ func (e exportOf) line(t *testing.T, name string, change func(f *exportedFile)) 
 	})
 }
 
-// unlist removes a file's line from the manifest.
+// unlist removes the entry of the file with a name from the manifest.
 func (e exportOf) unlist(t *testing.T, name string) {
 	t.Helper()
 	e.manifest(t, func(m *manifest) {
@@ -372,7 +373,7 @@ func (e exportOf) unlist(t *testing.T, name string) {
 	})
 }
 
-// folder writes the export into a folder.
+// folder writes the export's files into a new folder and returns its path.
 func (e exportOf) folder(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -382,7 +383,8 @@ func (e exportOf) folder(t *testing.T) string {
 	return folder
 }
 
-// archive writes the export's files into an archive in the order of names. It adds the further entries, filled with zeros.
+// archive writes the named files into an archive, in the order of names, and then the entries of further, with zeros as
+// content. It returns the archive's path.
 func (e exportOf) archive(t *testing.T, names []string, further ...*tar.Header) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a"+archiveSuffix)
@@ -406,7 +408,7 @@ func (e exportOf) archive(t *testing.T, names []string, further ...*tar.Header) 
 	return path
 }
 
-// zeros reads as zeros without end.
+// zeros is a reader of endless zeros.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -414,7 +416,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// exported returns an export of the demo store.
+// exported exports the demo store and returns the files.
 func exported(t *testing.T) exportOf {
 	t.Helper()
 	source, made := dbtest.URL(t, dbtest.SQLite), filepath.Join(t.TempDir(), "export")
@@ -429,8 +431,8 @@ func exported(t *testing.T) exportOf {
 	return e
 }
 
-// An export with exactly the files that its manifest lists, undamaged, is imported. Any other is refused before anything is
-// stored.
+// An import accepts an export that has exactly the files of its manifest, undamaged. It refuses any other before it stores
+// anything.
 func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	t.Parallel()
 	whole, target := exported(t), ""
@@ -514,7 +516,8 @@ func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	out, _ := command(t, 0, "store", "list", "--database-url", target, "-o", "json")
 	require.Equal(t, "[]\n", out, "nothing was stored")
 
-	// An import accepts the files that systems leave in folders, and archives in another order or made by hand of a folder.
+	// An import ignores the files that operating systems leave in folders. It accepts archives in another order, and
+	// archives that a person made of a folder.
 	slices.Reverse(all)
 	for i := range all {
 		all[i] = "./" + all[i]
@@ -531,8 +534,9 @@ func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	}
 }
 
-// A small archive may unpack to half a gigabyte: to one line of a listed file, to the manifest, or to another file. The
-// import refuses it, and needs no more memory than for other exports. This test measures memory, so it is not parallel.
+// A small archive may unpack to half a gigabyte: to one line of a listed file, to the manifest, or to a file that is not
+// listed. An import refuses such an archive, and needs no more memory than for others. The test measures memory, so it does
+// not run in parallel.
 func TestALargeFileNeedsLittleMemory(t *testing.T) {
 	const size, mostAllocated = 512 << 20, 64 << 20
 	target := dbtest.URL(t, dbtest.SQLite)
@@ -550,7 +554,7 @@ func TestALargeFileNeedsLittleMemory(t *testing.T) {
 		"manifest.json is longer than":                 unnamed.archive(t, unnamed.names(), header(manifestName)),
 		"coupons.ndjson, which manifest.json does not": e.archive(t, e.names(), header("coupons.ndjson")),
 	}
-	if runtime.GOOS != "windows" { // there, a sparse file takes its full size on the disk
+	if runtime.GOOS != "windows" { // on Windows, a sparse file takes its full size on the disk
 		folder := listed.folder(t)
 		f, err := os.Create(filepath.Join(folder, "orders.ndjson"))
 		require.NoError(t, err)
@@ -568,7 +572,7 @@ func TestALargeFileNeedsLittleMemory(t *testing.T) {
 	}
 }
 
-// Texts that spreadsheets would evaluate are unchanged after an export to CSV and an import.
+// Texts that a spreadsheet would evaluate are the same after an export to CSV and an import of it.
 func TestTextsAreTheSameAfterAFileOfCSV(t *testing.T) {
 	t.Parallel()
 	source, target := dbtest.URL(t, dbtest.SQLite), dbtest.URL(t, dbtest.SQLite)
@@ -602,7 +606,7 @@ func TestTextsAreTheSameAfterAFileOfCSV(t *testing.T) {
 	}
 }
 
-// Packing ends when its context ends, even in the middle of a file.
+// pack ends when its context ends, even in the middle of a file.
 func TestPackingIsInterrupted(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -21,13 +21,13 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// pair is a primary and its standby, for which commits wait.
+// pair is a PostgreSQL primary and its synchronous standby: a commit waits until the standby has it.
 type pair struct {
 	t                *testing.T
 	primary, standby *cluster.Cluster
 }
 
-// newPair starts the primary and the standby, with a migrated database.
+// newPair starts a primary with a migrated database, and its standby.
 func newPair(t *testing.T) pair {
 	t.Helper()
 	primary := dbtest.Cluster(t, cluster.Options{})
@@ -35,8 +35,8 @@ func newPair(t *testing.T) pair {
 	require.NoError(t, err)
 	require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
 	standby := dbtest.Standby(t, primary)
-	// Set this after the standby was copied. With a copy of this setting, the standby would wait for another server once it
-	// is promoted.
+	// Set this only after the standby was copied from the primary. A standby with this setting would wait for another server
+	// once it is promoted.
 	for _, query := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
 		_, err = d.Writer().Exec(query)
 		require.NoError(t, err)
@@ -47,13 +47,13 @@ func newPair(t *testing.T) pair {
 	return p
 }
 
-// url returns the URL with both servers, in the form of libpq.
+// url returns a database URL with both servers, in the form of libpq.
 func (p pair) url() string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?sslmode=disable&target_session_attrs=read-write",
 		p.primary.Port(), p.standby.Port())
 }
 
-// awaitSync waits until commits wait for the standby.
+// awaitSync waits until the primary's commits wait for the standby.
 func (p pair) awaitSync() {
 	p.t.Helper()
 	d, err := hook.Open(p.t.Context(), db.Config{URL: p.primary.URL(), MaxConns: 2})
@@ -66,7 +66,7 @@ func (p pair) awaitSync() {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// keys creates keys, ten in each store.
+// keys creates count API keys, ten in each store, and returns their texts.
 func (i installation) keys(count int) []string {
 	i.t.Helper()
 	var keys []string
@@ -82,15 +82,15 @@ func (i installation) keys(count int) []string {
 	return keys
 }
 
-// writer creates customers until it is stopped, and records the answers.
+// writer creates customers until it is stopped, and counts and records the answers.
 type writer struct {
-	acknowledged []string     // ids
-	last         atomic.Int64 // when the latest was acknowledged, in Unix microseconds
+	acknowledged []string     // ids of the customers whose creation the API answered
+	last         atomic.Int64 // time of the newest of these answers, in Unix microseconds
 	refused      int
 	wrong        []string
 }
 
-// write creates one customer every pause.
+// write creates a customer after each pause, until ctx ends.
 func (w *writer) write(ctx context.Context, url, key, name string, pause time.Duration) {
 	every := time.NewTicker(pause)
 	defer every.Stop()
@@ -125,7 +125,7 @@ func (w *writer) write(ctx context.Context, url, key, name string, pause time.Du
 			w.refused++
 		case err == nil && decoded == nil && answer.StatusCode == http.StatusTooManyRequests && said.Code == "rate_limited" &&
 			said.RequestID != "":
-			// A key may make 120 requests a minute, which this loop can exceed.
+			// A key may make 120 requests a minute, and this loop may make more.
 		default:
 			w.wrong = append(w.wrong, fmt.Sprintf("%s %s %v", answer.Status, body, err))
 		}
@@ -156,7 +156,7 @@ func TestAPromotedStandbyIsFollowedAndLosesNothing(t *testing.T) {
 			all[n].write(ctx, "http://"+server.Addr+"/v1/customers", keys[n], fmt.Sprint("w", n), pause)
 		})
 	}
-	time.Sleep(time.Second) // under load
+	time.Sleep(time.Second) // let the writers work
 	require.NoError(t, p.primary.Crash(t.Context()))
 	ready(http.StatusServiceUnavailable)
 	require.NoError(t, p.standby.Promote(t.Context()))
@@ -213,7 +213,8 @@ func TestAWriteThatTheStandbyDoesNotConfirmIsNotAcknowledged(t *testing.T) {
 	}
 	require.NoError(t, p.standby.Crash(t.Context()))
 	for name, write := range writes {
-		// The waiting client gives up, asks the server to cancel, and the server reports a commit.
+		// The client gives up while its commit waits for the standby, and asks the server to cancel. The server then reports
+		// a commit that the standby does not have.
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		err := write(ctx)
 		cancel()

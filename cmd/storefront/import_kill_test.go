@@ -23,22 +23,23 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// stuckAt is the line of the import that has stuckTitle.
+// stuckAt is the index of the order in the imported file whose item has stuckTitle.
 const stuckAt = 2750
 
-// stuckTitle is the title of an order item. The database hangs when it stores the item, after the item's order and before the
-// end of the batch.
+// stuckTitle is the title of an item of an order. The database hangs when an import stores this item: after the order, and
+// before the end of the batch.
 const stuckTitle = "Stuck here"
 
-// stick makes a database hang when it stores an item with stuckTitle. stuck reports whether it hangs; loosen ends that.
+// stick makes a database hang when an item with stuckTitle is stored. stuck reports whether it hangs. loosen makes it
+// continue.
 var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen func()){
 	dbtest.SQLite: func(t *testing.T, d *db.DB) (func() bool, func()) {
-		// The trigger counts for hours, but ends with its process.
+		// The trigger counts for hours. Its count ends with the process of the import.
 		_, err := d.Writer().ExecContext(t.Context(), `CREATE TRIGGER stuck AFTER INSERT ON order_items WHEN NEW.title = '`+stuckTitle+`' BEGIN
  SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 1000000000000); END`)
 		require.NoError(t, err)
-		// SQLite does not show that it hangs. So assume it if the batches before are stored, and then nobody else can write
-		// for a while.
+		// SQLite does not show that it hangs. Assume so if the batches before are stored and, for a second, no other process
+		// could write.
 		since := time.Now()
 		stuck := func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -63,12 +64,12 @@ var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen f
 		exec("CREATE TRIGGER stuck AFTER INSERT ON order_items FOR EACH ROW WHEN (NEW.title = '" + stuckTitle +
 			"') EXECUTE FUNCTION stuck()")
 		id, sleeping := "pid", " FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
-		if len(dbtest.Citus()) > 0 { // any of the cluster's nodes sleeps
+		if len(dbtest.Citus()) > 0 { // on a Citus cluster, the node that sleeps may be any
 			id, sleeping = "global_pid", strings.Replace(sleeping, "pg_stat", "citus_stat", 1)
 		}
 		stuck := func() bool { return counted(t, d, "SELECT count(*)"+sleeping) == 1 }
 		return stuck, func() {
-			// A node may still sleep in a statement of the killed import.
+			// A node may still sleep in the statement of an import that was killed.
 			exec("SELECT pg_terminate_backend(" + id + ")" + sleeping)
 			exec("DROP TRIGGER stuck ON order_items")
 		}
@@ -83,7 +84,8 @@ func counted(t *testing.T, d *db.DB, query string) int {
 	return int(n.Int64)
 }
 
-// journaled returns the number of orders in the journal's import entries. Each import that stored orders has one entry.
+// journaled returns the number of orders that the activity journal's entries about imports count. Each import that stored
+// orders wrote one entry.
 func journaled(t *testing.T, d *db.DB) int {
 	t.Helper()
 	entries, err := d.Client().ActivityEntry.Query().Where(activityentry.Action("store.imported")).All(t.Context())
@@ -97,8 +99,8 @@ func journaled(t *testing.T, d *db.DB) int {
 	return sum
 }
 
-// TestAnImportThatIsKilledIsContinued kills imports, once in the middle of a batch and then at random times, and runs them
-// again.
+// TestAnImportThatIsKilledIsContinued kills imports, first in the middle of a batch and then at random times, and runs them
+// again. In the end every row is stored once.
 func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -127,7 +129,8 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "orders.csv")
 			require.NoError(t, os.WriteFile(file, lines.Bytes(), 0o600))
 
-			// kill starts the import, kills it after a time and returns how many complete orders are stored.
+			// kill starts the import, waits for at and kills it. It requires that counts agree, and returns how many orders
+			// are stored.
 			kill := func(at func()) int {
 				t.Helper()
 				c := i.command("storefront", "import", "--store", "s", "orders", file)
@@ -138,7 +141,7 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 				_ = c.Process.Kill() // fails if the import has ended
 				_ = c.Wait()
 				require.Empty(t, said.String())
-				// The server may still execute a statement that it received before.
+				// PostgreSQL may still execute a statement that the import has sent.
 				require.Eventually(t, func() bool { return database == dbtest.SQLite || counted(t, d, imports) == 0 }, time.Minute,
 					time.Millisecond)
 				orders := counted(t, d, "SELECT count(*) FROM orders")

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// --errors does not overwrite the file that is standard input.
+// An import does not overwrite its standard input if --errors names the same file.
 func TestErrorsAreNotWrittenToStandardInput(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "products.csv")
@@ -35,7 +35,8 @@ func TestErrorsAreNotWrittenToStandardInput(t *testing.T) {
 	require.Equal(t, "title,price\nA,1\n", string(text))
 }
 
-// A file may come from anyone, so its control characters must not reach the operator's terminal unescaped.
+// An import escapes control characters of a file that it prints, because anyone may have made the file, and they could
+// control the operator's terminal.
 func TestImportEscapesWhatItShows(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -59,8 +60,8 @@ func TestImportEscapesWhatItShows(t *testing.T) {
 	require.Contains(t, load("customers", "{\"\\u009b2J\":1}\n"), `\u009b2J is not a known field ("1"): line 1`)
 }
 
-// An order may be larger than the largest request of a server. The import through a server then reports its line as bad,
-// like others; an import on the database stores it.
+// An order may be larger than a server accepts in one request. An import through a server then reports the order's line as
+// bad. An import on the database stores the order.
 func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -90,7 +91,7 @@ func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 	require.Contains(t, said, "2 lines: 2 orders stored, 0 there before")
 }
 
-// A killed import leaves no temporary files, whether it reads an export or standard input.
+// A killed import leaves no temporary files, whether it was reading an export or standard input.
 func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -117,15 +118,15 @@ func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	in, err := c.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, c.Start())
-	_, err = in.Write(bytes.Repeat([]byte("title,price\n"), 100_000)) // more than a pipe holds, so the import has read some of it
+	_, err = in.Write(bytes.Repeat([]byte("title,price\n"), 100_000)) // a pipe takes less, so the import has begun to read
 	require.NoError(t, err)
 	require.NoError(t, c.Process.Kill())
 	_ = c.Wait()
 	require.Empty(t, namesIn(t, temporary))
 }
 
-// --encoding, --time-zone and --date-format have the same effect on the database and through a server, in a dry run and in a
-// run, with a file and with standard input.
+// --encoding, --time-zone and --date-format have the same effect on the database and through a server, in a dry run and
+// without --dry-run, from a file and from standard input.
 func TestImportReadsTextsAsTheFlagsSay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -153,8 +154,8 @@ func TestImportReadsTextsAsTheFlagsSay(t *testing.T) {
 					return out.String()
 				}
 				does(0, "", "store", "create", "--name", "S", "--slug", slug, "--currency", "XAF", "--country", "CM")
-				// Without --encoding, the import reports how it decoded letters beyond ASCII, so that a dry run shows a
-				// wrong encoding.
+				// Without --encoding, an import shows how it decoded letters beyond ASCII, so that a user sees a wrong
+				// encoding in a dry run.
 				load := []string{"import", "--store", slug}
 				said := does(0, "", append(load, "--dry-run", "customers", people)...)
 				require.Contains(t, strings.Join(strings.Fields(said), " "), "note: the file is not UTF-8 and is read as Windows-1252; if these "+

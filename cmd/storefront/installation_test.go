@@ -23,14 +23,14 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// installation is a database with the environment of its processes.
+// installation is a database and the environment variables of the processes that use it.
 type installation struct {
 	t   *testing.T
 	env map[string]string
 }
 
-// newInstallation returns an installation with a database, a secret key if one is needed, and a receiver that its workers
-// trust.
+// newInstallation returns an installation on the database at databaseURL. Its workers may deliver to the inbox and trust its
+// certificate.
 func newInstallation(t *testing.T, databaseURL string, to *inbox) installation {
 	t.Helper()
 	return installation{t, map[string]string{
@@ -38,7 +38,7 @@ func newInstallation(t *testing.T, databaseURL string, to *inbox) installation {
 	}}
 }
 
-// with returns the installation with another environment variable.
+// with returns a copy of the installation in which the environment variable name has this value.
 func (i installation) with(name, value string) installation {
 	env := map[string]string{name: value}
 	for n, v := range i.env {
@@ -62,13 +62,13 @@ func (i installation) command(binary string, args ...string) *exec.Cmd {
 	return c
 }
 
-// run runs a command of this binary that must succeed, and decodes the JSON that it prints.
+// run runs a command of this binary, which must succeed. It decodes the printed JSON into into, unless that is nil.
 func (i installation) run(into any, args ...string) {
 	i.t.Helper()
 	i.runOf("storefront", into, args...)
 }
 
-// runOf is run with another binary.
+// runOf does what run does, with another binary.
 func (i installation) runOf(binary string, into any, args ...string) {
 	i.t.Helper()
 	c := i.command(binary, append(args, "-o", "json")...)
@@ -81,7 +81,7 @@ func (i installation) runOf(binary string, into any, args ...string) {
 	}
 }
 
-// process is a command that serves.
+// process is a server or worker in a process of its own.
 type process struct {
 	*exec.Cmd
 	t *testing.T
@@ -93,7 +93,7 @@ type process struct {
 	read sync.WaitGroup
 }
 
-// start starts a binary and waits until it logs that it is ready.
+// start starts a command of a binary, and waits until its log has the message ready.
 func (i installation) start(binary, ready string, args ...string) *process {
 	i.t.Helper()
 	p := &process{Cmd: i.command(binary, args...), t: i.t}
@@ -129,7 +129,7 @@ func (i installation) start(binary, ready string, args ...string) *process {
 	return p
 }
 
-// server starts a server with a binary; worker starts a worker with this one.
+// server starts a server of a binary, and waits until it listens.
 func (i installation) server(binary string) *process {
 	i.t.Helper()
 	return i.start(binary, "listening", "server", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
@@ -152,10 +152,10 @@ func (p *process) log() string {
 	return p.logs.String()
 }
 
-// stop ends the process, which must exit in good order.
+// stop ends the process, which must exit with status 0.
 func (p *process) stop() {
 	p.t.Helper()
-	if runtime.GOOS == "windows" { // Windows has no signal for it
+	if runtime.GOOS == "windows" { // Windows has no signal to end a process in good order
 		require.NoError(p.t, p.Process.Kill())
 		p.read.Wait()
 		_ = p.Wait()
@@ -166,24 +166,25 @@ func (p *process) stop() {
 	require.NoError(p.t, p.Wait(), p.log())
 }
 
-// inbox is a receiver of webhooks on this machine. Its certificate is of an authority made for the test.
+// inbox is a server on this machine that receives webhooks. A certificate authority made for the test has signed its
+// certificate.
 type inbox struct {
 	t         *testing.T
 	url       string
-	authority string // file
+	authority string // file with the certificate of the authority
 	arrived   chan arrival
 	mu        sync.Mutex
 	secret    string
 }
 
-// arrival is a delivery that the inbox received.
+// arrival is a delivery that an inbox received.
 type arrival struct {
 	ID, Type string
 	Data     json.RawMessage
 	verified bool
 }
 
-// newInbox starts a receiver. It skips the test on systems where a file cannot replace the trusted authorities.
+// newInbox starts an inbox. It skips the test on systems where no file can replace the trusted authorities.
 func newInbox(t *testing.T) *inbox {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -198,7 +199,7 @@ func newInbox(t *testing.T) *inbox {
 	return in
 }
 
-// ServeHTTP takes a delivery.
+// ServeHTTP receives a delivery, verifies its signature and passes it to arrived.
 func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -217,14 +218,14 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	in.arrived <- got
 }
 
-// verifyWith adds a secret with which deliveries must be signed.
+// verifyWith sets the secret with which deliveries must be signed from now on.
 func (in *inbox) verifyWith(secret string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.secret = secret
 }
 
-// next waits for a delivery, whose signature must be right.
+// next waits for a delivery and returns it. It requires that the signature is right.
 func (in *inbox) next() arrival {
 	in.t.Helper()
 	select {
@@ -237,7 +238,7 @@ func (in *inbox) next() arrival {
 	}
 }
 
-// collect waits for a number of different events and returns their types by id.
+// collect waits until count different events have arrived, and returns their types by id.
 func (in *inbox) collect(count int) map[string]string {
 	in.t.Helper()
 	got := map[string]string{}

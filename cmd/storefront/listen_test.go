@@ -30,15 +30,15 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// ear is a listen command in its own process.
+// ear is a process that runs `storefront listen`.
 type ear struct {
 	*exec.Cmd
 	secret string
-	// printed has its standard output with --print-json.
+	// printed is the standard output of the process, if it was started with --print-json.
 	printed bytes.Buffer
 }
 
-// listen starts the command and waits until it is ready.
+// listen starts `storefront listen` and waits until it is ready.
 func (i installation) listen(args ...string) *ear {
 	i.t.Helper()
 	c := i.command("storefront", append([]string{"listen"}, args...)...)
@@ -75,7 +75,8 @@ func (i installation) listen(args ...string) *ear {
 	return nil
 }
 
-// types returns the types of the events that arrived at a path. Each event must be signed and have arrived once.
+// types returns the types of the events that e has forwarded to a path of the receiver. It requires that each event is
+// signed and arrived once.
 func (e *ear) types(t *testing.T, r *newcomer, path string) []string {
 	t.Helper()
 	var types []string
@@ -90,7 +91,7 @@ func (e *ear) types(t *testing.T, r *newcomer, path string) []string {
 	return types
 }
 
-// counts returns how many rows each table has.
+// counts returns the number of rows of each table.
 func counts(t *testing.T, d *db.DB) map[string]int {
 	t.Helper()
 	all := map[string]int{}
@@ -159,8 +160,8 @@ func TestUnaskedAnswersArePrintedNowhere(t *testing.T) {
 	serving.stop()
 }
 
-// Two listeners receive every event, also those that are created while the server is away. A killed listener leaves nothing
-// in the database.
+// Two listen commands both receive every event, also events that are created while the server does not run. A listen command
+// that is killed leaves no row in the database.
 func TestListenOnAServer(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -197,7 +198,7 @@ func TestListenOnAServer(t *testing.T) {
 			}
 			eventually(all, "/all", "product.published", "customer.created")
 			eventually(some, "/some", "customer.created")
-			on.run(nil, "trigger", "product.archived", "--yes") // by another process than the server
+			on.run(nil, "trigger", "product.archived", "--yes") // in a process other than the server
 			eventually(all, "/all", "product.published", "customer.created", "product.archived")
 
 			serving.stop()
@@ -227,7 +228,7 @@ func TestListenOnAServer(t *testing.T) {
 				forwarded = append(forwarded, string(d.body))
 			}
 			require.ElementsMatch(t, forwarded, strings.Split(strings.TrimSpace(some.printed.String()), "\n"), "each event on a line")
-			// The forwarded bodies equal the stored events, byte for byte.
+			// The bodies that listen forwarded equal the payloads of the stored events, byte for byte.
 			kept, err := admin.New(handle, admin.Options{}).ListEvents(t.Context(), &adminv1.ListEventsRequest{Store: "shop"})
 			require.NoError(t, err)
 			payloads := map[string]string{}

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the manual's tables of flags anew")
 
-// sections are the manual's sections that describe a flag in more detail.
+// sections maps flags to the sections of the manual that describe them in more detail.
 var sections = map[string]string{
 	"admin-addr": "Health and metrics", "brand-name": "The dashboard", "buckets": "Behind a proxy", "dashboard-url": "Notices", "drain-delay": "Health and metrics",
 	"egress-proxy": "Delivering webhooks", "frame-ancestors": "The dashboard", "max-connections": "Overload", "notices-url": "Notices",
@@ -26,13 +26,13 @@ var sections = map[string]string{
 
 var (
 	ownDefault = regexp.MustCompile(` \(default: (.*?)\)`)
-	// literal matches texts to be typed as they are, which Markdown sets in code.
+	// literal matches texts that a user types as they are. In Markdown they are set as code.
 	literal = regexp.MustCompile(`--[a-z][a-z-]*|openssl rand -hex 32|storefront secret (?:generate|rotate)|<database file>\.key` +
 		`|sqlite:PATH|postgres://[A-Z:@/]+|https?://[a-z.:0-9]*[a-z0-9]|/(?:healthz|readyz|metrics|docs|debug/pprof)\b|X-Forwarded-For|whsec_` +
 		`|(?:statement|lock)_timeout|ulimit -n|#[0-9a-f]{6}|8760h`)
 )
 
-// flagTable returns a Markdown table of a command's flags: the text of --help, with links to sections of the manual.
+// flagTable returns a Markdown table with a command's flags. It has the texts of --help, with links to sections.
 func flagTable(t *testing.T, manual, command string) string {
 	t.Helper()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
@@ -62,7 +62,7 @@ func flagTable(t *testing.T, manual, command string) string {
 	return strings.ReplaceAll(table, "``", "`")
 }
 
-// The manual's tables of flags are generated from the help: go test ./cmd/storefront -run Manual -update.
+// The manual's tables of flags are made from the help texts: go test ./cmd/storefront -run Manual -update.
 func TestManualHasTheWordsOfTheHelp(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("README.md")

@@ -18,7 +18,8 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// A migration of a large table takes long, so migrate prints when it begins each step, not only when it has ended.
+// migrate prints when it begins each migration, not only when the migration has ended, because one of a large table takes
+// long.
 func TestEachMigrationIsToldWhenItBegins(t *testing.T) {
 	t.Parallel()
 	d := database{DatabaseURL: "sqlite:" + filepath.Join(t.TempDir(), "a.db")}
@@ -41,7 +42,8 @@ func TestEachMigrationIsToldWhenItBegins(t *testing.T) {
 	require.Empty(t, told)
 }
 
-// If migrate is killed, PostgreSQL completes its statement. If it is interrupted, PostgreSQL leaves an invalid index.
+// migrate up can be stopped and run again. If it is killed, PostgreSQL completes its statement. If it is interrupted while
+// it creates an index, PostgreSQL leaves an invalid one.
 func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {
@@ -98,7 +100,7 @@ func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 	}
 }
 
-// readUntil reads until it has read a certain text, and returns what it read.
+// readUntil reads from a file until it has read text, and returns everything that it has read.
 func readUntil(t *testing.T, from *os.File, text string) string {
 	t.Helper()
 	var all []byte

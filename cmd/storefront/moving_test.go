@@ -17,7 +17,8 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// moveSteps are the commands in the manual's section on moving a store, each with the installation that runs it.
+// moveSteps returns the commands in the manual's section on moving a store, each with the name of the installation that runs
+// it.
 func moveSteps(t *testing.T) (steps [][2]string) {
 	t.Helper()
 	manual, err := os.ReadFile("README.md")
@@ -34,8 +35,8 @@ func moveSteps(t *testing.T) (steps [][2]string) {
 	return steps
 }
 
-// The manual's five commands move a store with 10,000 orders to the other kind of database. There every GET answers as
-// before, the callers' key works, and the webhook signs with the secret that receivers have.
+// The manual's five commands move a store with 10,000 orders to the other kind of database. There the API answers every GET
+// as before, the callers' key works, and deliveries are signed with the secret that receivers know.
 func TestMovingAStore(t *testing.T) {
 	t.Parallel()
 	const slug, orders = "douala", 10_000
@@ -113,7 +114,7 @@ func TestMovingAStore(t *testing.T) {
 	}
 }
 
-// An export with secrets is refused if it would show them, or if nothing could use them.
+// An export with secrets is refused if it would print them, or if no import could use them.
 func TestAnExportWithSecretsIsRefused(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)

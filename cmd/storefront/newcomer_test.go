@@ -24,8 +24,8 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// TestNewcomer runs the scripts of testdata/newcomer: what a newcomer does from an empty folder. With
-// STOREFRONT_TEST_BINARY, as in CI, they run that binary instead of this one.
+// TestNewcomer runs the scripts of testdata/newcomer: what a new user does in an empty folder. If STOREFRONT_TEST_BINARY is
+// set, as in CI, the scripts run that binary instead of this one.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -56,14 +56,14 @@ func TestNewcomer(t *testing.T) {
 	})
 }
 
-// newcomer has what a script runs: a receiver of webhooks, and commands.
+// newcomer has what a script started: a receiver of webhooks, and commands by their names.
 type newcomer struct {
 	mu   sync.Mutex
-	got  map[string][]delivered // by path
+	got  map[string][]delivered // the requests that the receiver got, by path
 	runs map[string]*exec.Cmd
 }
 
-// delivered is a request that the receiver got.
+// delivered is one request that the receiver got.
 type delivered struct {
 	header http.Header
 	body   []byte
@@ -87,17 +87,17 @@ func (r *newcomer) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// at returns the requests that arrived at a path.
+// at returns the requests that the receiver got at a path.
 func (r *newcomer) at(path string) []delivered {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]delivered(nil), r.got[path]...)
 }
 
-// awaited is how long a script waits before it fails.
+// awaited is how long a test waits for something before it fails.
 const awaited = time.Minute
 
-// await calls done until it returns true.
+// await calls done until it returns true, and fails the script after the time awaited. what names it in the error.
 func await(ts *testscript.TestScript, what string, done func() bool) {
 	for deadline := time.Now().Add(awaited); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -108,7 +108,7 @@ func await(ts *testscript.TestScript, what string, done func() bool) {
 
 func serveIn(ts *testscript.TestScript, _ bool, args []string) {
 	r, out := newcomerOf(ts), ts.MkAbs(args[0]+".out")
-	// The script's own PATH decides which binary runs.
+	// Find the program in the PATH of the script, not of this process.
 	path := ""
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
 		if path = filepath.Join(dir, args[2]); exists(path) {
@@ -178,7 +178,7 @@ func receivedIn(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// apiOf maps each type of event to the path at which GET returns the event's object.
+// apiOf maps each type of event to the collection in which the API has the event's object.
 var apiOf = map[string]string{
 	"order.paid": "orders", "order.failed": "orders", "payment_link.paid": "orders", "customer.created": "customers",
 	"product.published": "products", "product.archived": "products",
@@ -227,14 +227,15 @@ func sameIn(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// unsigned replaces the secrets and the seconds in a header, which differ in every run.
+// unsigned returns a copy of the headers in which the signature's digest and time, which differ in every run, are replaced
+// by dots.
 func unsigned(h http.Header) http.Header {
 	h = h.Clone()
 	h.Set(signature.Header, regexp.MustCompile(`[0-9a-f]{64}|\d{10}`).ReplaceAllString(h.Get(signature.Header), "…"))
 	return h
 }
 
-// tsT makes a failed assertion fail the script.
+// tsT makes a failed assertion of package require fail the script.
 type tsT struct{ *testscript.TestScript }
 
 // Errorf fails the script.

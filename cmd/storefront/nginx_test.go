@@ -25,7 +25,7 @@ import (
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
 
-// freeAddress is an address of this machine that nothing listens on.
+// freeAddress returns an address of this machine on which nothing listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -34,7 +34,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// nginxProgram is the path of nginx; a test is skipped where there is none.
+// nginxProgram returns the path of nginx. It skips the test if there is no nginx.
 func nginxProgram(t *testing.T) string {
 	t.Helper()
 	nginx, err := exec.LookPath("nginx")
@@ -47,16 +47,16 @@ func nginxProgram(t *testing.T) string {
 	return nginx
 }
 
-// front is nginx with nginx.conf.
+// front is a running nginx with the project's nginx.conf.
 type front struct {
 	program []string
 	addr    string
-	folder  string // of its logs and its nginx.conf
+	folder  string // the folder with its logs and its nginx.conf
 	caller  *http.Client
 }
 
-// newFront starts nginx with nginx.conf. It replaces the paths and nginx's own address, and then the given pairs of old and
-// new text.
+// newFront starts nginx with nginx.conf, after it has replaced the paths and nginx's own address in it, and then the given
+// pairs of old and new text.
 func newFront(t *testing.T, nginx string, replacements ...string) front {
 	t.Helper()
 	folder := t.TempDir()
@@ -66,7 +66,7 @@ func newFront(t *testing.T, nginx string, replacements ...string) front {
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // A certificate of the test's own.
 		}},
 	}
-	// The certificate is that of a test server, which gets no requests.
+	// The certificate is the one of a test server, which gets no requests.
 	certified := httptest.NewTLSServer(http.NotFoundHandler())
 	defer certified.Close()
 	writeCertificate(t, certified.TLS.Certificates[0], f.folder)
@@ -86,7 +86,7 @@ func newFront(t *testing.T, nginx string, replacements ...string) front {
 	return f
 }
 
-// configure writes the file that nginx reads when it starts, and again with nginx -s reload.
+// configure writes the configuration file, which nginx reads when it starts and at `nginx -s reload`.
 func (f front) configure(t *testing.T, replacements ...string) {
 	t.Helper()
 	text, err := os.ReadFile("nginx.conf")
@@ -102,7 +102,7 @@ func (f front) configure(t *testing.T, replacements ...string) {
 	require.NoError(t, os.WriteFile(filepath.Join(f.folder, "nginx.conf"), []byte(config), 0o600))
 }
 
-// reload runs nginx -t and nginx -s reload with another configuration.
+// reload writes another configuration, checks it with `nginx -t`, and makes nginx read it.
 func (f front) reload(t *testing.T, replacements ...string) {
 	t.Helper()
 	f.configure(t, replacements...)
@@ -112,7 +112,7 @@ func (f front) reload(t *testing.T, replacements ...string) {
 	}
 }
 
-// request sends a request to nginx, and returns the status and the body of the answer.
+// request sends a request for host to nginx. It returns the status and the body of the answer.
 func (f front) request(t *testing.T, method, host, path, key, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "https://"+f.addr+path, strings.NewReader(body))
@@ -134,7 +134,7 @@ func (f front) request(t *testing.T, method, host, path, key, body string) (int,
 	return answer.StatusCode, string(text)
 }
 
-// nginx.conf is a complete example: it is run as it is, but for addresses and paths.
+// nginx.conf works as it is, except for addresses and paths.
 func TestNginxInFront(t *testing.T) {
 	t.Parallel()
 	nginx := nginxProgram(t)
@@ -184,7 +184,7 @@ func TestNginxInFront(t *testing.T) {
 		require.NotContains(t, page, front.addr, path)
 	}
 
-	// The dashboard has its own host name, under which nginx serves nothing else of the operator's listener.
+	// The dashboard has a host name of its own, under which nginx serves no other path of the operator's listener.
 	host = "dashboard.example.com"
 	sign, found := strings.CutPrefix(link.URL, "https://"+host)
 	require.True(t, found)
@@ -201,7 +201,7 @@ func TestNginxInFront(t *testing.T) {
 	require.NotContains(t, string(logged), "token")
 	host = apiHost
 
-	// One server after the other is restarted; callers notice nothing.
+	// The two servers are restarted one after the other, and no request fails.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -221,10 +221,11 @@ func TestNginxInFront(t *testing.T) {
 	}
 }
 
-// apiHost is the name of the API in nginx.conf.
+// apiHost is the host name of the API in nginx.conf.
 const apiHost = "api.example.com"
 
-// owner returns the user who runs the test. nginx must keep this user, because another one may not read the test's folder.
+// owner returns the name of the user who runs the test. nginx must run as this user, because another user may not read the
+// test's folder.
 func owner() string {
 	out, err := exec.Command("id", "-un").Output()
 	if err != nil {
@@ -233,7 +234,7 @@ func owner() string {
 	return strings.TrimSpace(string(out))
 }
 
-// writeCertificate writes a certificate and its key as nginx reads them.
+// writeCertificate writes a certificate and its key into a folder, in the format that nginx reads.
 func writeCertificate(t *testing.T, c tls.Certificate, folder string) {
 	t.Helper()
 	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)

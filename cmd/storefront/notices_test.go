@@ -34,8 +34,8 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// The processes write each notice once, in order and signed. The test really causes the notices; it changes only times in
-// the database.
+// Servers, workers and commands write each notice once, in order and signed. The test causes the notices as in practice; in
+// the database it changes only times.
 func TestNoticesOfWhatHappens(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {
@@ -91,7 +91,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 				require.Contains(t, string(got.Data), "The backup b.db is finished")
 			}
 
-			// Many failures cause one notice.
+			// Many failures of a webhook cause one notice.
 			var webhook struct{ ID string }
 			i.run(&webhook, "webhook", "create", "--store", "s", "--url", receiver.URL, "--events", "product.published")
 			var products []struct{ ID string }
@@ -106,7 +106,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			publish()
 			expect(notice.WebhookFailing, "has not accepted an event since")
 
-			// A worker that is killed and started again writes the notices that a timer triggers, and none twice.
+			// If a worker is killed and started again, the notices that a timer triggers are written, and none twice.
 			since := func(age time.Duration) {
 				set("UPDATE webhooks SET failing_since = $1 WHERE id = $2", time.Now().UTC().Add(-age).Truncate(time.Millisecond), webhook.ID)
 			}
@@ -158,7 +158,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			expect(notice.StoreExported, `"exportedAt"`)
 			require.NotContains(t, strings.ToLower(w.log()), "zephyrine")
 
-			// The operator can list the deliveries of notices; the store's own list has none of them.
+			// The operator can list the deliveries of notices. The list of the store has none of them.
 			var sent, own []struct{ EventType, Status string }
 			i.run(&sent, "delivery", "list", "--store", admin.Notices)
 			require.GreaterOrEqual(t, len(sent), 10)
@@ -169,7 +169,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			w.stop()
 			require.Empty(t, in.arrived, "nothing came twice")
 
-			// Refused addresses of the sink, and its removal.
+			// A private address or plain http is refused as the address of notices. none removes the address.
 			for flag, want := range map[string]string{
 				"http://mailer.example": "--notices-url: must start with https://", "https://10.0.0.1/": "",
 			} {
@@ -194,7 +194,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 	}
 }
 
-// mailServer accepts mails and passes on their contents.
+// mailServer starts an SMTP server, and returns its address and a channel with the contents of the mails that it accepts.
 func mailServer(t *testing.T) (address string, mails chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -234,7 +234,7 @@ func mailServer(t *testing.T) (address string, mails chan string) {
 	return l.Addr().String(), mails
 }
 
-// The manual's recipes, unchanged, send mails about the notices that a worker posts.
+// The programs in the manual's section on notices, unchanged, send mails about the notices that a worker posts.
 func TestTheManualsReceiversMailNotices(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -68,12 +68,12 @@ func TestTablesFitTheTerminal(t *testing.T) {
 				require.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), row.columns, "%s: %s", row.because, line)
 			}
 		}
-		// Columns are aligned even with wide letters.
+		// Columns are aligned even if cells have letters of double width.
 		require.Equal(t, widthBefore(lines[1], "PUBLISHED"), widthBefore(lines[2], "DRAFT"), row.because)
 	}
 }
 
-// On a terminal, lists of rows with names of usual length show the most important columns.
+// On a terminal of 80 columns, lists show their most important columns if names have usual lengths.
 func TestListsFitTheirTerminal(t *testing.T) {
 	t.Parallel()
 	const title = "Guide du marché : vendre sans boutique"

@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// grace is the maximum time in which servers and workers end.
+// grace is how long a server or worker may take to end.
 const grace = 10 * time.Second
 
 // requireCommand requires that a command line is valid.
@@ -31,7 +31,7 @@ func requireCommand(t *testing.T, args ...string) {
 	require.NoError(t, err, "%v", args)
 }
 
-// requireVariable requires that a flag reads a variable.
+// requireVariable requires that the environment variable name sets a flag.
 func requireVariable(t *testing.T, name string) {
 	t.Helper()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
@@ -91,7 +91,7 @@ func TestComposeFileFitsTheCommands(t *testing.T) {
 	}
 }
 
-// unit is a systemd unit: the values of each key in their order, by "Section.Key".
+// unit is a systemd unit. It maps "Section.Key" to the values of that key in their order.
 type unit map[string][]string
 
 func parseUnit(t *testing.T, path string) unit {
@@ -117,11 +117,11 @@ func parseUnit(t *testing.T, path string) unit {
 	return u
 }
 
-// installed is the program in the units' commands. systemd looks in /usr/local/bin, where a person installs it, and
-// in /usr/bin, where the package does.
+// installed is the program's name in the units' commands. systemd finds it in /usr/local/bin, into which a person installs
+// it, or in /usr/bin, into which the package does.
 const installed = "storefront"
 
-// secretsOf are the credentials of a command: one for each secret that it reads.
+// secretsOf returns the names of the systemd credentials for a command: one for each secret that the command reads.
 func secretsOf(t *testing.T, command string) (credentials []string) {
 	t.Helper()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
@@ -170,8 +170,8 @@ func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
 	}
 }
 
-// The timer starts the unit of the same name. That unit may write the folder that its command names, which the package
-// creates.
+// The timer starts the unit of the same name. That unit may write to the folder that its command names. The package creates
+// the folder.
 func TestTheTimerStartsABackup(t *testing.T) {
 	t.Parallel()
 	timer, service := parseUnit(t, "systemd/storefront-backup.timer"), parseUnit(t, "systemd/storefront-backup.service")
@@ -187,7 +187,8 @@ func TestTheTimerStartsABackup(t *testing.T) {
 	}
 }
 
-// Both systemd and a shell can read the sample settings, because commands on the machine need them as well.
+// Both systemd and a shell read the sample of settings in the same way, because commands on the machine need the settings
+// too.
 func TestSampleOfSettingsIsReadByAShell(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("sh")
@@ -228,13 +229,13 @@ func TestSystemdAcceptsTheUnits(t *testing.T) {
 		args = append(args, copied)
 	}
 	verify := exec.CommandContext(t.Context(), analyze, args...)
-	verify.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+folder+":") // none of this machine's own
+	verify.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+folder+":") // so that none of this machine's own units is read
 	out, err := verify.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Empty(t, string(out))
 }
 
-// .dockerignore excludes no file that the binary is built from.
+// .dockerignore excludes no file from which the binary is built.
 func TestImageIsBuiltFromEveryRoomThatTheBinaryNeeds(t *testing.T) {
 	t.Parallel()
 	ignore, err := os.ReadFile("../../.dockerignore")
@@ -254,7 +255,7 @@ func TestImageIsBuiltFromEveryRoomThatTheBinaryNeeds(t *testing.T) {
 	}
 }
 
-// The clients and the chart have the same version. RELEASING.md lists these files, too.
+// The clients and the chart have the same version. RELEASING.md lists the files with the version, too.
 func TestPackagesHaveOneVersion(t *testing.T) {
 	t.Parallel()
 	var want string
@@ -273,7 +274,7 @@ func TestPackagesHaveOneVersion(t *testing.T) {
 	}
 }
 
-// The manual's override of compose.yaml passes files to the services instead of variables.
+// The override of compose.yaml in the manual passes secrets to the services in files instead of variables.
 func TestComposeOverrideOfTheManual(t *testing.T) {
 	t.Parallel()
 	manual, err := os.ReadFile("README.md")

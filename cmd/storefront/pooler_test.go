@@ -44,10 +44,10 @@ func TestServersAndAWorkerBehindAPoolerInSessionMode(t *testing.T) {
 	t.Parallel()
 	const (
 		customers = 200
-		keys      = 8 // each may ask 120 times a minute
+		keys      = 8 // each key may make 120 requests a minute
 	)
 	in := newInbox(t)
-	// Two servers, a worker with its LISTEN connection, and the commands use the pooler.
+	// Two servers, a worker, which uses LISTEN, and the commands connect through the pooler.
 	url := dbtest.Pooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = session", "default_pool_size = 60")
 	i := newInstallation(t, url, in).with("STOREFRONT_SECRET_KEY", seal.NewKey())
 	i.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
@@ -87,7 +87,7 @@ func TestServersAndAWorkerBehindAPoolerInSessionMode(t *testing.T) {
 	require.Equal(t, doctor.OK, i.examine("--check-url", "none")["database"].Status)
 }
 
-// exchange sends a request, requires the status, and decodes the answer.
+// exchange sends a request, requires the status want, and decodes the answer into into.
 func exchange(method, url, key, body string, want int, into any) error {
 	r, err := http.NewRequest(method, url, bytes.NewReader([]byte(body)))
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// remoteToken is the operator's token of the servers in scripts.
+// remoteToken is the --admin-token of the servers that tests start.
 const remoteToken = "a-token-of-the-operator-for-tests"
 
-// startServer runs the server command on a database until the test ends, and returns the address of
-// its operator's listener.
+// startServer runs the server command in this process until the test ends, and returns the address of its operator's
+// listener.
 func startServer(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -60,12 +60,13 @@ func startServer(t *testing.T, args ...string) string {
 	return "http://" + line.AdminAddr
 }
 
-// Commands print and do the same through a server as on its database: the same scripts run with an unreachable database in
-// the settings. One database is enough, because the other tests run the scripts on each database without a server.
+// A command through a server does and prints the same as on the database. The test runs the scripts of other tests with the
+// settings of a server and a database that cannot be reached. It uses one kind of database, because the other tests run the
+// scripts on each kind.
 func TestCommandsThroughAServer(t *testing.T) {
 	t.Parallel()
 	scripts := []string{"testdata/remote/same.txtar", "testdata/remote/refused.txtar"}
-	// Leave out commands that need the database itself.
+	// Leave out the scripts with commands that need the database itself.
 	for _, script := range []string{
 		"store", "key", "product", "order", "link", "name", "webhook", "delivery", "dashboard", "import", "import_bad",
 		"import_files",
@@ -88,7 +89,7 @@ func TestCommandsThroughAServer(t *testing.T) {
 
 var operatorLine = regexp.MustCompile(`operator +(http://[^ ]+)`)
 
-// Programs on this machine can operate dev without a token. A page in a browser on this machine cannot.
+// Programs on this machine can operate dev without a token. A web page in a browser on this machine cannot.
 func TestDevIsOperatedWithoutAToken(t *testing.T) {
 	t.Parallel()
 	dev := startCommand(t, "Ctrl-C", devArgs(t.TempDir())...)

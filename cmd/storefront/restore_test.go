@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// postgresTool returns the path of a PostgreSQL program, which Debian keeps in a folder of its version.
+// postgresTool returns the path of a PostgreSQL program. Debian has such programs in a folder of their version.
 func postgresTool(t *testing.T, name string) string {
 	t.Helper()
 	if path, err := exec.LookPath(name); err == nil {
@@ -34,7 +34,7 @@ func postgresTool(t *testing.T, name string) string {
 	return found[len(found)-1]
 }
 
-// copied backs up a running installation and restores it elsewhere, by the manual's commands.
+// copied backs up a running installation by the manual's commands, and returns an installation on the restored database.
 type copied func(t *testing.T, i installation) (restored installation)
 
 func restoreSQLite(t *testing.T, i installation) installation {
@@ -54,7 +54,7 @@ func restoreSQLite(t *testing.T, i installation) installation {
 	return i.with("STOREFRONT_DATABASE_URL", "sqlite:"+target)
 }
 
-// manualBackup returns the block of commands in the manual's section on backups that begins with a program.
+// manualBackup returns the block of commands that begins with program in the manual's section on backups.
 func manualBackup(t *testing.T, program string) string {
 	t.Helper()
 	manual, err := os.ReadFile("README.md")
@@ -67,7 +67,8 @@ func manualBackup(t *testing.T, program string) string {
 	return program + block
 }
 
-// restorePostgres runs the manual's commands unchanged, and also those that copy the whole server.
+// restorePostgres runs the manual's commands unchanged: those with pg_dump, whose restored database it returns, and those
+// that copy the whole server.
 func restorePostgres(t *testing.T, i installation) installation {
 	bin := filepath.Dir(postgresTool(t, "pg_basebackup"))
 	target := dbtest.EmptyURL(t, dbtest.Postgres)
@@ -103,7 +104,7 @@ func TestRestoredInstallationGoesOn(t *testing.T) {
 			i.run(&webhook, "webhook", "create", "--store", "s", "--url", in.url)
 			in.verifyWith(webhook.Secret)
 
-			// The running server has one delivered event, and one that waits for a worker.
+			// The server has one event that was delivered, and one that waits for a worker.
 			server := i.server("storefront")
 			create := func(p *process, name string) {
 				send(t, http.StatusCreated, "POST", "http://"+p.Addr+"/v1/customers", key.Key, fmt.Sprintf(`{"email":"%s@example.com"}`,
@@ -131,12 +132,12 @@ func TestRestoredInstallationGoesOn(t *testing.T) {
 			listed := send(t, http.StatusOK, "GET", "http://"+server.Addr+"/v1/customers", key.Key, "")
 			require.EqualValues(t, 2, listed["total"], "as it was at that moment")
 
-			// The worker delivers the waiting event, and new ones.
+			// On the restored database, a worker delivers the waiting event and new ones.
 			worker = restored.worker()
 			require.Contains(t, string(in.next().Data), "waiting@")
 			create(server, "again")
 			require.Contains(t, string(in.next().Data), "again@")
-			// The journal is complete, and its deliveries can be sent again.
+			// The delivery journal is complete, and its deliveries can be sent again.
 			var deliveries []struct{ ID, EventID, Status string }
 			restored.run(&deliveries, "delivery", "list", "--store", "s")
 			require.Len(t, deliveries, 3)
@@ -144,7 +145,7 @@ func TestRestoredInstallationGoesOn(t *testing.T) {
 			require.Equal(t, "succeeded", deliveries[2].Status)
 			restored.run(nil, "delivery", "resend", deliveries[2].ID)
 			require.Equal(t, delivered.ID, in.next().ID)
-			worker.stop() // a stopping worker first stores all results
+			worker.stop() // a worker stores all results before it stops
 			var resent struct{ Resent int }
 			restored.run(&resent, "delivery", "resend", "--webhook", webhook.ID, "--since", since)
 			require.Zero(t, resent.Resent, "all have succeeded")

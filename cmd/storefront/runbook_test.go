@@ -24,10 +24,10 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// runbookWebhook is the address of a receiver in RUNBOOK.md.
+// runbookWebhook is the URL of a webhook in RUNBOOK.md.
 const runbookWebhook = "https://shop.example.com/webhooks"
 
-// notRun are the programs in RUNBOOK.md that a test cannot run, each with the reason.
+// notRun maps the programs in RUNBOOK.md that a test cannot run to the reason.
 var notRun = map[string]string{
 	"systemctl": "a test has no systemd: it starts and stops servers and workers itself",
 }
@@ -37,8 +37,8 @@ var (
 	runbookBlock = regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n")
 )
 
-// runbookCases returns the commands of each case of RUNBOOK.md for a database. A block for one database begins with a
-// comment that names it.
+// runbookCases returns the commands of each case of RUNBOOK.md for a kind of database, by the case's title. A block of
+// commands for only one kind begins with a comment that names it.
 func runbookCases(t *testing.T, database string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("RUNBOOK.md")
@@ -73,7 +73,8 @@ func runbookCases(t *testing.T, database string) map[string]string {
 	return cases
 }
 
-// receiverProxy is a proxy that connects deliveries for any address to one receiver, or refuses them while it is down.
+// receiverProxy starts a proxy that connects deliveries for any address to the receiver at to. It refuses them while down is
+// true. It returns the proxy's address.
 func receiverProxy(t *testing.T, to string, down *atomic.Bool) string {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -87,7 +88,7 @@ func receiverProxy(t *testing.T, to string, down *atomic.Bool) string {
 			return
 		}
 		defer receiver.Close()
-		// Take the connection over first, because bytes after the answer belong to the receiver.
+		// Take the connection over before answering, because all bytes after the answer belong to the receiver.
 		caller, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			return
@@ -103,15 +104,15 @@ func receiverProxy(t *testing.T, to string, down *atomic.Bool) string {
 	return proxy.URL
 }
 
-// scene is the installation of a case, with RUNBOOK.md's store, webhook and key.
+// scene is an installation for one case of RUNBOOK.md, with the store, webhook and key that RUNBOOK.md names.
 type scene struct {
 	installation
 	in       *inbox
-	down     *atomic.Bool // the receiver
-	folder   string       // the folder of the commands
+	down     *atomic.Bool // true while the receiver refuses deliveries
+	folder   string       // the folder in which the commands run
 	database string
 	key      string
-	serving  *process // the server, if the case needs one
+	serving  *process // the server; nil if the case needs none
 }
 
 func newScene(t *testing.T, database string) *scene {
@@ -142,13 +143,13 @@ func newScene(t *testing.T, database string) *scene {
 	return s
 }
 
-// buyer creates a customer, and so an event.
+// buyer creates a customer of the store, which causes an event.
 func (s *scene) buyer(name string) {
 	s.t.Helper()
 	s.run(nil, "customer", "create", "--store", "douala", "--email", name+"@example.com")
 }
 
-// deliveries returns the deliveries with a status.
+// deliveries returns the number of the store's deliveries with a status.
 func (s *scene) deliveries(status string) int {
 	s.t.Helper()
 	var found []json.RawMessage
@@ -156,13 +157,13 @@ func (s *scene) deliveries(status string) int {
 	return len(found)
 }
 
-// eventually waits until a number of deliveries have a status.
+// eventually waits until count deliveries have the status.
 func (s *scene) eventually(status string, count int) {
 	s.t.Helper()
 	s.until(func() bool { return s.deliveries(status) == count }, "%d deliveries are %s", count, status)
 }
 
-// until waits until done returns true.
+// until waits until done returns true. what and args describe that in the error.
 func (s *scene) until(done func() bool, what string, args ...any) {
 	s.t.Helper()
 	for deadline := time.Now().Add(awaited); !done(); time.Sleep(50 * time.Millisecond) {
@@ -179,7 +180,8 @@ func (s *scene) webhooks() (found []struct{ ID, State string }) {
 	return found
 }
 
-// runbookScenes prepares each case of RUNBOOK.md, and checks the result of its commands. said is their output.
+// runbookScenes maps the title of each case of RUNBOOK.md to what prepares the problem before its commands run, and what
+// checks the result after. said is the output of the commands.
 var runbookScenes = map[string]struct {
 	before func(s *scene)
 	after  func(s *scene, said string)
@@ -334,7 +336,7 @@ var runbookScenes = map[string]struct {
 	},
 }
 
-// For each case, the test runs the commands of RUNBOOK.md, unchanged, in an installation with that problem.
+// TestRunbook runs the commands of each case of RUNBOOK.md, unchanged, in an installation with that problem.
 func TestRunbook(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("sh")

@@ -24,13 +24,13 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"storefront": main})
 }
 
-// TestCommandsOnEveryDatabase runs the scripts that need a database, on each.
+// TestCommandsOnEveryDatabase runs the scripts that need a database, on each kind of database.
 func TestCommandsOnEveryDatabase(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dbtest.EmptyURL(t, name) // skipped if there is no such database
+			dbtest.EmptyURL(t, name) // skips the test if there is no such database
 			testscript.Run(t, testscript.Params{
 				Dir: "testdata/script", Cmds: scriptCommands, RequireUniqueNames: true,
 				Setup: func(e *testscript.Env) error {
@@ -78,12 +78,13 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"ending":    partOf(func(text string, n int) string { return text[len(text)-n:] }),
 }
 
-// makeCluster makes the script's database the coordinator's database in the Citus cluster.
+// makeCluster makes the database of the script the coordinator of a Citus cluster.
 func makeCluster(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(dbtest.AddNodes(context.Background(), ts.Getenv("STOREFRONT_DATABASE_URL")))
 }
 
-// partOf sets a variable to the first or the last letters of a text: beginning B $ID 13.
+// partOf returns a script command that sets a variable to the first or the last letters of a text. For example, beginning B
+// $ID 13 sets B.
 func partOf(cut func(string, int) string) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, _ bool, args []string) {
 		n, err := strconv.Atoi(args[2])
@@ -92,7 +93,8 @@ func partOf(cut func(string, int) string) func(ts *testscript.TestScript, neg bo
 	}
 }
 
-// completesTo requires the words that complete a line: complete 'storefront key ' create list revoke.
+// completesTo is the script command that requires the words with which a line can be completed: complete 'storefront key '
+// create list revoke.
 func completesTo(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("COMP_LINE", args[0])
 	defer ts.Setenv("COMP_LINE", "")
@@ -104,8 +106,8 @@ func completesTo(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// exitCode runs a command that must end with this status and print one line on standard error:
-// code 2 storefront …
+// exitCode is the script command "code STATUS COMMAND …". It requires that the command ends with this status and prints one
+// line on standard error.
 func exitCode(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec(args[1], args[2:]...)
 	var exit *exec.ExitError
@@ -121,7 +123,7 @@ func exitCode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// jsonAt returns the value at a dotted path, as text; the step len is the length of a list.
+// jsonAt returns the value at a dotted path in a file's JSON, as text. In a path, len is the length of a list.
 func jsonAt(ts *testscript.TestScript, file, path string) string {
 	d := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
 	d.UseNumber()
@@ -161,14 +163,14 @@ func jsonAt(ts *testscript.TestScript, file, path string) string {
 	return string(text)
 }
 
-// jsonIs requires the value at a path: json stdout 0.name 'the name'.
+// jsonIs is the script command that requires the value at a path: json stdout 0.name 'the name'.
 func jsonIs(ts *testscript.TestScript, neg bool, args []string) {
 	if got := jsonAt(ts, args[0], args[1]); (got == args[2]) == neg {
 		ts.Fatalf("%s is %q, want %q (negated: %t)", args[1], got, args[2], neg)
 	}
 }
 
-// jsonEnv sets a variable to the value at a path: jsonenv ID stdout id.
+// jsonEnv is the script command that sets a variable to the value at a path: jsonenv ID stdout id.
 func jsonEnv(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], jsonAt(ts, args[1], args[2]))
 }
@@ -179,7 +181,8 @@ func open(ts *testscript.TestScript) *db.DB {
 	return d
 }
 
-// rowsAre requires the number of a table's rows, all or those with these values: rows events 3 type=order.paid.
+// rowsAre is the script command that requires the number of rows of a table, of all or of those with some values: rows
+// events 3 type=order.paid.
 func rowsAre(ts *testscript.TestScript, _ bool, args []string) {
 	d := open(ts)
 	defer d.Close()
@@ -197,7 +200,8 @@ func rowsAre(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// makeLines writes a file of customers, one JSON object a line; line BAD has an invalid e-mail: ndjson FILE COUNT [BAD].
+// makeLines is the script command "ndjson FILE COUNT [BAD]". It writes a file of customers, one JSON object a line. Line BAD
+// has an invalid e-mail.
 func makeLines(ts *testscript.TestScript, _ bool, args []string) {
 	count, err := strconv.Atoi(args[1])
 	ts.Check(err)

@@ -13,7 +13,8 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// customerLines writes customers for an import, with numbers from from up to, not including, below.
+// customerLines writes a file of customers for an import and returns its path. Their numbers begin with from and end before
+// below.
 func customerLines(t *testing.T, from, below int) string {
 	t.Helper()
 	var b strings.Builder
@@ -54,13 +55,13 @@ func TestWorkersSignWhileTheSecretKeyIsReplaced(t *testing.T) {
 			require.Equal(t, 1, done.Webhooks)
 			require.Equal(t, 1, done.Resealed)
 			in.collect(200)
-			// The running worker opens the resealed secrets.
+			// The running worker decrypts the secrets that secret rotate has encrypted with the new key.
 			meanwhile.run(nil, "webhook", "ping", webhook.ID)
 			require.Equal(t, "ping", in.next().Type)
 			worker.stop()
 			require.NotContains(t, worker.log(), "cannot be opened")
 
-			// No secret needs the older key any more.
+			// No secret needs the older key any more, so a worker starts without it.
 			worker = after.worker()
 			after.run(nil, "webhook", "ping", webhook.ID)
 			require.Equal(t, "ping", in.next().Type)

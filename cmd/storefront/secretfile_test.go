@@ -18,7 +18,7 @@ func TestASecretsFileHasOneLine(t *testing.T) {
 		{content: "s3cret", want: "s3cret"},
 		{content: "s3cret\n", want: "s3cret"},
 		{content: "s3cret\r\n", want: "s3cret"},
-		{content: " s3cret ", want: " s3cret "}, // as a variable may have
+		{content: " s3cret ", want: " s3cret "}, // a variable may have such a value too
 		{content: "s3cret\n\n", refused: "must have one line"},
 		{content: "s3cret\nother\n", refused: "must have one line"},
 		{content: "", refused: "is empty"},
@@ -46,7 +46,7 @@ func TestASecretsFileIsPrivate(t *testing.T) {
 	}
 	for mode, accepted := range map[os.FileMode]bool{
 		0o400: true, 0o440: true, 0o600: true, 0o640: true, 0o660: true, // systemd, Kubernetes with fsGroup, storefront.env
-		0o444: false, 0o644: false, 0o604: false, 0o602: false, 0o666: false, // Docker's and Kubernetes' defaults
+		0o444: false, 0o644: false, 0o604: false, 0o602: false, 0o666: false, // default modes of Docker and Kubernetes, and more
 	} {
 		path := filepath.Join(t.TempDir(), "secret")
 		require.NoError(t, os.WriteFile(path, []byte("s"), 0o600))
@@ -56,7 +56,7 @@ func TestASecretsFileIsPrivate(t *testing.T) {
 	}
 }
 
-// Flags for secrets that are added later are recognized by their names.
+// Every flag whose name looks like a secret has the tag secretTag, also flags that will be added.
 func TestEverySecretCanBeInAFile(t *testing.T) {
 	t.Parallel()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))

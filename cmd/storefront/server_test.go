@@ -31,7 +31,7 @@ import (
 	"go.storefront.example/server/monitor"
 )
 
-// storefront runs the command as a process that must succeed, and returns its standard output.
+// storefront runs a command in a process of its own, which must succeed. It returns the standard output.
 func storefront(t *testing.T, args ...string) []byte {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "storefront", args...).Output()
@@ -45,9 +45,9 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := dbtest.EmptyURL(t, name)
-			// The server itself migrates the database.
+			// With --migrate, the server itself migrates the database.
 			args := []string{"server", "--migrate", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--payment-links", "off"}
-			asked := name == dbtest.Postgres // not the defaults
+			asked := name == dbtest.Postgres // on PostgreSQL, set flags to other values than their defaults
 			if asked {
 				args = append(args, "--docs", "on", "--request-log", "off")
 			}
@@ -86,14 +86,14 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 			require.NoError(t, answer.Body.Close())
 			require.Equal(t, http.StatusUnprocessableEntity, answer.StatusCode, "payment links are off")
 
-			// gRPC-Web sends every answer with status 200.
+			// A gRPC-Web answer has HTTP status 200 even if it is an error.
 			ctx, call := connect.NewClientContext(t.Context())
 			call.RequestHeader().Set("Authorization", "Bearer "+key.Key)
 			products := storefrontv1connect.NewProductServiceClient(http.DefaultClient, "http://"+line.Addr, connect.WithGRPCWeb())
 			_, err = products.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: uuid.NewString()})
 			require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
 
-			// A revoked key is refused from the next request on.
+			// After a key is revoked, the next request with it is refused.
 			storefront(t, "key", "revoke", key.ID, "--database-url", url)
 			status, body = get(t, "http://"+line.Addr+"/v1/products", "Bearer "+key.Key)
 			require.Equal(t, http.StatusUnauthorized, status)
@@ -101,7 +101,7 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 			status, _ = get(t, "http://"+line.AdminAddr+"/readyz", "")
 			require.Equal(t, http.StatusOK, status)
 
-			// The reference is on the admin listener, and on the public one only with a flag.
+			// The operator's listener serves the reference. The public listener serves it only with --docs on.
 			require.Equal(t, http.StatusOK, statusOf(t, "http://"+line.AdminAddr+"/docs"))
 			for _, path := range []string{"/docs", "/docs/openapi.json", "/docs/llms.txt", "/docs/operations/getOrder.md"} {
 				if asked {
@@ -113,7 +113,7 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 				require.Equal(t, "not_found", body["code"], path)
 			}
 
-			if runtime.GOOS == "windows" { // Windows has no signal for it
+			if runtime.GOOS == "windows" { // Windows has no signal to end a process in good order
 				require.NoError(t, server.Process.Kill())
 				return
 			}
@@ -156,7 +156,7 @@ func TestDevShowsServerAndWorkerTogether(t *testing.T) {
 	require.Equal(t, 0, dev.stop())
 }
 
-// If a handler panics, net/http logs it and closes the connection. The worker's listener continues.
+// If a handler of the worker's listener panics, net/http logs the panic and closes the connection. The listener continues.
 func TestAWorkersListenerOutlivesAPanic(t *testing.T) {
 	t.Parallel()
 	var logged bytes.Buffer

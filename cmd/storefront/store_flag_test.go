@@ -16,17 +16,17 @@ import (
 )
 
 var (
-	// argumentOf maps beginnings of commands' names to the kind of row that their argument names. namesNoRow are the
-	// commands whose argument is something else, such as a file.
+	// argumentOf maps the beginnings of command names to the kind of row that the command's argument names. namesNoRow are
+	// commands whose argument names something else, such as a file.
 	argumentOf = map[string]string{
 		"product": "product", "customer": "customer", "order": "order", "link": "link", "key": "key", "webhook": "webhook",
 		"delivery": "delivery", "dashboard sessions": "session",
 	}
 	namesNoRow = []string{"import", "export", "trigger"}
-	// flagOf maps each flag whose value may be an id to the kind of row that it names.
+	// flagOf maps each flag whose value may be an id to the kind of row that the id is of.
 	flagOf = map[string]string{"webhook": "webhook", "customer": "customer", "payment-link": "link", "product": "product"}
-	// moreOf has what a command needs besides the row. The key is the command's name, followed by the flag if a flag names
-	// the row.
+	// moreOf maps commands to the further arguments that they need. The key is the command's name; if a flag names the row,
+	// the flag follows.
 	moreOf = map[string][]string{
 		"product update": {"--title", "Q"}, "customer update": {"--name", "Q"}, "customer forget": {"--yes"},
 		"link update": {"--title", "Q"}, "webhook update": {"--description", "Q"},
@@ -38,13 +38,13 @@ var (
 	helpNamesID = regexp.MustCompile(`\bid\b`)
 )
 
-// rowCommand is a command, with the argument or flag that names a row.
+// rowCommand is a command and the argument or flag with which it names a row. kind is the kind of that row.
 type rowCommand struct {
 	name, flag, kind string
 	storeIsArgument  bool
 }
 
-// line returns the command line for the row with an id in a store.
+// line returns the command line with which the command names a store and the row with an id.
 func (c rowCommand) line(store, id string) []string {
 	args := strings.Fields(c.name)
 	if c.storeIsArgument {
@@ -59,8 +59,8 @@ func (c rowCommand) line(store, id string) []string {
 	return append(append(args, id), moreOf[name]...)
 }
 
-// rowCommands returns all commands that name a store and one of its rows; commands that delete the row come last. It fails
-// if an argument or a flag is in none of the tables.
+// rowCommands returns all commands that name a store and a row of a store. Commands that delete the row are last. It fails
+// the test if argumentOf, namesNoRow and flagOf lack an argument or a flag.
 func rowCommands(t *testing.T) (all []rowCommand) {
 	t.Helper()
 	parser, err := newParser(&cli{})
@@ -93,7 +93,7 @@ func rowCommands(t *testing.T) (all []rowCommand) {
 	return all
 }
 
-// operated runs commands on a database or through its server.
+// operated runs commands with the environment env, which names a database or a server.
 type operated struct {
 	*testing.T
 	env map[string]string
@@ -106,7 +106,7 @@ func (o operated) run(args ...string) (status int, out, errs string) {
 	return status, stdout.String(), stderr.String()
 }
 
-// id runs a command and returns the value at a path in what it prints, such as 0.id.
+// id runs a command and returns the value at a path, such as 0.id, in the JSON that the command prints.
 func (o operated) id(path string, args ...string) string {
 	o.Helper()
 	status, out, errs := o.run(append(args, "-o", "json")...)
@@ -123,7 +123,7 @@ func (o operated) id(path string, args ...string) string {
 	return at.(string)
 }
 
-// rows creates a store with a row of every kind, and returns the rows' ids.
+// rows creates a store with a row of every kind. It returns the rows' ids by kind.
 func (o operated) rows(store string) map[string]string {
 	o.Helper()
 	o.id("id", "store", "create", "--name", store, "--slug", store, "--currency", "XAF", "--country", "CM")
@@ -142,8 +142,8 @@ func (o operated) rows(store string) map[string]string {
 	return ids
 }
 
-// With --store, a command finds and changes nothing if the id is that of another store's row, or if the store does not
-// exist.
+// A command with --store finds and changes no row of another store, although its argument is that row's id. It also does
+// nothing if the store does not exist.
 func TestANamedStoreHoldsInCommands(t *testing.T) {
 	t.Parallel()
 	commands := rowCommands(t)

@@ -24,14 +24,14 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// collector receives spans by OTLP over HTTP.
+// collector is an HTTP server that receives spans by OTLP.
 type collector struct {
 	t   *testing.T
 	url string
 
 	mu    sync.Mutex
-	spans map[string]*tracev1.Span // by id
-	all   strings.Builder          // everything received, as text
+	spans map[string]*tracev1.Span // the received spans by id
+	all   strings.Builder          // all received data, as text
 	more  chan struct{}
 }
 
@@ -68,7 +68,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find waits for the span with a name in a trace; if trace is empty, in any trace.
+// find waits for a span with this name, in the trace or, if trace is nil, in any trace.
 func (c *collector) find(trace []byte, name string) *tracev1.Span {
 	c.t.Helper()
 	return c.await(name, func(s *tracev1.Span) bool {
@@ -76,7 +76,8 @@ func (c *collector) find(trace []byte, name string) *tracev1.Span {
 	})
 }
 
-// await waits for a span. Processes send their spans separately, and send a span after its children.
+// await waits for a span for which is returns true. what names it in the error. A span may arrive later than another: each
+// process sends its own, and sends a span after its children.
 func (c *collector) await(what string, is func(*tracev1.Span) bool) *tracev1.Span {
 	c.t.Helper()
 	timeout := time.After(time.Minute)
@@ -107,7 +108,7 @@ func (c *collector) names() []string {
 	return names
 }
 
-// path returns the names of the spans from the trace's first span to this one.
+// path returns the names of the spans from the first span of the trace to s.
 func (c *collector) path(s *tracev1.Span) []string {
 	c.t.Helper()
 	names := []string{s.GetName()}
@@ -132,7 +133,7 @@ func valueOf(attributes []*commonv1.KeyValue, key string) string {
 	return ""
 }
 
-// One trace shows a payment from the command to the receiver, across three processes.
+// One trace shows a payment in three processes: from the command through the server and the worker to the receiver.
 func TestATraceOfAPayment(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {
@@ -177,11 +178,11 @@ func TestATraceOfAPayment(t *testing.T) {
 				to.path(to.find(trace, "INSERT outbox")))
 			require.Equal(t, "COMMIT", to.find(trace, "COMMIT").GetName())
 
-			// The log lines of both processes name the request and the event.
+			// The log lines of the server and the worker have the request's id and the event's id.
 			request := valueOf(to.find(trace, call).GetAttributes(), "storefront.request_id")
 			require.NotEmpty(t, request)
 			require.Equal(t, request, valueOf(attempt.GetAttributes(), "storefront.request_id"))
-			// Lines are logged after the span has ended and the answer was sent, so wait for them.
+			// A process logs these lines after it has ended the span and sent the answer, so wait for them.
 			for what, log := range map[string]func() string{
 				`"request_id":"` + request + `"`:     server.log,
 				`"event_ids":\["` + event.ID + `"\]`: server.log,
@@ -287,7 +288,7 @@ func TestSettingsOfTraces(t *testing.T) {
 	}
 }
 
-// An unreachable collector causes one log line and has no other effect.
+// If the collector cannot be reached, a command prints one line about it, and works as without traces.
 func TestACollectorThatIsAway(t *testing.T) {
 	t.Parallel()
 	c := installation{t, map[string]string{

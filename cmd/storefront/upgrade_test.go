@@ -19,18 +19,18 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// history is the top folder of the repository, whose commits include the previous release.
+// history is the top folder of the repository, whose history has the commits of the previous release.
 const history = "../.."
 
-// firstNew is the file whose addition began the development after the previous release.
+// firstNew is a file that was added in the first commit after the previous release.
 const firstNew = "ent/migrations/sqlite/00002_webhooks.sql"
 
-// before builds the binary of the newest commit without firstNew, which stands for the previous release. It skips the test
-// if the history does not reach back that far, as in a shallow clone.
+// before builds the binary of the newest commit without firstNew, which is used as the previous release. It skips the test
+// if the git history does not have that commit, as in a shallow clone.
 func before(t *testing.T) (binary string) {
 	t.Helper()
 	git := func(args ...string) ([]byte, error) {
-		// The repository may belong to another user than the one who runs the test.
+		// Allow that the repository belongs to another user than the one who runs the test.
 		return exec.CommandContext(t.Context(), "git", append([]string{"-C", history, "-c", "safe.directory=*"}, args...)...).Output()
 	}
 	added, err := git("log", "--diff-filter=A", "--format=%H", "--", firstNew)
@@ -49,7 +49,7 @@ func before(t *testing.T) (binary string) {
 	out, err := unpack.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	binary = filepath.Join(folder, "before.exe")
-	// -trimpath, so that the build is cached whatever the folder is called.
+	// -trimpath makes the build independent of the folder's name, so that Go can reuse a cached one.
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", binary, "./cmd/storefront")
 	build.Dir = folder
 	out, err = build.CombinedOutput()
@@ -57,7 +57,7 @@ func before(t *testing.T) (binary string) {
 	return binary
 }
 
-// send sends a request of the API and returns the decoded answer, whose status must be this one.
+// send sends a request to the API, requires the status, and returns the decoded answer.
 func send(t *testing.T, status int, method, url, key, body string) map[string]any {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -75,13 +75,14 @@ func send(t *testing.T, status int, method, url, key, body string) map[string]an
 	return decoded
 }
 
-// An installation is upgraded while it serves: first the schema, then one process after the other.
+// An installation is upgraded while it serves: first the schema is migrated, and then one process after the other is
+// replaced.
 func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it builds the release before, which takes a minute")
 	}
-	newInbox(t) // skipped without such a database
+	newInbox(t) // skips the test on systems where newInbox cannot work
 	binary := before(t)
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +100,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 				"--description", "x", "--content-ready", "--status", "PUBLISHED")
 			older := i.server(binary)
 			api := func(p *process, path string) string { return "http://" + p.Addr + "/v1" + path }
-			// The statements that the older server has prepared must survive the migration.
+			// Let the older server prepare statements. They must still work after the migration.
 			for n := range 5 {
 				send(t, http.StatusCreated, "POST", api(older, "/customers"), key.Key, fmt.Sprintf(`{"email":"early%d@example.com"}`, n))
 				send(t, http.StatusOK, "GET", api(older, "/customers?q=early"), key.Key, "")
@@ -124,7 +125,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			status, _ := get(t, "http://"+older.AdminAddr+"/readyz", "")
 			require.Equal(t, http.StatusOK, status, "a schema that is ahead is ready")
 
-			// The older server's events are stored, although the migration rebuilt a table.
+			// The events that the older server has written are stored, although the migration rebuilt a table.
 			handle, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)
 			defer handle.Close()
@@ -132,12 +133,12 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 				require.NoError(t, handle.Reader().QueryRow(query).Scan(&n))
 				return n
 			}
-			// 10 customers, product.published, product.archived, order.paid.
+			// 10 of customer.created, and one each of product.published, product.archived and order.paid
 			const events = 13
 			require.Equal(t, events, count("SELECT count(*) FROM events"))
 			require.Equal(t, 0, count("SELECT count(*) FROM outbox"), "it has no outbox")
 
-			// New processes start before the older server ends, so that one of them always serves.
+			// Start the new processes before the older server ends, so that a server always runs.
 			newer := i.server("storefront")
 			worker := i.worker()
 			require.EqualValues(t, 1600, send(t, http.StatusOK, "GET", api(newer, "/products/"+product.ID), key.Key, "")["priceAmount"])
@@ -148,7 +149,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			require.Contains(t, string(arrived.Data), "new@example.com")
 			older.stop()
 
-			// The operator resends the events that the previous release stored; none arrives twice.
+			// The operator resends the events that the previous release stored. None arrives twice.
 			var resent struct{ Resent int }
 			i.run(&resent, "delivery", "resend", "--webhook", webhook.ID, "--since", since)
 			require.Equal(t, events, resent.Resent)

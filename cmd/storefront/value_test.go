@@ -23,7 +23,7 @@ import (
 	"go.storefront.example/worker"
 )
 
-// A client's IPv4 address matches a network, whether the network is written in IPv4 or in IPv6 form.
+// A network contains a client's IPv4 address, whether the network was given in IPv4 or in IPv6 form.
 func TestNetworksOfIPv4InIPv6sForm(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -40,7 +40,7 @@ func TestNetworksOfIPv4InIPv6sForm(t *testing.T) {
 	}
 }
 
-// A command lists the last hour by the database's clock, even if its machine's clock is five hours ahead.
+// A command that lists the last hour goes by the database's clock, even if the machine's clock is five hours ahead.
 func TestHowLongAgoIsByTheClockOfTheDatabaseOrServer(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return time.Now().Add(-5 * time.Hour) }
@@ -94,7 +94,7 @@ func TestTheWorkersDefaultDelaysAreThoseOfItsPackage(t *testing.T) {
 	require.Equal(t, worker.DefaultRetryDelays(), c.Worker.RetryDelays.waits)
 }
 
-// emptyable are the flags whose empty value clears a field. All other flags refuse an empty value.
+// emptyable maps commands to the flags that may have an empty value, which clears a field. All other flags refuse it.
 var emptyable = map[string][]string{
 	"webhook create":  {"description"},
 	"webhook update":  {"description"},
@@ -116,7 +116,7 @@ var emptyable = map[string][]string{
 	"import": {"buckets"},
 }
 
-// For every flag of every command, an empty value clears the field or is refused; it is never ignored.
+// For every flag of every command, an empty value clears the field or is refused. No command ignores it.
 func TestEmptyValuesAreNeverIgnored(t *testing.T) {
 	t.Parallel()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
