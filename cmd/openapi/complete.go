@@ -77,7 +77,7 @@ func comment(d protoreflect.Descriptor) (string, error) {
 	return oneLine.ReplaceAllString(text, "$1 $2"), nil
 }
 
-// oneLine matches a line end inside a paragraph.
+// oneLine matches a line end inside a paragraph, with the characters beside it.
 var oneLine = regexp.MustCompile(`(\S)\n(\S)`)
 
 // plain returns the name that a message or an enum of the protos has in the document: Order.Status becomes OrderStatus.
@@ -87,15 +87,15 @@ func plain(name protoreflect.FullName) string {
 	return page.ReplaceAllString(whole, "${1}Page")
 }
 
-// page matches the answer of a list.
+// page matches the name of a list's answer.
 var page = regexp.MustCompile(`^List(\w+)sResponse$`)
 
-// reference points to a schema of the document.
+// reference returns a schema that refers to the schema of the document with this name.
 func reference(name string) *schema {
 	return &schema{Ref: "#/components/schemas/" + name}
 }
 
-// orderPaths sorts the paths in the order of their tags.
+// orderPaths puts the paths into the order of their tags in the document.
 func (c *completion) orderPaths() error {
 	var paths ordered[*pathItem]
 	for _, t := range c.doc.Tags {

@@ -89,7 +89,7 @@ func codesIn(doc *document, r *response) []string {
 	return codes
 }
 
-// TestEveryCodeIsAnswered checks that the document has an operation for each of its error codes that can have it.
+// TestEveryCodeIsAnswered checks that each error code of the public API is an answer of some operation in the document.
 func TestEveryCodeIsAnswered(t *testing.T) {
 	t.Parallel()
 	doc := written(t)

@@ -68,7 +68,7 @@ func (t adminToken) check() error {
 	return nil
 }
 
-// check refuses admin tokens that are short enough to be guessed, and an old token without a new one.
+// check refuses admin tokens that could be guessed, and an old token without a new one.
 func (c *serverCmd) check() error {
 	if err := c.adminToken.check(); err != nil || c.OldAdminToken == "" {
 		return err
