@@ -32,8 +32,8 @@ func (c *activityListCmd) Run(s *invocation) error {
 		(*adminv1.ListActivityResponse).GetEntries)
 }
 
-// activityTable describes the table that lists activity entries. currency points to the currency of the amounts, which the
-// caller sets before it prints the table.
+// activityTable describes the table that lists activity entries. currency points to the currency of the entries' amounts.
+// The caller sets it before it prints the table.
 func activityTable(currency *string) table[*adminv1.ActivityEntry] {
 	return table[*adminv1.ActivityEntry]{[]column[*adminv1.ActivityEntry]{
 		{name: "TIME", at: (*adminv1.ActivityEntry).GetCreatedAt},

@@ -25,13 +25,13 @@ import (
 )
 
 const (
-	// maxManifestBytes bounds how many bytes of the manifest are read, because a file with the manifest's name may be any
-	// file.
+	// maxManifestBytes is how many bytes of manifest.json an import reads at most. The file may be large, because any file
+	// can have this name.
 	maxManifestBytes = 1 << 20
-	// maxExportFiles bounds the number of files in an export, which has about ten.
+	// maxExportFiles is how many files an export may have. It usually has about ten.
 	maxExportFiles = 100
-	// maxWindowBytes bounds the memory for unpacking. RFC 8878 (3.1.1.1.2) recommends that decoders support windows of 8 MiB
-	// and that encoders use no larger ones.
+	// maxWindowBytes limits the memory for decompressing an archive. RFC 8878 (3.1.1.1.2) recommends that decoders support
+	// windows of 8 MiB, and that encoders use no larger ones.
 	maxWindowBytes = 8 << 20
 )
 
@@ -45,7 +45,7 @@ type exportFiles interface {
 	Close() error
 }
 
-// openExport opens an export for an import.
+// openExport opens the archive or folder at path, which is an export to import.
 func openExport(path string) (exportFiles, error) {
 	if strings.HasSuffix(path, archiveSuffix) {
 		return openArchive(path)
@@ -53,7 +53,7 @@ func openExport(path string) (exportFiles, error) {
 	return openFolder(path)
 }
 
-// folderFiles reads the files of an export in a folder.
+// folderFiles reads the files of an export from a folder.
 type folderFiles struct {
 	*os.Root
 	left []string // names of the files that next has not returned yet
@@ -111,7 +111,7 @@ func (f *folderFiles) Close() error {
 	return f.Root.Close()
 }
 
-// archiveFiles reads the files of an export in a .tar.zst file.
+// archiveFiles reads the files of an export from a .tar.zst archive.
 type archiveFiles struct {
 	file         *os.File
 	decompressed *zstd.Decoder
@@ -328,7 +328,7 @@ func (f *exportedFile) measure(in io.Reader) error {
 	return err
 }
 
-// untilDone is a reader that fails once its context has ended.
+// untilDone reads from Reader until ctx ends, and then fails with the error of ctx.
 type untilDone struct {
 	ctx context.Context
 	io.Reader
@@ -341,7 +341,7 @@ func (r untilDone) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// rowCounter counts the lines that are written to it.
+// rowCounter counts the line ends in what is written to it.
 type rowCounter int64
 
 func (n *rowCounter) Write(p []byte) (int, error) {

@@ -39,7 +39,7 @@ type backedUp struct {
 	DurationMS int64  `json:"durationMs"`
 	// SecretKeyFile is the file whose key decrypts the secrets in the backup; null if there is no such file.
 	SecretKeyFile *string `json:"secretKeyFile"`
-	// Removed are the older backups that were removed.
+	// Removed are the paths of the older backups that this backup removed.
 	Removed []string `json:"removed"`
 }
 
@@ -53,7 +53,7 @@ func leaveProcessors(databaseURL string) (restore func()) {
 	return func() { runtime.GOMAXPROCS(before) }
 }
 
-// Run copies the database.
+// Run makes a backup of a SQLite database.
 func (c *backupCreateCmd) Run(s *invocation) error {
 	defer leaveProcessors(c.DatabaseURL)()
 	if s.given["keep"] && c.Keep < 1 {
@@ -68,7 +68,7 @@ func (c *backupCreateCmd) Run(s *invocation) error {
 		// Check first that the file exists, because hook.Open would create an empty one.
 		return fmt.Errorf("back up: %w", err)
 	}
-	// Accept the schema of an older release too, because a backup before an upgrade matters most.
+	// Accept also the schema of an older release: a backup matters most before an upgrade.
 	handle, err := hook.Open(s.ctx, db.Config{URL: c.DatabaseURL, MaxConns: 1})
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (c *backupCreateCmd) copy(ctx context.Context, handle *db.DB, at time.Time,
 	return folder, err
 }
 
-// backupFolder is a folder with the backups of one database, identified by db.DB.FileID.
+// backupFolder is the folder at path with the backups of a database, whose db.DB.FileID is id.
 type backupFolder struct {
 	path string
 	id   uint32

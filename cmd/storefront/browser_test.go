@@ -30,8 +30,8 @@ type browser struct {
 // browserTime is how long one step of a test may take. The slowest steps wait for a delivery.
 const browserTime = 2 * time.Minute
 
-// newBrowser starts a browser with a fresh profile that can connect only to this machine. Without Chromium or axe (a Node
-// module) it skips the test, or fails it under STOREFRONT_TEST_REQUIRE=1.
+// newBrowser starts a browser with a new profile, which can connect only to this machine. It needs Chromium and axe, a Node
+// module. Without them it skips the test, or fails it under STOREFRONT_TEST_REQUIRE=1.
 func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
 	missing := func(format string, args ...any) {
@@ -136,7 +136,7 @@ func (b *browser) shows(path string) {
 	value[bool](b, `new Promise((done) => document.readyState === "complete" ? done(true) : addEventListener("load", () => done(true)))`)
 }
 
-// fill types into the field with this id.
+// fill replaces the text in the field with this id.
 func (b *browser) fill(id, text string) {
 	b.t.Helper()
 	b.run(chromedp.Clear(chromedp.ID(id)), chromedp.SendKeys(chromedp.ID(id), text))
@@ -226,7 +226,7 @@ func (b *browser) see(name string) {
 	b.run(chromedp.EmulateViewport(1280, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
 }
 
-// picture saves a picture of the whole page, if STOREFRONT_SCREENSHOTS is set.
+// picture saves a picture of the whole page under a name, if STOREFRONT_SCREENSHOTS is set.
 func (b *browser) picture(name string) {
 	b.t.Helper()
 	if b.screenshots == "" {

@@ -48,7 +48,7 @@ type object struct {
 	}
 }
 
-// template has the members of a pod that the tests read.
+// template has the members of a pod template that the tests read.
 type template struct {
 	Metadata struct{ Labels labels }
 	Spec     struct {
@@ -319,7 +319,7 @@ func TestWhatTheChartRunsIsReady(t *testing.T) {
 		require.NoError(t, os.WriteFile(i.env["STOREFRONT_DATABASE_URL_FILE"], []byte(url), 0o600))
 		i.env["STOREFRONT_ADDR"], i.env["STOREFRONT_ADMIN_ADDR"] = "127.0.0.1:0", "127.0.0.1:0"
 		p := i.start("storefront", ready, c.Args...)
-		if component == "server" { // which has read the settings
+		if component == "server" { // only the server, which has read the settings file
 			answer, err := http.Get("http://" + p.Addr + "/docs")
 			require.NoError(t, err)
 			require.NoError(t, answer.Body.Close())

@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// cli is the command line.
+// cli has the flags and commands of the command line.
 type cli struct {
 	Output string `short:"o" enum:"text,json,csv" default:"text" placeholder:"FORMAT" help:"Format of standard output: text, one JSON value (json), or of lists CSV (csv)."`
 	Config string `placeholder:"FILE" help:"YAML file with settings; its keys are names of flags."`
@@ -64,12 +64,13 @@ Example:
     storefront dev
     storefront key create --store demo --name crm --scopes customers:read --expires 90d -o json`
 
-// BeforeResolve reads the settings file. kong calls it after it has parsed the command line, which may name that file.
+// BeforeResolve reads the settings file. kong calls it after it has parsed the command line, which may name the settings
+// file.
 func (c *cli) BeforeResolve(k *kong.Context, s *settings) error {
 	return s.load(k)
 }
 
-// newParser returns the parser of the command line. Help texts may contain ${events}.
+// newParser returns the parser of the command line. It replaces ${events} in help texts by the types of events.
 func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
 	parser, err := kong.New(c, append(options, kong.KindMapper(reflect.String, words{}),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), lengths{}), kong.Vars{
@@ -87,12 +88,13 @@ var groups = []kong.Group{
 	{Key: "connect", Title: "Keys, webhooks and events:"}, {Key: "keep", Title: "Install, check and keep:"},
 }
 
-// isList reports whether a command prints or writes a list: every `list`, doctor, export, and the migrate commands.
+// isList reports whether -o csv is allowed for a command: for every `list`, doctor, export, and the migrate commands.
 func isList(n *kong.Node) bool {
 	return n != nil && (n.Name == "list" || n.Name == "doctor" || n.Name == "export" || n.Parent.Name == "migrate")
 }
 
-// words decodes flags: enum values in any case, and lists with spaces after the commas. It is a kong.Mapper.
+// words is the kong.Mapper for flags of texts. It accepts the values of an enum in any case, and lists with spaces after the
+// commas.
 type words struct{}
 
 // Decode implements kong.Mapper.

@@ -48,7 +48,7 @@ func membersOf(object []byte) (all []member, err error) {
 // object (customer.name, customer.email). In lines where the value is null, these columns are empty.
 type csvTable struct {
 	*csv.Writer
-	at map[string]int // column indexes by name
+	at map[string]int // column indexes by column name
 }
 
 // newCSV returns a table for objects with the same members as the object like, and writes its header line.

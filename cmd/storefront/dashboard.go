@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/dashboard/signin"
 )
 
-// platform has the settings of the dashboard's branding.
+// platform has the flags for the platform's name, logo, colour and addresses in the dashboard.
 type platform struct {
 	BrandName      string   `clears:"" placeholder:"NAME" help:"The platform's name, which the dashboard shows."`
 	BrandLogo      string   `clears:"" placeholder:"FILE" help:"The platform's logo, which the dashboard shows: an SVG, PNG, JPEG or WebP file of at most 512 KiB."`

@@ -54,7 +54,7 @@ func (s *invocation) migrations(steps []db.Migration) error {
 
 type migrateUpCmd struct{ database }
 
-// Run migrates.
+// Run applies the pending migrations.
 func (c *migrateUpCmd) Run(s *invocation) error {
 	var applied []db.Migration
 	shown := newProgress(s.errs, "migrating", 0)
@@ -113,7 +113,7 @@ type recounted struct {
 // recountStores is the number of stores that one query reads.
 const recountStores = 1000
 
-// Run counts.
+// Run counts the rows of one store, or of all stores, anew.
 func (c *migrateRecountCmd) Run(s *invocation) error {
 	handle, err := c.open(s.ctx)
 	if err != nil {

@@ -47,7 +47,7 @@ type deliveryListCmd struct {
 	limit
 }
 
-// storeScopedDeliveries has the setting of commands that list deliveries.
+// storeScopedDeliveries has the flags of commands that list the deliveries of a store.
 type storeScopedDeliveries struct {
 	target
 	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is); deliveries to its deleted webhooks are shown too. Not needed with a webhook's id."`

@@ -66,7 +66,7 @@ type demoOrder struct {
 // request is a request message that is read from JSON.
 type request[M any] struct{ message *M }
 
-// UnmarshalJSON reads the request as the API does.
+// UnmarshalJSON decodes the message by the rules of the API.
 func (r *request[M]) UnmarshalJSON(text []byte) error {
 	r.message = new(M)
 	return apijson.Unmarshal(text, any(r.message).(proto.Message)) //nolint:errcheck // It is one.
@@ -82,12 +82,12 @@ type walk struct{ at time.Time }
 
 func newWalk() *walk { return &walk{time.Now()} }
 
-// restart sets the clock to the day on which a store opens.
+// restart sets the clock demoDays before now, to the day on which a demo store opens.
 func (w *walk) restart() { w.at = time.Now().AddDate(0, 0, -demoDays) }
 
 func (w *walk) now() time.Time { return w.at }
 
-// after advances the clock.
+// after advances the clock by d.
 func (w *walk) after(d time.Duration) { w.at = w.at.Add(d) }
 
 // demo makes a demo store by calling the methods that the operator and the API call.

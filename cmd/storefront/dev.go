@@ -42,7 +42,7 @@ type devCmd struct {
 	LogLevel   string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
-// devMember is the member whom dev's link signs in.
+// devMember is the name of the member whom dev's sign-in link signs in.
 const devMember = "Developer"
 
 // Run starts dev.
@@ -204,7 +204,7 @@ type greeting struct {
 	Key      string          `json:"key"`
 	URL      string          `json:"url"`
 	AdminURL string          `json:"adminUrl"`
-	// Docs is the address of the API's reference with its guide.
+	// Docs is the address of the API's reference.
 	Docs string `json:"docs"`
 	// Dashboard is a link that signs in to the dashboard once; "" if --admin-addr is no loopback address.
 	Dashboard string `json:"dashboard"`
@@ -263,7 +263,7 @@ func (g greeting) commands(program string) (where, called, listens, triggers str
 	return g.Data + " or below", program, "", ""
 }
 
-// goRunProgram calls this program in the top folder of a clone.
+// goRunProgram is the command that runs this program in the top folder of a clone.
 const goRunProgram = "go run ./cmd/storefront"
 
 // dashboard returns the greeting's text about the dashboard: the link, or why there is none.

@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	// devData is dev's folder unless --data names another.
+	// devData is the path of dev's folder if --data does not set another.
 	devData = ".storefront"
 	// devDatabase and devFile are names of files in dev's folder. A folder with a devFile is taken for dev's.
 	devDatabase = "storefront.db"
 	devFile     = "dev.json"
 )
 
-// devTargets allows webhooks of dev's database to have private and http addresses.
+// devTargets allows private addresses and plain http for the webhooks of dev's database.
 var devTargets = egress.Policy{AllowPrivate: true, AllowHTTP: true}
 
 // devFolder is the folder of a dev that runs or has run. A command looks for it in the current folder and then in the
 // folders above, as git looks for its repository.
 type devFolder struct {
-	// AdminURL is the address at which dev serves or last served the admin services; empty if it serves none.
+	// AdminURL is the address of dev's admin services, in its present or last run; "" if it served none.
 	AdminURL string `json:"adminUrl"`
-	// NeedsToken is true if the admin services need dev's --admin-token.
+	// NeedsToken is true if dev's admin services accept only requests with its --admin-token.
 	NeedsToken bool `json:"needsToken"`
 
 	path      string
@@ -138,7 +138,7 @@ func (s *invocation) inDev(k *kong.Context, found *devFolder) *devFolder {
 	return found
 }
 
-// say prints a line to standard error.
+// say prints a line with the program's name to standard error.
 func (s *invocation) say(text string) { _, _ = fmt.Fprintln(s.errs, "storefront: "+text) }
 
 // runningDev returns the folder of the dev that runs, or an error that says why commands cannot use one.

@@ -7,8 +7,8 @@ import (
 )
 
 // devLog writes lines of level info at level debug, unless they report what a person did or a refusal: a request of the API,
-// a form of the dashboard, an attempt of a delivery, any refused request. Otherwise the lines about requests of commands and
-// of open dashboard pages would hide the events that dev prints.
+// a form of the dashboard, a failed attempt of a delivery, any refused request. Otherwise the lines about requests of
+// commands and of open dashboard pages would hide the events that dev prints.
 type devLog struct{ slog.Handler }
 
 // Handle writes the line with its own level, or with debug.

@@ -80,7 +80,7 @@ func (s *invocation) confirm(what string) error {
 // span is a duration of 0 or more, such as 30d.
 type span time.Duration
 
-// UnmarshalText reads a duration.
+// UnmarshalText reads a duration of 0 or more, such as 12h or 30d.
 func (d *span) UnmarshalText(text []byte) error {
 	length, err := lengthOf(string(text))
 	if err != nil || length < 0 {
@@ -96,7 +96,7 @@ type storeDeleteCmd struct {
 	Now   string `placeholder:"SLUG" help:"Delete it at once: the store's slug, typed once more. It cannot be restored."`
 }
 
-// Run closes the store and schedules its deletion.
+// Run closes the store and schedules its deletion, or with --now deletes it at once.
 func (c *storeDeleteCmd) Run(s *invocation) error {
 	in := &adminv1.DeleteStoreRequest{Store: c.Store, GraceSeconds: new(int64(time.Duration(c.Grace) / time.Second))}
 	switch {

@@ -58,7 +58,7 @@ type manifest struct {
 	} `json:"store"`
 	ExportedAt date   `json:"exportedAt"`
 	Release    string `json:"release"`
-	// WithSecrets is true if the lines of webhooks and keys are adminv1.ExportedWebhook and adminv1.ExportedKey.
+	// WithSecrets is true if the export has the secrets of webhooks and the fingerprints of keys.
 	WithSecrets bool           `json:"withSecrets,omitempty"`
 	Files       []exportedFile `json:"files"`
 	Notes       []string       `json:"notes"`
@@ -165,7 +165,7 @@ func (c *exportCmd) write(s *invocation, w *exportWriter) error {
 	return w.writeManifest()
 }
 
-// exportWriter writes the rows of an export into the files of a folder.
+// exportWriter writes the rows of an export into one file for each kind, in a folder.
 type exportWriter struct {
 	folder   string
 	csv      bool

@@ -283,7 +283,7 @@ func TestAnExportIsWholeOrNotThere(t *testing.T) {
 	}
 }
 
-// namesIn returns the names in a folder, including hidden ones.
+// namesIn returns the names of all files and folders in a folder, including hidden ones.
 func namesIn(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -336,7 +336,7 @@ func readExport(t *testing.T, path string) (manifest, error) {
 	return readManifest(t.Context(), files, exportFormat)
 }
 
-// exportOf is an export in memory: its files by their names.
+// exportOf has the content of each file of an export, by the file's name.
 type exportOf map[string]string
 
 // names returns the sorted names of the export's files.

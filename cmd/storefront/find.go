@@ -47,8 +47,8 @@ func storeNamed(ctx context.Context, o admin.API, name string) (*storefrontv1.St
 	}
 	out, err := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: new(int32(3))})
 	stores := out.GetStores()
-	// If the only stores are dev's two demo stores, take the older one, for which dev made a key. The list has the newest
-	// first.
+	// If the only stores are dev's two demo stores, take the one for which dev made a key. It is the older store, and the
+	// list has the newest store first.
 	if len(stores) == 2 && stores[0].GetSlug() == demoEuroSlug && stores[1].GetSlug() == demoSlug {
 		stores = stores[1:]
 	}
@@ -178,8 +178,8 @@ func keysOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Key, err
 	return collect(ctx, o, 0, &adminv1.ListKeysRequest{Store: store}, admin.API.ListKeys, (*adminv1.ListKeysResponse).GetKeys)
 }
 
-// findSession returns the session or sign-in link whose id begins or ends with part. It searches one store, or all stores if
-// store is empty.
+// findSession returns the session or sign-in link whose id begins or ends with part. If store is empty, it searches all
+// stores.
 func findSession(ctx context.Context, o admin.API, store, part string) (*adminv1.Session, error) {
 	all, err := collect(ctx, o, 0, &adminv1.ListSessionsRequest{Store: store}, admin.API.ListSessions,
 		(*adminv1.ListSessionsResponse).GetSessions)

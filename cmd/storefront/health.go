@@ -57,7 +57,7 @@ var version, commit string
 
 type versionCmd struct{}
 
-// build describes the binary.
+// build describes this program: its release, the commit, and the version of Go that built it.
 type build struct {
 	Version   string `json:"version"`
 	Commit    string `json:"commit"`

@@ -49,8 +49,8 @@ func giveHelp(command *kong.Node, texts map[string]string) {
 	}
 }
 
-// helpCmd makes the command help appear in --help and in completion. It never runs, because normalizeArgs replaces help by
-// --help.
+// helpCmd is there only so that --help and completions show the command help. It never runs, because normalizeArgs replaces
+// help by --help.
 type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"The command, such as order pay."`
 }

@@ -28,7 +28,7 @@ type loadedKind struct {
 // maxStoreBytes is how long store.ndjson may be, because an import reads this file into memory.
 const maxStoreBytes = 1 << 20
 
-// runExport imports an export from a folder or an archive.
+// runExport imports the export at path, a folder or an archive.
 func (c *importCmd) runExport(s *invocation, path string) error {
 	for _, name := range []string{"from", "map", "type", "date-format", "time-zone", "encoding", "country", "dry-run", "skip-bad", "update",
 		"errors", "events"} {

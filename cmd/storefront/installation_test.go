@@ -85,7 +85,7 @@ func (i installation) runOf(binary string, into any, args ...string) {
 type process struct {
 	*exec.Cmd
 	t *testing.T
-	// Addr and AdminAddr are the addresses on which a server listens.
+	// Addr and AdminAddr are the addresses of the public and the operator's listener.
 	Addr, AdminAddr string
 
 	mu   sync.Mutex

@@ -118,11 +118,11 @@ func (s *invocation) printSecret(secret string, lasting bool) error {
 	return err
 }
 
-// listener follows the events of a store across connections.
+// listener receives the events of a store and forwards each of them once. If the connection is lost, it connects again.
 //
-//	connect ─► answers: events not seen ─► posted, a few at a time ─► a line each
-//	   ▲          └► position
-//	   └── the connection is lost: wait, and go on from the position
+//	connect ─► an answer with events and a position ─► post each new event, maxForwards at a time ─► print its result
+//	   ▲
+//	   └── connection lost: wait, then connect again from the position of the last answer
 type listener struct {
 	*invocation
 	from      adminListener

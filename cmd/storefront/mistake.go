@@ -21,7 +21,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// usageError is a mistake on the command line.
+// usageError is the error for a mistake on the command line. The command then ends with exit status 2.
 type usageError struct{ error }
 
 // Unwrap returns the wrapped error.

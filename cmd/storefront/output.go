@@ -318,7 +318,7 @@ func (s *invocation) writeTable(all []*shownColumn) error {
 	return err
 }
 
-// terminal describes the terminal of standard output.
+// terminal says what the terminal of standard output can show.
 type terminal struct {
 	// columns is the terminal's width; 0 means no limit, as for a file or a pipe.
 	columns int
@@ -398,7 +398,7 @@ func isTerminal(w io.Writer) bool {
 // barWidth is the length of the whole bar in characters.
 const barWidth = 40
 
-// eraseLine moves the cursor to the line's beginning and erases the line (ECMA-48, EL).
+// eraseLine moves the cursor to the beginning of the line and erases the line (ECMA-48, EL).
 const eraseLine = "\r\x1b[K"
 
 // show redraws the bar for the progress of an import.

@@ -53,7 +53,7 @@ func newReceiver(report func(received)) (*receiver, error) {
 
 func (r *receiver) url() string { return "http://" + r.listener.Addr().String() + "/webhooks" }
 
-// run serves until the context ends.
+// run receives deliveries until the context ends.
 func (r *receiver) run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { _ = r.server.Close() })
 	defer stop()

@@ -294,11 +294,11 @@ type column[Item any] struct {
 	value func(Item) string
 	id    func(Item) string                 // a UUID, whose end is shown on a narrow terminal
 	at    func(Item) *timestamppb.Timestamp // a time, shown without seconds on a narrow terminal
-	// cut allows the text to be cut on a narrow terminal. room is the number of characters to leave as long as an optional
-	// column can be left out instead; 0 means minCut.
+	// cut is true if fit may cut the texts on a narrow terminal. room is how many characters fit leaves of a text while it
+	// can leave out an optional column instead; 0 means minCut.
 	cut  bool
 	room int
-	// optional allows a narrow terminal to leave the column out.
+	// optional is true if fit may leave the column out on a narrow terminal.
 	optional bool
 }
 

@@ -76,7 +76,7 @@ func restorePostgres(t *testing.T, i installation) installation {
 	in := i.with("NEW_DATABASE_URL", target).with("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, program := range []string{"pg_dump", "pg_basebackup"} {
 		lines := manualBackup(t, program)
-		// Other tests may use the service's default ports.
+		// Use other ports than the default ones, on which other tests may listen.
 		lines = strings.ReplaceAll(lines, "storefront doctor", "storefront doctor --check-url none --addr 127.0.0.1:0 --admin-addr 127.0.0.1:0")
 		c := in.command("sh", "-ec", lines)
 		c.Dir = folder

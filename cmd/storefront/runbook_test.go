@@ -173,7 +173,7 @@ func (s *scene) until(done func() bool, what string, args ...any) {
 	}
 }
 
-// webhooks returns the store's webhooks, newest first.
+// webhooks returns the webhooks of the store, newest first.
 func (s *scene) webhooks() (found []struct{ ID, State string }) {
 	s.t.Helper()
 	s.run(&found, "webhook", "list", "--store", "douala")

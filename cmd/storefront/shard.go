@@ -46,7 +46,7 @@ type sharding struct {
 	Largest []shard.Store `json:"largestStores"`
 }
 
-// Run shows the plan.
+// Run prints what `storefront shard apply` would do.
 func (c *shardPlanCmd) Run(s *invocation) error {
 	return s.onCluster(c.database, func(ctx context.Context, _ *db.DB, cluster *shard.Cluster) error {
 		plan, err := cluster.Plan(ctx)

@@ -108,7 +108,7 @@ type instant struct {
 	ago *time.Duration // how long ago; nil if at is the time
 }
 
-// UnmarshalText reads an RFC 3339 date-time, or how long ago.
+// UnmarshalText reads an RFC 3339 date-time, a date, or how long ago it was, such as 7d.
 func (i *instant) UnmarshalText(text []byte) error {
 	if at, err := timeOf(string(text)); err == nil {
 		*i = instant{at: at}
@@ -140,7 +140,7 @@ func (i *instant) settle(ctx context.Context, o admin.API, _ func() (string, err
 // date is a date-time. A user may also give only a date, which means the beginning of that day in UTC.
 type date struct{ time.Time }
 
-// UnmarshalText reads a date-time or a date.
+// UnmarshalText reads a date-time, or a date.
 func (d *date) UnmarshalText(text []byte) (err error) {
 	if d.Time, err = timeOf(string(text)); err != nil {
 		return fmt.Errorf("must be a time such as 2026-12-31T23:59:59Z or 2026-12-31, not %q", text)
@@ -276,7 +276,7 @@ func (n *network) UnmarshalText(text []byte) error {
 // publicURL is the public address of the stores' pages; "" means the default.
 type publicURL string
 
-// UnmarshalText reads an http or https address to which a path can be appended.
+// UnmarshalText reads an http or https address without a query. A path can be appended to it.
 func (u *publicURL) UnmarshalText(text []byte) error {
 	value := string(text)
 	var p validate.Problems

@@ -91,7 +91,7 @@ const maxDelays = 30
 // delays are the waits before each further attempt of a delivery. The flag's default is worker.DefaultRetryDelays.
 type delays struct{ waits []time.Duration }
 
-// UnmarshalText reads waits separated by commas.
+// UnmarshalText reads at most maxDelays durations, separated by commas.
 func (d *delays) UnmarshalText(text []byte) error {
 	d.waits = nil
 	for part := range strings.SplitSeq(string(text), ",") {

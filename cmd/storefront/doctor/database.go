@@ -443,7 +443,7 @@ func snapshotsFinding(found queue.Snapshots) Finding {
 	if len(found.Held) == 0 {
 		return ok("none held open; %s", cost)
 	}
-	oldest := found.Held[0] // sorted by transactions, then by age
+	oldest := found.Held[0] // the one that has lasted for the most transactions
 	text := oldest.Holder + " holds one"
 	if oldest.Age != nil {
 		text += fmt.Sprintf(" for %v", oldest.Age.Round(time.Second))
@@ -458,7 +458,7 @@ func snapshotsFinding(found queue.Snapshots) Finding {
 
 // SecretKeys are the secret keys that a server or a worker would use.
 type SecretKeys struct {
-	// Ring is nil if no key is set.
+	// Ring has the keys; nil if no key is set.
 	Ring *seal.Keyring
 	// Err says why the settings are no valid keys; nil if they are valid or not set.
 	Err error

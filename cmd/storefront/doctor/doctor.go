@@ -1,6 +1,6 @@
-// Package doctor checks an installation from the machine on which its server or worker would run. For each requirement it
-// reports whether it is met and, if not, what to do. It repairs nothing, makes no file and writes no row. No finding shows a
-// key, a token or a password. The caller reads the command line.
+// Package doctor checks an installation on the machine on which its server or worker is to run. For each requirement it
+// reports whether the installation meets it and, if not, what to do. It repairs nothing, makes no file and writes no row. No
+// finding shows a key, a token or a password. The caller reads the flags and passes their values.
 package doctor
 
 import (

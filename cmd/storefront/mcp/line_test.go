@@ -148,7 +148,7 @@ func TestLinesWithoutAnAnswer(t *testing.T) {
 		require.Nil(t, a.Error)
 		require.Equal(t, "9007199254740992", string(a.ID))
 	}
-	// A last line without a line end is answered before the session ends.
+	// A call in a last line without a line end is answered before the session ends.
 	w.send(`{"jsonrpc":"2.0","id":"last","method":"tools/list"}`)
 	require.NoError(t, w.to.Close())
 	require.Equal(t, `"last"`, string(w.answer().ID))
