@@ -426,8 +426,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.heading("Please sign in")
 }
 
-// newLink returns a link to the dashboard at base that signs the demo store's member in. adminURL is the operator's listener
-// that makes it.
+// newLink returns an address, below base, that signs the demo store's member in to the dashboard. The operator's listener at
+// adminURL makes the link.
 func newLink(t *testing.T, adminURL, base string) string {
 	t.Helper()
 	var out, errs bytes.Buffer

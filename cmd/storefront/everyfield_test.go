@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// filled returns two objects of a kind with a distinct value in every field. For each, updates has an object with the same
-// id and other values; it is empty for orders, which cannot be updated.
+// filled returns two objects of a kind with a distinct value in every field. updates has, for each of them, an object with
+// the same id and other values. updates is empty for orders, which cannot be updated.
 func filled(kind string) (objects, updates []proto.Message) {
 	var f transfertest.Filler
 	for range 2 {
@@ -117,8 +117,8 @@ func TestAnImportKeepsEveryField(t *testing.T) {
 	}
 }
 
-// updateKeeps imports updates with --update. It then requires that the stored objects have the values of these in all fields
-// that can change.
+// updateKeeps imports updates with --update. It then requires that the stored objects have the values in updates, in all
+// fields that can change.
 func updateKeeps(t *testing.T, do func(...string) string, kind string, updates []proto.Message) {
 	t.Helper()
 	var lines string

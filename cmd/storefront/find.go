@@ -151,8 +151,8 @@ func webhooksOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Webh
 		(*adminv1.ListWebhooksResponse).GetWebhooks)
 }
 
-// findKey returns the key whose id, name or hint is name. If several keys match, it returns the one that is active, if only
-// one is.
+// findKey returns the key whose id, name or hint is name. If several keys match, those that are not active are ignored,
+// unless none is active. If several are left, findKey returns an error.
 func findKey(ctx context.Context, o admin.API, store, name string) (*adminv1.Key, error) {
 	if isID(name) {
 		return o.GetKey(ctx, &adminv1.GetKeyRequest{Id: name, Store: store})

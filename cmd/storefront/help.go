@@ -128,8 +128,8 @@ func (c *completionCmd) Run(s *invocation) error {
 	return err
 }
 
-// complete prints the words that can stand at the cursor, if a shell asks for them with COMP_LINE. It reports whether one
-// asked.
+// complete prints the words that can stand at the cursor, if a shell asks for them with COMP_LINE. It reports whether a
+// shell asked.
 func complete(parser *kong.Kong, env func(string) (string, bool)) (asked bool) {
 	if line, _ := env("COMP_LINE"); line == "" {
 		return false

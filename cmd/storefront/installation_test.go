@@ -62,7 +62,8 @@ func (i installation) command(binary string, args ...string) *exec.Cmd {
 	return c
 }
 
-// run runs a command of this binary, which must succeed. It decodes the printed JSON into into, unless that is nil.
+// run runs a command of this binary, which must succeed. It decodes the JSON that the command prints into the value at into;
+// nil means that nobody needs the JSON.
 func (i installation) run(into any, args ...string) {
 	i.t.Helper()
 	i.runOf("storefront", into, args...)

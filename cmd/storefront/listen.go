@@ -120,7 +120,7 @@ func (s *invocation) printSecret(secret string, lasting bool) error {
 
 // listener receives the events of a store and forwards each of them once. If the connection is lost, it connects again.
 //
-//	connect ─► an answer with events and a position ─► post each new event, maxForwards at a time ─► print its result
+//	connect ─► an answer with events and a position ─► post new events, maxForwards at a time ─► print results
 //	   ▲
 //	   └── connection lost: wait, then connect again from the position of the last answer
 type listener struct {

@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// migrate prints when it begins each migration, not only when the migration has ended, because one of a large table takes
+// migrate prints when it begins each migration, not only when it has ended it, because the migration of a large table takes
 // long.
 func TestEachMigrationIsToldWhenItBegins(t *testing.T) {
 	t.Parallel()

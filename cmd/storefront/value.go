@@ -326,7 +326,7 @@ func (l *orderLine) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// productTypes is a list of types of products. An item "none" makes the list empty.
+// productTypes is a list of types of products. An item "none" adds no type, so it alone makes the list empty.
 type productTypes []productType
 
 type productType string
@@ -352,7 +352,7 @@ func (t productTypes) MarshalJSON() ([]byte, error) {
 	return json.Marshal(names)
 }
 
-// socials are the URLs of a store's pages in social networks. The word none adds no page.
+// socials are the URLs of a store's pages in social networks. An item "none" adds no page, so it alone removes all pages.
 type socials []social
 
 type social struct{ network, address string }

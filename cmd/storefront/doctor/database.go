@@ -520,8 +520,8 @@ func secrets(ctx context.Context, d *db.DB, about Installation) Finding {
 	return ok("opens the secrets of %s", plural(total, "webhook"))
 }
 
-// idsOf lists the ids of keys, which reveal nothing about the keys, each with the number of secrets that the key encrypted.
-// missing maps the former to the latter.
+// idsOf lists the ids of keys, each with the number of secrets that the key encrypted. missing maps each id to this number.
+// An id reveals nothing about its key.
 func idsOf(missing map[string]int) string {
 	ids := make([]string, 0, len(missing))
 	for id, n := range missing {

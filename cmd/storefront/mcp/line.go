@@ -214,7 +214,7 @@ func isID(text json.RawMessage) bool {
 	return err == nil && -maxID <= n && n <= maxID
 }
 
-// Write sends a message to the agent. If it is an answer, its call is no longer without one.
+// Write sends a message to the agent. If the message is an answer, Write records that its call has been answered.
 func (l *lines) Write(_ context.Context, message jsonrpc.Message) error {
 	err := l.write(jsonrpc.EncodeMessage(message))
 	if answer, ok := message.(*jsonrpc.Response); ok {

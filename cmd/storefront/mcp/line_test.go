@@ -128,7 +128,8 @@ func TestALineThatIsNoMessageIsAnswered(t *testing.T) {
 	}
 }
 
-// A line that is no request gets no answer, even if it is wrong. Spaces and the order of members do not matter in a request.
+// A line that is no request gets no answer, even if it is wrong. A byte order mark, spaces and empty lines around a request
+// do not matter.
 func TestLinesWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWire(t)

@@ -84,10 +84,10 @@ func New(ctx context.Context, o Options) (*sdk.Server, error) {
 	return s, nil
 }
 
-// allowed returns those operations of all whose scope the key has. The API does not list a key's scopes, so allowed sends
-// one request for each scope: a read, or a change that cannot happen because the object does not exist or the body is
-// invalid. The service checks the scope first and so answers whether the key has it. If it gives no such answer, for example
-// because it is down, the operations are offered; the API still refuses them.
+// allowed returns the operations whose scope the key has. The API does not list a key's scopes, so allowed sends one request
+// for each scope: a read, or a change that cannot happen because the object does not exist or the body is invalid. The
+// service checks the scope first, so its answer shows whether the key has the scope. If it gives no such answer, for example
+// because it is down, allowed returns the operations too; the API still refuses them.
 func (c *caller) allowed(ctx context.Context, all []operation, log io.Writer) ([]operation, error) {
 	has := map[string]bool{}
 	probes := slices.SortedFunc(slices.Values(all), func(a, b operation) int {
