@@ -21,8 +21,8 @@ type completion struct {
 	goldens []golden
 	// methods maps the operation ids in the plugin's document to the methods of the protos.
 	methods ordered[protoreflect.MethodDescriptor]
-	// bounds has the bounds of fields, by message and by the field's JSON name. The message is that of a request or of its
-	// answer.
+	// bounds has the bounds of fields, by message and by the field's JSON name. The message is a request or the answer to
+	// one.
 	bounds map[protoreflect.FullName]map[string]bounds
 }
 

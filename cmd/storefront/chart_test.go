@@ -22,7 +22,8 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// operatorModule is the Go module that defines the Prometheus Operator's resources, some of which the chart renders.
+// operatorModule is the Go module that defines the resources of the Prometheus Operator. The chart renders some of these
+// resources.
 const operatorModule = "github.com/prometheus-operator/prometheus-operator@v0.85.0"
 
 type labels map[string]string

@@ -187,8 +187,8 @@ func TestTheTimerStartsABackup(t *testing.T) {
 	}
 }
 
-// Both systemd and a shell read the sample of settings in the same way, because commands on the machine need the settings
-// too.
+// A shell can read the sample of settings, which systemd reads for the units, because commands on the machine need the
+// settings too.
 func TestSampleOfSettingsIsReadByAShell(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("sh")

@@ -321,7 +321,7 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(w, options)), nil
 }
 
-// unsent returns a function that logs the error because of which spans could not be sent.
+// unsent returns a function that logs why spans could not be sent.
 func unsent(logger *slog.Logger) func(error) {
 	return func(err error) { logger.WarnContext(context.Background(), "traces are not sent", "error", err) }
 }
