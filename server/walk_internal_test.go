@@ -198,7 +198,7 @@ func peak(do func()) uint64 {
 	return most - min(most, before)
 }
 
-// inParallel runs all calls, at most so many at a time as together says.
+// inParallel runs all calls. together is how many of them run at the same time at most.
 func inParallel(calls []func(), together int) {
 	var (
 		next  atomic.Int64

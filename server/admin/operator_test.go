@@ -222,8 +222,8 @@ func TestOperatorFindsByName(t *testing.T) {
 			_, err = w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "one", Name: part})
 			require.Equal(t, apierr.OrderNotFound, codeOf(err), "another store's")
 		}
-		// Ids begin with their time: the first eight characters change every 66 seconds. So of three ids made in a row, two
-		// neighbours begin alike.
+		// An id begins with its time, and its first eight characters change every 66 seconds. So of three ids made in a row, two
+		// neighbours have the same first eight characters.
 		ids := []string{two.product}
 		for len(ids) < 3 && (len(ids) < 2 || ids[0][:8] != ids[1][:8]) {
 			q, err := w.CreateProduct(t.Context(), &adminv1.CreateProductRequest{Store: "two", Title: "Q", Type: storefrontv1.Product_FILE,

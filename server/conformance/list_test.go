@@ -56,7 +56,8 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// lists returns all lists with all their filters, and for each the arguments in the order of its SQL statement.
+// lists returns a request for every list, with all its filters, and for each request the arguments of its SQL statement in
+// their order.
 func lists() []struct {
 	m    proto.Message
 	args []any

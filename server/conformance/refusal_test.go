@@ -27,14 +27,14 @@ type occasion struct {
 	prepare func(b *bench) (*bench, func(x *openapi.Exchange))
 }
 
-// state returns the prepare of an occasion that does not change the request.
+// state returns a function for the field prepare of an occasion: it prepares the bench, and leaves requests unchanged.
 func state(prepare func(b *bench) *bench) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) {
 		return prepare(b), func(*openapi.Exchange) {}
 	}
 }
 
-// asked returns the prepare of an occasion that only changes the request.
+// asked returns a function for the field prepare of an occasion: it leaves the bench unchanged, and changes requests.
 func asked(change func(x *openapi.Exchange)) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) { return b, change }
 }

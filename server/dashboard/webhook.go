@@ -99,7 +99,7 @@ func (d *dashboard) newWebhook(v *visit) error {
 		return err
 	}
 	if len(all.GetWebhooks()) >= webhooks.Max {
-		return d.webhooks(v) // this page says that a webhook must be deleted first
+		return d.webhooks(v) // the list of webhooks, which says to delete a webhook before creating another
 	}
 	return d.showWebhookForm(v, http.StatusOK, form{Values: url.Values{"events": hook.EventTypes()}})
 }

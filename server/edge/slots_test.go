@@ -19,7 +19,8 @@ import (
 // slowAPI is an API whose products a test can delay: GetProduct, and ListProducts with a search.
 type slowAPI struct {
 	*api
-	// begun receives the context of each of these requests. answer is called for each; the request ends with its error.
+	// begun receives the context of each delayed request. Then answer is called; the request ends with the error that it
+	// returns.
 	begun  chan context.Context
 	answer func(context.Context) error
 }

@@ -29,7 +29,7 @@ import (
 type watcher struct {
 	*testing.T
 	events   chan *adminv1.Event
-	position *timestamppb.Timestamp // the newest answer's, set when the stream has ended
+	position *timestamppb.Timestamp // the position in the newest answer; set when the stream has ended
 	ended    chan error
 	stop     context.CancelFunc
 }
@@ -152,7 +152,8 @@ func TestWatchEvents(t *testing.T) {
 	}
 }
 
-// event stores an event with a time in the past, as a transaction that commits late does, and returns its id.
+// event stores an event whose time is ago before now, as a transaction that commits late does, and returns its id. If ago is
+// negative, the event's time is in the future.
 func (b *bench) event(ago time.Duration) string {
 	b.Helper()
 	at := b.db.Now().Add(-ago)
