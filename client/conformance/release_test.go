@@ -272,7 +272,7 @@ type clientOf interface {
 	verify(body []byte, header any, now, tolerance int64, secrets ...string) said
 }
 
-// replayer is a client and a server that answers its requests. The server sends the answer that got stored last.
+// replayer is a client and a server that answers its requests. The server sends the answer that the method got stored last.
 type replayer struct {
 	*document
 	language

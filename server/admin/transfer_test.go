@@ -173,7 +173,7 @@ func refusedOrDone(t *rapid.T, err error) {
 	}
 }
 
-// listsOf reads pages of all lists. They show totals and an order of rows, which an export does not.
+// listsOf returns pages of all lists, as JSON. Pages show totals and the order of rows, which an export does not.
 func listsOf(t require.TestingT, o *admin.Operator, slug string) (all []string) {
 	ctx := context.Background()
 	note := func(m proto.Message, err error) {

@@ -17,8 +17,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// lockBuyers locks the rows of the orders' customers. It puts customers to create into created, and found customers who get
-// missing fields into completed.
+// lockBuyers locks the rows of the orders' customers. It puts customers to create into created, and found customers whose
+// missing fields the orders fill into completed.
 func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
 	rows := make([]row[ent.Customer], len(b.fresh))

@@ -43,9 +43,9 @@ type SecretWebhook struct {
 	Secret string
 }
 
-// CreateWebhook creates a webhook with a new signing secret. With shop.WithIdempotencyKey it does so once for a key. It
-// refuses with validation_failed, webhook_url_invalid, webhook_limit if the store has five webhooks, secret_key_missing or
-// idempotency_key_reused.
+// CreateWebhook creates a webhook with a new signing secret. With shop.WithIdempotencyKey it creates one webhook for each
+// idempotency key. It refuses with validation_failed, webhook_url_invalid, webhook_limit if the store has five webhooks,
+// secret_key_missing or idempotency_key_reused.
 func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWebhook, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

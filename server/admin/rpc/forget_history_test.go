@@ -246,7 +246,7 @@ func (h *history) sweepAndImport(string) {
 		}
 	}
 	tables := []string{"finished_deliveries"}
-	if h.rand.IntN(2) == 0 { // an erasure looks for former values in these
+	if h.rand.IntN(2) == 0 { // an erasure looks for former values in these tables
 		tables = []string{"idempotency_keys", "refused_requests", "activity_entries"}
 	}
 	for _, table := range tables {
