@@ -56,8 +56,8 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// lists returns a request for every list, with all its filters, and for each request the arguments of its SQL statement in
-// their order.
+// lists returns requests for all lists, with single filters and several, and for each request the arguments of its SQL
+// statement that follow the store's id.
 func lists() []struct {
 	m    proto.Message
 	args []any

@@ -97,7 +97,7 @@ var occasions = []occasion{
 	{code: "unsupported_media_type", prepare: asked(func(x *openapi.Exchange) { x.Sent.Set("Content-Type", "text/plain") })},
 }
 
-// Each operation can be refused with each common code that the document lists for it, and with no other common code.
+// Each operation is refused with each common code that the document lists for it.
 func TestDocumentRefusals(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

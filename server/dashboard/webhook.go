@@ -155,7 +155,7 @@ func (d *dashboard) updateWebhook(v *visit) error {
 	for name, is := range editable(now) {
 		was[name] = sent["was_"+name]
 		switch typed := sent[name]; {
-		case slices.Equal(typed, is), was[name] != nil && slices.Equal(typed, was[name]): // the member did not change it, or typed the value that is stored now
+		case slices.Equal(typed, is), was[name] != nil && slices.Equal(typed, was[name]): // nothing to save
 		case was[name] == nil, slices.Equal(was[name], is):
 			mask.Paths = append(mask.Paths, name)
 		default:

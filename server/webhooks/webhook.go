@@ -145,8 +145,8 @@ func (w *Webhooks) GetWebhook(ctx context.Context, id string) (*ent.Webhook, err
 	return row, nil
 }
 
-// eventTypes refuses event types to which no webhook can subscribe. It returns the others once each, in the order of the
-// specification.
+// eventTypes refuses an empty list, and event types to which no webhook can subscribe. It returns the other types once each,
+// in the order of the specification.
 func eventTypes(p *validate.Problems, field string, named []string) []string {
 	for _, name := range named {
 		if !slices.Contains(hook.EventTypes(), name) {
