@@ -175,7 +175,7 @@ func occupied() uint64 {
 	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
-// peak returns by how many bytes the process's memory grows at most while do runs.
+// peak calls do, and returns by how many bytes the process's memory grows at most meanwhile.
 func peak(do func()) uint64 {
 	runtime.GC()
 	debug.FreeOSMemory()

@@ -145,7 +145,7 @@ func TestListsUseAnIndex(t *testing.T) {
 						if strings.Contains(query, fmt.Sprintf("CAST($%d AS timestamptz)", n)) {
 							args = append(args, opening)
 						} else {
-							args = append(args, 25) // an offset, or a number of days
+							args = append(args, 25) // any number will do: it is an offset, or a number of days
 						}
 					}
 					plan := b.plan(query, args...)

@@ -168,7 +168,7 @@ func (b *bench) journaled(n int, action, id string, changes object) {
 // change returns the change of one field, as a journal entry has it.
 func change(from, to any) object { return object{"from": from, "to": to} }
 
-// leavesNothing asserts that do causes no journal entry and no event.
+// leavesNothing calls do, and asserts that this causes no journal entry and no event.
 func (b *bench) leavesNothing(do func()) {
 	b.Helper()
 	entries, events := len(b.entries()), len(b.events())

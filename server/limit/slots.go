@@ -62,7 +62,7 @@ type Load struct {
 	Refused          uint64
 }
 
-// NewSlots returns so many slots; one owner gets at most share slots. Numbers below one count as one.
+// NewSlots returns Slots with this number of slots. One owner gets at most share slots. Numbers below one count as one.
 func NewSlots(slots, share int) *Slots {
 	return &Slots{
 		slots: int64(max(slots, 1)), share: int64(max(share, 1)), owners: map[uuid.UUID]*owner{}, pools: map[any]*semaphore.Weighted{},

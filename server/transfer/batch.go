@@ -96,7 +96,7 @@ func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns .
 	return there, nil
 }
 
-// holder returns the first of names that another row has already. is is false if there is none.
+// holder returns the first of names that another row has already. The second result is false if there is none.
 func (b *batch[R]) holder(names []identity) (name identity, is bool) {
 	for _, name := range names {
 		if _, is := b.held[name.text]; is {

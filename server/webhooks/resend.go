@@ -108,8 +108,8 @@ func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int,
 	return sent, nil
 }
 
-// deliver locks a webhook, calls which for the event, and adds a delivery of this event to the webhook. It refuses with
-// webhook_not_found or webhook_disabled, and as which does.
+// deliver locks a webhook, calls the function which to choose an event, and adds a delivery of this event to the webhook. It
+// refuses with webhook_not_found or webhook_disabled, and returns the error of that function.
 func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 	which func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error),
 ) (queue.Entry, error) {
