@@ -58,7 +58,7 @@ func (b vault) opens(ring *seal.Keyring, count int) {
 	}
 }
 
-// vault is a database with one store, s, and an operator who seals secrets under a ring.
+// vault is a database with one store, s, and an operator who seals secrets with a keyring.
 type vault struct {
 	*admin.Operator
 	db  *db.DB

@@ -39,7 +39,7 @@ func asked(change func(x *openapi.Exchange)) func(*bench) (*bench, func(*openapi
 	return func(b *bench) (*bench, func(*openapi.Exchange)) { return b, change }
 }
 
-// nowhere changes a request so that its path has the id of no resource.
+// nowhere leaves the bench unchanged, and changes a request so that its path has an id that no resource has.
 var nowhere = asked(func(x *openapi.Exchange) {
 	steps := strings.Split(x.URL.Path, "/")
 	steps[3] = unknownID()

@@ -32,7 +32,7 @@ type row[R any] struct {
 }
 
 // batch is the rows of one import request, after read has converted them. If its transaction is run again, plan and store
-// are called again, but not read.
+// are called again; read is not.
 type batch[R any] struct {
 	db      *db.DB
 	t       tenant.Store
