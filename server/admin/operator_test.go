@@ -192,7 +192,8 @@ func TestOperatorRefusesAnUnknownStore(t *testing.T) {
 	}
 }
 
-// Find… methods look for a name in the store that the request names, and for an id in all stores.
+// Find… methods find a full id in all stores. They find a slug, an e-mail, a reference or a part of an id only in the store
+// that the request names.
 func TestOperatorFindsByName(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
