@@ -70,7 +70,7 @@ var (
 	})
 )
 
-// cut sends some bytes and closes the connection.
+// cut sends the text, which need not be a whole answer, and closes the connection.
 func cut(w http.ResponseWriter, text string) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
