@@ -100,7 +100,7 @@ func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) error {
 	for i, l := range b.fresh {
 		fingerprints[i] = l.data.Fingerprint
 	}
-	// Look for the fingerprints in all stores: two keys must not have the same.
+	// Look for the fingerprints in all stores: no two keys may have the same one.
 	others, err := tx.ApiKey.Query().Where(apikey.FingerprintIn(fingerprints...)).All(ctx)
 	if err != nil {
 		return fmt.Errorf("look for fingerprints: %w", err)
