@@ -21,7 +21,7 @@ const (
 	firstDelay = 250 * time.Millisecond
 	maxDelay   = 8 * time.Second
 	// maxRetryAfter is the longest Retry-After after which a request is retried. The service's limits count requests per minute
-	// (specification, Limits), so it never asks for more.
+	// (specification, Limits), so the service never asks for a longer pause.
 	maxRetryAfter = time.Minute
 )
 
@@ -41,7 +41,7 @@ type attempt struct {
 
 type attemptKey struct{}
 
-// operation returns the method's name, without its service.
+// operation returns the name of the called method without its service, such as GetStore.
 func (a *attempt) operation() string {
 	return a.spec.Procedure[strings.LastIndexByte(a.spec.Procedure, '/')+1:]
 }
@@ -85,8 +85,7 @@ func once[Q, A any](ctx context.Context, method func(context.Context, *Q) (*A, e
 	return method(ctx, request)
 }
 
-// repeatable reports whether the request may be sent again after this error, by the table in the
-// package comment.
+// repeatable reports whether the request may be sent again after the error e. The package comment has the table of the cases.
 func (a *attempt) repeatable(e *Error) bool {
 	if e.Status == http.StatusTooManyRequests {
 		return true
@@ -108,8 +107,8 @@ func (a *attempt) idempotent() bool {
 	return a.spec.IdempotencyLevel != connect.IdempotencyUnknown
 }
 
-// delay returns the pause after a number of retries. It doubles with each retry, and half of it is random, so that clients that
-// failed together retry at different times.
+// delay returns the pause before the next retry; retries is the number of retries so far. The pause doubles with each retry, up
+// to maxDelay. Half of it is random, so that clients that failed together retry at different times.
 func delay(retries int) time.Duration {
 	full := maxDelay
 	if retries < 5 { // 250 ms << 5 is maxDelay

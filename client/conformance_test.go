@@ -75,7 +75,7 @@ func codeOf(t *testing.T, err error) (client.Code, int) {
 	return refused.Code, refused.Status
 }
 
-// Calls every method against a real server, once so that it succeeds and once so that it is refused.
+// Each method is called twice on a real server: one call succeeds, and one is refused.
 func TestEveryMethodOfTheService(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

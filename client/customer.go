@@ -18,7 +18,7 @@ type CustomerPage = storefrontv1.ListCustomersResponse
 
 // CustomerFilter selects customers; a field with its zero value selects all.
 type CustomerFilter struct {
-	// Page is the first page, from 1, and PageSize the number per request, 1 to 100; 25 by default.
+	// Page is the number of the first page, from 1. PageSize is how many customers a request returns, 1 to 100; 0 means 25.
 	Page     int64
 	PageSize int32
 	// Q is text to find in name, e-mail or phone, without regard to case.

@@ -24,8 +24,8 @@ type Error struct {
 	Operation string
 	// Code is the reason.
 	Code Code
-	// Status is the HTTP status that the specification gives the code. For UnexpectedAnswer it is the answer's status; without an
-	// answer it is 0.
+	// Status is the HTTP status of the answer, which the specification gives for each of the service's codes. It is 0 without
+	// an answer.
 	Status int
 	// Message explains the reason in English, for people. It may change at any time.
 	Message string

@@ -112,7 +112,8 @@ func TestListEndsWithItsError(t *testing.T) {
 	require.Equal(t, client.ValidationFailed, got.Code, "a page out of bounds is the service's to refuse")
 }
 
-// List documents what happens when a product is created during the loop.
+// A product that is created during the loop moves the older ones towards the end. One product then comes twice, and none is
+// missed.
 func TestListWhileProductsAreAdded(t *testing.T) {
 	t.Parallel()
 	service := titled("c", "b", "a")

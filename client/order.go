@@ -29,7 +29,7 @@ const (
 
 // OrderFilter selects orders; a field with its zero value selects all.
 type OrderFilter struct {
-	// Page is the first page, from 1, and PageSize the number per request, 1 to 100; 25 by default.
+	// Page is the number of the first page, from 1. PageSize is how many orders a request returns, 1 to 100; 0 means 25.
 	Page     int64
 	PageSize int32
 	Status   OrderStatus

@@ -37,7 +37,7 @@ const (
 
 // PaymentLinkFilter selects payment links; a field with its zero value selects all.
 type PaymentLinkFilter struct {
-	// Page is the first page, from 1, and PageSize the number per request, 1 to 100; 25 by default.
+	// Page is the number of the first page, from 1. PageSize is how many links a request returns, 1 to 100; 0 means 25.
 	Page     int64
 	PageSize int32
 	Status   PaymentLinkStatus

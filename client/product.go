@@ -40,7 +40,7 @@ const (
 
 // ProductFilter selects products; a field with its zero value selects all.
 type ProductFilter struct {
-	// Page is the first page, from 1, and PageSize the number per request, 1 to 100; 25 by default.
+	// Page is the number of the first page, from 1. PageSize is how many products a request returns, 1 to 100; 0 means 25.
 	Page     int64
 	PageSize int32
 	// Q is text to find in the title, without regard to case.

@@ -179,7 +179,8 @@ func (s *Server) Addr() net.Addr { return s.public.Addr() }
 func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 
 // Run serves until the context has ended and the drain delay has passed. Then it waits for running requests, ends those that
-// take too long, and writes the last uses of keys. It returns nil if nothing failed. Call it once.
+// take too long, and writes the counts and the last uses of keys that are still in memory. It returns nil if nothing failed.
+// Call it once.
 func (s *Server) Run(ctx context.Context) error {
 	public := edge.NewServer(s.drain.handler(s.publicHandler()), s.config.RequestTimeout, s.config.Logger)
 	admin := edge.NewServer(s.adminHandler(), s.config.RequestTimeout, s.config.Logger)

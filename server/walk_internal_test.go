@@ -45,7 +45,8 @@ const (
 	marker = "hunter2"
 )
 
-// attack is a hostile request. request writes it for an address; if endless is true, an endless body follows.
+// attack is a hostile request. request returns its bytes for an address or, if h2 is true, its Content-Type. If endless is
+// true, an endless body follows.
 type attack struct {
 	name    string
 	request func(method, path string) []byte
@@ -174,7 +175,7 @@ func occupied() uint64 {
 	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
-// peak returns by how many bytes the process's memory grows at most while do runs.
+// peak calls do, and returns by how many bytes the process's memory grows at most meanwhile.
 func peak(do func()) uint64 {
 	runtime.GC()
 	debug.FreeOSMemory()
@@ -198,7 +199,7 @@ func peak(do func()) uint64 {
 	return most - min(most, before)
 }
 
-// inParallel runs all calls, at most so many at a time as together says.
+// inParallel runs all calls. together is how many of them run at the same time at most.
 func inParallel(calls []func(), together int) {
 	var (
 		next  atomic.Int64
@@ -214,7 +215,8 @@ func inParallel(calls []func(), together int) {
 	group.Wait()
 }
 
-// send sends a hostile request and returns its answer.
+// send sends a hostile request and returns its answer. chunk is a part of the endless body or, if a.h2 is true, the whole
+// body.
 func send(address, method, path string, a attack, chunk []byte, h2 *http.Client) (status int, text string, err error) {
 	if a.h2 {
 		return sendHTTP2(address, method, path, string(a.request(method, path)), chunk, h2)

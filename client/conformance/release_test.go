@@ -272,7 +272,8 @@ type clientOf interface {
 	verify(body []byte, header any, now, tolerance int64, secrets ...string) said
 }
 
-// replayer is a client and a server that answers its requests. The server sends the answer that got stored last.
+// replayer is a client of one language, and a server that answers each of its requests with the current answer, which the
+// method got sets.
 type replayer struct {
 	*document
 	language

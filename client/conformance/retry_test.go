@@ -70,7 +70,7 @@ var (
 	})
 )
 
-// cut sends some bytes and closes the connection.
+// cut sends the text, which need not be a whole answer, and closes the connection.
 func cut(w http.ResponseWriter, text string) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -243,7 +243,7 @@ func closed(t *testing.T) string {
 	return "http://" + listener.Addr().String()
 }
 
-// documentedCode is a line of the document's description of codes.
+// documentedCode matches a line of the document's description of codes.
 var documentedCode = regexp.MustCompile("- `(\\w+)` \\((\\d{3})\\): ")
 
 // The client reports every documented code with its status, even the codes that no request can cause.

@@ -18,7 +18,7 @@ type api struct {
 	Resources []*resource
 }
 
-// enum is an enum of the API. Answers may contain other values, which a newer service has.
+// enum is an enum of the API. An answer of a newer service may contain a value that is not in Values.
 type enum struct {
 	Name, Doc string
 	Values    []value

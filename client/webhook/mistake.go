@@ -81,7 +81,7 @@ func (e *Error) Error() string { return "verify webhook: " + e.text }
 // Unwrap returns ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret or ErrPayload.
 func (e *Error) Unwrap() error { return e.cause }
 
-// refuse returns the Error for one of the errors ErrNoSignature and so on, which is its cause.
+// refuse returns the Error with this cause: ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret or ErrPayload.
 func refuse(cause error, body []byte, header string, secrets []string, now time.Time, tolerance time.Duration) *Error {
 	e := &Error{cause: cause}
 	switch {

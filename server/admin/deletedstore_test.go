@@ -20,7 +20,8 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// ofStore counts a store's rows in every table that has a store_id.
+// ofStore returns how many rows of the store each table has, by the table's name. It looks at the tables with a column
+// store_id.
 func ofStore(t *testing.T, d *db.DB, store uuid.UUID) map[string]int {
 	t.Helper()
 	tables := "SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'store_id'"
@@ -36,8 +37,8 @@ func ofStore(t *testing.T, d *db.DB, store uuid.UUID) map[string]int {
 	return counts
 }
 
-// fill gives a store rows in every table that has a store_id: orders through the API's methods, and an inserted row in each
-// table that is still empty.
+// fill gives the store of b rows in every table with a column store_id, and returns the store's id. It creates orders
+// through the API's methods, and inserts a row into each table that has no row of the store yet.
 func fill(t *testing.T, b shoptest.Bench, orders int) uuid.UUID {
 	t.Helper()
 	store, err := tenant.StoreOf(b.Ctx)
@@ -91,7 +92,7 @@ func fill(t *testing.T, b shoptest.Bench, orders int) uuid.UUID {
 		require.NoError(t, err, table)
 	}
 	have = ofStore(t, b.DB, store.ID)
-	delete(have, "row_deltas") // it may be empty, because folding deletes row deltas; on one database it is a view
+	delete(have, "row_deltas") // it may be empty, because workers delete row deltas once they are added up
 	for table, n := range have {
 		require.NotZero(t, n, "the store has rows of %s", table)
 	}

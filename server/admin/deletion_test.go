@@ -30,7 +30,7 @@ type deletion struct {
 	db    *db.DB
 	clock *shoptest.Clock
 	id    uuid.UUID
-	// observe is a function to call with the text of each SQL statement; nil for none.
+	// observe points to the function that is called with the text of each SQL statement, or to nothing.
 	observe *atomic.Pointer[func(query string)]
 }
 
@@ -59,7 +59,7 @@ func (d deletion) now(t *testing.T) {
 	d.clock.Advance(time.Second) // because the deletion's time may be some milliseconds later than the clock
 }
 
-// begin begins the deletion of the rows, as a worker does, and stops after the first tables.
+// begin deletes rows of the store "two", as a worker does, and stops while later tables still have rows.
 func (d deletion) begin(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -75,7 +75,7 @@ func (d deletion) begin(t *testing.T) {
 	require.NotZero(t, dbtest.Count(t, d.db, "products WHERE store_id = $1", d.id))
 }
 
-// state returns what an operator sees of the store "two": its status and the time of its deletion.
+// state returns what an operator sees of the store "two": its status and the time at which it is to be deleted.
 func (d deletion) state(t *testing.T) [2]string {
 	t.Helper()
 	shown, err := d.GetStore(t.Context(), &adminv1.GetStoreRequest{Store: "two"})
@@ -85,8 +85,8 @@ func (d deletion) state(t *testing.T) [2]string {
 	return [2]string{shown.GetStatus().String(), set.GetDeleteAt().AsTime().String()}
 }
 
-// After the grace, DeleteStore and RestoreStore are refused and change nothing: before and after the first rows are deleted,
-// and even if a clock is set back. Then the whole store is deleted.
+// After a deleted store's grace, DeleteStore, RestoreStore and UpdateStore are refused and change nothing, whether a worker
+// has begun to delete the rows or not, and even if a clock is set back. Then the worker deletes all rows.
 func TestAStoreThatIsBeingDeletedIsNeitherRestoredNorDeletedLater(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -120,7 +120,7 @@ func TestAStoreThatIsBeingDeletedIsNeitherRestoredNorDeletedLater(t *testing.T) 
 	})
 }
 
-// Between a worker's search for stores to delete and its first deletion, an operator restores the store or prolongs its
+// A worker has found a store to delete. Before the worker's first deletion, an operator restores the store or prolongs its
 // grace. Then the worker deletes nothing.
 func TestARestoredStoreKeepsItsRows(t *testing.T) {
 	t.Parallel()
@@ -300,7 +300,7 @@ func TestAForgettingEndsBesideAnExport(t *testing.T) {
 		}
 		forget := func(id string) *adminv1.Forgetting {
 			receipt, err := admin.Forget(ctx, w, id, func(*adminv1.Forgetting) {
-				buyer(uuid.NewString() + "@example.com") // the other store writes between two steps of the erasure
+				buyer(uuid.NewString() + "@example.com") // store two writes between two steps of the erasure
 			})
 			require.NoError(t, err)
 			require.NotNil(t, receipt.GetFinishedAt())
@@ -320,7 +320,7 @@ func TestAForgettingEndsBesideAnExport(t *testing.T) {
 		})
 		require.ErrorIs(t, err, done)
 
-		// For a reader that is no export, the receipt says "reader".
+		// If another reader than an export keeps the log from being emptied, the receipt says "reader".
 		require.NoError(t, d.Snapshot(ctx, "other", func(ctx context.Context, tx *ent.Tx) error {
 			_, err := tx.Store.Query().Count(ctx)
 			require.NoError(t, err)

@@ -73,7 +73,7 @@ func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*
 }
 
 // PayloadsOf returns the payloads of the events with these ids, by id. It leaves out ids of deleted events. The context must
-// have the events' store (In).
+// have the events' store (see In).
 func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]string, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]str
 }
 
 // DeliveriesOf returns the deliveries of up to 25 events, by the event's id, newest first. The context must have the events'
-// store (In).
+// store (see In).
 func (o *Operator) DeliveriesOf(ctx context.Context, events []string) (map[string][]*adminv1.Delivery, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

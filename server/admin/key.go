@@ -64,7 +64,7 @@ func (o *Operator) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*
 const MaxOver = 100
 
 // RecentKeys returns the store's active keys, and up to MaxOver revoked or expired keys, both newest first. The context must
-// have the store (In).
+// have the store (see In).
 func (o *Operator) RecentKeys(ctx context.Context) (active, over []*adminv1.Key, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

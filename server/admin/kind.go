@@ -109,8 +109,8 @@ func (o *Operator) inOwner(ctx context.Context, of kind, store, id string) (cont
 	return tenant.With(ctx, t, actorOf(ctx)), nil
 }
 
-// inPlatform returns the context for a row that belongs to the platform and to no store, such as a notice. It refuses as the
-// kind does if there is no such row.
+// inPlatform returns the context for a row that belongs to the platform and to no store, such as a notice. If there is no
+// row with this id, it refuses with the kind's code for a missing row.
 func (o *Operator) inPlatform(ctx context.Context, of kind, id string, parsed uuid.UUID) (context.Context, error) {
 	query := "SELECT CAST(id AS text) FROM " + of.table + " WHERE id = $1 AND store_id = $2"
 	if of.other != "" {
@@ -131,10 +131,10 @@ type named interface {
 	GetName() string
 }
 
-// find returns the id of the row that a request names, and the context for the request's store. The name is an id or a text.
-// An id needs no store. For a text, find looks for a row of the store that has by's value in by's column, if by is not nil,
-// and then for a row whose id begins or ends with the text. It refuses with store_not_found, and as the kind does if no row
-// matches or several do.
+// find returns the id of the row that a request names, and the context for the request's store. The name is an id, which
+// needs no store, or a text. For a text, find calls by, which may be nil, and looks for the row of the store with the
+// returned value in the returned column. If there is none, it looks for a row whose id begins or ends with the text. It
+// refuses with store_not_found, and with the kind's code for a missing row if no row matches or several do.
 func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.Store) (column, value string)) (context.Context,
 	string, error) {
 	name := in.GetName()
@@ -158,7 +158,8 @@ func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.S
 }
 
 // findID returns the id of the store's row that has value in column. If no row has it, or column is empty, findID looks for
-// the row whose id begins or ends with name. It refuses as the kind does if no row matches or several do.
+// the row whose id begins or ends with name. It refuses with the kind's code for a missing row if no row matches or several
+// do.
 func (k kind) findID(ctx context.Context, q db.Querier, t tenant.Store, name, column, value string) (id string, err error) {
 	var found []string
 	if column != "" && validate.Storable(name) {
@@ -204,7 +205,7 @@ const maxAmbiguous = 5
 // NamesOf returns the names of resources by their ids. A name is an order's reference, a title, a name, a webhook's URL, or
 // the e-mail or phone of a customer without a name. wanted lists the ids by the activity journal's resource type. names has
 // no entry for a deleted resource; for a deleted webhook, gone has the URL with which it was registered. The context must
-// have the store (In).
+// have the store (see In).
 func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (names, gone map[string]string, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

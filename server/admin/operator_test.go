@@ -192,7 +192,8 @@ func TestOperatorRefusesAnUnknownStore(t *testing.T) {
 	}
 }
 
-// Find… methods look for a name in the store that the request names, and for an id in all stores.
+// Find… methods find a full id in all stores. They find a slug, an e-mail, a reference or a part of an id only in the store
+// that the request names.
 func TestOperatorFindsByName(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -222,8 +223,8 @@ func TestOperatorFindsByName(t *testing.T) {
 			_, err = w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "one", Name: part})
 			require.Equal(t, apierr.OrderNotFound, codeOf(err), "another store's")
 		}
-		// Ids begin with their time: the first eight characters change every 66 seconds. So of three ids made in a row, two
-		// neighbours begin alike.
+		// An id begins with its time, and its first eight characters change every 66 seconds. So of three ids made in a row, two
+		// neighbours have the same first eight characters.
 		ids := []string{two.product}
 		for len(ids) < 3 && (len(ids) < 2 || ids[0][:8] != ids[1][:8]) {
 			q, err := w.CreateProduct(t.Context(), &adminv1.CreateProductRequest{Store: "two", Title: "Q", Type: storefrontv1.Product_FILE,

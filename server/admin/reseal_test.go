@@ -24,10 +24,10 @@ func newSecretKey(t *testing.T) seal.Key {
 	return key
 }
 
-// canary returns the secret of the test's webhook number n.
+// canary returns the secret of the webhook with the number n, which is the webhook's description.
 func canary(n int) string { return fmt.Sprintf("whsec_canary-%04d", n) }
 
-// seed inserts webhooks whose secrets are canaries into the store, more than the limit of a store.
+// seed inserts the webhooks with the numbers from from to to-1. Their secrets are canaries, sealed under ring.
 func (b vault) seed(from, to int, ring *seal.Keyring) {
 	b.t.Helper()
 	owner := b.db.Client().Store.Query().OnlyX(b.ctx)
@@ -43,7 +43,7 @@ func (b vault) seed(from, to int, ring *seal.Keyring) {
 	}
 }
 
-// opens checks that the ring opens the secret of every webhook, and that the secret is the webhook's canary.
+// opens checks that there are count webhooks, and that ring opens the secret of each, which is the webhook's canary.
 func (b vault) opens(ring *seal.Keyring, count int) {
 	b.t.Helper()
 	rows := b.db.Client().Webhook.Query().AllX(b.ctx)
@@ -58,7 +58,7 @@ func (b vault) opens(ring *seal.Keyring, count int) {
 	}
 }
 
-// vault is a database with one store, s, and an operator who seals secrets under a ring.
+// vault is a database with one store, s, and an operator who seals secrets with a keyring.
 type vault struct {
 	*admin.Operator
 	db  *db.DB

@@ -62,8 +62,8 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 		t, _, _ := tenant.From(ctx)
 		links, sessions = links.Where(signinlink.StoreID(t.ID)), sessions.Where(session.StoreID(t.ID))
 	}
-	// Read the links first. If a member signs in with a link between the two statements, both the link and the session are
-	// listed, and neither is missed.
+	// Read the links first. If a member signs in with a link between the two statements, both the link and its session are
+	// read, and the link is left out below. In the other order neither would be read.
 	unused, err := links.Where(p.rows).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list sign-in links: %w", err)

@@ -70,8 +70,7 @@ func settingsOf(row *ent.Store) *adminv1.StoreSettings {
 	}
 }
 
-// UpdateStore changes the named fields of a store. It refuses with store_not_found,
-// validation_failed or phone_invalid.
+// UpdateStore changes the named fields of a store. It refuses with store_not_found, and as shop.UpdateStore does.
 func (o *Operator) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
 	return inStore(ctx, o, in.GetStore(), in, o.rules.UpdateStore)
 }

@@ -173,7 +173,7 @@ func refusedOrDone(t *rapid.T, err error) {
 	}
 }
 
-// listsOf reads pages of all lists. They show totals and an order of rows, which an export does not.
+// listsOf returns pages of all lists, as JSON. Pages show totals and the order of rows, which an export does not.
 func listsOf(t require.TestingT, o *admin.Operator, slug string) (all []string) {
 	ctx := context.Background()
 	note := func(m proto.Message, err error) {
@@ -256,7 +256,7 @@ func TestAnExportIsOfOneInstant(t *testing.T) {
 		first := true
 		require.NoError(t, w.Export(t.Context(), &adminv1.ExportStoreRequest{Store: "one"},
 			func(in *adminv1.ExportStoreResponse) error {
-				if first { // the rows in the answers are all read after this payment
+				if first { // the export reads all rows after this payment
 					first = false
 					_, err := w.PayOrder(t.Context(), &adminv1.PayOrderRequest{Id: w.stores[0].order})
 					require.NoError(t, err)

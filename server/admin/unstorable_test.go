@@ -77,7 +77,7 @@ func TestWhatCannotBeStoredIsRefused(t *testing.T) {
 	})
 }
 
-// A store's settings have limits, because requests with its keys read some of them.
+// A store's settings have limits, because the service reads some of them at each request with the store's keys.
 func TestSettingsOfAStoreAreBounded(t *testing.T) {
 	t.Parallel()
 	o := admin.New(dbtest.New(t, dbtest.SQLite, db.Config{}), admin.Options{})

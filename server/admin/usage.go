@@ -10,7 +10,7 @@ import (
 )
 
 // Tallies returns the successes and failures of API keys or webhooks since a time, by id and oldest period first. The
-// context must have the store that owns them (In).
+// context must have the store that owns them (see In).
 func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (map[string][]usage.Tally, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -25,7 +25,7 @@ func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (
 }
 
 // RefusedRequests returns the newest refused requests of an API key, at most usage.MaxKept. It refuses with
-// api_key_not_found if the id is not a UUID. The context must have the key's store (In).
+// api_key_not_found if the id is not a UUID. The context must have the key's store (see In).
 func (o *Operator) RefusedRequests(ctx context.Context, keyID string) ([]usage.Refused, error) {
 	t, id, err := validate.StoreAndID(ctx, keyID, func() error { return keyKind.notFound(keyID) })
 	if err != nil {

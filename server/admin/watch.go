@@ -129,8 +129,8 @@ type watch struct {
 	store uuid.UUID
 	types []string
 	send  func(*adminv1.WatchEventsResponse) error
-	// from is the time from which the client wants events or, if it names none, the beginning of the stream. Positions in
-	// the answers are never earlier.
+	// from is the time from which the client wants events. If the client names none, from is the beginning of the stream. No
+	// position in an answer is earlier than from.
 	from time.Time
 	// floor is the earliest time that is read. If the client names a time, floor is this time. Otherwise it is watchOverlap
 	// before the stream's beginning, because an event of that time may still be uncommitted.

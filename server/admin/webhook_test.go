@@ -65,7 +65,7 @@ func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 			return err
 		}},
 		{"", func(ctx context.Context, o *admin.Operator, id string) error {
-			// A request without an id is refused before any look-up.
+			// ListDeliveries refuses "-" as the id of a webhook; without an id it refuses the request for another reason.
 			_, err := o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{WebhookId: cmp.Or(id, "-")})
 			return err
 		}},
@@ -175,7 +175,7 @@ func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 			if seen++; seen > 1 {
 				return
 			}
-			// Another process does the rest.
+			// Another process resends the other events.
 			id, err := uuid.Parse(so.GetId())
 			require.NoError(t, err)
 			for !taken.Finished {

@@ -32,8 +32,8 @@ type waiter struct {
 	err      error
 }
 
-// find returns the result of a lookup. If the context ends before that, it returns the cause; the request is counted all the
-// same.
+// find returns the result of a lookup. If ctx ends before the result is known, find returns the context's cause, and the
+// request still counts.
 func (b *batcher) find(ctx context.Context, q lookup) (lookupResult, error) {
 	w := &waiter{ctx: ctx, lookup: q, answered: make(chan struct{})}
 	b.mu.Lock()

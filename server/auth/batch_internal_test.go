@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slow answers each statement after a millisecond. If a client of the statement is in held, it waits until the test closes
-// that client's channel.
+// slow answers each statement after a millisecond. If held has a channel for a client of the statement, the answer also
+// waits until the test closes this channel.
 type slow struct {
 	mu      sync.Mutex
 	batches [][]string // the clients of each statement

@@ -17,10 +17,10 @@ type counters struct {
 	changed bool // since the last call of unwritten
 }
 
-// add counts one request of a key, and returns how many the key has made in this minute. For the key's first request since
-// the server started, stored is its count in the database, from which add continues. A minute that is one earlier than the
-// current one counts as the current one, because requests may overtake each other. A minute before that means that the clock
-// was set back: then counting begins anew.
+// add counts one request of a key, and returns how many the key has made in this minute. stored is the key's count in the
+// database. add continues from it at the key's first request since the server started. A minute that is one earlier than the
+// current one counts as the current one, because requests may overtake each other. An even earlier minute means that the
+// clock was set back: then all counts begin anew.
 func (c *counters) add(key uuid.UUID, minute int64, stored int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

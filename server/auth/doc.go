@@ -9,9 +9,9 @@
 //	                                 api_key_revoked
 //	                                 api_key_expired
 //
-// A request with a known key counts for the key. A request with an unknown or malformed key counts for its client, which is an
-// IPv4 address or an IPv6 /64. If the client is over its limit, all its requests are refused until the minute ends; they count
-// for no key. One statement reads the client's count, the key, its store and its count.
+// A request with a known key counts for the key. A request with an unknown or malformed key counts for its client, which is
+// an IPv4 address or an IPv6 /64. If the client is over its limit, all its requests are refused until the minute ends; they
+// count for no key. One statement reads the client's count, the key, and the store and the count of the key.
 //
 // On PostgreSQL this statement also counts. All counts are in the database, so that any number of servers count together.
 // Requests that arrive at once share one statement. On SQLite there is only one server. It counts requests with known keys in

@@ -176,7 +176,7 @@ func (f *fixture) lastUse(k key) *time.Time {
 	return row.LastUsedAt
 }
 
-// unknown returns a well-formed key that does not exist, and a key with a wrong checksum.
+// unknown returns an Authorization header with a well-formed key that does not exist.
 func unknown() []string { return []string{"Bearer " + auth.NewKey(uuid.New())} }
 
 func malformed() []string {

@@ -36,7 +36,7 @@ func TestAdmitTellsWhoAsks(t *testing.T) {
 	})
 }
 
-// These are the authentication errors of the specification that the gate returns.
+// The gate refuses requests with the authentication errors of the specification.
 func TestAdmitRefuses(t *testing.T) {
 	each(t, func(f *fixture) {
 		live := f.newKey("Live", noon.Add(time.Millisecond))
@@ -287,8 +287,8 @@ func TestRequestsAtOnceCountOneByOne(t *testing.T) {
 	})
 }
 
-// If the first statement does not find a key, and the second finds that it exists, Admit tries once more. This can happen if
-// a minute begins between the two.
+// If the first statement does not find a key, and the second one finds that the key exists, Admit tries once more. This can
+// happen if a minute begins between the two statements.
 func TestAdmitLooksTwiceForAKeyThatExists(t *testing.T) {
 	each(t, func(f *fixture) {
 		k := f.newKey("Till", time.Time{})

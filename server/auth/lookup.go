@@ -80,7 +80,7 @@ func (g *Gate) findCountingInMemory(ctx context.Context, q lookup) (found lookup
 	return found, err
 }
 
-// scan reads a row of the statement "known". It returns which lookup the row belongs to, counted from 1.
+// scan reads a row of the statement "known". position is the number of the lookup to which the row belongs, counted from 1.
 func (f *lookupResult) scan(row interface{ Scan(into ...any) error }) (position int, err error) {
 	var (
 		now                 int64

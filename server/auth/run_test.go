@@ -32,7 +32,7 @@ func TestFlushWritesLastUse(t *testing.T) {
 		require.NoError(f, f.gate.Flush(f.Context()))
 		want := int64(2)
 		if f.db.Dialect() == dialect.SQLite {
-			want++ // on SQLite, also one for the counters in memory
+			want++ // on SQLite, a further statement writes the counters, which are in memory
 		}
 		require.Equal(f, want, f.trips.Load()-before, "one statement for all keys, one to sweep")
 		require.Equal(f, noon.Add(1234*time.Millisecond), f.lastUse(used).UTC())

@@ -37,7 +37,8 @@ func adminProcedures(t *testing.T) []string {
 	return all
 }
 
-// post calls the procedure at an address with an empty message and this token.
+// post calls the admin method at url with an empty message, and returns the answer and its body. If token is empty, the
+// request has no Authorization header.
 func post(t *testing.T, client *http.Client, url, contentType, token string) (*http.Response, []byte) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url, bytes.NewReader([]byte("{}")))

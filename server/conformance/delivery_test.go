@@ -77,7 +77,8 @@ func (r *receiver) next(t *testing.T) arrival {
 	}
 }
 
-// buildOther compiles another binary of storefront. If output depends on the executable, the two binaries differ in it.
+// buildOther compiles a second, different binary of storefront. A test that runs both shows whether an output depends on the
+// binary.
 func buildOther(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "storefront")

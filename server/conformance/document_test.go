@@ -36,7 +36,7 @@ var differences struct {
 	found []error
 }
 
-// held checks an exchange under /v1, its request and its answer, against the document.
+// held returns an error if an exchange under /v1 differs from the document. It returns nil for other addresses.
 func held(x openapi.Exchange) error {
 	if !strings.HasPrefix(x.URL.Path, "/v1/") {
 		return nil
@@ -94,7 +94,7 @@ func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &whole, nil
 }
 
-// documented checks an exchange of another client against the document.
+// documented checks an exchange on a raw connection against the document. text is the answer as it was received.
 func (b *bench) documented(r request, text []byte) {
 	b.Helper()
 	method, target, _ := strings.Cut(r.line, " ")

@@ -48,7 +48,7 @@ func (c *clock) advance(d time.Duration) time.Time {
 	return time.UnixMilli(c.milliseconds.Add(d.Milliseconds())).UTC()
 }
 
-// rules are the operations on stores, in /v1 and for the operator and the dashboard.
+// rules are the methods that read and change stores; /v1, the admin services and the dashboard call the same methods.
 type rules struct {
 	*shop.Shop
 	*webhooks.Webhooks

@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// rate asserts the values of the rate-limit headers.
+// rate asserts the rate-limit headers of an answer. reset is in seconds.
 func (b *bench) rate(a answer, remaining, reset int) {
 	b.Helper()
 	require.Equal(b, []string{"120"}, a.header.Values("X-Ratelimit-Limit"))

@@ -56,7 +56,8 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// lists returns all lists with all their filters, and for each the arguments in the order of its SQL statement.
+// lists returns requests for all lists, with single filters and several, and for each request the arguments of its SQL
+// statement that follow the store's id.
 func lists() []struct {
 	m    proto.Message
 	args []any
@@ -144,7 +145,7 @@ func TestListsUseAnIndex(t *testing.T) {
 						if strings.Contains(query, fmt.Sprintf("CAST($%d AS timestamptz)", n)) {
 							args = append(args, opening)
 						} else {
-							args = append(args, 25) // an offset, or a number of days
+							args = append(args, 25) // any number will do: it is an offset, or a number of days
 						}
 					}
 					plan := b.plan(query, args...)

@@ -103,8 +103,8 @@ func TestConcurrentUpdates(t *testing.T) {
 }
 
 // Fifty buyers, who are all the same new customer, pay at once through a link with a maximum of ten payments, while a client
-// reads the link. The counters match the payments, no more orders are recorded than the maximum allows, and every request
-// ends.
+// reads the link. The counters match the payments. Orders are recorded until the link is exhausted, at least ten, and none
+// afterwards. Every request ends.
 func TestFiftyPayers(t *testing.T) {
 	t.Parallel()
 	const payers, limit = 50, 10

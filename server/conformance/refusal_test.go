@@ -27,19 +27,19 @@ type occasion struct {
 	prepare func(b *bench) (*bench, func(x *openapi.Exchange))
 }
 
-// state returns the prepare of an occasion that does not change the request.
+// state returns a function for the field prepare of an occasion: it prepares the bench, and leaves requests unchanged.
 func state(prepare func(b *bench) *bench) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) {
 		return prepare(b), func(*openapi.Exchange) {}
 	}
 }
 
-// asked returns the prepare of an occasion that only changes the request.
+// asked returns a function for the field prepare of an occasion: it leaves the bench unchanged, and changes requests.
 func asked(change func(x *openapi.Exchange)) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) { return b, change }
 }
 
-// nowhere changes a request so that its path has the id of no resource.
+// nowhere leaves the bench unchanged, and changes a request so that its path has an id that no resource has.
 var nowhere = asked(func(x *openapi.Exchange) {
 	steps := strings.Split(x.URL.Path, "/")
 	steps[3] = unknownID()
@@ -97,7 +97,7 @@ var occasions = []occasion{
 	{code: "unsupported_media_type", prepare: asked(func(x *openapi.Exchange) { x.Sent.Set("Content-Type", "text/plain") })},
 }
 
-// Each operation can be refused with each common code that the document lists for it, and with no other common code.
+// Each operation is refused with each common code that the document lists for it.
 func TestDocumentRefusals(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

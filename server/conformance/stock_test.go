@@ -34,14 +34,14 @@ func (b *bench) product(title string, price int64, edit ...func(*adminv1.CreateP
 	return p.GetId()
 }
 
-// as sets the status of a product to create.
+// as returns a function that sets the status of a product to create.
 func as(status product.Status) func(*adminv1.CreateProductRequest) {
 	return func(d *adminv1.CreateProductRequest) {
 		d.Status = storefrontv1.Product_Status(storefrontv1.Product_Status_value[status.String()]).Enum()
 	}
 }
 
-// of sets the type of a product to create.
+// of returns a function that sets the type of a product to create.
 func of(kind product.Type) func(*adminv1.CreateProductRequest) {
 	return func(d *adminv1.CreateProductRequest) {
 		d.Type = storefrontv1.Product_Type(storefrontv1.Product_Type_value[kind.String()])
@@ -168,7 +168,7 @@ func (b *bench) journaled(n int, action, id string, changes object) {
 // change returns the change of one field, as a journal entry has it.
 func change(from, to any) object { return object{"from": from, "to": to} }
 
-// leavesNothing asserts that do causes no journal entry and no event.
+// leavesNothing calls do, and asserts that this causes no journal entry and no event.
 func (b *bench) leavesNothing(do func()) {
 	b.Helper()
 	entries, events := len(b.entries()), len(b.events())

@@ -23,8 +23,8 @@ var update = flag.Bool("update", false, "rewrite the files in testdata/wire")
 
 const wireFolder = "testdata/wire"
 
-// exchange is a request under /v1; a file has it with its answer. It is the first request of a new key in a new store, at a
-// time when the clock stands still.
+// exchange is a request under /v1. A file of testdata/wire has the request and its answer. It is the first request of a new
+// key in a new store, at a time when the clock stands still.
 type exchange struct {
 	name string
 	// prepare creates the data and returns the request: its request line without the protocol, its body, and its headers

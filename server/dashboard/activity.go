@@ -118,7 +118,7 @@ func pageOf(r *adminv1.ActivityEntry_Resource, names map[string]string) string {
 	return Path + "/deliveries?" + url.Values{"q": {r.GetId()}}.Encode()
 }
 
-// actors are the kinds of actor for a reader.
+// actors has the words with which pages name the kinds of actor.
 var actors = map[adminv1.ActivityEntry_Actor_Type]string{
 	adminv1.ActivityEntry_Actor_api_key: "API key", adminv1.ActivityEntry_Actor_operator: "Platform",
 	adminv1.ActivityEntry_Actor_member: "Member",

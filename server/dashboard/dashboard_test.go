@@ -65,7 +65,7 @@ func (p place) activity(slug string) []*adminv1.ActivityEntry {
 	return found.GetEntries()
 }
 
-// state describes in words the rows of a store, to compare them later.
+// state returns a text about the rows of a store, to compare it with a later text.
 func (p place) state(slug string) string {
 	p.t.Helper()
 	deliveries, err := p.operator.ListDeliveries(p.t.Context(), &adminv1.ListDeliveriesRequest{Store: slug})

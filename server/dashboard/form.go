@@ -62,7 +62,7 @@ type problem struct {
 // fieldOrder lists the fields of the forms from top to bottom.
 var fieldOrder = []string{"name", "scopes", "lifetime", "url", "description", "events", "window", "since"}
 
-// of returns the problem of a field.
+// of returns the problem of the field with this name. Its Text is empty if the field is right.
 func (p problems) of(name string) problem {
 	first := slices.IndexFunc(fieldOrder, func(field string) bool { return p[field] != "" })
 	return problem{name, p[name], first >= 0 && fieldOrder[first] == name}

@@ -68,7 +68,7 @@ type rows struct {
 	Deliveries []listed
 }
 
-// length is a length of time for a reader, in its two largest units at most.
+// length returns in words how long d is, in at most two units, such as days and hours.
 func length(d time.Duration) string {
 	d = max(d, 0)
 	days, hours, minutes := int(d/(24*time.Hour)), int(d/time.Hour)%24, int(d/time.Minute)%60
@@ -89,7 +89,7 @@ func length(d time.Duration) string {
 	return strconv.Itoa(int(d/time.Second)) + " s"
 }
 
-// left is the time until something happens.
+// left returns in words how long it is from now to t.
 func left(now, t time.Time) string {
 	if t.Sub(now) < time.Second {
 		return "now"
@@ -97,7 +97,7 @@ func left(now, t time.Time) string {
 	return "in " + length(t.Sub(now))
 }
 
-// ago is the time since something happened.
+// ago returns in words how long t is before now.
 func ago(now, t time.Time) string {
 	if now.Sub(t) < time.Second {
 		return "just now"
@@ -105,7 +105,7 @@ func ago(now, t time.Time) string {
 	return length(now.Sub(t)) + " ago"
 }
 
-// took is how long an attempt lasted, of its milliseconds.
+// took returns in words how long an attempt of ms milliseconds lasted.
 func took(ms int64) string {
 	switch {
 	case ms == 0:
@@ -116,7 +116,7 @@ func took(ms int64) string {
 	return strconv.FormatFloat(float64(ms)/1000, 'f', 1, 64) + " s"
 }
 
-// grouped is a count with its thousands separated.
+// grouped returns a count with separated thousands.
 func grouped(n int64) string { return humanize.Comma(n) }
 
 func plural(n int, one, many string) string {
@@ -139,7 +139,8 @@ func waiting(now time.Time, r queue.Retries) string {
 	return how + " for another attempt, the next " + left(now, *r.Next) + "."
 }
 
-// badge is the look of a state; its word stands beside it, so that nobody depends on the colour.
+// badge returns the CSS class of a state's badge. The badge also has the state as a word, for readers who do not see its
+// colour.
 func badge(state string) string {
 	switch state {
 	case adminv1.Delivery_succeeded.String(), adminv1.Key_active.String(), adminv1.Webhook_enabled.String():

@@ -20,7 +20,7 @@ import (
 
 var secretText = regexp.MustCompile(`svc_live_[0-9A-Za-z]{42}|whsec_[\w-]{43}`)
 
-// wasField matches a hidden field that has the value of another field when the form was opened.
+// wasField matches a hidden field such as was_url, which has the value that the field url had when the form was opened.
 var wasField = regexp.MustCompile(`<input type="hidden" name="(was_\w+)" value="([^"]*)">`)
 
 // onceForm is a form whose answer shows a secret once.

@@ -99,7 +99,7 @@ var lightGround, darkCard = mustColor("#f6f7f8"), mustColor("#191f22")
 // readable is the lowest contrast ratio that text may have (WCAG 2.2, 1.4.3).
 const readable = 4.5
 
-// styleOf returns a style sheet that replaces the accent colour of style.css by this one.
+// styleOf returns a style sheet that replaces the accent colour of style.css by the colour in text.
 func styleOf(text string) string {
 	brand := mustColor(text)
 	light, dark := brand.until(readable, lightGround, color{0, 0, 0}), brand.until(readable, darkCard, color{1, 1, 1})

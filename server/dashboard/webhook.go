@@ -99,7 +99,7 @@ func (d *dashboard) newWebhook(v *visit) error {
 		return err
 	}
 	if len(all.GetWebhooks()) >= webhooks.Max {
-		return d.webhooks(v) // this page says that a webhook must be deleted first
+		return d.webhooks(v) // the list of webhooks, which says to delete a webhook before creating another
 	}
 	return d.showWebhookForm(v, http.StatusOK, form{Values: url.Values{"events": hook.EventTypes()}})
 }
@@ -155,7 +155,7 @@ func (d *dashboard) updateWebhook(v *visit) error {
 	for name, is := range editable(now) {
 		was[name] = sent["was_"+name]
 		switch typed := sent[name]; {
-		case slices.Equal(typed, is), was[name] != nil && slices.Equal(typed, was[name]): // unchanged by this member
+		case slices.Equal(typed, is), was[name] != nil && slices.Equal(typed, was[name]): // nothing to save
 		case was[name] == nil, slices.Equal(was[name], is):
 			mask.Paths = append(mask.Paths, name)
 		default:

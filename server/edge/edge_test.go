@@ -182,8 +182,8 @@ func (a *api) services(opts ...connect.HandlerOption) []edge.Service {
 	return s
 }
 
-// check stands in for the rules of the shop. It refuses the title "bad", with the fields that could not be decoded, and all
-// payment links.
+// check stands in for the rules of the shop. It refuses to create payment links. It refuses a product's title "bad", and in
+// the same answer all fields that could not be decoded.
 func check(_ context.Context, m proto.Message, invalid *apijson.Invalid) error {
 	switch r := m.(type) {
 	case *storefrontv1.CreatePaymentLinkRequest:

@@ -19,7 +19,8 @@ import (
 // slowAPI is an API whose products a test can delay: GetProduct, and ListProducts with a search.
 type slowAPI struct {
 	*api
-	// begun receives the context of each of these requests. answer is called for each; the request ends with its error.
+	// begun receives the context of each delayed request. Then answer is called; the request ends with the error that it
+	// returns.
 	begun  chan context.Context
 	answer func(context.Context) error
 }
@@ -106,8 +107,8 @@ func TestRequestsWaitForASlot(t *testing.T) {
 	require.Zero(t, w.slots.Load().Running, "every slot was given back")
 }
 
-// A search reads all rows of a store, so only one search of a store runs at a time. The others wait, and occupy no slot
-// meanwhile.
+// A search reads all rows of a store, so searches may use only a quarter of the store's slots: one in this test. The other
+// searches wait, and occupy no slot meanwhile.
 func TestSearchesOfAStoreAreFewAtATime(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

@@ -83,8 +83,8 @@ func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 // Duration returns the time since Begin.
 func (x *Exchange) Duration() time.Duration { return time.Since(x.start) }
 
-// Recover must be deferred. If the request has panicked, it calls refuse, which answers the request. If the answer has begun
-// already, it breaks the connection, because only that tells the client that the answer is not complete.
+// Recover must be deferred. If the request has panicked, it calls refuse, which answers the request. If another answer than
+// a refusal has begun already, it breaks the connection, because only that tells the client that the answer is not complete.
 func (x *Exchange) Recover(logger *slog.Logger, refuse func(error)) {
 	v := recover()
 	switch {

@@ -71,7 +71,7 @@ func TestAPanicIsRefused(t *testing.T) {
 	require.Contains(t, line["error"], "no such luck")
 }
 
-// If the answer had an end, a client could take half of it for the whole.
+// If a handler panics in an answer, the connection breaks. Otherwise a client could take the half answer for a whole one.
 func TestAPanicInAnAnswerBreaksTheConnection(t *testing.T) {
 	t.Parallel()
 	_, line, broken := serve(t, func(x *httplog.Exchange) {

@@ -62,15 +62,15 @@ type Load struct {
 	Refused          uint64
 }
 
-// NewSlots returns so many slots; one owner gets at most share slots. Numbers below one count as one.
+// NewSlots returns Slots with this number of slots. One owner gets at most share slots. Numbers below one count as one.
 func NewSlots(slots, share int) *Slots {
 	return &Slots{
 		slots: int64(max(slots, 1)), share: int64(max(share, 1)), owners: map[uuid.UUID]*owner{}, pools: map[any]*semaphore.Weighted{},
 	}
 }
 
-// PerPool gives each pool of database connections as many slots as s has. of returns the pool that a store's requests use.
-// So requests that wait for one database machine take no slots from stores on other machines.
+// PerPool gives each pool of database connections as many slots as s has. The function of returns the pool that a store's
+// requests use. So requests that wait for one database machine take no slots from stores on other machines.
 func (s *Slots) PerPool(of func(store uuid.UUID) any) *Slots {
 	s.pool = of
 	return s

@@ -15,7 +15,7 @@ import (
 
 var storeA, storeB = uuid.UUID{1}, uuid.UUID{2}
 
-// take takes a slot. If none is free, it waits for one.
+// take takes a slot of a store, and waits until one is free. The returned function gives the slot back.
 func take(t *testing.T, s *limit.Slots, of uuid.UUID, search bool) func() {
 	t.Helper()
 	giveBack, err := s.Acquire(t.Context(), of, search)

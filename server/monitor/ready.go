@@ -13,8 +13,8 @@ import (
 const (
 	// readyTimeout is how long the check of the database may take.
 	readyTimeout = 2 * time.Second
-	// readyLifetime is how long the result of a check is used. Anyone may request /readyz, and each check writes to the
-	// database, so it is not shorter.
+	// readyLifetime is how long the result of a check is used. It is not shorter, because anyone may request /readyz, and each
+	// check writes to the database.
 	readyLifetime = time.Second
 )
 

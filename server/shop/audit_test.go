@@ -114,8 +114,8 @@ func (a audit) violations() []string {
 	return found
 }
 
-// breaks reads the activity journal by time and id. It reports every entry that says a field changed from another value than
-// the entry before it left.
+// breaks reads the activity journal by time and id. It reports each change of a field whose old value is not the new value
+// of the field's previous change.
 func (a audit) breaks() []string {
 	a.t.Helper()
 	rows, err := a.db.Reader().Query("SELECT resource_id, action, changes FROM activity_entries ORDER BY resource_id, " +

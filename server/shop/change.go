@@ -23,7 +23,7 @@ import (
 // An update has three steps: ChangeOf checks the request; ChangeRow locks the row that the request names and finds the row's
 // new values; Save saves the fields that differ.
 
-// Change is the fields of a resource that a request sets, with their values.
+// Change has the fields of a resource that a request sets, with their new values.
 type Change[R any] struct {
 	table resource.Fields[R]
 	named map[string]bool
@@ -55,7 +55,7 @@ type updateRequest interface {
 // store's country: a phone number without a country code gets the code of this country.
 //
 // An update names the fields of its mask; without a mask it names the fields that are present. A creation names the fields
-// that are present, and the required ones.
+// that are present, the required ones, and those for which the proto cannot tell whether they are present.
 func ChangeOf[R any](p *validate.Problems, table resource.Fields[R], in proto.Message, country string) Change[R] {
 	c := Change[R]{table: table, named: map[string]bool{}}
 	m := in.ProtoReflect()
@@ -125,7 +125,8 @@ func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 	return fd.HasPresence() && !m.Has(fd) || fd.Kind() == protoreflect.EnumKind && m.Get(fd).Enum() == 0
 }
 
-// stored converts a value to its stored form, and refuses a value that is out of bounds. It returns nil for null.
+// stored converts a value to its stored form, and refuses a value that is out of bounds. It returns nil if the stored form
+// is null, for example for an empty text in a field that may be null.
 func stored(
 	p *validate.Problems, fd protoreflect.FieldDescriptor, v protoreflect.Value, form resource.Form, nullable bool, country string,
 ) any {
@@ -192,7 +193,8 @@ func enumName(p *validate.Problems, fd protoreflect.FieldDescriptor, n protorefl
 	return string(value.Name())
 }
 
-// storedText converts a text to its stored form. It returns nil for null and for a text that it refuses.
+// storedText converts a text to its stored form. It returns nil for an e-mail or a phone that it refuses, and for an empty
+// address.
 func storedText(p *validate.Problems, name, value string, b validate.Bound, form resource.Form, nullable bool, country string) *string {
 	switch form {
 	case resource.Unchecked:
@@ -221,7 +223,8 @@ func storedText(p *validate.Problems, name, value string, b validate.Bound, form
 	return &text
 }
 
-// ChangeRow locks the row whose id is text, and changes the row in the same transaction.
+// ChangeRow locks the row whose id is text, and changes the row in the same transaction. If text is no id, it returns the
+// error of missing.
 func ChangeRow[R any](
 	ctx context.Context, d *db.DB, text string, missing func() error,
 	lock func(context.Context, *ent.Tx, tenant.Store, uuid.UUID) (*R, error),

@@ -104,7 +104,8 @@ func (h history) insert(ctx context.Context, r *rand.Rand, n int) error {
 	return err
 }
 
-// typed adds types to the first row, because PostgreSQL cannot infer the types of parameters in VALUES behind a SELECT.
+// typed adds types to the first row of values on PostgreSQL, which cannot infer the types of parameters in VALUES behind a
+// SELECT.
 func typed(values, database string) string {
 	if database != dialect.Postgres {
 		return values
@@ -153,8 +154,8 @@ func (h history) change(ctx context.Context, r *rand.Rand) error {
 	}
 }
 
-// query is a random list request: read asks resource for a page, and text, args and table select in plain SQL the rows that
-// the list must have.
+// query is a random list request. read asks the package resource for a page of the list; text, args and table make the plain
+// SQL that selects the rows which the list must have.
 type query struct {
 	text  string // further SQL conditions
 	args  []any  // values of $2, $3, …

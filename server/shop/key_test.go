@@ -82,7 +82,8 @@ func TestAKeyIsFoundInItsStoreOnly(t *testing.T) {
 	})
 }
 
-// With ten active keys, a new request for a key is refused, but the repeated request for the tenth key is answered.
+// With ten active keys, a new request for a key is refused with api_key_limit. The repeated request for the tenth key is
+// refused with idempotency_key_reused instead.
 func TestAskingAgainIsNotRefusedForTheLimit(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

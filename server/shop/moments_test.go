@@ -56,7 +56,7 @@ func TestMomentsFollowTheCommits(t *testing.T) {
 	}
 }
 
-// head is the number of findings and the first few of them.
+// head returns the number of findings and the first few of them, as texts; nil if there are none.
 func head(found []string) []string {
 	if len(found) == 0 {
 		return nil

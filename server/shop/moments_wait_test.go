@@ -94,7 +94,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 		}
 	}
 	for _, row := range []struct {
-		name, table, id string // the row to lock; an empty id means a new order's
+		name, table, id string // the row to lock; if id is empty, a new order
 		change          func(orderID string) error
 	}{
 		{"an order behind its customer", "customers", ada, record("ada@example.com")},

@@ -152,7 +152,7 @@ func (s *Shop) MoveOrder(ctx context.Context, to order.Status, find FindID) (mov
 	return moved, err
 }
 
-// move changes the order's status, and then the totals, as orderMoves says.
+// move changes the totals, as orderMoves says, and then the order's status.
 func (o lockedOrder) move(ctx context.Context, tx *ent.Tx, to order.Status) error {
 	move := orderMoves[to]
 	if !slices.Contains(move.from, o.Row.Status) {

@@ -15,8 +15,9 @@ import (
 // slugEndBytes is the length of the random end that makes a slug differ from another made from the same title.
 const slugEndBytes = 6
 
-// freeSlug returns the slug named, or refuses it with slug_taken if another row has it. If named is empty, it makes a slug
-// from the title, and appends a random end if another row has this slug.
+// freeSlug returns the slug for a new row. named is the slug in the request; freeSlug refuses it with slug_taken if another
+// row has it. If named is empty, freeSlug makes a slug from the title, and appends a random end if another row has this
+// slug.
 func freeSlug(ctx context.Context, named, title string, taken func(context.Context, string) (bool, error)) (string, error) {
 	slug := named
 	if slug == "" {

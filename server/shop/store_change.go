@@ -174,7 +174,7 @@ func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID
 }
 
 // UpdateStore changes the named fields of the context's store. It refuses with validation_failed or phone_invalid, or with
-// store_being_deleted if the store is to be deleted and the request opens it.
+// store_being_deleted if the store is to be deleted and the request gives it another status than closed.
 func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

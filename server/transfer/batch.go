@@ -16,7 +16,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// OtherStoresID says that a row of another store has an id. It follows the name of the field with the id in a message.
+// OtherStoresID is the message for an id that a row of another store has. Messages begin with the name of the id's field.
 const OtherStoresID = "belongs to another store"
 
 // identity is a value that only one row may have, such as an e-mail, with the field that has it. It is spelled as in the
@@ -31,8 +31,8 @@ type row[R any] struct {
 	data  R
 }
 
-// batch is the rows of one import request, after read has converted them. If its transaction runs again, plan and store do
-// too, but not read.
+// batch is the rows of one import request, after read has converted them. If its transaction is run again, plan and store
+// are called again; read is not.
 type batch[R any] struct {
 	db      *db.DB
 	t       tenant.Store
@@ -96,7 +96,7 @@ func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns .
 	return there, nil
 }
 
-// holder returns the first of these values that another row has already.
+// holder returns the first of names that another row has already. The second result is false if there is none.
 func (b *batch[R]) holder(names []identity) (name identity, is bool) {
 	for _, name := range names {
 		if _, is := b.held[name.text]; is {

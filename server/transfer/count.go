@@ -17,8 +17,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// lockBuyers locks the rows of the orders' customers. It puts customers to create into created, and found customers who get
-// missing fields into completed.
+// lockBuyers locks the rows of the orders' customers. It puts customers to create into created, and found customers whose
+// missing fields the orders fill into completed.
 func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
 	rows := make([]row[ent.Customer], len(b.fresh))
@@ -91,7 +91,7 @@ func (b *orders) saveBuyers(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// lockLinks locks the rows of the orders' payment links.
+// lockLinks locks the rows of the orders' payment links. It refuses a new order with a link that the store does not have.
 func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
 	for _, l := range b.paid {
@@ -132,7 +132,7 @@ func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
 // The batch's payments are added to the counters of their payment links. No payment is counted twice, because each of these
 // orders is new or was not paid before.
 //
-// count refuses the first row with which a customer's totalPaid or a link's paidAmount would pass validate.MaxAmount.
+// count refuses rows with which a customer's totalPaid or a link's paidAmount would pass validate.MaxAmount.
 func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
 	now := hook.Time(ctx) // may be called now, because all rows are locked
 	counts := map[uuid.UUID]*ent.Customer{}

@@ -98,8 +98,9 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// change changes a customer of the store as the options say: with update to the values of the row; without it, only fields
-// that the customer lacks are filled in, if the customer was found by e-mail or phone.
+// change returns a customer of the store as it is after the row. With the option update it gets the row's values that are
+// not empty. Without it, only its empty fields are filled, and only if it was found by e-mail or phone. An erased customer
+// stays as it is.
 func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer], r *ent.Customer, byID bool) (*ent.Customer, error) {
 	switch {
 	case !b.options.GetUpdate() && byID, resource.IsForgotten(r):

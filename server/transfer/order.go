@@ -23,8 +23,8 @@ import (
 // rows are inserted after that.
 type orders struct {
 	batch[orderRow]
-	// buyers are the orders' customers that are in the store; created are the new customers. completed has the buyers who
-	// get missing fields, with these fields.
+	// buyers are the orders' customers that are in the store; created are the new customers. completed has the buyers whose
+	// missing fields the orders fill, as they are afterwards.
 	buyers    map[uuid.UUID]*ent.Customer
 	completed map[uuid.UUID]*ent.Customer
 	created   []row[ent.Customer]

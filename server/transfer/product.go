@@ -28,7 +28,7 @@ type products struct {
 
 type productRow struct {
 	ent.Product
-	// statusGiven is false if the row has no status; the product then becomes a DRAFT.
+	// statusGiven is false if the row has no status. A new product then becomes a DRAFT, and a known one keeps its status.
 	statusGiven bool
 	// made has two slugs for a row without a slug: the first from the title, the second, for the case that the first is
 	// taken, from title and id.
@@ -107,7 +107,9 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx) error {
 	return b.slugs(ctx, tx)
 }
 
-// change changes a product of the store to the values of the row. Fields that are empty in the row do not change.
+// change changes a product of the store to the values of the row. Fields that are empty in the row do not change, with two
+// exceptions: the price changes unless the option keep_price is set, and with clear_compare_at an empty compare-at price
+// clears the product's.
 func (b *products) change(ctx context.Context, to *productRow, from *ent.Product) (*ent.Product, error) {
 	next := *from
 	overwrite(resource.ProductFields, &next, &to.Product)
@@ -123,8 +125,8 @@ func (b *products) change(ctx context.Context, to *productRow, from *ent.Product
 	return shop.SaveProduct(ctx, b.t, from, &next, true)
 }
 
-// slugs makes slugs and addresses for rows that lack them. If another product has the slug already, characters of the
-// product's id are appended.
+// slugs makes slugs and addresses for rows that lack them. A slug is made from the title. If it is empty, or another product
+// has it, it gets characters of the product's id.
 func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
 	var made []string
 	for _, l := range b.fresh {

@@ -100,7 +100,7 @@ func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) error {
 	for i, l := range b.fresh {
 		fingerprints[i] = l.data.Fingerprint
 	}
-	// Look for the fingerprints in all stores: two keys must not have the same.
+	// Look for the fingerprints in all stores: no two keys may have the same one.
 	others, err := tx.ApiKey.Query().Where(apikey.FingerprintIn(fingerprints...)).All(ctx)
 	if err != nil {
 		return fmt.Errorf("look for fingerprints: %w", err)
@@ -144,8 +144,8 @@ func (b *keyRows) store(ctx context.Context, tx *ent.Tx) error {
 	return err
 }
 
-// stateTime reads the time at which a row entered a state. is says whether the row is in this state: if it is, the time is
-// required, otherwise it must be missing.
+// stateTime reads the time at which a row entered a state. The argument is tells whether the row is in this state. If it is,
+// the time is required; otherwise it must be missing.
 func (p *problems) stateTime(field string, at *timestamppb.Timestamp, is bool) *time.Time {
 	if is != (at != nil) {
 		p.Invalid(field, "must be there in the state that it is the time of, and null in others")

@@ -55,8 +55,9 @@ func (p *Problems) Country(field, value string) string {
 	return code
 }
 
-// isCountry reports whether a text is the two-letter code of a country, in capitals. Codes without a number in the M49 of
-// the United Nations do not count, because they stand for parts of countries, such as AC for Ascension.
+// isCountry reports whether a text is the two-letter code, in capitals, of a country whose phone numbers can be read. Codes
+// without a number in the M49 of the United Nations do not count, because they stand for parts of countries, such as AC for
+// Ascension.
 func isCountry(code string) bool {
 	region, err := language.ParseRegion(code)
 	return err == nil && len(code) == 2 && region.M49() != 0 && phonenumbers.GetSupportedRegions()[code]

@@ -83,7 +83,7 @@ func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, 
 }
 
 // RotateSecret gives a webhook a new signing secret, with which all later attempts are signed. With shop.WithIdempotencyKey
-// it does so once for a key. It refuses with webhook_not_found, secret_key_missing or idempotency_key_reused.
+// it does so once for each idempotency key. It refuses with webhook_not_found, secret_key_missing or idempotency_key_reused.
 func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, error) {
 	if w.options.Secrets == nil {
 		return SecretWebhook{}, secretKeyMissing()

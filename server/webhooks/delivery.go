@@ -31,8 +31,8 @@ type Search struct {
 	// Webhook is the id of a webhook, even of a deleted one; empty means all webhooks.
 	Webhook string
 	// Text is the id of an event or of a delivery, or a part of an event's payload; empty means no search for a text. In a
-	// search for a part of a payload, Since and Until bound the time of the event, and only events older than the event with
-	// time BeforeAt and id Before are searched.
+	// search for a part of a payload, Since and Until bound the time of the event. BeforeAt and Before are the time and the id
+	// of an event: only older events are searched. Zero values mean no such limit.
 	Text     string
 	BeforeAt time.Time
 }

@@ -108,8 +108,8 @@ func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int,
 	return sent, nil
 }
 
-// deliver locks a webhook, calls which for the event, and adds a delivery of this event to the webhook. It refuses with
-// webhook_not_found or webhook_disabled, and as which does.
+// deliver locks a webhook, calls the function which to choose an event, and adds a delivery of this event to the webhook. It
+// refuses with webhook_not_found or webhook_disabled, and returns the error of that function.
 func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 	which func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error),
 ) (queue.Entry, error) {
@@ -138,9 +138,9 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 	return entry, nil
 }
 
-// ResendSince creates a resend job for a webhook. The job sends every subscribed event since a time again, unless a delivery
-// of it to this webhook has succeeded. It includes events that happened while the webhook was disabled. It also makes
-// waiting deliveries to this webhook due.
+// ResendSince creates a resend job for a webhook. The job sends again every subscribed event since a time, even one that
+// happened while the webhook was disabled. It leaves out an event if a delivery of this event to the webhook has succeeded.
+// It also makes waiting deliveries to this webhook due.
 //
 // ResendSince sends nothing itself. The caller calls ContinueResend until the job is finished; if the caller stops, a worker
 // continues. It refuses with webhook_not_found or webhook_disabled.

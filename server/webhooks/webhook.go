@@ -43,9 +43,9 @@ type SecretWebhook struct {
 	Secret string
 }
 
-// CreateWebhook creates a webhook with a new signing secret. With shop.WithIdempotencyKey it does so once for a key. It
-// refuses with validation_failed, webhook_url_invalid, webhook_limit if the store has five webhooks, secret_key_missing or
-// idempotency_key_reused.
+// CreateWebhook creates a webhook with a new signing secret. With shop.WithIdempotencyKey it creates one webhook for each
+// idempotency key. It refuses with validation_failed, webhook_url_invalid, webhook_limit if the store has five webhooks,
+// secret_key_missing or idempotency_key_reused.
 func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWebhook, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -145,8 +145,8 @@ func (w *Webhooks) GetWebhook(ctx context.Context, id string) (*ent.Webhook, err
 	return row, nil
 }
 
-// eventTypes refuses event types to which no webhook can subscribe. It returns the others once each, in the order of the
-// specification.
+// eventTypes refuses an empty list, and event types to which no webhook can subscribe. It returns the other types once each,
+// in the order of the specification.
 func eventTypes(p *validate.Problems, field string, named []string) []string {
 	for _, name := range named {
 		if !slices.Contains(hook.EventTypes(), name) {

@@ -19,8 +19,8 @@ type Options struct {
 	Targets egress.Policy
 	// Secrets seals the signing secrets. If it is nil, no webhook can be created and no secret rotated.
 	Secrets *seal.Keyring
-	// DisableAfter is how long a webhook may fail without a success before a worker disables it; 0 means
-	// DefaultDisableAfter. Here it is only returned by the method of this name.
+	// DisableAfter is how long a webhook may fail without a success before a worker disables it; 0 means DefaultDisableAfter.
+	// This package does not use it, and only returns it from the method DisableAfter.
 	DisableAfter time.Duration
 }
 

@@ -135,7 +135,7 @@ final class Connection
         throw StorefrontException::refused($operation, $response, $answer);
     }
 
-    /** The pause after a number of retries. Half of it is random, so that clients that failed together retry at other times. */
+    /** The pause before the next retry. Half of it is random, so that clients that failed together do not retry together. */
     private static function delay(int $retries): float
     {
         $full = min(self::FIRST_DELAY * 2 ** $retries, self::MAX_DELAY);

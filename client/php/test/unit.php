@@ -56,7 +56,7 @@ function throws(string $class, Closure $do): Throwable
     throw new LogicException("no $class was thrown");
 }
 
-/** A transport that records requests and answers each with the same page: one product of three in all. */
+/** A transport that records requests and answers each with the same page, which has one product and the total 3. */
 final class Pages implements Transport
 {
     /** @var list<array{string, ?string}> */

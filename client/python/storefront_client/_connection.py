@@ -172,7 +172,7 @@ class AsyncConnection:
 
 
 def _delay(retries: int) -> float:
-    """The pause after a number of retries. Half of it is random, so that clients that failed together retry at other times."""
+    """The pause before the next retry. Half of it is random, so that clients that failed together do not retry together."""
     full: float = min(_FIRST_DELAY * 2**retries, _MAX_DELAY)
     return full / 2 * (1 + random.random())
 

@@ -16,7 +16,7 @@ class FieldError:
     """One refused field of a request."""
 
     field: str
-    """The field's name in the JSON or the query, dotted for nesting, such as pageSize."""
+    """The field's name in the JSON or the query, such as pageSize. Dots join the names of nested fields."""
     message: str
     """What the field may hold, in English."""
 

@@ -43,7 +43,7 @@ PRODUCT = {
 
 
 class Pages:
-    """A transport that records requests and answers each with the same page: one product of three in all."""
+    """A transport that records requests and answers each with the same page, which has one product and the total 3."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, bytes | None]] = []

@@ -36,7 +36,7 @@ export function checkPrivate(url: URL, allowHttp: boolean): void {
   }
 }
 
-/** Reports whether a host is this machine. URL writes every IPv4 address as four numbers, also 127.1. */
+/** Reports whether a host is this machine. The URL class has already written an address such as 127.1 as 127.0.0.1. */
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

@@ -3,7 +3,7 @@ export class CallSite {
   /** Its stack is formatted only when it is read, because the runtime formats stacks lazily. */
   readonly #holder: { stack?: string } = {};
 
-  /** Records the frames of the callers of a function. */
+  /** Records the frames that called the function above. */
   constructor(above: Function) {
     const capture = (Error as { captureStackTrace?: (holder: object, above: Function) => void }).captureStackTrace;
     capture?.(this.#holder, above);

@@ -26,7 +26,7 @@ export function need(object: Json, owner: string, ...names: string[]): void {
  */
 export function complete(message: DescMessage, object: Json): Json {
   const owner = message.typeName.replace(`${message.file.proto.package}.`, "").replaceAll(".", "");
-  // Every field of a page is required, because List decides by them whether there is another page.
+  // List decides by the fields of a page whether there is another page, so all of them are required.
   need(object, owner, ...message.fields.map((f) => f.jsonName).filter((name) => name === "id" || "pageSize" in message.field));
   for (const field of message.fields) {
     object[field.jsonName] = valueOf(field, object[field.jsonName], owner);

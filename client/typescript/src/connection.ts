@@ -238,7 +238,7 @@ export class Connection {
     }
   }
 
-  /** The pause after a number of retries. Half of it is random, so that clients that failed together retry at other times. */
+  /** The pause before the next retry. Half of it is random, so that clients that failed together do not retry together. */
   #delayMs(retries: number): number {
     const full = Math.min(firstDelayMs * 2 ** retries, maxDelayMs);
     return (full / 2) * (1 + this.#clock.random());

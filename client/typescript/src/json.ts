@@ -39,7 +39,7 @@ export declare enum NewerWord {
 /** An enum value that this version knows, or a NewerWord: give a `switch` over it a `default`. */
 export type Open<W extends string> = W | NewerWord;
 
-/** Whether a type is `number` and not an enum: only `number` as a template literal stands for any number. */
+/** Whether a type is `number` and not an enum. In a template literal `number` allows every number, an enum only its values. */
 type IsNumber<T extends number> = `${number}` extends `${T}` ? true : false;
 
 type Answer<T> =
@@ -104,7 +104,7 @@ export type Changes<T, R> = {
 
 /** One page of a list. While `page * pageSize < total`, more pages remain. */
 export interface Page<T> {
-  /** The page, from 1. */
+  /** The number of the page, from 1. */
   readonly page: number;
   /** How many items a page holds. */
   readonly pageSize: number;

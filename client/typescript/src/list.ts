@@ -42,7 +42,7 @@ export class List<T> implements AsyncIterable<T> {
       throw new TypeError("limit must be a whole number from 1");
     }
     const { page, pageSize } = this.#paging;
-    // Only without a page: where page 2 starts depends on the size of the pages.
+    // Choose a size only if the caller gave neither size nor page, because the size decides with which item page 2 begins.
     const size = pageSize === undefined && page === undefined ? Math.min(limit, maxPageSize) : pageSize;
     const items: T[] = [];
     for await (const item of this.#walk(size)) {

@@ -25,7 +25,8 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// post calls a method with a JSON body, as curl does, and returns the answer, its body and, if it is one, the refusal.
+// post calls a method, such as "StoreService/GetStore", with a JSON body, as curl does. It returns the answer, its body and
+// the refusal, which is nil if the status is 200. headers are names and values in turn.
 func (b *bench) post(method, body string, headers ...string) (*http.Response, []byte, *storefrontv1.Error) {
 	b.Helper()
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, b.url+"/storefront.admin.v1."+method, strings.NewReader(body))

@@ -139,7 +139,7 @@ func (c *Client) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	return receive(ctx, c.base, in, c.ExportStore, pass)
 }
 
-// receive opens a stream and calls pass with each answer.
+// receive opens a stream and calls pass with each answer. It returns as Watch does.
 func receive[In, Out any](ctx context.Context, base string, in In,
 	open func(context.Context, In) (*connect.ServerStreamForClient[Out], error), pass func(*Out) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)

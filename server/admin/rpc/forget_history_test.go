@@ -30,7 +30,8 @@ var (
 	steps     = flag.Int("steps", 150, "how many steps such a history has")
 )
 
-// sign matches the number that every value of a customer contains, and no other text. Each number belongs to one customer.
+// sign finds the numbers of customers' values in a text. Each such value contains a number, and each number belongs to one
+// customer.
 var sign = regexp.MustCompile(`(?i)zq(\d+)x|6700(\d{5})`)
 
 // history is a store whose customers are changed and erased in random order.
@@ -38,7 +39,8 @@ type history struct {
 	*bench
 	rand      *rand.Rand
 	customers []string
-	// bystander is a customer who is never erased, but has the names of others; events is how many events the bystander has.
+	// bystander is a customer who is never erased, although others have had the same name. events is the number of events about
+	// the bystander.
 	bystander string
 	events    int
 	// owners maps the numbers that sign matches to the ids of their customers.
@@ -48,9 +50,9 @@ type history struct {
 	done   int // the number of finished erasures
 }
 
-// In random order, customers are created, changed and erased; their orders move, their events are delivered, and their data
-// are imported again. Some names look like an erased customer's. After each erasure the database has, in no byte, a value
-// that the customer ever had. The bystander's events stay.
+// In random order, customers are changed and erased; their orders are created, paid, failed and refunded; their events are
+// delivered; and an earlier export is imported. Some names look like an erased customer's. After an erasure no byte of the
+// database has a value that the erased customer ever had. Events about another customer stay.
 func TestAnyHistoryIsForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -86,14 +88,15 @@ func (h *history) run() {
 	h.Logf("%d receipts, %d values", h.done, len(h.owners))
 }
 
-// new returns a new number for a value of a customer.
+// new returns a new number for a value of the customer with the id owner.
 func (h *history) new(owner string) string {
 	number := fmt.Sprintf("%05d", len(h.owners))
 	h.owners[number] = owner
 	return number
 }
 
-// text returns a new value of a customer. Some values look like an erased customer's, or need escapes in JSON.
+// text returns a new name or note of the customer with the id owner. Some look like an erased customer's, or need escapes in
+// JSON.
 func (h *history) text(owner string) string {
 	value := "Zq" + h.new(owner) + "x"
 	return []string{"Awa " + value, "É. " + value, "\"<" + value + ">\\ & \u2028", "E\u0301lodie " + value,
@@ -126,7 +129,8 @@ func (h *history) change(customer string) {
 	h.refusedOrDone(err)
 }
 
-// key returns an idempotency key, which may contain the customer's name or e-mail.
+// key returns an idempotency key, which may contain the customer's name, e-mail or phone. It returns "", which means no key,
+// if no key may contain that name.
 func (h *history) key(customer string) string {
 	c, err := h.operator.GetCustomer(h.Context(), &adminv1.GetCustomerRequest{Id: customer})
 	require.NoError(h, err)
@@ -149,7 +153,7 @@ func (h *history) order(customer string) {
 
 func (h *history) one() string { return h.orders[h.rand.IntN(len(h.orders))] }
 
-// move changes the status of a random order. sends is how many events this sends.
+// move changes the status of a random order with the function move. sends is how many events such a change sends.
 func (h *history) move(move func(id, key string) (*storefrontv1.Order, error), sends int) {
 	was, err := h.operator.GetOrder(h.Context(), &adminv1.GetOrderRequest{Id: h.one()})
 	require.NoError(h, err)
@@ -221,7 +225,7 @@ func (h *history) refuse(customer string) {
 	require.NoError(h, err)
 }
 
-// takeExport exports the store and keeps the rows.
+// takeExport exports the store, and keeps the rows in h.export.
 func (h *history) takeExport(string) {
 	clear(h.export)
 	require.NoError(h, h.operator.Export(h.Context(), &adminv1.ExportStoreRequest{Store: "s"}, func(in *adminv1.ExportStoreResponse) error {
@@ -242,7 +246,7 @@ func (h *history) sweepAndImport(string) {
 		}
 	}
 	tables := []string{"finished_deliveries"}
-	if h.rand.IntN(2) == 0 { // an erasure looks for former values in these
+	if h.rand.IntN(2) == 0 { // an erasure looks for former values in these tables
 		tables = []string{"idempotency_keys", "refused_requests", "activity_entries"}
 	}
 	for _, table := range tables {
@@ -275,8 +279,8 @@ func (h *history) step(customer string) {
 	require.NoError(h, err)
 }
 
-// forgetOne erases a customer's data to the end. Then it checks that no value of the customer is in the database, and that
-// the bystander's events are.
+// forgetOne erases a customer's data to the end. Then it checks that the database has no value of the customer, and still
+// has all events about the bystander.
 func (h *history) forgetOne(customer string) {
 	h.done++
 	if h.rand.IntN(2) == 0 && dbtest.Count(h, h.db, "forgettings WHERE finished_at IS NULL AND id = $1", uuid.MustParse(customer)) > 0 {

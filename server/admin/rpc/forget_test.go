@@ -34,8 +34,8 @@ const (
 
 var buyerStrings = []string{"zéphyrine", "zephyrine", "quagliotti", "qvist", "mail.example", "670991234"}
 
-// traces returns the places that contain one of the strings, which are in lower case: columns of tables and, on SQLite,
-// files of the database.
+// traces returns where the database contains one of the strings, in whatever case: columns of tables and, on SQLite, files.
+// The strings must be in lower case.
 func traces(t require.TestingT, d *db.DB, strings ...string) (found []string) {
 	everywhere(t, d, func(where string, text []byte) {
 		for _, part := range strings {
@@ -134,7 +134,7 @@ func (b *bench) buyer(events int) (customer *storefrontv1.Customer, order *store
 	return customer, order
 }
 
-// others creates n customers, so many that SQLite moves rows between pages of its file.
+// others creates n customers. A test creates so many that SQLite moves rows between pages of its file.
 func (b *bench) others(n int) {
 	b.Helper()
 	for i := range n {

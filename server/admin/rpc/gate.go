@@ -57,7 +57,8 @@ func NewLocalGate() *Gate { return &Gate{} }
 
 func (g *Gate) isLocal() bool { return len(g.tokens) == 0 }
 
-// Admit refuses with admin_token_missing, admin_token_invalid or, at a local gate, origin_refused.
+// Admit returns nil for a request of the operator. It refuses with admin_token_missing, admin_token_invalid or, at a local
+// gate, origin_refused.
 func (g *Gate) Admit(r *http.Request) error {
 	if g.isLocal() {
 		return admitLocal(r)

@@ -25,8 +25,8 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// rowOf maps each request field that names a row to the kind of that row. Its keys are "Service.field", or "Method.field" if
-// the service's methods differ.
+// rowOf maps each request field that names a row to the kind of that row. A key is "Service.field" or, for a field of only
+// one method, "Method.field".
 var rowOf = map[string]string{
 	"ProductService.id": "product", "FindProduct.name": "product",
 	"CustomerService.id": "customer", "FindCustomer.name": "customer", "ContinueForgetting.id": "forgotten",
@@ -44,8 +44,8 @@ var notNamed = map[string]string{
 	"ListActivity.resource_id": "chooses entries of the named store's journal, also about what is gone",
 }
 
-// rest returns a request with the other fields that its method requires. named is the method's field that names the row, and
-// own has the ids of the other rows in the store.
+// rest returns a request with all fields that its method requires, except the one that names the row; nil if the method
+// requires no other. named is that field, as "Method.field". own has the ids of the store's rows, by kind.
 func rest(b *bench, named string, own map[string]string) proto.Message {
 	item := []*adminv1.CreateOrderRequest_Item{{ProductId: own["product"], Quantity: 1}}
 	switch named {
@@ -99,7 +99,7 @@ func newRows(b *bench, store string) map[string]string {
 	}
 }
 
-// naming is a method with its field that names a row.
+// naming is a field of a method's request that names a row.
 type naming struct {
 	method protoreflect.MethodDescriptor
 	fields []protoreflect.FieldDescriptor // the field, after the nested messages that contain it

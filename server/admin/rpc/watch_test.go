@@ -29,7 +29,7 @@ import (
 type watcher struct {
 	*testing.T
 	events   chan *adminv1.Event
-	position *timestamppb.Timestamp // the newest answer's, set when the stream has ended
+	position *timestamppb.Timestamp // the position in the newest answer; set when the stream has ended
 	ended    chan error
 	stop     context.CancelFunc
 }
@@ -140,8 +140,8 @@ func TestWatchEvents(t *testing.T) {
 			for !seen[missed] {
 				seen[again.next().GetId()] = true
 			}
-			delete(seen, before) // may be repeated, because it may be of the first stream's first millisecond
-			delete(seen, late)   // may be repeated, if the position is old enough
+			delete(seen, before) // may be sent too, because it may be of the millisecond in which the first stream began
+			delete(seen, late)   // may be sent too, unless it is older than the position
 			require.Equal(t, map[string]bool{published.GetId(): true, created.GetId(): true, ping: true, missed: true}, seen)
 			ahead := b.event(-10 * time.Minute) // stored by a server whose clock is ahead
 			require.Equal(t, ahead, again.next().GetId())
@@ -152,7 +152,8 @@ func TestWatchEvents(t *testing.T) {
 	}
 }
 
-// event stores an event with a time in the past, as a transaction that commits late does, and returns its id.
+// event stores an event whose time is ago before now, as a transaction that commits late does, and returns its id. If ago is
+// negative, the event's time is in the future.
 func (b *bench) event(ago time.Duration) string {
 	b.Helper()
 	at := b.db.Now().Add(-ago)

@@ -22,9 +22,10 @@ func FreeAddress(t testing.TB) string {
 	return listener.Addr().String()
 }
 
-// CheckReceiver starts a receiver of webhooks and checks it. The receiver must accept body with this signature, which is a
-// customer.created event, and refuse every other request. Its log must contain its address, and person, which is how it
-// writes the customer. After the signal end it must exit with exitCode; -1 means that the signal kills it.
+// CheckReceiver starts server, a receiver of webhooks that listens at address, and checks it. The receiver must accept body,
+// a customer.created event, with this signature, and refuse every other request. Its log must contain address, and person,
+// the text by which it logs the customer. After the signal end it must exit with exitCode; -1 means that the signal kills
+// it.
 func CheckReceiver(t testing.TB, server *exec.Cmd, end os.Signal, exitCode int, address, body, signature, person string) {
 	t.Helper()
 	var log bytes.Buffer

@@ -16,8 +16,8 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// imports maps the names with which the guide's Go functions refer to packages to the imports that they need. The guide's
-// first Go block is a whole program and has imports of its own.
+// imports maps the beginning of a name in the guide's Go functions, such as "client.", to the import that it needs. The
+// guide's first Go block is a whole program and has its own imports.
 var imports = map[string]string{
 	"client.":              `"go.storefront.example/client"`,
 	"connect.":             `"connectrpc.com/connect"`,
@@ -85,7 +85,7 @@ func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	runReceiver(t, dev, h, folder, filepath.Join(folder, "receive"))
 }
 
-// results is what testdata/main.go prints, and the TypeScript program too.
+// results is what testdata/main.go prints, and also testdata/main.ts.
 const results = `no reference price: true
 missing: content
 typed: product_incomplete

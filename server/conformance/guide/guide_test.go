@@ -96,7 +96,7 @@ func TestWhatTheReadmeShowsToCallersStandsInTheGuide(t *testing.T) {
 	}
 }
 
-// Two recipes need only the standard library. They are also blocks of the guide; before the block, a recipe has only a comment.
+// The guide shows the two recipes that need only the standard library, without the comment at their top.
 func TestTheReceiversOfTheGuideAreRecipes(t *testing.T) {
 	t.Parallel()
 	for file, comment := range map[string]string{"webhook/recipes/net_http/main.go": "\n", "python/recipes/http_server.py": "\n\n"} {
@@ -108,7 +108,8 @@ func TestTheReceiversOfTheGuideAreRecipes(t *testing.T) {
 	}
 }
 
-// The shell blocks come first: they create the customer, and the other blocks verify the delivery of that event.
+// The shell blocks run first. They create a customer, and the other blocks verify the delivery of the event that reports
+// this customer.
 func TestTheGuideRuns(t *testing.T) {
 	t.Parallel()
 	all := guide(t)
@@ -121,7 +122,7 @@ func TestTheGuideRuns(t *testing.T) {
 		recorded = true
 	})
 	if !done {
-		return // without the customer there is no event
+		return // without a customer there is no event to verify
 	}
 	if !recorded {
 		record(t, dev, `{"name":"Awa Ngo","phone":"+237670000001"}`) // without a shell, the test creates the customer

@@ -74,7 +74,7 @@ func fetch(t *testing.T, dev devtest.Server, path string) string {
 // read and change.
 func sampleVariables(t *testing.T, dev devtest.Server) []string {
 	t.Helper()
-	// The samples that read and update a customer use the customer whom the sample of createCustomer creates.
+	// Create the customer of the sample of createCustomer now, so that the samples that read and update a customer have an id.
 	variables := []string{"CUSTOMER_ID=" + record(t, dev, `{"name":"Ada Ndé","email":"ada@example.com"}`)}
 	for name, path := range map[string]string{
 		"PRODUCT_ID": "/v1/products?status=PUBLISHED", "ORDER_ID": "/v1/orders", "LINK_ID": "/v1/payment-links?status=active",
@@ -90,7 +90,7 @@ func sampleVariables(t *testing.T, dev devtest.Server) []string {
 	return variables
 }
 
-// together makes one Go program from samples that are programs.
+// together makes one Go program from samples, each of them a program. It returns the program's files by name.
 func together(samples []sample) map[string]string {
 	files, calls := map[string]string{}, ""
 	for _, s := range samples {

@@ -110,7 +110,7 @@ echo json_encode([verified($header, $body, $secret, $now), verified($header . ',
 `)
 }
 
-// verifyIn runs a language's function verified from the guide, followed by a program that calls it.
+// verifyIn runs the guide's function verified in one language, followed by the program calls, which calls it.
 func verifyIn(t *testing.T, all []block, dev devtest.Server, h *hook, language, interpreter, flag, calls string) {
 	needs(t, interpreter)
 	var script strings.Builder

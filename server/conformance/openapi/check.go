@@ -24,8 +24,8 @@ type Exchange struct {
 	Body     []byte
 }
 
-// transport has headers of answers that HTTP itself defines (RFC 9110, section 6.6.1; RFC 9112, sections 6 and 9.6). OpenAPI
-// has Content-Type elsewhere, as the key of the content.
+// transport lists headers that an answer may have although the document does not name them, because HTTP itself defines them
+// (RFC 9110, section 6.6.1; RFC 9112, sections 6 and 9.6). OpenAPI has Content-Type as the key of the content.
 var transport = []string{"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Vary"}
 
 // Check returns how an exchange differs from the document: the answer is not in the document, or a request was served that
@@ -77,8 +77,8 @@ func (d *Document) refused(x Exchange) error {
 	return nil
 }
 
-// usual checks the headers of an answer at an address without an operation. It must have the headers that every answer has,
-// and no others, except Allow (RFC 9110, section 15.5.6).
+// usual checks the headers of an answer at an address without an operation. The answer must have the headers that every
+// answer has, and no others, except Allow (RFC 9110, section 15.5.6).
 func (d *Document) usual(x Exchange) error {
 	for name, always := range d.headers {
 		if always && len(x.Header[name]) != 1 {
@@ -289,7 +289,7 @@ func (b *body) judge(header http.Header, text []byte) (any, error) {
 	return value, nil
 }
 
-// normal returns the value that is to be checked against the body's schema.
+// normal returns the value to check against the body's schema: a request's texts have no white space around them.
 func (b *body) normal(value any) any {
 	if b.sent {
 		return trimmed(value)

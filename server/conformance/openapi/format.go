@@ -18,8 +18,8 @@ var formats = map[string]func(value any) error{
 	"uri":   isURI,
 }
 
-// fits returns an error if a number is not an integer that fits into so many bits, with the sign. It refuses the lowest of
-// these integers too. Values of other types fit.
+// fits returns an error if a number is not an integer that fits into a signed integer of bits bits. It refuses the lowest of
+// these integers too. It returns nil for values of other types.
 func fits(value any, bits int) error {
 	n, ok := value.(json.Number)
 	if !ok {

@@ -240,7 +240,7 @@ var edges = []string{
 	"0195e000-0000-7000-8000-00000000000", "0195E000-0000-7000-8000-000000000000", "{0195e000-0000-7000-8000-000000000000}",
 }
 
-// sized returns texts with so many code points: letters, an e-mail and a URL.
+// sized returns texts of length code points: letters and, if long enough, an e-mail and a URL.
 func sized(length int) []any {
 	const label, url = 60, "https://b.example/"
 	out := []any{strings.Repeat("é", length)}

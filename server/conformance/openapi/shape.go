@@ -200,7 +200,7 @@ func (s *shape) see(value any) {
 	}
 }
 
-// scalarText returns a scalar as JSON, under which its mark is found, and "" for other values.
+// scalarText returns a text, number or boolean as JSON, which is its key in enum. It returns "" for other values.
 func scalarText(value any) string {
 	switch value := value.(type) {
 	case string:

@@ -13,7 +13,8 @@ type webhook struct {
 	body    *body
 }
 
-// delivered has headers of deliveries that HTTP itself defines.
+// delivered lists headers that a delivery may have although the document does not name them, because HTTP itself defines
+// them.
 var delivered = []string{"Accept-Encoding", "Connection", "Content-Length", "Content-Type"}
 
 func (d *Document) readWebhooks() error {
