@@ -29,7 +29,7 @@ type checker struct {
 	seed   maphash.Seed
 	seen   map[uint64]sighting // good rows, by the hash of an identity
 	people *transfer.People
-	// Additions of the current batch, which take effect once all its rows are known to be good.
+	// What judge adds for the current batch. accept makes it final once all rows of the batch are known to be good.
 	here   map[uint64]sighting
 	merges []merge
 }
@@ -40,7 +40,7 @@ type sighting struct {
 	line int
 }
 
-// String says where the row is.
+// String returns the row's line, such as "line 2".
 func (s sighting) String() string { return fmt.Sprint("line ", s.line) }
 
 // merge is a row of customers that becomes part of another row. row and into are the numbers of the two rows in the file.
@@ -56,7 +56,7 @@ func newChecker(update bool) *checker {
 	return &checker{update: update, seed: maphash.MakeSeed(), seen: map[uint64]sighting{}, people: transfer.NewPeople()}
 }
 
-// identify finds the identities of a row that is to be checked.
+// identify sets, in the first pass, the identities, the contact and the hash of a row, and refuses a wrong customer.
 func (l *reading) identify(e *entry) {
 	if l.check == nil {
 		return
@@ -95,7 +95,7 @@ type verdict struct {
 	clashing        []clash
 }
 
-// clash is a row that shares a unique field with an earlier, different row of the file.
+// clash is a row that shares a unique field with an earlier, different row of the file. with is that earlier row.
 type clash struct {
 	*entry
 	field, problem string
@@ -148,7 +148,7 @@ func (c *checker) judge(rows []*entry) (v verdict) {
 	return v
 }
 
-// whole reports whether all rows are sent unchanged.
+// whole reports whether the verdict sends all rows, none of them without its phone or with another id.
 func (v verdict) whole(rows []*entry) bool {
 	return len(v.fresh) == len(rows) && !slices.ContainsFunc(rows, func(e *entry) bool { return e.phoneless || e.id != "" })
 }
@@ -173,7 +173,7 @@ func (c *checker) accept() {
 	c.people.Begin()
 }
 
-// sight returns the earlier row that has an identity.
+// sight returns the earlier row of the file that has an identity, and whether there is one.
 func (c *checker) sight(id identity) (sighting, bool) {
 	key := maphash.Comparable(c.seed, id)
 	s, has := c.here[key]
@@ -183,7 +183,8 @@ func (c *checker) sight(id identity) (sighting, bool) {
 	return s, has && id.text != ""
 }
 
-// compare compares a row with the earlier rows of its batch and of earlier batches.
+// compare looks for a row's identities in earlier rows of the file. again is true if the row repeats an earlier one. If the
+// row conflicts with an earlier one, clashes says how; otherwise it is the zero value.
 func (c *checker) compare(e *entry) (again bool, clashes clash) {
 	grouped := e.table != nil && e.table.Group != ""
 	_, customer := e.message.(*storefrontv1.Customer)
@@ -209,7 +210,7 @@ func (c *checker) compare(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// meet finds a row's customer among the customers of the store and of earlier rows.
+// meet looks for the customer of a row among the customers of the store and of earlier rows. It returns the same as compare.
 func (c *checker) meet(e *entry) (again bool, clashes clash) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Customer:
@@ -222,8 +223,8 @@ func (c *checker) meet(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// meetCustomer finds the customer of a row of customers. If it is a new customer, the row creates it. If the store has it,
-// the row may change it. If an earlier row has it, this row becomes part of that row.
+// meetCustomer is meet for a row of customers. If its customer is new, the row creates the customer. If the store has the
+// customer, the row may change it. If an earlier row has the customer, this row is merged into that row.
 func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	all := c.people
 	m := all.Find(e.contact, false)
@@ -245,7 +246,7 @@ func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	case m.Field != "id":
 	case who.Stored():
 		if e.fate = skipped; !c.update || who.Label == resource.ForgottenEmail(uuid.MustParse(e.contact.ID)) {
-			return false, clash{} // the store's customer is not updated
+			return false, clash{} // the store's customer stays unchanged
 		}
 	case mail != transfer.Nobody && mail != m.Who, mail == transfer.Nobody && e.contact.Email != "" && who.Email != 0:
 		return false, clash{e, "id", othersEmail, who}
@@ -342,8 +343,8 @@ func (c *checker) meetBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	}
 }
 
-// skip records which rows of a batch the store already has. It reports whether the checker took one of these rows for a new
-// customer or a new slug.
+// skip notes which rows of a batch the store already has, as out says. It reports whether judge must judge the batch again,
+// because it took an order, or a product without a slug, for new that the store has.
 func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (news bool) {
 	if c == nil {
 		return false
@@ -356,8 +357,8 @@ func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (news bool) {
 	return news
 }
 
-// learn adds customers of the store to those that the checker knows. It reports whether it must judge the batch again
-// because of them.
+// learn adds customers of the store to those that the checker knows. It reports whether one of them was not known, so that
+// the batch must be judged again.
 func (c *checker) learn(customers []*storefrontv1.Customer) (news bool) {
 	if c == nil {
 		return false
@@ -379,7 +380,7 @@ func (c *checker) learn(customers []*storefrontv1.Customer) (news bool) {
 	return true
 }
 
-// about returns a remark about a row's field and a customer or an earlier row.
+// about returns a remark about a row's field, or the whole row if field is "", that names who: a customer or an earlier row.
 func (e *entry) about(field, problem string, who fmt.Stringer) LineError {
 	n := LineError{Line: e.line, Problem: problem, With: who.String()}
 	if field != "" {
@@ -388,7 +389,8 @@ func (e *entry) about(field, problem string, who fmt.Stringer) LineError {
 	return n
 }
 
-// leavePhone leaves out a phone that another customer has, and returns the row's contact without it.
+// leavePhone removes the row's phone from the message, with a remark, if another customer has it. owner is that customer's
+// index, or Nobody. It returns the row's contact, without a removed phone.
 func (e *entry) leavePhone(all *transfer.People, owner int, field string) transfer.Contact {
 	rest := e.contact
 	if owner != transfer.Nobody {
@@ -406,8 +408,8 @@ func (e *entry) hidePhone() {
 	}
 }
 
-// address puts the id of who into the row's message, if who is a customer of the store. Otherwise the importer may not find
-// that customer by e-mail or phone, because only an earlier row of the file may have them.
+// address puts the id of who into the row's message, if who is a customer of the store. Without it the importer may not find
+// that customer by the row's e-mail or phone, because the store may get these only from an earlier row of the file.
 func (e *entry) address(who transfer.Person) {
 	if of := idOf(e.message); who.Key != "" && *of != who.Key {
 		e.id, *of = *of, who.Key
@@ -422,7 +424,7 @@ func idOf(m proto.Message) *string {
 	return &m.(*storefrontv1.Customer).Id
 }
 
-// restore restores the message as it was before it was judged.
+// restore undoes what judging the row has changed in its message, and removes the remarks.
 func (e *entry) restore() {
 	e.notes = nil
 	if e.id != "" {

@@ -84,7 +84,7 @@ var (
 	clockBefore = regexp.MustCompile(`(?i)^` + clock + `,? (.*)$`)
 )
 
-// clockOf returns the time of day of a match, and the zone that it names, or nil.
+// clockOf returns the time of day in the groups of a match of clock, and the zone that the text names, or nil.
 func clockOf(match []string) (time.Duration, *time.Location, error) {
 	hour, _ := strconv.Atoi(match[0])
 	minute, _ := strconv.Atoi(match[1])
@@ -177,7 +177,8 @@ func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
 	return times
 }
 
-// split reads the day and the time of a text, in UTC, and the zone that the text names.
+// split returns the date and time that a text shows, as if they were in UTC, and the zone that the text names, or nil. whole
+// is true for a day without a time.
 func (d dates) split(text string) (wall time.Time, zone *time.Location, whole bool, err error) {
 	if d.layout != "" {
 		if at, err := time.Parse(d.layout, text); err == nil {
@@ -213,7 +214,8 @@ var (
 	errOpen = errors.New("is open")
 )
 
-// day reads a day.
+// day returns the day that a text names, at 0:00 UTC. It returns errOpen if only --date-format can tell day, month and year
+// apart.
 func (d dates) day(text string) (time.Time, error) {
 	if d.order != "" {
 		if at, err := time.Parse(oneSeparator.Replace(d.order), oneSeparator.Replace(text)); err == nil {
@@ -223,7 +225,7 @@ func (d dates) day(text string) (time.Time, error) {
 	first, last := yearFirst.FindStringSubmatch(text), yearLast.FindStringSubmatch(text)
 	var layout string
 	switch {
-	case first != nil && first[1] == first[2] && !strings.HasPrefix(d.order, "2006"): // day and month could be swapped
+	case first != nil && first[1] == first[2] && !strings.HasPrefix(d.order, "2006"): // 2006: day and month may be swapped
 		layout = "2006" + first[1] + "1" + first[1] + "2"
 	case d.order != "":
 		return time.Time{}, errors.New("must be a date as --date-format says")
@@ -250,7 +252,7 @@ func (d dates) day(text string) (time.Time, error) {
 	return at, nil
 }
 
-// advice returns the refusal of an ambiguous date, with the forms that would read it.
+// advice returns the error for an ambiguous date, which lists the values of --date-format that would read it.
 func (d dates) advice(text string) error {
 	separator := text[strings.IndexAny(text, "/.-"):][:1]
 	var forms []string

@@ -106,7 +106,8 @@ func TestPricesAndDraftsOfWooCommerce(t *testing.T) {
 	}
 }
 
-// If no product has the SKU of a variation, its item is linked to the product whose title begins the variation's title.
+// If no product has the SKU of a variation, an order's item with that SKU is linked to the product whose title begins the
+// item's title.
 func TestItemsOfVariations(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -155,8 +156,8 @@ func TestEachRowCountsOnce(t *testing.T) {
 	}
 }
 
-// A spreadsheet evaluates none of the texts that an import writes into files, and shows their accents. An import reads them
-// unchanged.
+// A spreadsheet evaluates no text in the file of rejected rows, and shows its accents. Once a person has corrected the file,
+// an import reads its other texts unchanged.
 func TestRejectedRowsAreReadOncePutRight(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ reason, text, wrong, right, title, phone string }{
