@@ -73,7 +73,7 @@ func (r *running) wait() {
 	}, hangGuard, 5*time.Millisecond, "no goroutine is left")
 }
 
-// arrives waits for a request.
+// arrives waits for a request at the receiver, and returns it.
 func (in *installation) arrives() request {
 	in.t.Helper()
 	select {
@@ -85,7 +85,7 @@ func (in *installation) arrives() request {
 	}
 }
 
-// becomes waits until an event's delivery to a webhook is finished.
+// becomes waits until an event's delivery to a webhook is finished with the status want, and returns its attempts.
 func (in *installation) becomes(webhook, event uuid.UUID, want string) []queue.Attempt {
 	in.t.Helper()
 	var attempts []queue.Attempt
@@ -226,7 +226,7 @@ func TestAWorkerThatIsKilled(t *testing.T) {
 	})
 }
 
-// Results cannot be written for a while. They are written later.
+// If the database refuses the results of attempts for a while, the worker writes them later.
 func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -253,7 +253,7 @@ func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 }
 
 // All connections to PostgreSQL break during an attempt, including the one for notifications, and none can be made for a
-// while.
+// while. The worker then writes the attempt's result and delivers new events; it sends nothing twice.
 func TestADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))
@@ -323,7 +323,7 @@ func TestOutcomesOfLostLeasesAreCounted(t *testing.T) {
 	require.EqualValues(t, 2, values(t, registry)["leases_lost_total"])
 }
 
-// A resend continues after its process died, and any running worker deletes old data.
+// A worker continues a resend whose process died, and deletes old data.
 func TestWhatElseAWorkerSeesTo(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -345,7 +345,7 @@ func TestWhatElseAWorkerSeesTo(t *testing.T) {
 			return err
 		})
 		in.clock.advance(time.Minute)
-		_, err := in.Writer().Exec("INSERT INTO clock_marks (id, seen_at) VALUES ('journal', $1)", in.Now()) // an earlier sweep
+		_, err := in.Writer().Exec("INSERT INTO clock_marks (id, seen_at) VALUES ('journal', $1)", in.Now()) // a mark of an earlier sweep
 		require.NoError(t, err)
 		w := in.run()
 		require.Len(t, in.becomes(webhook, event, "succeeded"), 1)

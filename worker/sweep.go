@@ -35,7 +35,7 @@ func (w *Worker) sweep(ctx context.Context) error {
 	rows, err := w.queue.Sweep(limited, w.config.Retention)
 	switch {
 	case errors.Is(err, queue.ErrHeld):
-		w.config.Logger.DebugContext(ctx, "nothing swept", "reason", err) // normal on each first day; doctor reports it
+		w.config.Logger.DebugContext(ctx, "nothing swept", "reason", err) // normal for a day after a day without sweeps
 	case err != nil:
 		return err
 	case rows > 0:

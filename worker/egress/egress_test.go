@@ -100,7 +100,7 @@ func TestPostGivesUpAConnectionWhoseBodyGoesOn(t *testing.T) {
 			r := listenTLS(t, good().server, func(conn net.Conn) {
 				_, _ = readRequest(conn)
 				_, _ = io.WriteString(conn, row.answer)
-				replies(noContent)(conn) // until the client closes the connection
+				replies(noContent)(conn) // returns once the client has closed the connection
 				closed <- struct{}{}
 			})
 			client := newClient(t, nil)
@@ -130,7 +130,8 @@ func TestPostDoesNotWaitForTheBody(t *testing.T) {
 	require.True(t, result.Succeeded(), result.Problem)
 }
 
-// A receiver may close a kept connection at any time, even while a request is on its way.
+// A receiver may close a kept connection at any time, even while a request is on its way. Post then sends the request once
+// more, on a new connection.
 func TestPostSendsOnceMoreWhatFailedOnAKeptConnection(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -114,7 +114,7 @@ func Headers(secret string, at time.Time, eventID, eventType string, attempt int
 	}
 }
 
-// appendSum appends the hex signature of a body that is sent at seconds.
+// appendSum appends the signature of a body in hex to b. seconds is the sending time in Unix seconds, in decimal.
 func appendSum(b []byte, secret string, seconds, body []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(seconds)

@@ -26,7 +26,8 @@ type vector struct {
 	ToleranceSeconds int64
 	// Want is "ok" or the reason of the refusal: "no_signature", "mismatch" or "timestamp".
 	Want string
-	// StripeGo and StripeNode are "ok" or "refused" if Stripe's verifiers answer otherwise than Want.
+	// StripeGo and StripeNode are the answers of Stripe's verifiers, "ok" or "refused", if they differ from Want; otherwise
+	// "".
 	StripeGo, StripeNode string
 	// Because is the reason for the difference.
 	Because string
