@@ -107,11 +107,11 @@ const (
 	historyTimeout = 2 * time.Second
 	// checkTimeout is the longest time that porcupine may take for the history of one object.
 	checkTimeout = 30 * time.Second
-	// drawings is the maximum number of wrong histories that are drawn.
+	// drawings is how many wrong histories are drawn at most.
 	drawings = 3
 )
 
-// history has the objects of a run, the servers, and the faults.
+// history is a recorded run: the objects about which callers ask, the servers, and the faults.
 type history struct {
 	*play
 	stage    *stage
@@ -122,19 +122,19 @@ type history struct {
 	rate     float64
 	progress func(format string, args ...any)
 	begun    time.Time
-	strikes  []strike // faults, in an order that depends on the seed
+	strikes  []strike // the faults; the seed decides their order
 	struck   tally
 	resets   []porcupine.Operation // resets of the counters
 	drawIn   string                // the folder of the drawings; "" means the system's temporary one
 	drawn    int
 	number   atomic.Int64 // numbers for new prices, names and e-mails
-	spare    atomic.Int64 // how many spare keys were used
+	spare    atomic.Int64 // how many API keys that only one object uses were taken
 	requests atomic.Int64
 	unknown  atomic.Int64
 
 	mu      sync.Mutex
 	objects []*object
-	strange tally // answers that nobody may get
+	strange tally // answers that are wrong in any history
 }
 
 // openHistory makes a database with the data that callers need. It starts one server on SQLite, and two on PostgreSQL, where a
@@ -163,13 +163,14 @@ func openHistory(p *play, seed uint64, rate float64, progress func(string, ...an
 	return h
 }
 
-// record runs callers for the span, causes one fault after the other meanwhile, and reads every object at the end.
+// record runs callers for the span, and causes faults meanwhile, one after the other. At the end it reads every object once
+// more.
 func (h *history) record() {
 	h.begun = time.Now()
 	ctx, cancel := context.WithTimeout(h.ctx, h.Span)
 	var asking sync.WaitGroup
 	defer asking.Wait()
-	defer cancel() // before the wait, in case a step failed
+	defer cancel() // ends the callers, for which the deferred Wait waits, if a step fails
 	for n, k := range kinds {
 		asking.Go(func() { h.cycle(ctx, n, k) })
 	}
@@ -231,7 +232,7 @@ func (o *object) decide(within time.Duration) string {
 	return "history that was not decided in time: " + o.kind
 }
 
-// draw writes a wrong history as a page for a browser.
+// draw writes a wrong history to a file, as a page for a browser.
 func (h *history) draw(o *object) {
 	if h.drawn++; h.drawn > drawings {
 		return

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/ent/count"
 )
 
-// listsCommand measures lists of orders in stores of several sizes.
+// listsCommand measures lists of orders in stores of different sizes.
 type listsCommand struct {
 	serviceFlags
 	databaseFlags
@@ -39,7 +39,7 @@ func (c *listsCommand) Validate() error {
 	return cmp.Or(atLeast(1, flags), atLeast(100, map[string]int{"sizes": slices.Min(c.Sizes)}), c.check())
 }
 
-// measuredList is a list with its rounds for each size of store.
+// measuredList is a list of orders that is measured. rounds has, for each size of store, its rounds.
 type measuredList struct {
 	title, query string
 	page         int64
@@ -117,7 +117,7 @@ func tableOf(lists []*measuredList) (rows [][]string) {
 	return rows
 }
 
-// round requests one page of one store: the page with the given number, or the last one if there are fewer.
+// round measures one round of requests for the page l.page of a store's list, or for the last page if the list has fewer.
 func (c *listsCommand) round(ctx context.Context, s *stage, store storeData, l *measuredList) (round, error) {
 	asked := newClient(at(s.server.api))
 	defer asked.close()
