@@ -49,7 +49,7 @@ func (b *builder) build() {
 	b.plain(b.entry.message.ProtoReflect())
 }
 
-// idFields are the fields whose values name an object: the row itself, or an object that the row refers to.
+// idFields are the fields that name an object: the row's own object, or another to which the row refers.
 var idFields = []string{"id", "sku", "slug", "reference", "customer", "paymentLink", "parent", "itemProduct", "itemSku"}
 
 // roundedNumber matches a number whose last digits a spreadsheet has dropped, in any language. A code such as 12E5 has no sign
@@ -210,7 +210,7 @@ func (b *builder) date(field string) *date {
 	return &d
 }
 
-// zoneInName finds the zone in a column's name, as in Created (UTC) and date_created_gmt.
+// zoneInName matches a column's name that says that its dates are in UTC, as Created (UTC) and date_created_gmt do.
 var zoneInName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:utc|gmt)(?:[^a-z]|$)`)
 
 // count returns the whole number in a field on a line of the record, or 0 if the field is empty. It refuses other texts, as
@@ -228,7 +228,7 @@ func (b *builder) count(line int, field, target string) int64 {
 	return int64(n)
 }
 
-// statusWord returns a status as words have it. It drops the wc- that WooCommerce may write before it.
+// statusWord returns a status in the form of fold. It drops the wc- that WooCommerce may write before it.
 func statusWord(text string) string { return fold(strings.TrimPrefix(strings.TrimSpace(text), "wc-")) }
 
 // word returns the number of an enum's value that a field names on a line of the record, or 0 if the field is empty. It
@@ -287,7 +287,7 @@ func (b *builder) phone() *string {
 	return text // so that the phone does not count as missing
 }
 
-// money returns the currency of the record's amounts; empty means the store's.
+// money returns the currency of the record's amounts; "" means the store's currency.
 func (b *builder) money() string {
 	return cmp.Or(strings.ToUpper(b.value("currency")), b.source.Currency)
 }
@@ -323,7 +323,8 @@ func (b *builder) vary(lowest map[string]int64) {
 	}
 }
 
-// lowestOf returns the lowest price of a product's variations, which refer to it by id or SKU.
+// lowestOf returns the lowest price of the variations that refer to the record's product by its id or SKU, and whether there
+// is one.
 func (b *builder) lowestOf(lowest map[string]int64) (price int64, has bool) {
 	for _, field := range []string{"id", "sku"} {
 		if price, has = lowest[b.value(field)]; has {

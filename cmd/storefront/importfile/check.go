@@ -19,10 +19,10 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// identity is a field that must be unique among the rows of a kind (id, slug, reference), with its value as it is stored.
+// identity is a field whose value no two rows of a kind may share (id, slug, reference), with its value as it is stored.
 type identity struct{ field, text string }
 
-// checker decides, in the first pass, which rows repeat earlier rows, become part of earlier rows, or are customers of the
+// checker decides, in the first pass, which rows repeat earlier rows, are merged into other rows, or are customers of the
 // store. The second pass uses these decisions, so that a dry run reports what a run would do. A nil checker decides nothing.
 type checker struct {
 	update bool // whether to update rows of the store
@@ -43,7 +43,7 @@ type sighting struct {
 // String returns the row's line, such as "line 2".
 func (s sighting) String() string { return fmt.Sprint("line ", s.line) }
 
-// merge is a row of customers that becomes part of another row. row and into are the numbers of the two rows in the file.
+// merge is a row of customers that is merged into another row. row and into are the numbers of the two rows in the file.
 type merge struct {
 	row, into int
 	// adds is true if the two rows are two records of one customer, whose order counts and totals are summed. It is false if
@@ -72,7 +72,7 @@ func (l *reading) identify(e *entry) {
 		}
 	case *storefrontv1.Customer:
 		e.identities = []identity{{"id", m.GetId()}}
-		// Apply the importer's rules here, because a row that becomes part of another one is not sent to the importer.
+		// Apply the importer's rules here, because a row that is merged into another row is not sent to the importer.
 		var wrong []apijson.Field
 		e.contact, wrong = transfer.CheckCustomer(tenant.Store{Currency: l.Store.GetCurrency(), Country: l.Store.GetCountry()}, m)
 		for _, f := range wrong {
@@ -88,8 +88,8 @@ func (l *reading) identify(e *entry) {
 	e.sum = maphash.Bytes(l.check.seed, text)
 }
 
-// verdict is the checker's result for a batch: rows to send, rows that repeat earlier ones, and rows that conflict with earlier
-// ones.
+// verdict is the checker's result for a batch: the rows to send, the rows that repeat earlier rows, and the rows that
+// conflict with earlier rows.
 type verdict struct {
 	fresh, repeated []*entry
 	clashing        []clash
@@ -102,9 +102,9 @@ type clash struct {
 	with           fmt.Stringer
 }
 
-// judge splits rows into rows to send, repetitions of earlier rows, and rows that conflict with earlier ones. It leaves out
-// rows that become part of another row. Bad rows are sent too, so that all their errors are collected, but judge compares no
-// row with them. It may be called again for the same batch when more is known about the rows.
+// judge splits rows into rows to send, repetitions of earlier rows, and rows that conflict with earlier rows. Rows that are
+// merged into another row are in none of these. Bad rows are sent too, so that all their errors are collected, but judge
+// compares no row with them. judge may be called again for the same batch when more is known about the rows.
 func (c *checker) judge(rows []*entry) (v verdict) {
 	if c == nil {
 		return verdict{fresh: rows}

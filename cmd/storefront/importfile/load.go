@@ -4,7 +4,8 @@
 //	file ─► lines ─► records ─► messages of the API ─► batches ─► Importer
 //	           └─ columns: --from, --map   └─ ids from the store and the file's ids
 //	first pass: every batch is checked, nothing is stored, and a checker finds repeated rows
-//	between, if rows of customers became part of others: their values are collected; second pass: every batch is stored
+//	between the passes: the values of customers' rows that are merged into other rows are collected
+//	second pass: every batch is stored
 //
 // encoding.go decodes bytes to letters, text.go and json.go split letters into lines and objects, table.go and source.go find
 // the columns, date.go and value.go read values, build.go builds messages; rows.go sends the rows of an export unchanged.
@@ -37,7 +38,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// maxBatchBytes bounds a batch, so that it is smaller than the largest request that a server reads.
+// maxBatchBytes is the maximum size of a batch, a little less than that of a request to a server.
 const maxBatchBytes = 900 << 10
 
 // API has the methods of storefront.admin.v1 that an import calls.
@@ -76,7 +77,7 @@ type Options struct {
 	Events bool
 	// DryRun checks everything and stores nothing.
 	DryRun bool
-	// SkipBad stores the good lines of a file with bad ones; otherwise such a file is not stored at all.
+	// SkipBad stores the good lines of a file that also has bad lines. Without SkipBad nothing of such a file is stored.
 	SkipBad bool
 	// Update changes objects that the store has to the file's values. Without Update these objects keep their values, and
 	// only a customer who is found by e-mail or phone gets the values that they lack.
@@ -94,7 +95,7 @@ type Column struct{ Name, Field string }
 
 // Progress is the progress of an import.
 type Progress struct {
-	// Storing is false while the file is checked.
+	// Storing is true if the rows are being stored, and false if they are only being checked.
 	Storing bool
 	// Lines is how many rows are checked or stored so far; Bytes is how much of the file has been read for that.
 	Lines int
@@ -161,7 +162,7 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 	return r, nil
 }
 
-// reading is a running import.
+// reading is an import in progress.
 type reading struct {
 	Options
 	id       uuid.UUID // the import's id, which gives all batches one journal entry
@@ -422,7 +423,7 @@ func (l *reading) leaveOut(r *record, value, why string) error {
 	return l.leave(r.table, r.lines, []LineError{{Line: r.lines[0].number, Problem: why, Value: value}})
 }
 
-// skips reports whether a record must not be imported, and why.
+// skips reports whether the file's source says that a record must not be imported, and why.
 func (l *reading) skips(r *record) (why string, skipped bool) {
 	for word := range strings.SplitSeq(r.value(l.source.SkipBy), ",") {
 		if why, skipped = l.source.Skip[statusWord(word)]; skipped {
@@ -468,8 +469,8 @@ func (l *reading) send(ctx context.Context) error {
 		Events: l.Events, DryRun: l.check != nil, MatchCustomers: true, Update: l.Update, ClearCompareAt: batch[0].clears,
 		KeepPrice: batch[0].unpriced, ImportId: l.id.String(),
 	}
-	// If the importer refuses a row, it stores nothing of the batch. Then send the good rows again. Count the result only
-	// when all sent rows are good.
+	// If the importer refuses a row, it stores nothing of the batch. Then the loop sends the good rows again, and counts the
+	// result only when all rows that were sent are good.
 	var raw *adminv1.ImportResponse // for customers: the answer for all rows, even those that are merged into others
 	if l.check != nil && l.Kind == transfer.Customers {
 		var err error

@@ -61,11 +61,11 @@ type source struct {
 	// Group is the field whose value all lines of one record share; further lines of a record may leave it empty. If Group is
 	// empty, each line is a record.
 	Group string
-	// Statuses are words for statuses that only this source uses.
+	// Statuses maps words that only this source uses to statuses.
 	Statuses words
-	// Currency is the currency of the amounts, if the export always has the same.
+	// Currency is the currency of the amounts, if the export always has the same currency; otherwise "".
 	Currency string
-	// Zone is UTC if the export's dates, which name no zone, are in UTC.
+	// Zone is "UTC" if the export's dates are in UTC without saying so; otherwise "".
 	Zone string
 	// SkipBy is a field. Skip maps values of that field to reasons: a record with such a value is left out, and the report
 	// has the reason.

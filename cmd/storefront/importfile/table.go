@@ -117,7 +117,7 @@ func (t *table) isRead(column int) bool {
 	return column < len(t.header) && t.fields[fold(t.header[column])] != ""
 }
 
-// maxTitleLines is how many lines before a header may be titles.
+// maxTitleLines is how many lines above a header may be a title.
 const maxTitleLines = 20
 
 // titled returns an error if the first line of head, the beginning of the file, is a title above the header. It returns nil
@@ -239,7 +239,7 @@ func (t *table) add(name string) int {
 	return at
 }
 
-// maxRecordLines bounds the lines of one record, and so the memory for it.
+// maxRecordLines is the maximum number of lines of one record. It bounds the memory for a record.
 const maxRecordLines = 10_000
 
 // next returns the next record: a line, or consecutive lines with the same value of the field Group. For a line that cannot
@@ -266,7 +266,7 @@ func (t *table) next() (*record, error) {
 	return r, nil
 }
 
-// nextFilled returns the next line that is not blank.
+// nextFilled returns the next line that is not blank. A line that next has read ahead comes first.
 func (t *table) nextFilled() (line, error) {
 	if t.ahead != nil {
 		l, err := *t.ahead, t.failed
@@ -294,8 +294,8 @@ func (t *table) columnsOf(field string) []int {
 	return places
 }
 
-// readColumns returns the columns that are read, with their field if its name differs, and the columns that are not read, with
-// the likely field.
+// readColumns returns the columns that are read, each with its field if the names differ, and the columns that are not read,
+// each with the field that was probably meant.
 func (t *table) readColumns(fields []string) (read, not []string) {
 	for i, name := range t.header {
 		field := t.fields[fold(name)]

@@ -27,7 +27,7 @@ type LineError struct {
 	Line int
 	// Column is the column, or the field of a JSON object; empty for the whole line.
 	Column string
-	// Problem is the reason, such as "must be an amount"; Value is the refused value.
+	// Problem says what is wrong, such as "must be an amount"; Value is the wrong value.
 	Problem, Value string
 	// With is the other row or customer of the problem, such as "line 2"; empty if there is none.
 	With string
@@ -93,7 +93,7 @@ func newSpool() (spool *os.File, remove func(), err error) {
 	}, nil
 }
 
-// headBytes is how much of a file is examined before it is read.
+// headBytes is how many bytes from a file's beginning are examined to find out what kind of file it is.
 const headBytes = 32 << 10
 
 // noText has, for kinds of files that are not text, their first bytes and what to tell the person.
@@ -143,7 +143,8 @@ func utf16Order(head []byte) string {
 	return ""
 }
 
-// maxLineBytes bounds a line, or a record of a CSV file. It is the maximum size of an API body.
+// maxLineBytes is the maximum size of a line, or of a record of a CSV file. It is also the maximum size of a request to the
+// API.
 const maxLineBytes = 1 << 20
 
 // lines numbers the lines of a text, which end with \n, \r\n or \r.
