@@ -182,7 +182,7 @@ func (d *dispatcher) end(batch []endedLease) {
 	}
 }
 
-// drain processes all results written so far.
+// drain calls end for the results that wait in the channel written.
 func (d *dispatcher) drain() {
 	for {
 		select {

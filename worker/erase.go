@@ -13,8 +13,8 @@ const (
 	// maxWaits is how many steps in a row of one customer's erasure may find a running delivery, before the worker turns to
 	// the next customer.
 	maxWaits = 4
-	// longestLogPause bounds the pauses between attempts to empty SQLite's log. They double while a reader keeps the log from
-	// being emptied.
+	// longestLogPause is the longest pause between two attempts to empty SQLite's write-ahead log. The pauses double while a
+	// reader keeps the log from being emptied.
 	longestLogPause = time.Minute
 )
 
@@ -65,7 +65,8 @@ func (w *Worker) forget(ctx context.Context, f erase.Forgetting) error {
 	return nil
 }
 
-// emptyLog tries to empty SQLite's log until the context ends, because receipts of erasures wait for that.
+// emptyLog tries to empty SQLite's write-ahead log, again and again until the context ends, because receipts of erasures
+// wait until the log is empty.
 func (w *Worker) emptyLog(ctx context.Context) {
 	for next := eraseInterval; pause(ctx, next); {
 		waiting, err := erase.EmptyLog(ctx, w.config.DB)

@@ -67,7 +67,7 @@ func newInstallation(t testing.TB, database string) *installation {
 	return newInstallationAt(t, dbtest.URL(t, database))
 }
 
-// newInstallationAt returns an installation on a migrated database.
+// newInstallationAt returns an installation on the migrated database at url.
 func newInstallationAt(t testing.TB, url string) *installation {
 	t.Helper()
 	clock := newHandClock()

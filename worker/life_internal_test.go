@@ -176,8 +176,8 @@ func TestALeaseThatEnds(t *testing.T) {
 	})
 }
 
-// The database grants a lease so slowly that the lease has ended when the answer arrives, as when a commit waits for a
-// standby. By then another worker may have made the attempt.
+// The database grants a lease so slowly, as when a commit waits for a standby, that the lease has already ended when the
+// worker gets it. The worker then makes no attempt, because another worker may have made it.
 func TestALeaseThatEndsBeforeItsAttempt(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

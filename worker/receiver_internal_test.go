@@ -23,7 +23,7 @@ const (
 	drop = -2 // close the connection without an answer
 )
 
-// request is a delivery as it arrived.
+// request is a delivery as the receiver got it.
 type request struct {
 	webhook, event uuid.UUID
 	attempt        int

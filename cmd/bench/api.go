@@ -41,7 +41,7 @@ A run takes about operations × rounds × builds × databases × seconds. Progre
 table to standard output. Run it on a machine that does nothing else.`
 }
 
-// Validate refuses numbers that make no benchmark.
+// Validate refuses flags that are out of range or do not fit together.
 func (c *apiCommand) Validate() error {
 	err := atLeast(1, map[string]int{
 		"stores": c.Stores, "products": c.Products, "orders": c.Orders, "customers": c.Customers, "keys": c.Keys,
@@ -290,7 +290,7 @@ func micros(d time.Duration, measured bool) string {
 	return strconv.FormatInt(d.Microseconds(), 10)
 }
 
-// title describes the databases and programs of a run.
+// title returns the database, the Go version, the system and the number of processors of a run, for its report.
 func (s *stage) title() string {
 	return fmt.Sprintf("%s; %s, %s, %d CPUs", s.database.title, runtime.Version(), runtime.GOOS, runtime.NumCPU())
 }

@@ -58,7 +58,7 @@ filesystem in memory, which takes root, and are skipped without; those on Citus 
 --postgres-bin has none.`
 }
 
-// Validate refuses numbers that make no chaos.
+// Validate refuses flags that are out of range or do not fit together.
 func (c *chaosCommand) Validate() error {
 	switch {
 	case c.Rate < 1 || c.Rate > 1000:
@@ -82,7 +82,7 @@ const (
 	answerDelay = 200 * time.Millisecond
 	// retryDelays are the retry delays of the worker. They are short, so that rounds are short.
 	retryDelays = "--retry-delays=1s,1s,1s,1s,1s,1s,1s"
-	// crashShare is the share of strikes that also crash the database.
+	// crashShare is the share of the calls of strike that also crash the database.
 	crashShare = 0.3
 	// deadTime is the longest time that a killed part stays dead.
 	deadTime = time.Second
@@ -149,7 +149,7 @@ func (c *chaosCommand) Run(ctx context.Context, io streams) (err error) {
 	return nil
 }
 
-// startCluster starts PostgreSQL.
+// startCluster starts a PostgreSQL server with the programs in a folder. If programs is "", it looks for them.
 func startCluster(ctx context.Context, programs string) (_ *cluster.Cluster, err error) {
 	if programs == "" {
 		if programs, err = cluster.Find(); err != nil {
@@ -316,7 +316,7 @@ func (f *fleet) balance(ctx context.Context, created []uuid.UUID, kills []kill) 
 	return l.settleUp(), nil
 }
 
-// killCount returns how many parts were killed, and how often the database crashed, in total.
+// killCount returns the number of all kills and database crashes.
 func (r *chaosRun) killCount() (sum int) {
 	for _, n := range r.killed {
 		sum += n
@@ -324,7 +324,7 @@ func (r *chaosRun) killCount() (sum int) {
 	return sum
 }
 
-// summary describes the whole run in a few lines.
+// summary returns a description of the whole run in a few lines.
 func (r *chaosRun) summary() string {
 	b := r.last
 	return fmt.Sprintf(`committed %d events (%d customers and %d payments acknowledged), received all of them: 0 lost

@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// answerTimeout bounds the wait for an answer.
+// answerTimeout is the longest wait for an answer.
 const answerTimeout = 30 * time.Second
 
 // request is a request to the service, with an API key or the operator's token.

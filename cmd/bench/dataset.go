@@ -29,7 +29,7 @@ type dataset struct {
 	stores []storeData
 }
 
-// storeData has the names of a store that requests use.
+// storeData has what requests to a store need: its ids, its slug and its API keys.
 type storeData struct {
 	id     uuid.UUID
 	slug   string
@@ -55,7 +55,7 @@ type table struct {
 
 func (t *table) add(values ...any) { t.rows = append(t.rows, values) }
 
-// span is the period in which the rows of a data set were created.
+// span is the period before now in which the rows of a data set were created.
 const span = 90 * 24 * time.Hour
 
 // generator makes one data set. The same shape always gives the same data set, except for keys and dates.

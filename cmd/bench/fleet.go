@@ -175,7 +175,7 @@ func (f *fleet) alive() error {
 	return nil
 }
 
-// end stops all parts as SIGTERM does, so that they finish their work.
+// end stops all parts with SIGTERM, so that they finish their work.
 func (f *fleet) end() (err error) {
 	for part, p := range f.parts {
 		if p != nil {

@@ -52,7 +52,7 @@ It exits with 1 when something is wrong, or when porcupine cannot decide within 
 the same faults in the same order, and the same requests by each caller until the answers differ.`
 }
 
-// Validate refuses numbers that make no history.
+// Validate refuses flags that are out of range or do not fit together.
 func (c *historyCommand) Validate() error {
 	switch {
 	case c.Rate < 1 || c.Rate > 1000:

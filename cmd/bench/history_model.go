@@ -93,8 +93,8 @@ func (c customer) same(other customer) bool {
 	return c.Email != "" && c.Email == other.Email || c.Phone != "" && c.Phone == other.Phone
 }
 
-// customers are the customers with one of two e-mails and two phones, at most four, under POST, PATCH and GET. No two may share
-// an e-mail or phone.
+// customers is the state of at most four customers, who have one or two of two e-mails and two phones, under POST, PATCH and
+// GET. No two customers may have the same e-mail or the same phone.
 type customers [4]customer
 
 func (all customers) step(q question, a *answer) (customers, bool) {

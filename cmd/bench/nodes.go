@@ -22,7 +22,8 @@ import (
 
 const (
 	nodeStores = 12
-	// All stores together create nodeRate customers and nodeOrders orders a second. An order is two more writes.
+	// nodeRate is how many customers are created a second, over all stores. nodeOrders is how many orders are created and
+	// paid a second.
 	nodeRate, nodeOrders = 150.0, 10.0
 	// warmTime is how long the load runs before the quiet measurement.
 	warmTime = 3 * time.Second
@@ -60,7 +61,7 @@ func (p *play) settings() []string {
 		"shared_preload_libraries=citus", "max_prepared_transactions=200", "max_connections=300", "wal_level=logical",
 		"citus.node_conninfo=sslmode=disable", "citus.shard_count=8", "lock_timeout=5s",
 	}
-	// PostgreSQL has this setting, for moves of shards, since 2026-11.
+	// PostgreSQL has had the setting output_plugin_libraries since 2026-11. Moves of shards need these plugins.
 	known, err := exec.CommandContext(p.ctx, filepath.Join(programs, "postgres"), "--describe-config").Output()
 	p.require(err)
 	if strings.Contains(string(known), "\noutput_plugin_libraries\t") {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Bounds that scenes share.
+// Limits that several scenes use.
 const (
 	// fairP99 is the largest p99 that another store's answers may have under a fault.
 	fairP99 = 250 * time.Millisecond
@@ -94,7 +94,8 @@ func (o *outcome) inTime(what string, calls []call, deadline time.Duration) {
 	o.mustFast(longest <= deadline+deadlineSlack, "and within %s of it", deadlineSlack)
 }
 
-// recovers adds the condition that all answers are good recoveryBound after the time freed: served within limit.
+// recovers adds the condition that the last bad answer arrives within recoveryBound of the time freed. An answer is bad if
+// it is not a success or takes longer than limit.
 func (o *outcome) recovers(calls []call, freed time.Time, limit time.Duration, when string) {
 	took := recovered(calls, freed, limit)
 	o.mustFast(took <= recoveryBound, "all is well within %s %s (%s)", recoveryBound, when, fine(took))
@@ -109,7 +110,7 @@ func (o *outcome) held() bool {
 	return !slices.ContainsFunc(o.bounds, func(b bound) bool { return !b.held && (o.judged || !b.speed) })
 }
 
-// write prints the outcome.
+// write prints the outcome with the time that the scene took.
 func (o *outcome) write(w io.Writer, took time.Duration) {
 	fmt.Fprintf(w, "%s: %s (%s)\n", o.name, o.title, took.Round(100*time.Millisecond))
 	for _, line := range o.did {
@@ -134,7 +135,7 @@ func (o *outcome) write(w io.Writer, took time.Duration) {
 	fmt.Fprintln(w)
 }
 
-// fine rounds a duration to the digits that matter for a latency.
+// fine rounds a latency to 10 µs, or to 100 µs if it is 10 ms or longer.
 func fine(d time.Duration) time.Duration {
 	if d < 10*time.Millisecond {
 		return d.Round(10 * time.Microsecond)

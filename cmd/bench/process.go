@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// readyTimeout bounds the wait until a process is ready.
+	// readyTimeout is the longest wait until a process is ready.
 	readyTimeout = 30 * time.Second
 	// endTimeout is how long a process may take to end before it is killed.
 	endTimeout = 20 * time.Second

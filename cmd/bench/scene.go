@@ -27,7 +27,7 @@ var (
 	onCitusOnly    = []string{onCitus}
 )
 
-// scene is one fault, with the conditions that must hold.
+// scene plays one fault and checks the conditions that must hold. on lists the databases on which it can be played.
 type scene struct {
 	name, title string
 	on          []string
@@ -61,7 +61,7 @@ var scenes = []scene{
 	{"citus-isolate", "a store gets a shard of its own", onCitusOnly, playIsolated, 0},
 }
 
-// allScenes selects every scene.
+// allScenes is the value of --scene that selects every scene.
 const allScenes = "all"
 
 // sceneNames returns the values of --scene.

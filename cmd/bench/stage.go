@@ -144,7 +144,7 @@ func (s *stage) work(ctx context.Context, workers int, flags ...string) error {
 	return nil
 }
 
-// rest stops the workers as SIGTERM does.
+// rest stops the workers with SIGTERM.
 func (s *stage) rest() error {
 	workers := s.workers
 	s.workers = nil

@@ -20,7 +20,7 @@ const (
 	failoverRate = 40
 	// failoverDelay is how long the standby is not promoted after the primary's death.
 	failoverDelay = time.Second
-	// receivedLimit bounds the wait for deliveries.
+	// receivedLimit is how long a scene waits at most until the receiver has every event.
 	receivedLimit = 3 * time.Minute
 )
 

@@ -57,7 +57,7 @@ CPU times are those of /proc, and the database's are of all that its server does
 needs Linux, where SSL_CERT_FILE names whom to trust.`
 }
 
-// Validate refuses numbers that make no benchmark.
+// Validate refuses flags that are out of range or do not fit together.
 func (c *webhooksCommand) Validate() error {
 	positive := map[string]int{
 		"stores": c.Stores, "seconds": c.Seconds, "waiting": c.Waiting, "workers": c.Workers, "writers": c.Writers, "rounds": c.Rounds,
@@ -197,7 +197,7 @@ func (r *webhooksRun) rows() (rows [][]string) {
 	return rows
 }
 
-// arrivalTimeout bounds the wait for arrivals.
+// arrivalTimeout is the longest time that arrive waits.
 const arrivalTimeout = 10 * time.Minute
 
 // arrive waits until the receiver has accepted a number of events. It fails if a worker ends.
@@ -280,7 +280,7 @@ func (r *webhooksRun) hang(ctx context.Context) error {
 	return nil
 }
 
-// settleTimeout bounds the wait until the results of arrived deliveries are stored.
+// settleTimeout is the longest wait, once all deliveries have arrived, until their results are stored.
 const settleTimeout = time.Minute
 
 // drain fills the outbox, starts the workers, and measures until all deliveries have arrived and their results are stored.
