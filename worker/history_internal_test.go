@@ -31,8 +31,8 @@ type subscriber struct {
 	types    []string
 	enabled  bool
 	deleted  bool
-	since    time.Time // its first failure since the last success; zero if there is none
-	ended    bool      // whether it was ever disabled or deleted
+	since    time.Time // when it failed first since its last success; zero if it did not
+	ended    bool      // true if it was ever disabled or deleted
 	epoch    int64
 	mood     int // the status that its receiver answers with, or drop
 }

@@ -108,7 +108,7 @@ func TestAWorkerThatIsToldToStop(t *testing.T) {
 		w := in.run(func(w *Worker) { w.lanes = newLanes(1) })
 		event := m.emit(hook.OrderPaid, 1)[0]
 		in.arrives()
-		later := m.emit(hook.OrderPaid, 1)[0] // there is no room for it until the worker has been told to stop
+		later := m.emit(hook.OrderPaid, 1)[0] // the worker has no room for it before it is told to stop
 		w.stop()
 		require.Empty(t, w.ended, "it waits for the attempt under way")
 		open()
@@ -289,7 +289,7 @@ func TestADatabaseThatFallsSilent(t *testing.T) {
 	m := in.newMerchant("atelier")
 	webhook := m.newWebhook()
 	in.receiver.watch()
-	w := in.run(func(w *Worker) { w.config.Timeout = time.Millisecond }) // the client's timeout bounds attempts
+	w := in.run(func(w *Worker) { w.config.Timeout = time.Millisecond }) // makes leases short; attempts keep the client's timeout
 	first := m.emit(hook.OrderPaid, 1)[0]
 	require.Equal(t, first, in.arrives().event)
 	in.becomes(webhook, first, "succeeded")
@@ -345,7 +345,7 @@ func TestWhatElseAWorkerSeesTo(t *testing.T) {
 			return err
 		})
 		in.clock.advance(time.Minute)
-		_, err := in.Writer().Exec("INSERT INTO clock_marks (id, seen_at) VALUES ('journal', $1)", in.Now()) // a mark of an earlier sweep
+		_, err := in.Writer().Exec("INSERT INTO clock_marks (id, seen_at) VALUES ('journal', $1)", in.Now()) // an earlier sweep
 		require.NoError(t, err)
 		w := in.run()
 		require.Len(t, in.becomes(webhook, event, "succeeded"), 1)

@@ -122,7 +122,7 @@ func TestPostDoesNotWaitForTheBody(t *testing.T) {
 	r := listenTLS(t, good().server, func(conn net.Conn) {
 		_, _ = readRequest(conn)
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
-		<-answered // and the body arrives after the attempt has ended
+		<-answered // the body arrives after the attempt has ended
 		_, _ = io.WriteString(conn, "ok")
 	})
 	result := newClient(t, nil).Post(t.Context(), r.url(), headers(), nil)

@@ -86,7 +86,7 @@ func NewSecret() string {
 func IsSecret(text string) bool {
 	encoded, is := strings.CutPrefix(text, SecretPrefix)
 	random, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
-	return is && err == nil && len(random) == secretBytes && !strings.ContainsAny(encoded, "\r\n") // decoding ignores them
+	return is && err == nil && len(random) == secretBytes && !strings.ContainsAny(encoded, "\r\n") // DecodeString ignores these
 }
 
 // Sign returns the value of Header for a body and a sending time, in whole Unix seconds. The key is

@@ -68,7 +68,8 @@ func TestVerifyAnswersTheVectors(t *testing.T) {
 	require.Len(t, answered, len(words), "every answer is asked for")
 }
 
-// The published verifier reads the system's clock. In a synctest bubble, sleeping moves that clock forward.
+// Stripe's verifier answers each vector as the vector says. It reads the system's clock, which moves forward by sleeping in
+// a synctest bubble.
 func TestAPublishedVerifierAnswersTheVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors(t) {

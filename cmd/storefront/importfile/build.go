@@ -440,7 +440,7 @@ func (b *builder) order() *storefrontv1.Order {
 	m.Amount, given = b.amount(0, "amount", "total", "amount")
 	b.priceItems(m, given)
 	if b.Update && (!given && len(m.GetItems()) == 0 || b.entry.lacking || buyer(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "") {
-		m.Customer, given = nil, true // enough for an order that the store has; the importer refuses others
+		m.Customer, given = nil, true // without it, the importer only updates an order of the store
 	}
 	if !given {
 		m.Amount = sum.Int64()
@@ -493,7 +493,7 @@ func (b *builder) items(m *storefrontv1.Order) {
 				b.entry.refuse(fmt.Sprintf("items[%d].%s", i, f.Name), f.Message)
 			}
 		}
-		if slices.Contains(b.source.ignored, "id") { // --map id=
+		if slices.Contains(b.source.ignored, "id") { // if --map id= says so
 			m.Items[i].Id = ""
 		}
 	}
@@ -531,7 +531,7 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 func (b *builder) share(item *storefrontv1.Order_Item, n int, total int64) {
 	quantity := int64(item.GetQuantity())
 	if quantity < 1 {
-		return // the item is refused
+		return // such an item is refused
 	}
 	if item.UnitAmount = total / quantity; total%quantity == 0 {
 		return

@@ -72,7 +72,7 @@ func (l *reading) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from
 	case title != "" || sku != "":
 		item.Title = cmp.Or(title, sku)
 	case l.Update:
-		e.message.(*storefrontv1.Order).Customer = nil // enough for an order that the store has
+		e.message.(*storefrontv1.Order).Customer = nil // without it, the importer only updates an order of the store
 	default:
 		e.refuse(fmt.Sprintf("items[%d].title", n), "is required: the item has no title and no SKU, and is of no product of the store")
 	}

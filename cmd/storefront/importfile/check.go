@@ -25,7 +25,7 @@ type identity struct{ field, text string }
 // checker decides, in the first pass, which rows repeat earlier rows, are merged into other rows, or are customers of the
 // store. The second pass uses these decisions, so that a dry run reports what a run would do. A nil checker decides nothing.
 type checker struct {
-	update bool // whether to update rows of the store
+	update bool // whether the import updates what the store has
 	seed   maphash.Seed
 	seen   map[uint64]sighting // good rows, by the hash of an identity
 	people *transfer.People

@@ -225,7 +225,8 @@ func (d dates) day(text string) (time.Time, error) {
 	first, last := yearFirst.FindStringSubmatch(text), yearLast.FindStringSubmatch(text)
 	var layout string
 	switch {
-	case first != nil && first[1] == first[2] && !strings.HasPrefix(d.order, "2006"): // 2006: day and month may be swapped
+	// If --date-format begins with the year, the day may come before the month.
+	case first != nil && first[1] == first[2] && !strings.HasPrefix(d.order, "2006"):
 		layout = "2006" + first[1] + "1" + first[1] + "2"
 	case d.order != "":
 		return time.Time{}, errors.New("must be a date as --date-format says")

@@ -174,7 +174,7 @@ type reading struct {
 	table    *table   // the file's columns and lines, read anew in each pass
 	products catalogue
 	file     io.ReadSeeker
-	row      int          // the number of the current record
+	row      int          // number of the current record, from 1
 	left     map[int]bool // numbers of bad and repeated records, which are not stored
 	check    *checker     // nil after the first pass
 	// Decisions by a record's number: the record into which it is merged, the values that it gets from records merged into

@@ -113,7 +113,7 @@ func sourceOf(o Options) (source, error) {
 	}
 	chosen := map[string][]string{}
 	for _, c := range o.Columns {
-		for _, of := range []map[string][]string{all, chosen} { // a mapped column is read as no other field
+		for _, of := range []map[string][]string{all, chosen} { // a column that --map names is read as no other field
 			for field, names := range of {
 				of[field] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return fold(name) == fold(c.Name) })
 			}

@@ -280,7 +280,7 @@ func TestAnImportIsContinued(t *testing.T) {
 		s := newStore(t, d)
 		text := tables(1200)[transfer.Customers]
 		o := options{Store: s.Store, Kind: transfer.Customers}
-		const checked = 3 // batches
+		const checked = 3 // batches of the first pass
 		done, err := importfile.Load(t.Context(), &away{s, checked + 2}, bytes.NewReader(text), o)
 		require.ErrorIs(t, err, errAway)
 		require.Equal(t, 1000, done.Stored)
