@@ -163,8 +163,8 @@ func (d *database) releaseOne(ctx context.Context) error {
 	return server.Close(ctx)
 }
 
-// cpu returns the processor time that the database's own processes have used so far, on all nodes and on the coordinator. It is
-// 0 on SQLite, which runs in the service's process.
+// cpu returns the processor time that the database's own processes have used so far: all is the time on all nodes,
+// coordinator the coordinator's part. Both are 0 on SQLite, which runs in the service's process.
 func (d *database) cpu() (all, coordinator time.Duration, err error) {
 	if d.sqlite {
 		return 0, 0, nil
@@ -178,7 +178,7 @@ func (d *database) cpu() (all, coordinator time.Duration, err error) {
 	return all, coordinator, err
 }
 
-// copyIn loads the tables with COPY, and then analyses and vacuums them, as in a database at rest.
+// copyIn loads the tables into PostgreSQL with COPY, and then analyzes and vacuums them, as PostgreSQL itself does in time.
 func (s *stage) copyIn(ctx context.Context, data *dataset) error {
 	conn, err := pgx.Connect(ctx, s.database.url)
 	if err != nil {
@@ -194,8 +194,8 @@ func (s *stage) copyIn(ctx context.Context, data *dataset) error {
 	return err
 }
 
-// insert loads the tables into SQLite. Like the service, it does not run ANALYZE: with ANALYZE's samples SQLite would plan
-// every statement again for each bound value.
+// insert loads the tables into SQLite. Like the service, it does not run ANALYZE, because SQLite would then plan each
+// statement again for each bound value.
 func (s *stage) insert(ctx context.Context, data *dataset) error {
 	handle, err := s.open(ctx)
 	if err != nil {

@@ -11,10 +11,10 @@ const (
 	defaultDeadline = 10 * time.Second
 )
 
-// playGreedyStore has one store request its longest pages over many connections, and watches another store.
+// playGreedyStore lets one store request its longest pages over many connections, and watches another store.
 func playGreedyStore(p *play) { p.greed("/v1/orders?pageSize=100", shape{stores: 2}) }
 
-// playSearchFlood has one store search its many customers with a text that matches all of them, and watches another store.
+// playSearchFlood lets one store search its many customers for a text that all of them contain, and watches another store.
 func playSearchFlood(p *play) {
 	p.didf("%d customers in one store", p.Customers)
 	p.greed("/v1/customers?q=a", shape{stores: 2, firstCustomers: p.Customers})

@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
-// historyCommand records the requests and answers of concurrent callers under faults. It checks whether one store with one
-// order of events could have given these answers.
+// historyCommand records the requests and answers of concurrent callers under faults. It then checks whether the answers are
+// possible if the requests were carried out one after the other.
 type historyCommand struct {
 	serviceFlags
 	SQLite      bool          `name:"sqlite" help:"On an SQLite file instead of a PostgreSQL primary and standby of its own."`
@@ -187,7 +187,8 @@ func (h *history) record() {
 	h.countClaims()
 }
 
-// check has porcupine check whether the history of each object is linearizable, and then checks the journal and the events.
+// check checks, with porcupine, whether the history of each object is linearizable, and then checks the journal and the
+// events.
 func (h *history) check() {
 	var longest time.Duration
 	count, asked, unknown := tally{}, tally{}, tally{}
@@ -221,7 +222,8 @@ func (h *history) check() {
 	h.checkJournal()
 }
 
-// decide returns what is wrong with an object's history, or "". A history that takes porcupine too long counts as wrong.
+// decide returns what is wrong with an object's history, or "" if it is right. If porcupine does not decide within the time,
+// the history counts as wrong.
 func (o *object) decide(within time.Duration) string {
 	switch porcupine.CheckOperationsTimeout(o.model, o.history, within) {
 	case porcupine.Ok:

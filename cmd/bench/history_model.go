@@ -55,7 +55,7 @@ func modelOf[S comparable](first S, step func(S, question, *answer) (S, bool)) p
 	}
 }
 
-// merged returns a state with the fields of a JSON object replaced.
+// merged returns state with the values of the JSON object body in those fields that body has.
 func merged[S any](state S, body []byte) S {
 	_ = json.Unmarshal(body, &state) // a body without these fields leaves them as they are
 	return state

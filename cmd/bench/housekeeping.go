@@ -25,9 +25,9 @@ const (
 	buyerRate = 200
 )
 
-// playHousekeeping deletes a store with many customers. Meanwhile buyers of a second store are erased one after the other,
-// and a third store is exported again and again, as one other export stays open. On SQLite, backups are made as well. The
-// writes of a fourth store are watched.
+// playHousekeeping deletes a store with many customers. Meanwhile buyers of a second store are erased one after the other, a
+// third store is exported again and again, and one more export stays open. On SQLite, backups are made as well. The writes
+// of a fourth store are watched.
 func playHousekeeping(p *play) {
 	s := p.open(shape{stores: housekeepingStores, firstCustomers: p.Customers})
 	p.require(s.serve(p.ctx))

@@ -1,6 +1,6 @@
-// Bench measures the service and breaks it. It runs a built storefront program in processes of its own on loopback addresses,
-// with a database that it makes and removes. It does not measure a network, nor, because the page cache is warm, the reads of a
-// disk.
+// Bench measures the service and breaks it. It runs a built storefront program in processes of its own on loopback
+// addresses, with a database that it makes and removes. It does not measure a network. Nor does it measure reads from a
+// disk, because the page cache is warm.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Exit codes, as of the service's own commands: the command failed, or the command line is wrong.
+// The exit codes, which are the same as those of the service's commands: the command failed, or the command line is wrong.
 const (
 	exitFailed = 1
 	exitUsage  = 2
@@ -87,7 +87,7 @@ func (f *databaseFlags) check() error {
 	return nil
 }
 
-// atLeast refuses flags whose values are too small, or too large for any machine.
+// atLeast returns an error if the value of a flag is below least or above 100 million. flags maps names of flags to values.
 func atLeast(least int, flags map[string]int) error {
 	for flag, value := range flags {
 		if value < least || value > 100_000_000 {

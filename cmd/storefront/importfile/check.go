@@ -343,8 +343,8 @@ func (c *checker) meetBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	}
 }
 
-// skip notes which rows of a batch the store already has, as out says. It reports whether judge must judge the batch again,
-// because it took an order, or a product without a slug, for new that the store has.
+// skip notes which rows of a batch the store already has, according to out. It reports whether judge took for new an order,
+// or a product without a slug, that the store has; then judge must judge the batch again.
 func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (news bool) {
 	if c == nil {
 		return false
@@ -380,7 +380,8 @@ func (c *checker) learn(customers []*storefrontv1.Customer) (news bool) {
 	return true
 }
 
-// about returns a remark about a row's field, or the whole row if field is "", that names who: a customer or an earlier row.
+// about returns a remark that names who: a customer or an earlier row. The remark is about a field of the row or, if field
+// is "", about the whole row.
 func (e *entry) about(field, problem string, who fmt.Stringer) LineError {
 	n := LineError{Line: e.line, Problem: problem, With: who.String()}
 	if field != "" {

@@ -16,11 +16,12 @@ import (
 type dates struct {
 	// layout is --date-format as a layout of time.Parse, with fixed widths; empty without --date-format.
 	layout string
-	// order is the part of layout with day, month and year. Its day and month match one or two digits.
+	// order is the part of layout with day, month and year. Its day and month match one or two digits, if there are
+	// separators.
 	order string
-	// clockFirst is true for a time of day before the date.
+	// clockFirst is true if --date-format has the time of day before the date.
 	clockFirst bool
-	// zone is the zone of dates that name none, and zoneName its name; UTC unless set.
+	// zone is the zone of dates that name none; UTC unless --time-zone names another.
 	zone *time.Location
 }
 

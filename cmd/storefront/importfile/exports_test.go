@@ -44,7 +44,8 @@ func notes(all []*importfile.Remark) []string {
 	return texts
 }
 
-// WooCommerce writes headers in the shop's language. A variable product gets the lowest price of its variations.
+// The import reads WooCommerce's headers in French, German, Spanish and Portuguese. A variable product gets the lowest price
+// of its variations.
 func TestWooCommerceInFourLanguages(t *testing.T) {
 	t.Parallel()
 	for _, language := range []string{"fr", "de", "es", "pt"} {
@@ -395,7 +396,7 @@ func TestStripe(t *testing.T) {
 	require.ErrorIs(t, err, importfile.ErrOptions)
 }
 
-// A French spreadsheet has semicolons, Windows-1252, decimal commas, and French dates and phones.
+// The import reads a French spreadsheet, with semicolons, Windows-1252, decimal commas, and French dates and phones.
 func TestAFrenchSpreadsheet(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")

@@ -44,7 +44,7 @@ type Remark struct {
 	more   bool // true if there were more values than Values has
 }
 
-// Bounds of the contents of a remark.
+// How many ranges, values, and letters of a value a remark keeps, and how many titles the report keeps.
 const (
 	maxRanges     = 50
 	maxValues     = 3
