@@ -106,7 +106,7 @@ func newHistory(in *installation, rt *rapid.T) *history {
 	return h
 }
 
-// hire puts a new worker in the place of the worker i, from 0 to 1.
+// hire puts a new worker in the place of the worker i, which is 0 or 1.
 func (h *history) hire(i int) {
 	w := h.worker(func(c *Config) { c.Timeout = egress.DefaultTimeout })
 	w.t, w.writing, w.written = h.rt, h.remember, h.learn

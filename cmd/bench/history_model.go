@@ -82,7 +82,7 @@ func (t *nullable) UnmarshalJSON(text []byte) error {
 }
 
 type customer struct {
-	ID    string   `json:"id"` // "" until an answer shows it
+	ID    string   `json:"id"` // empty until an answer has it
 	Name  string   `json:"name"`
 	Email nullable `json:"email"`
 	Phone nullable `json:"phone"`

@@ -48,8 +48,8 @@ type Request struct {
 // Succeeded reports whether the answer was a success.
 func (r Request) Succeeded() bool { return r.Status >= 200 && r.Status <= 299 }
 
-// Answer returns how long to wait before an answer, and the answer's status. It is not asked about an event that the
-// receiver has accepted before: that is always accepted again, as by a receiver that checks the event's id.
+// Answer returns how long to wait before an answer, and the answer's status. If the receiver has accepted the event before,
+// it accepts it again whatever the status is, as a receiver that checks the event's id does.
 type Answer func() (delay time.Duration, status int)
 
 // OK answers at once with success.

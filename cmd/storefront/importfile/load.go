@@ -38,7 +38,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// maxBatchBytes is the maximum size of a batch, a little less than that of a request to a server.
+// maxBatchBytes is the maximum size of a batch. It is a little smaller than the largest request that a server reads.
 const maxBatchBytes = 900 << 10
 
 // API has the methods of storefront.admin.v1 that an import calls.
@@ -170,7 +170,7 @@ type reading struct {
 	dates    dates
 	encoding textEncoding
 	source   source
-	wrapped  []string // names of the members that lead to the list of rows in a JSON file; nil for other files
+	wrapped  []string // names of the members that lead to the list of rows in a JSON object; nil without such an object
 	table    *table   // the file's columns and lines, read anew in each pass
 	products catalogue
 	file     io.ReadSeeker

@@ -199,8 +199,8 @@ func (l *lines) next() ([]byte, int, error) {
 	return nil, 0, l.end()
 }
 
-// end returns the error because of which there are no more lines, or io.EOF at the end of the text. It returns the error of
-// a line that is too long only once, then io.EOF.
+// end returns the error that ended the lines, or io.EOF at the end of the text. If a line is too long, end returns that
+// error only once, and then io.EOF.
 func (l *lines) end() error {
 	switch err := l.Err(); {
 	case errors.Is(err, bufio.ErrTooLong) && !l.tooLong:
