@@ -19,11 +19,11 @@ import (
 // pingType is the type of the event that the test button sends. Webhooks cannot subscribe to it.
 const pingType = "ping"
 
-// receiverState is what an attempt shows about its receiver.
+// receiverState is what an attempt shows about its receiver: an answer with 2xx, any other result, or nothing.
 type receiverState int
 
 const (
-	notSent receiverState = iota // nothing was sent
+	notSent receiverState = iota // there is no result: nothing was sent, or the worker stopped before an answer
 	answeredWell
 	answeredBadly
 )
@@ -44,11 +44,11 @@ type endedLease struct {
 func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time) {
 	w.metrics.running.Inc()
 	r := w.attempt(ctx, d, leased)
-	w.metrics.running.Dec() // before the result is passed on, so that whoever sees the result sees the lower count
+	w.metrics.running.Dec() // first, because whoever sees the result must see the lower count
 	w.results <- r
 }
 
-// attempt makes one attempt. It never fails: any error becomes the attempt's outcome.
+// attempt makes one attempt of a leased delivery. It returns no error: a failure is an outcome like any other.
 func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time) endedLease {
 	r := endedLease{outcome: queue.Outcome{Delivery: d, Status: queue.Pending}, leased: leased}
 	if time.Since(leased) >= w.leaseDuration() {
@@ -131,7 +131,9 @@ func line(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
 	return attrs
 }
 
-// failed decides whether a failed delivery gets another attempt. A ping is a test and is never retried.
+// failed completes the result r of a failed attempt: the delivery gets another attempt after a delay, or is failed if this
+// was the last one. A ping is a test and gets only one attempt. counts says whether the failure counts for the disabling of
+// the webhook.
 func (w *Worker) failed(r *endedLease, attempt queue.Attempt, counts bool) {
 	r.outcome.Attempt, r.outcome.CountsAsFailure = &attempt, counts
 	delay, more := retryDelay(w.config.RetryDelays, attempt.Number, rand.Float64())

@@ -170,7 +170,7 @@ func TestWhatCannotBeSentIsCancelled(t *testing.T) {
 	rows := []struct {
 		reason string
 		become func(m merchant, webhook, event uuid.UUID)
-		// claimed is how many of the deliveries a worker claims.
+		// claimed is how many deliveries, 0 or 1, a worker claims before the delivery is cancelled.
 		claimed int
 	}{
 		{"the webhook is disabled", func(m merchant, webhook, _ uuid.UUID) {
@@ -197,7 +197,8 @@ func TestWhatCannotBeSentIsCancelled(t *testing.T) {
 	})
 }
 
-// An unreadable row ends its own delivery only: the batch's other outcomes are written, and lists can show the row.
+// If the attempts in a delivery's row cannot be read, only this delivery fails: the batch's other outcomes are written, and
+// lists can show the delivery.
 func TestAttemptsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/gen/ent/activityentry"
 )
 
-// failed makes a delivery of a new event fail now, once.
+// failed emits an event, makes the attempt of its delivery fail, and returns the event.
 func (m merchant) failed(w *stepped) uuid.UUID {
 	m.t.Helper()
 	event := m.emit(hook.OrderPaid, 1)[0]
@@ -44,7 +44,7 @@ func TestAWebhookThatFailsForThreeDays(t *testing.T) {
 	const threeDays = 72 * time.Hour
 	rows := []struct {
 		reason string
-		// history lasts from the first failure to the last one.
+		// history is what happens between the webhook's first failure and the last one.
 		history  func(m merchant, w *stepped, webhook uuid.UUID)
 		disabled bool
 	}{
@@ -152,7 +152,7 @@ func TestADisablingThatFails(t *testing.T) {
 	})
 }
 
-// The eighth attempt of a delivery is its last, even if its webhook is not disabled after all.
+// If the last attempt of a delivery fails and so disables the webhook, the delivery is cancelled.
 func TestTheLastAttemptMayDisable(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -194,7 +194,8 @@ func TestASuccessOfTheSameBatchKeepsTheSchedule(t *testing.T) {
 	})
 }
 
-// The operator disables a webhook while attempts of its deliveries run.
+// The operator disables a webhook while attempts of its deliveries run. A delivery whose attempt fails is then cancelled;
+// one whose attempt succeeds is a success.
 func TestAttemptsUnderWayWhenTheirWebhookIsDisabled(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

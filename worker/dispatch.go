@@ -13,12 +13,12 @@ const relayBatch = 200
 // dispatcher decides which deliveries are attempted, and when. One goroutine runs it.
 type dispatcher struct {
 	*Worker
-	// working is the context of attempts; it outlives the worker's own (see Run).
+	// working is the context of attempts. It ends later than the context of the worker (see Run).
 	working context.Context
-	// relaying and looking say what the next step does: relaying reads the outbox, looking finds deliveries that became due.
+	// relaying is true if the next step reads the outbox; looking is true if it looks for deliveries that became due.
 	relaying, looking bool
-	// claiming is true when another claim may find more deliveries at once. Either the last claim got a whole batch, or a lane
-	// had fewer than requested and the webhook's other lane may have some.
+	// claiming is true if another claim may find more deliveries at once. Either the last claim got a whole batch, or a lane
+	// had fewer deliveries than wanted, and the webhook's other lane may have some.
 	claiming bool
 }
 
@@ -51,7 +51,7 @@ func (w *Worker) dispatch(ctx, working context.Context) {
 			select {
 			case <-poll.C:
 				d.looking = true
-			default: // there was more than a batch
+			default: // go on without a pause, because more work is left
 			}
 		} else {
 			select {
@@ -71,8 +71,8 @@ func (w *Worker) dispatch(ctx, working context.Context) {
 	}
 }
 
-// step relays if the outbox may have entries and another attempt may start, looks for due deliveries if there may be some,
-// and claims.
+// step does one round of work: it relays, if the outbox may have entries and another attempt may start; looks for due
+// deliveries, if there may be some; and claims.
 func (d *dispatcher) step(ctx context.Context) error {
 	if d.relaying && d.lanes.free() > 0 {
 		if err := d.withLeaseTimeout(ctx, d.relay); err != nil {
@@ -95,7 +95,7 @@ func (w *Worker) withLeaseTimeout(ctx context.Context, f func(context.Context) e
 	return f(ctx)
 }
 
-// look marks the lanes in which deliveries became due.
+// look notes in the lane pool which lanes have deliveries that became due.
 func (d *dispatcher) look(ctx context.Context) error {
 	due, all, err := d.queue.Due(ctx)
 	if err != nil {
@@ -182,7 +182,7 @@ func (d *dispatcher) end(batch []endedLease) {
 	}
 }
 
-// drain processes all results written so far.
+// drain calls end for the results that wait in the channel written.
 func (d *dispatcher) drain() {
 	for {
 		select {

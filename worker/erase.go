@@ -10,18 +10,19 @@ import (
 const (
 	// eraseInterval is how often a worker looks for customers to forget and stores to delete.
 	eraseInterval = 5 * time.Second
-	// maxWaits is how many steps of one customer's erasure may find a running delivery, one after the other, before the worker
-	// turns to the next customer.
+	// maxWaits is how many steps in a row of one customer's erasure may find a running delivery, before the worker turns to
+	// the next customer.
 	maxWaits = 4
-	// longestLogPause bounds the pauses between attempts to empty SQLite's log. They double while a reader keeps the log from
-	// being emptied.
+	// longestLogPause is the longest pause between two attempts to empty SQLite's write-ahead log. The pauses double while a
+	// reader keeps the log from being emptied.
 	longestLogPause = time.Minute
 )
 
-// erase continues the erasures of customers, beside the process that began each, and deletes the stores that are due for
-// deletion. A failure is logged and stops none of the others; a failed erasure is tried again after a pause that grows.
+// erase continues the erasures of customers, even while the process that began one still works on it, and deletes the stores
+// that are due for deletion. If one of them fails, the others go on. A failed erasure of a customer is tried again after a
+// pause that grows.
 func (w *Worker) erase(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, w.sweepTimeout) // the next run continues
+	ctx, cancel := context.WithTimeout(ctx, w.sweepTimeout) // the next call of erase continues
 	defer cancel()
 	forgettings, err := erase.Unfinished(ctx, w.config.DB)
 	if err != nil {
@@ -48,7 +49,8 @@ func (w *Worker) erase(ctx context.Context) error {
 	return err
 }
 
-// forget continues the erasure of one customer: to its end, or until maxWaits.
+// forget continues the erasure of one customer until it is finished, or until maxWaits steps in a row have found a running
+// delivery.
 func (w *Worker) forget(ctx context.Context, f erase.Forgetting) error {
 	for waits := 0; f.FinishedAt == nil && waits < maxWaits; {
 		next, err := erase.Step(ctx, w.config.DB, f.StoreID, f.CustomerID)
@@ -63,7 +65,8 @@ func (w *Worker) forget(ctx context.Context, f erase.Forgetting) error {
 	return nil
 }
 
-// emptyLog tries to empty SQLite's log until the context ends, because receipts of erasures wait for that.
+// emptyLog tries to empty SQLite's write-ahead log, again and again until the context ends, because receipts of erasures
+// wait until the log is empty.
 func (w *Worker) emptyLog(ctx context.Context) {
 	for next := eraseInterval; pause(ctx, next); {
 		waiting, err := erase.EmptyLog(ctx, w.config.DB)

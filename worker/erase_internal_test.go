@@ -67,7 +67,7 @@ func TestADeliveryOfAForgottenCustomerIsMadeBeforeOrNever(t *testing.T) {
 		require.Len(t, ended, 1)
 		require.Equal(t, queue.Cancelled, ended[0].Status)
 
-		// Not yet relayed, and not yet due.
+		// The customer is forgotten while the delivery of their event is neither relayed nor due.
 		waits := m.newCustomer("issa@example.com")
 		m.beginForgetting(waits)
 		require.NoError(t, w.erase(t.Context()))
@@ -165,10 +165,10 @@ func TestTheWorkerDeletesStoresAndOldActivity(t *testing.T) {
 		require.NotZero(t, entries)
 		_, err := w.queue.Sweep(t.Context(), DefaultRetention)
 		if err != nil {
-			require.ErrorIs(t, err, queue.ErrHeld) // the first sweep on SQLite
+			require.ErrorIs(t, err, queue.ErrHeld) // the first sweep on SQLite deletes nothing
 		}
 		require.Equal(t, entries, dbtest.Count(t, in.DB, "activity_entries"))
-		for range 4 { // sweeps of each day show that SQLite's clock is right
+		for range 4 { // daily sweeps see that the clock is right
 			in.clock.advance(23 * time.Hour)
 			_, _ = w.queue.Sweep(t.Context(), DefaultRetention)
 		}

@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// Five webhooks accept connections and never answer, and hundreds of deliveries wait for each of them. Their attempts hang
-// until the test ends. Meanwhile everything else is delivered.
+// The receivers of five webhooks accept connections and never answer, and hundreds of deliveries wait for each of them.
+// Their attempts hang until the test ends. Meanwhile all deliveries of other webhooks are made.
 func TestReceiversThatHangDelayNobody(t *testing.T) {
 	t.Parallel()
 	const hanging, waiting, healthy = 5, 300, 200
@@ -59,7 +59,7 @@ func TestReceiversThatHangDelayNobody(t *testing.T) {
 					}
 				})
 				in.becomes(first, events[len(events)-1], "succeeded")
-				// A new webhook gets its events while the other webhooks hang.
+				// A webhook that is created now gets its events while the first five hang.
 				second := good.newWebhook(hook.OrderFailed)
 				events = append(events, good.emit(hook.OrderFailed, healthy/2)...)
 				for i, event := range events {
@@ -92,7 +92,7 @@ func TestReceiversThatHangDelayNobody(t *testing.T) {
 	}
 }
 
-// endedAt returns the finished deliveries of a webhook.
+// endedAt returns the statuses of a webhook's finished deliveries.
 func (in *installation) endedAt(webhook uuid.UUID) []string {
 	in.t.Helper()
 	rows, err := in.Reader().Query("SELECT status FROM finished_deliveries WHERE webhook_id = $1", webhook)

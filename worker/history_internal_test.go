@@ -21,20 +21,20 @@ import (
 // histories is how many histories are generated on each database.
 const histories = 40
 
-// pair is an event at a webhook.
+// pair is a delivery: an event and the webhook that must get it.
 type pair struct{ event, webhook uuid.UUID }
 
-// subscriber is the model of a webhook.
+// subscriber is what a history expects of a webhook.
 type subscriber struct {
 	merchant merchant
 	id       uuid.UUID
 	types    []string
 	enabled  bool
 	deleted  bool
-	since    time.Time // its first failure since the last success; zero if there is none
-	ended    bool      // whether it was ever disabled or deleted
+	since    time.Time // when it failed first since its last success; zero if it did not
+	ended    bool      // true if it was ever disabled or deleted
 	epoch    int64
-	mood     int // what its receiver answers
+	mood     int // the status that its receiver answers with, or drop
 }
 
 // history is an installation with a model of its expected state.
@@ -45,8 +45,8 @@ type history struct {
 	subscribers []*subscriber
 	outbox      []emitted
 	expected    map[pair]bool
-	uncertain   map[pair]bool     // attempts that ran when their worker hung or died
-	late        []dbtest.Delivery // deliveries that another worker has leased since, as they were before the batch
+	uncertain   map[pair]bool     // deliveries whose attempts ran when their worker hung or died
+	late        []dbtest.Delivery // deliveries whose lease the worker has lost, as they were before its batch was written
 	workers     [2]*stepped
 }
 
@@ -106,7 +106,7 @@ func newHistory(in *installation, rt *rapid.T) *history {
 	return h
 }
 
-// hire replaces a worker with a new one.
+// hire puts a new worker in the place of the worker i, which is 0 or 1.
 func (h *history) hire(i int) {
 	w := h.worker(func(c *Config) { c.Timeout = egress.DefaultTimeout })
 	w.t, w.writing, w.written = h.rt, h.remember, h.learn
@@ -130,7 +130,7 @@ func (h *history) create(t *rapid.T) {
 	s := &subscriber{merchant: rapid.SampledFrom(h.merchants).Draw(t, "merchant"), types: drawTypes(t), enabled: true, epoch: 1,
 		mood: drawMood(t)}
 	s.id = s.merchant.newWebhook(s.types...)
-	// The receiver reads them while it answers.
+	// Lock, because the receiver reads the subscribers when it answers.
 	h.receiver.mu.Lock()
 	defer h.receiver.mu.Unlock()
 	h.subscribers = append(h.subscribers, s)
@@ -153,14 +153,14 @@ func (h *history) emit(t *rapid.T) {
 	m := rapid.SampledFrom(h.merchants).Draw(t, "merchant")
 	kind := rapid.SampledFrom(bothTypes).Draw(t, "kind")
 	if !slices.ContainsFunc(h.subscribers, func(s *subscriber) bool { return s.wants(m, kind) }) {
-		t.Skip() // the hook writes no entry
+		t.Skip() // without a webhook for the event, nothing is written to the outbox
 	}
 	for _, event := range m.emit(kind, rapid.IntRange(1, 6).Draw(t, "events")) {
 		h.outbox = append(h.outbox, emitted{m, event, kind})
 	}
 }
 
-// wants reports whether the relay would now make a delivery for this webhook.
+// wants reports whether an event of a kind in m's store, relayed now, has a delivery to the webhook.
 func (s *subscriber) wants(m merchant, kind string) bool {
 	return s.merchant.id == m.id && s.enabled && !s.deleted && slices.Contains(s.types, kind)
 }
@@ -233,7 +233,7 @@ func (h *history) drawWorker(t *rapid.T) int {
 
 func (h *history) pass(t *rapid.T) {
 	w := h.workers[h.drawWorker(t)]
-	w.finish() // attempts begun without a written result
+	w.finish() // write the results of the attempts that begin started
 	h.relayed()
 	w.pass()
 }
@@ -248,7 +248,7 @@ func (h *history) beginOn(w *stepped) {
 	for _, d := range dbtest.Deliveries(h.rt, h.DB, "lease IS NOT NULL") {
 		h.uncertain[pair{d.EventID, d.WebhookID}] = true
 	}
-	// The receivers answer with the status that the history now sets.
+	// Wait for the answers now, because the history may change the statuses that receivers answer with.
 	answered := make([]endedLease, w.lanes.inFlight)
 	for i := range answered {
 		answered[i] = w.one()

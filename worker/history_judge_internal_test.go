@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// remember records the batch's deliveries that its worker no longer leases.
+// remember keeps, before a batch is written, those of its deliveries whose lease the worker has lost.
 func (h *history) remember(batch []endedLease) {
 	h.late = nil
 	for _, r := range batch {
@@ -20,8 +20,8 @@ func (h *history) remember(batch []endedLease) {
 	}
 }
 
-// unchanged checks that late results changed nothing, except that a webhook which they disabled has its waiting deliveries
-// cancelled.
+// unchanged checks that the results of lost leases have changed no delivery. Only the waiting deliveries of a disabled
+// webhook may have been cancelled.
 func (h *history) unchanged() {
 	for _, was := range h.late {
 		found := dbtest.Deliveries(h.rt, h.DB, "id = $1", was.ID)
@@ -40,8 +40,8 @@ func (h *history) unchanged() {
 func (h *history) learn(batch []endedLease) {
 	now := h.Now()
 	for _, s := range h.subscribers {
-		// The batch is in the order in which its attempts ended. A delivery made before the webhook was
-		// last disabled counts only if it succeeded.
+		// The batch is in the order in which its attempts ended. A failed attempt does not count if its delivery was made
+		// before the webhook was last disabled.
 		well, badly := false, false
 		for _, r := range batch {
 			switch {
@@ -111,7 +111,7 @@ func (h *history) end() {
 	}
 }
 
-// judge checks one delivery.
+// judge checks a finished delivery to s: its attempts follow the retry delays and agree with the requests that arrived.
 func (h *history) judge(s *subscriber, row dbtest.FinishedDelivery, arrived []request, uncertain bool) {
 	attempts, err := queue.Attempts(row.Attempts)
 	require.NoError(h.rt, err)

@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// hangGuard ends a test that waits for something that never happens.
+// hangGuard is how long a test waits for something before it fails.
 const hangGuard = 2 * time.Minute
 
 var noon = time.Date(2026, time.October, 1, 12, 0, 0, 0, time.UTC)
@@ -40,14 +40,14 @@ func (c *handClock) now() time.Time { return time.UnixMilli(c.milliseconds.Load(
 
 func (c *handClock) advance(d time.Duration) { c.milliseconds.Add(d.Milliseconds()) }
 
-// installation is a database with the receiver of all its webhooks.
+// installation is a database with a receiver that all its webhooks share.
 type installation struct {
 	*db.DB
 	t        testing.TB
 	clock    *handClock
 	ring     *seal.Keyring
 	receiver *receiver
-	// secrets are the webhooks' secrets.
+	// secrets has the signing secret of each webhook, by the webhook's id.
 	secrets map[uuid.UUID]string
 }
 
@@ -67,7 +67,7 @@ func newInstallation(t testing.TB, database string) *installation {
 	return newInstallationAt(t, dbtest.URL(t, database))
 }
 
-// newInstallationAt returns an installation on a migrated database.
+// newInstallationAt returns an installation on the migrated database at url.
 func newInstallationAt(t testing.TB, url string) *installation {
 	t.Helper()
 	clock := newHandClock()
@@ -197,7 +197,7 @@ func (in *installation) config() Config {
 	}
 }
 
-// worker returns a worker of the installation that works step by step.
+// worker returns a worker whose steps the test calls. change alters its configuration.
 func (in *installation) worker(change ...func(*Config)) *stepped {
 	in.t.Helper()
 	c := in.config()
@@ -246,7 +246,7 @@ func (s *stepped) finish() {
 	}
 }
 
-// one returns the next attempt that ends.
+// one returns the result of the next attempt that ends.
 func (s *stepped) one() endedLease {
 	select {
 	case r := <-s.results:
@@ -257,7 +257,7 @@ func (s *stepped) one() endedLease {
 	}
 }
 
-// pass works until nothing more is due, and returns how many attempts ended.
+// pass makes attempts until nothing more is due, and returns how many attempts ended.
 func (s *stepped) pass() int {
 	ended := 0
 	// Steps may start nothing although deliveries are due: a disabled webhook's deliveries stay due and are never claimed,
@@ -289,7 +289,8 @@ func (s *stepped) die() {
 	s.client.Close()
 }
 
-// journal is the delivery of an event to a webhook, with its attempts.
+// journal returns the status and the attempts of an event's finished delivery to a webhook. The status is "" if the delivery
+// is not finished.
 func (in *installation) journal(webhook, event uuid.UUID) (status string, attempts []queue.Attempt) {
 	in.t.Helper()
 	rows := dbtest.FinishedDeliveries(in.t, in.DB, "webhook_id = $1 AND event_id = $2", webhook, event)

@@ -9,26 +9,27 @@ import (
 )
 
 const (
-	// firstWindow is how many concurrent attempts a new webhook may have.
+	// firstWindow is how many attempts of a new webhook may run at once.
 	firstWindow = 4
-	// minWindow is the smallest window after failures.
+	// minWindow is how many attempts of a webhook may run at once after any number of failures.
 	minWindow = 2
 	// claimBatch is how many deliveries one claim leases: few, so that the last attempt begins soon after
 	// the first.
 	claimBatch = 32
-	// forgetAfter is how long the state of a webhook without work is kept.
+	// forgetAfter is how long the pool keeps the state of a webhook without attempts.
 	forgetAfter = 10 * time.Minute
 )
 
-// lanePool holds a worker's state of each webhook with work, and bounds concurrent attempts: in total, per
-// store, per webhook, and of all webhooks whose last attempt did not succeed. One goroutine uses it.
+// lanePool has a worker's state of each webhook with work. It bounds the attempts that run at once: in total, for each
+// store, for each webhook, and for all unproven webhooks together. A webhook is unproven if its last attempt did not
+// succeed. Only one goroutine uses the pool.
 type lanePool struct {
 	widest   int // largest window of a webhook
 	perStore int
 	total    int
 	inFlight int
-	// unprovenLimit is the maximum number of attempts of all unproven webhooks together; unprovenInFlight counts those that
-	// run.
+	// unprovenLimit is the maximum number of running attempts of all unproven webhooks; unprovenInFlight is their present
+	// number.
 	unprovenLimit, unprovenInFlight int
 	stores                          map[uuid.UUID]int
 	webhooks                        map[uuid.UUID]*webhook
@@ -40,9 +41,9 @@ type webhook struct {
 	store            uuid.UUID
 	inFlight         int
 	window           int
-	proven           bool // true after a successful attempt
-	firstsSinceRetry int  // first attempts begun while retries waited, since the last retry
-	// waiting[0] is true when first attempts may be due in the database, waiting[1] when retries may.
+	proven           bool // true if the last attempt succeeded
+	firstsSinceRetry int  // how many first attempts have begun since the last retry, while retries waited
+	// waiting[0] is true if first attempts of the webhook may be due in the database, waiting[1] if retries may be due.
 	waiting [2]bool
 	used    time.Time
 }
@@ -82,10 +83,10 @@ func (l *lanePool) room(w *webhook) int {
 // free returns how many more attempts may start in total.
 func (l *lanePool) free() int { return l.total - l.inFlight }
 
-// begin counts a new attempt if there is room for it, and reports whether there was.
+// begin counts a new attempt in a lane as running if there is room for it, and reports whether there was.
 func (l *lanePool) begin(of queue.Lane) bool {
 	w := l.of(of)
-	// Deliveries that already wait go before new ones.
+	// Deliveries that already wait in the database go before a new one.
 	if w.waiting[0] || w.retriesDue() || l.room(w) == 0 {
 		return false
 	}
@@ -93,8 +94,8 @@ func (l *lanePool) begin(of queue.Lane) bool {
 	return true
 }
 
-// retriesDue reports whether retries go before first attempts: since the last retry, as many first attempts have begun as
-// the window allows at once.
+// retriesDue reports whether a waiting retry goes before first attempts: since the last retry, a whole window of first
+// attempts has begun.
 func (w *webhook) retriesDue() bool { return w.waiting[1] && w.firstsSinceRetry >= w.window }
 
 func (l *lanePool) start(of queue.Lane) {
@@ -112,7 +113,7 @@ func (l *lanePool) start(of queue.Lane) {
 	}
 }
 
-// release takes an attempt out of the counts of running attempts.
+// release counts an attempt as no longer running, and leaves the webhook's window as it is.
 func (l *lanePool) release(of queue.Lane) {
 	w := l.of(of)
 	w.inFlight--
@@ -125,7 +126,7 @@ func (l *lanePool) release(of queue.Lane) {
 	}
 }
 
-// end takes an attempt out of the counts of running attempts, and adjusts the webhook's window to the receiver's state.
+// end counts an attempt as no longer running. A success widens the webhook's window, and a failure halves it.
 func (l *lanePool) end(of queue.Lane, state receiverState, now time.Time) {
 	l.release(of)
 	w := l.of(of)
@@ -150,9 +151,9 @@ func (l *lanePool) end(of queue.Lane, state receiverState, now time.Time) {
 // markWaiting notes that a lane may have due deliveries in the database.
 func (l *lanePool) markWaiting(of queue.Lane) { l.of(of).waiting[index(of.Retry)] = true }
 
-// wants returns the claims to make now: for each webhook with room and waiting deliveries, first attempts before retries,
-// unless it is the retries' turn (retriesDue). A webhook whose window is nearly full waits until a quarter of it is free, so
-// that a claim is worth its cost.
+// wants returns what to claim now, for each webhook with room and waiting deliveries: first attempts, or retries if no first
+// attempts wait or retriesDue. A webhook with running attempts must have a quarter of its window free, so that a claim is
+// worth its cost.
 func (l *lanePool) wants() []queue.Want {
 	var wants []queue.Want
 	left, unprovenLeft := min(l.total-l.inFlight, claimBatch), l.unprovenLimit-l.unprovenInFlight
@@ -184,7 +185,8 @@ func (l *lanePool) wants() []queue.Want {
 	return wants
 }
 
-// claimed counts an attempt for each claimed delivery, and marks the lanes that the claim emptied.
+// claimed counts an attempt for each claimed delivery. If a claim got fewer deliveries than wanted, no more of them wait in
+// its lane.
 func (l *lanePool) claimed(wants []queue.Want, got []queue.Delivery) {
 	counts := map[queue.Lane]int{}
 	for _, d := range got {
@@ -196,7 +198,7 @@ func (l *lanePool) claimed(wants []queue.Want, got []queue.Delivery) {
 	}
 }
 
-// forget drops webhooks that were idle for long.
+// forget drops the state of webhooks that had no work for forgetAfter.
 func (l *lanePool) forget(now time.Time) {
 	if now.Sub(l.swept) < forgetAfter {
 		return

@@ -73,7 +73,7 @@ func (r *running) wait() {
 	}, hangGuard, 5*time.Millisecond, "no goroutine is left")
 }
 
-// arrives waits for a request.
+// arrives waits for a request at the receiver, and returns it.
 func (in *installation) arrives() request {
 	in.t.Helper()
 	select {
@@ -85,7 +85,7 @@ func (in *installation) arrives() request {
 	}
 }
 
-// becomes waits until an event's delivery to a webhook is finished.
+// becomes waits until an event's delivery to a webhook is finished with the status want, and returns its attempts.
 func (in *installation) becomes(webhook, event uuid.UUID, want string) []queue.Attempt {
 	in.t.Helper()
 	var attempts []queue.Attempt
@@ -108,7 +108,7 @@ func TestAWorkerThatIsToldToStop(t *testing.T) {
 		w := in.run(func(w *Worker) { w.lanes = newLanes(1) })
 		event := m.emit(hook.OrderPaid, 1)[0]
 		in.arrives()
-		later := m.emit(hook.OrderPaid, 1)[0] // there is no room for it until the worker has been told to stop
+		later := m.emit(hook.OrderPaid, 1)[0] // the worker has no room for it before it is told to stop
 		w.stop()
 		require.Empty(t, w.ended, "it waits for the attempt under way")
 		open()
@@ -176,8 +176,8 @@ func TestALeaseThatEnds(t *testing.T) {
 	})
 }
 
-// The database grants a lease so slowly that the lease has ended when the answer arrives, as when a commit waits for a
-// standby. By then another worker may have made the attempt.
+// The database grants a lease so slowly, as when a commit waits for a standby, that the lease has already ended when the
+// worker gets it. The worker then makes no attempt, because another worker may have made it.
 func TestALeaseThatEndsBeforeItsAttempt(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -226,7 +226,7 @@ func TestAWorkerThatIsKilled(t *testing.T) {
 	})
 }
 
-// Results cannot be written for a while. They are written later.
+// If the database refuses the results of attempts for a while, the worker writes them later.
 func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -253,7 +253,7 @@ func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 }
 
 // All connections to PostgreSQL break during an attempt, including the one for notifications, and none can be made for a
-// while.
+// while. The worker then writes the attempt's result and delivers new events; it sends nothing twice.
 func TestADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))
@@ -289,7 +289,7 @@ func TestADatabaseThatFallsSilent(t *testing.T) {
 	m := in.newMerchant("atelier")
 	webhook := m.newWebhook()
 	in.receiver.watch()
-	w := in.run(func(w *Worker) { w.config.Timeout = time.Millisecond }) // the client's timeout bounds attempts
+	w := in.run(func(w *Worker) { w.config.Timeout = time.Millisecond }) // makes leases short; attempts keep the client's timeout
 	first := m.emit(hook.OrderPaid, 1)[0]
 	require.Equal(t, first, in.arrives().event)
 	in.becomes(webhook, first, "succeeded")
@@ -323,7 +323,7 @@ func TestOutcomesOfLostLeasesAreCounted(t *testing.T) {
 	require.EqualValues(t, 2, values(t, registry)["leases_lost_total"])
 }
 
-// A resend continues after its process died, and any running worker deletes old data.
+// A worker continues a resend whose process died, and deletes old data.
 func TestWhatElseAWorkerSeesTo(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

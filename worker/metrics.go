@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// The labels have few values, and no value names a store, a webhook or a receiver.
+// The values of the label operation. All labels have few values, and no value names a store, a webhook or a receiver.
 const (
 	opRelay  = "relay"
 	opClaim  = "claim"
@@ -19,7 +19,7 @@ const (
 	opCancel = "cancel"
 )
 
-// noAnswer is the class of an attempt without a response.
+// noAnswer is the value of the label status for an attempt without a response.
 const noAnswer = "none"
 
 // metrics are a worker's Prometheus metrics.
@@ -110,7 +110,7 @@ func (m *metrics) attempted(a queue.Attempt) {
 // ended counts the outcomes that were written. lost is the number of outcomes that changed nothing.
 func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
 	if lost == len(outcomes) {
-		return // for example when an earlier try wrote them and a later step of it failed
+		return // for example if an earlier call wrote them and failed later
 	}
 	for _, o := range outcomes {
 		if o.Status == queue.Pending {
@@ -127,8 +127,7 @@ func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
 // cancelled counts deliveries that were moved to the finished ones as cancelled.
 func (m *metrics) cancelled(n int) { m.deliveries.WithLabelValues(queue.Cancelled).Add(float64(n)) }
 
-// classOf returns the class of a status. The first digit decides for an unknown status; the class of a number outside 200 to
-// 599 is noAnswer.
+// classOf returns the class of a status from 200 to 599, such as "4xx", and noAnswer for any other number.
 func classOf(status int) string {
 	if status < 200 || status > 599 {
 		return noAnswer
@@ -136,7 +135,7 @@ func classOf(status int) string {
 	return strconv.Itoa(status/100) + "xx"
 }
 
-// kindOf returns a problem without the status at its end.
+// kindOf returns a problem without the number at its end: "status" for "status 500".
 func kindOf(problem string) string {
 	for _, kind := range []string{"status", "redirect"} {
 		if strings.HasPrefix(problem, kind+" ") {

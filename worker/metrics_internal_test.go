@@ -13,7 +13,8 @@ import (
 	"go.storefront.example/worker/egress"
 )
 
-// values reads a registry: the value of a counter or gauge, and the count and sum of a histogram.
+// values returns the metrics in a registry: the value of each counter and gauge, and the count and the sum of each
+// histogram.
 func values(t *testing.T, from prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	families, err := from.Gather()

@@ -23,7 +23,7 @@ const (
 	drop = -2 // close the connection without an answer
 )
 
-// request is a delivery as it arrived.
+// request is a delivery as the receiver got it.
 type request struct {
 	webhook, event uuid.UUID
 	attempt        int
@@ -147,7 +147,7 @@ func (r *receiver) forget() {
 	r.requests = nil
 }
 
-// roots returns the authority of the receiver's certificate.
+// roots returns a pool with the receiver's certificate, which a client must trust.
 func (r *receiver) roots(t testing.TB) *x509.CertPool {
 	t.Helper()
 	pool := x509.NewCertPool()

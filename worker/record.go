@@ -15,8 +15,8 @@ import (
 // recordBatch is how many outcomes one statement writes.
 const recordBatch = 200
 
-// record writes the results of attempts until there are no more. While it writes one batch the next one collects, so batches
-// grow with the load and a single result never waits for others.
+// record writes the results of attempts until the channel results is closed. While it writes one batch, the next one
+// collects in the channel. So batches grow with the load, and a single result never waits for others.
 func (w *Worker) record(ctx context.Context) {
 	for first := range w.results {
 		batch := append(make([]endedLease, 0, recordBatch), first)
@@ -35,8 +35,8 @@ func (w *Worker) record(ctx context.Context) {
 	}
 }
 
-// write writes a batch. While the database is unavailable it tries again until the leases have ended, because then other
-// workers have the deliveries, and these results no longer count.
+// write writes a batch of results. While the database is unavailable it tries again, but drops a result once its lease has
+// ended: another worker may then have the delivery.
 func (w *Worker) write(ctx context.Context, batch []endedLease) {
 	for {
 		err := w.withLeaseTimeout(ctx, func(ctx context.Context) error { return w.writeOnce(ctx, batch) })
@@ -57,7 +57,7 @@ func (w *Worker) write(ctx context.Context, batch []endedLease) {
 	}
 }
 
-// lost counts outcomes that came too late, after their leases had ended.
+// lost counts n outcomes that were written too late, after their leases had ended.
 func (w *Worker) lost(ctx context.Context, n int) {
 	if n == 0 {
 		return
@@ -72,7 +72,7 @@ func (w *Worker) writeOnce(ctx context.Context, batch []endedLease) error {
 		outcomes []queue.Outcome
 		failing  []uuid.UUID
 	)
-	// If a webhook had a success and a failure, the earlier one goes first.
+	// Sort the results, because Finish takes outcomes in the order in which their attempts ended.
 	slices.SortStableFunc(batch, func(a, b endedLease) int { return a.ended.Compare(b.ended) })
 	for _, r := range batch {
 		if r.released {
@@ -106,8 +106,8 @@ func (w *Worker) writeOnce(ctx context.Context, batch []endedLease) error {
 	return nil
 }
 
-// disable disables webhooks, given with their stores. It only logs an error: the outcomes have been
-// written and must not be written again, and the webhook's next failure tries again.
+// disable disables the webhooks in exhausted, which maps each webhook to its store. It only logs an error: the outcomes have
+// been written and must not be written again, and the webhook's next failure tries again to disable it.
 func (w *Worker) disable(ctx context.Context, exhausted map[uuid.UUID]uuid.UUID) {
 	for webhook, store := range exhausted {
 		switch disabled, err := w.queue.Disable(ctx, store, webhook, w.config.DisableAfter); {
@@ -120,7 +120,7 @@ func (w *Worker) disable(ctx context.Context, exhausted map[uuid.UUID]uuid.UUID)
 	}
 }
 
-// count adds the attempts to the usage that the owners of their webhooks see.
+// count adds the attempts to the usage numbers that the owners of the webhooks see.
 func (w *Worker) count(outcomes []queue.Outcome) {
 	for _, o := range outcomes {
 		if a := o.Attempt; a != nil {

@@ -12,7 +12,7 @@ import (
 // resendInterval is how often a worker looks for unfinished resends.
 const resendInterval = 5 * time.Second
 
-// resend continues unfinished resends, beside the process that began each.
+// resend continues resends that are not finished, even while the process that began a resend still works on it.
 func (w *Worker) resend(ctx context.Context) error {
 	var due []uuid.UUID
 	err := w.withLeaseTimeout(ctx, func(ctx context.Context) (err error) {

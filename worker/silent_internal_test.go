@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// The worker's loops besides deliveries also give up statements that the database never answers.
+// The worker's other loops, besides the one for deliveries, also give up a statement that the database never answers.
 func TestWhatWaitsForASilentDatabaseGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, does := range map[string]func(*Worker, context.Context) error{

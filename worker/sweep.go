@@ -12,11 +12,10 @@ import (
 const (
 	// sweepInterval is how often a worker deletes old data.
 	sweepInterval = 10 * time.Minute
-	// noticeInterval is how often a worker looks for notices that a timer triggers, and for notices that waited for an earlier
-	// one.
+	// noticeInterval is how often a worker writes the notices that depend on the time, such as those about keys that expire.
 	noticeInterval = 5 * time.Minute
-	// sweepTimeout bounds a sweep and the writing of notices, because a database server that has vanished may never answer.
-	// Rows deleted until then stay deleted, and the next sweep continues.
+	// sweepTimeout is the longest time for a sweep, and for the writing of notices, because a database server that has
+	// vanished may never answer. Rows deleted until then stay deleted, and the next sweep continues.
 	sweepTimeout = time.Hour
 )
 
@@ -35,7 +34,7 @@ func (w *Worker) sweep(ctx context.Context) error {
 	rows, err := w.queue.Sweep(limited, w.config.Retention)
 	switch {
 	case errors.Is(err, queue.ErrHeld):
-		w.config.Logger.DebugContext(ctx, "nothing swept", "reason", err) // normal on each first day; doctor reports it
+		w.config.Logger.DebugContext(ctx, "nothing swept", "reason", err) // normal for a day after a day without sweeps
 	case err != nil:
 		return err
 	case rows > 0:

@@ -6,12 +6,12 @@
 //	                         │
 //	outbox ──relay──► lanes ─┴─► attempts (goroutines, bounded) ──► recorder ──► finished deliveries
 //	                    ▲                                             │
-//	                    └── claim: what waits in lanes with room ◄────┘ room again
+//	                    └── claim: deliveries that wait in lanes ◄────┘ room again
 //
 // A worker leases only what it attempts at once: it fetches nothing ahead. Each webhook has a window: the number of attempts
-// that may run at once. It grows with successes and shrinks with failures; unproven webhooks share half of all attempts. So a
-// receiver that hangs occupies a few attempts and delays no other webhook, however many deliveries wait for it. The worker
-// reads the next of them only when an attempt of that webhook has ended.
+// that may run at once. It grows with successes and shrinks with failures. Webhooks whose last attempt did not succeed share
+// half of all attempts. So a receiver that hangs occupies a few attempts and delays no other webhook, however many deliveries
+// wait for it. The worker reads the next of them only when an attempt of that webhook has ended.
 //
 // Disabling or deleting a webhook cancels its waiting deliveries at once. A separate loop moves them to the finished ones, a
 // few hundred at a time.
@@ -71,18 +71,18 @@ type Config struct {
 	Secrets *seal.Keyring
 	// Concurrency is how many attempts are made at a time; 0 means DefaultConcurrency.
 	Concurrency int
-	// RetryDelays are the waits between attempts, one fewer than there are attempts; nil means DefaultRetryDelays. Each wait is
-	// lengthened at random by up to a tenth.
+	// RetryDelays are the waits after each failed attempt but the last, so there is one attempt more than delays; nil means
+	// DefaultRetryDelays. Each wait is lengthened at random by up to a tenth.
 	RetryDelays []time.Duration
 	// Timeout bounds one attempt; 0 means egress.DefaultTimeout.
 	Timeout time.Duration
-	// DisableAfter is how long a webhook may fail without a success before it is disabled.
+	// DisableAfter is how long a webhook may fail without a success before it is disabled; 0 means DefaultDisableAfter.
 	DisableAfter time.Duration
-	// Retention is how long events and finished deliveries are kept.
+	// Retention is how long events and finished deliveries are kept; 0 means DefaultRetention.
 	Retention time.Duration
 	// ActivityRetention is how long the activity journal is kept; 0 means for ever.
 	ActivityRetention time.Duration
-	// Targets allows addresses besides public ones.
+	// Targets allows receivers besides those at public https addresses.
 	Targets egress.Policy
 	// Proxy is the proxy that connections go through; nil for none.
 	Proxy *url.URL
@@ -110,7 +110,7 @@ type Worker struct {
 	usage   *usage.Recorder
 	results chan endedLease
 	written chan []endedLease
-	// stopTimeout and sweepTimeout are the constants of these names; tests change them.
+	// stopTimeout and sweepTimeout have the values of the constants with these names; tests change them.
 	stopTimeout, sweepTimeout time.Duration
 }
 
@@ -165,7 +165,7 @@ func (w *Worker) checkSecrets(ctx context.Context) error {
 // Run works until the context ends, then shuts down: it returns when every running attempt has ended and its result is written,
 // or has been released. Call it once.
 func (w *Worker) Run(ctx context.Context) {
-	// Attempts, and the writing of their results, continue after the context ends.
+	// working is the context of attempts and of writing their results, which continue after ctx ends.
 	working, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
 	counting, stopCounting := context.WithCancel(working)
@@ -194,10 +194,11 @@ func (w *Worker) Run(ctx context.Context) {
 	w.config.Logger.InfoContext(working, "worker stopped")
 }
 
-// leaseDuration is how long a delivery stays leased.
+// leaseDuration returns how long the lease of a delivery lasts.
 func (w *Worker) leaseDuration() time.Duration { return w.config.Timeout + leaseMargin }
 
-// runPeriodically calls f until the context ends, with pauses, and logs the errors.
+// runPeriodically calls do until the context ends, and waits for interval after each call. It logs an error as a failure of
+// what.
 func (w *Worker) runPeriodically(ctx context.Context, interval time.Duration, what string, do func(context.Context) error) {
 	for {
 		if err := do(ctx); err != nil && ctx.Err() == nil {

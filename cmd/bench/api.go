@@ -41,7 +41,7 @@ A run takes about operations × rounds × builds × databases × seconds. Progre
 table to standard output. Run it on a machine that does nothing else.`
 }
 
-// Validate refuses numbers that make no benchmark.
+// Validate refuses flags that are out of range or do not fit together.
 func (c *apiCommand) Validate() error {
 	err := atLeast(1, map[string]int{
 		"stores": c.Stores, "products": c.Products, "orders": c.Orders, "customers": c.Customers, "keys": c.Keys,
@@ -66,14 +66,15 @@ func (c *apiCommand) Validate() error {
 	return c.check()
 }
 
-// operation is one of the measured calls, with an API key or the operator's token.
+// operation is one of the measured calls. next returns the next request. If operator is true, it goes to the operator's
+// listener with the operator's token; otherwise it has an API key.
 type operation struct {
 	name     string
 	next     func(s *stage) request
 	operator bool
 }
 
-// listedPages is how many of a list's first pages are requested.
+// listedPages is how many pages of a list, from the first, are requested.
 const listedPages = 4
 
 // operations are the measured calls, in this order. Calls that write come last, so that they change nothing for the others.
@@ -161,13 +162,14 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 	return nil
 }
 
-// measure runs all rounds of an operation and returns its row of the table.
+// measure runs all rounds of an operation on each side (a build with a database), and returns the operation's row of the
+// table.
 func (c *apiCommand) measure(ctx context.Context, io streams, sides []*stage, o operation) ([]string, error) {
 	length := seconds(c.Seconds)
 	rounds := make([][]round, len(sides))
 	for n := range c.Rounds + 1 {
 		for turn := range sides {
-			// Let the sides begin in turns, because a machine that slows down would otherwise favour one side.
+			// Let another side begin each round, because otherwise a machine that slows down would favour one of them.
 			i := (n + turn) % len(sides)
 			load := closedLoop{
 				address: sides[i].server.api, clients: c.Connections, strict: true, next: func() request { return o.next(sides[i]) },
@@ -215,19 +217,19 @@ func (c *apiCommand) measure(ctx context.Context, io streams, sides []*stage, o 
 	}, nil
 }
 
-// round is the result of one round of a server.
+// round is what one round measured on one server.
 type round struct {
 	took             time.Duration
 	latencies        []time.Duration // of each request, unsorted
-	server, database time.Duration   // processor time; SQLite's is part of the server's
-	coordinator      time.Duration   // the coordinator's part of database; all of it on one PostgreSQL
-	measuredCPU      bool            // false if the system does not report it
+	server, database time.Duration   // processor time; the server's includes SQLite's
+	coordinator      time.Duration   // the coordinator's part of the time database; all of it if there is only one PostgreSQL
+	measuredCPU      bool            // false if the system does not report processor times
 }
 
 // rate returns requests a second.
 func (r round) rate() float64 { return float64(len(r.latencies)) / r.took.Seconds() }
 
-// round sends requests to the server for a time and measures what they cost the server and the database.
+// round sends load's requests to the server for a time, and measures their latencies and the processor time that they cost.
 func (s *stage) round(ctx context.Context, load closedLoop, length time.Duration) (round, error) {
 	server, serverErr := s.server.cpu()
 	database, coordinator, databaseErr := s.database.cpu()
@@ -243,8 +245,8 @@ func (s *stage) round(ctx context.Context, load closedLoop, length time.Duration
 	return r, nil
 }
 
-// figures summarise several rounds: the median of their requests a second, latencies over all rounds, and processor times for
-// each request.
+// figures summarize the rounds of one side: the median of the requests a second, latencies over all rounds, and the
+// processor time for one request.
 type figures struct {
 	rate                                    float64
 	p50, p99, server, database, coordinator time.Duration
@@ -270,7 +272,7 @@ func summarize(rounds []round) figures {
 	return f
 }
 
-// cell joins the texts of several values, one for each side, into one cell of a table.
+// cell joins texts of the values of all sides into one cell of a table.
 func cell[T any](values []T, text func(T) string) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
@@ -288,7 +290,7 @@ func micros(d time.Duration, measured bool) string {
 	return strconv.FormatInt(d.Microseconds(), 10)
 }
 
-// title describes the databases and programs of a run.
+// title returns the database, the Go version, the system and the number of processors of a run, for its report.
 func (s *stage) title() string {
 	return fmt.Sprintf("%s; %s, %s, %d CPUs", s.database.title, runtime.Version(), runtime.GOOS, runtime.NumCPU())
 }

@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// bench runs a command of this program on the service. It returns the result or, if the command fails, the errors.
+// bench runs a command of this program and returns its exit code. out is the result or, if the command fails, the error
+// messages.
 func bench(t *testing.T, args ...string) (code int, out string) {
 	t.Helper()
 	binary, err := serviceProgram()
@@ -46,7 +47,8 @@ func bench(t *testing.T, args ...string) (code int, out string) {
 	return code, stdout.String()
 }
 
-// postgres is the server for tests.
+// postgres returns the URL of the PostgreSQL server for tests. Without one it skips the test, or fails it if servers are
+// required.
 func postgres(t *testing.T) string {
 	t.Helper()
 	server := os.Getenv("STOREFRONT_TEST_POSTGRES")
@@ -57,7 +59,7 @@ func postgres(t *testing.T) string {
 	return server
 }
 
-// onEach runs a test on SQLite and on PostgreSQL, with the flag that chooses it.
+// onEach runs a test on SQLite and on PostgreSQL. database is the flag that chooses the database.
 func onEach(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
@@ -70,7 +72,7 @@ func onEach(t *testing.T, test func(t *testing.T, database string)) {
 	})
 }
 
-// small is a run of a second or two.
+// small has flags for a data set so small that a run takes a second or two.
 var small = []string{"--stores=3", "--products=9", "--orders=90", "--customers=90", "--keys=300", "--connections=2"}
 
 func TestAPIMeasuresEveryOperationOnBothBuilds(t *testing.T) {
@@ -110,7 +112,8 @@ func TestListsAreMeasuredInStoresOfEverySize(t *testing.T) {
 
 func TestAnExhaustedKeyFailsTheRun(t *testing.T) {
 	t.Parallel()
-	// Three keys may make 360 requests a minute. The first operation's rounds need more, even if a minute ends meanwhile.
+	// The three stores have one key each, so 360 requests a minute are allowed. The rounds of the first operation need more,
+	// even if a minute ends meanwhile.
 	code, out := bench(t, append([]string{"api"}, append(small, "--keys=1", "--rounds=1000", "--seconds=0.2")...)...)
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, out, "answered 429 rate_limited")
@@ -155,7 +158,7 @@ func TestTheSameShapeGivesTheSameData(t *testing.T) {
 	for i, table := range a.tables {
 		counts[table.name] = len(table.rows)
 		if table.name == "api_keys" {
-			continue // keys come from the system's randomness
+			continue // keys are random and differ
 		}
 		require.Equal(t, table.rows, b.tables[i].rows, table.name)
 	}

@@ -58,7 +58,7 @@ filesystem in memory, which takes root, and are skipped without; those on Citus 
 --postgres-bin has none.`
 }
 
-// Validate refuses numbers that make no chaos.
+// Validate refuses flags that are out of range or do not fit together.
 func (c *chaosCommand) Validate() error {
 	switch {
 	case c.Rate < 1 || c.Rate > 1000:
@@ -82,16 +82,17 @@ const (
 	answerDelay = 200 * time.Millisecond
 	// retryDelays are the retry delays of the worker. They are short, so that rounds are short.
 	retryDelays = "--retry-delays=1s,1s,1s,1s,1s,1s,1s"
-	// crashShare is the share of strikes that also crash the database.
+	// crashShare is the share of the calls of strike that also crash the database.
 	crashShare = 0.3
 	// deadTime is the longest time that a killed part stays dead.
 	deadTime = time.Second
-	// calmTimeout bounds the wait until everything is delivered. It allows for leases, retries and a slow machine.
+	// calmTimeout is the longest wait until everything is delivered. It leaves time for leases to end, for retries, and for a
+	// slow machine.
 	calmTimeout = 90 * time.Second
 )
 
-// unsteady returns how long the receiver takes to answer, and its status. The status is 500 for a share of the deliveries,
-// because rounds must have retries.
+// unsteady is a receiver's answer: how long it takes, and its status. The status is 500 for failShare of the deliveries, so
+// that there are retries.
 func unsteady() (time.Duration, int) {
 	if rand.Float64() < failShare {
 		return rand.N(answerDelay), http.StatusInternalServerError
@@ -99,7 +100,7 @@ func unsteady() (time.Duration, int) {
 	return rand.N(answerDelay), http.StatusOK
 }
 
-// Run sets everything up and runs the rounds, or plays scenes.
+// Run sets everything up, and runs the rounds, or plays the scenes of --scene.
 func (c *chaosCommand) Run(ctx context.Context, io streams) (err error) {
 	if err := needLinux(); err != nil {
 		return err
@@ -148,7 +149,7 @@ func (c *chaosCommand) Run(ctx context.Context, io streams) (err error) {
 	return nil
 }
 
-// startCluster starts PostgreSQL.
+// startCluster starts a PostgreSQL server with the programs in a folder. If programs is "", it looks for them.
 func startCluster(ctx context.Context, programs string) (_ *cluster.Cluster, err error) {
 	if programs == "" {
 		if programs, err = cluster.Find(); err != nil {
@@ -168,7 +169,7 @@ type chaosRun struct {
 	random  *rand.Rand
 
 	kills   []kill
-	killed  map[string]int // how often, by part
+	killed  map[string]int // how often each part was killed, by its name
 	last    balance
 	created []uuid.UUID // ids of acknowledged new customers
 }
@@ -183,7 +184,8 @@ func newChaosRun(c *chaosCommand, s *stage, server *cluster.Cluster) *chaosRun {
 	return run
 }
 
-// acknowledge records the clients' answers. An unavailable server and a 5xx answer are expected; a refusal is a defect.
+// acknowledge keeps the ids of the customers that the clients' calls created. It returns an error for a 4xx answer, and for
+// a success without an id. Other failures are expected.
 func (r *chaosRun) acknowledge(calls []call) error {
 	for _, c := range calls {
 		switch {
@@ -198,8 +200,8 @@ func (r *chaosRun) acknowledge(calls []call) error {
 	return nil
 }
 
-// round runs everything under load, strikes, waits until everything is delivered, and draws the balance. It describes the round
-// in a line.
+// round runs everything under load, strikes, waits until everything is delivered, and draws the balance. It returns a
+// description of the round in one line.
 func (r *chaosRun) round(ctx context.Context) (string, error) {
 	before := r.last
 	if err := r.fleet.startMissing(ctx); err != nil {
@@ -235,7 +237,7 @@ func (r *chaosRun) round(ctx context.Context) (string, error) {
 
 func short(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond) }
 
-// strikeAll strikes a few times during a round, and returns the parts that it killed.
+// strikeAll calls strike a few times during a round, and returns the names of the parts that were killed.
 func (r *chaosRun) strikeAll(ctx context.Context) (hit []string, err error) {
 	strikes := 1 + r.random.IntN(r.Strikes)
 	for range strikes {
@@ -260,7 +262,8 @@ func (r *chaosRun) strikeAll(ctx context.Context) (hit []string, err error) {
 	return hit, wait(ctx, r.Length/4)
 }
 
-// strike kills some parts, and sometimes the database, which it starts again.
+// strike kills some parts at once, and sometimes crashes the database and starts it again. It returns the names of the
+// killed parts.
 func (r *chaosRun) strike(ctx context.Context) ([]string, error) {
 	var victims []int
 	var hit, holders []string
@@ -291,7 +294,7 @@ func (r *chaosRun) strike(ctx context.Context) ([]string, error) {
 	return hit, nil
 }
 
-// balance draws the balance of all events so far.
+// balance returns the balance of all events since the first round.
 func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	if _, err := r.fleet.receiver.Count(); err != nil {
 		return balance{}, err
@@ -299,7 +302,8 @@ func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	return r.fleet.balance(ctx, r.created, r.kills)
 }
 
-// balance draws the balance of acknowledged customers and of the orders that the fleet took.
+// balance returns the balance of the acknowledged new customers in created and of the orders that the fleet took, given all
+// kills so far.
 func (f *fleet) balance(ctx context.Context, created []uuid.UUID, kills []kill) (balance, error) {
 	l := ledger{customers: created, orders: f.paid, requests: f.receiver.Requests(), kills: kills, lost: int(f.lost.Load())}
 	var err, journalErr, leasesErr error
@@ -312,7 +316,7 @@ func (f *fleet) balance(ctx context.Context, created []uuid.UUID, kills []kill) 
 	return l.settleUp(), nil
 }
 
-// killCount returns how many parts were killed, and how often the database crashed, in total.
+// killCount returns the number of all kills and database crashes.
 func (r *chaosRun) killCount() (sum int) {
 	for _, n := range r.killed {
 		sum += n
@@ -320,7 +324,7 @@ func (r *chaosRun) killCount() (sum int) {
 	return sum
 }
 
-// summary describes the whole run in a few lines.
+// summary returns a description of the whole run in a few lines.
 func (r *chaosRun) summary() string {
 	b := r.last
 	return fmt.Sprintf(`committed %d events (%d customers and %d payments acknowledged), received all of them: 0 lost

@@ -12,13 +12,13 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// answerTimeout bounds the wait for an answer.
+// answerTimeout is the longest wait for an answer.
 const answerTimeout = 30 * time.Second
 
 // request is a request to the service, with an API key or the operator's token.
 type request struct {
 	method, path, key, body string
-	// then returns the next request once this one has created something; nil means none.
+	// then, if not nil, returns the request to send next, given the id of the object that this request created.
 	then func(created uuid.UUID) request
 }
 
@@ -26,7 +26,8 @@ type request struct {
 // it shares the processors with the service and fasthttp needs less of them. Goroutines may share it.
 type client struct{ http fasthttp.HostClient }
 
-// newClient returns a client of a service. It calls address each time it opens a connection.
+// newClient returns a client of the service at the address that the function address returns. The client calls that function
+// each time it opens a connection.
 func newClient(address func() string) *client {
 	c := &client{}
 	c.http.Addr = "api.example.com"
@@ -37,12 +38,12 @@ func newClient(address func() string) *client {
 	return c
 }
 
-// at returns the address function of a service whose address does not change.
+// at returns a function for newClient that always returns the same address.
 func at(address string) func() string { return func() string { return address } }
 
 func (c *client) close() { c.http.CloseIdleConnections() }
 
-// do sends a request and passes the answer, which is valid until read returns.
+// do sends a request and passes the answer to read. The answer is valid until read returns.
 func (c *client) do(r request, deadline time.Time, read func(*fasthttp.Response)) error {
 	sent, answer := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(sent)
@@ -72,7 +73,7 @@ func (c *client) exchange(r request) (status int, body []byte, err error) {
 	return status, body, err
 }
 
-// verdict classifies an answer under a fault.
+// verdict says how the service answered a request under a fault.
 type verdict int
 
 const (
@@ -86,7 +87,7 @@ const (
 	wrong
 )
 
-// judge classifies an answer; for one that is not a success it also describes it.
+// judge returns the verdict on an answer and, unless it is served, a description of the answer.
 func judge(status int, body []byte, retryAfter bool) (verdict, string) {
 	if status >= 200 && status <= 299 {
 		return served, ""
@@ -113,18 +114,18 @@ func judge(status int, body []byte, retryAfter bool) (verdict, string) {
 
 // call is one request and its result.
 type call struct {
-	due        time.Time // when it was scheduled
+	due        time.Time // when the request was scheduled
 	took       time.Duration
 	verdict    verdict
-	what       string    // the answer, unless it was served
-	retryAfter string    // the header, or ""
+	what       string    // a description of the answer; "" if it was served
+	retryAfter string    // the value of the header Retry-After, or ""
 	created    uuid.UUID // the id in the answer to a POST
 }
 
 // ended returns when the answer arrived.
 func (c call) ended() time.Time { return c.due.Add(c.took) }
 
-// call sends a request that was scheduled for a time.
+// call sends a request that was scheduled for the time due, and returns the result.
 func (c *client) call(r request, due time.Time) call {
 	done := call{due: due}
 	err := c.do(r, time.Now().Add(answerTimeout), func(answer *fasthttp.Response) {
@@ -145,7 +146,7 @@ func (c *client) call(r request, due time.Time) call {
 	return done
 }
 
-// noAnswer returns why there was no answer, without addresses, so that equal cases have equal texts.
+// noAnswer returns why a request got no answer. The text has no addresses, so that equal cases have equal texts.
 func noAnswer(err error) string {
 	var failed *net.OpError
 	var slow net.Error

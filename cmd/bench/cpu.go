@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// ticks is how many units of processor time in /proc are a second, the same on every Linux.
+// ticks is how many of /proc's units of processor time make a second: 100 on every Linux.
 const ticks = 100
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -27,8 +27,8 @@ func processCPU(pid int) (time.Duration, error) {
 	return seconds(stat.CPUTime()), err
 }
 
-// postmasterOf returns the process id of PostgreSQL's main process, from one that serves a connection; 0 if the server seems to
-// run elsewhere.
+// postmasterOf returns the process id of PostgreSQL's main process. backend is the id of a process that serves a connection.
+// It returns 0 if the server seems to run on another machine.
 func postmasterOf(backend int) int {
 	stat, err := processStat(backend)
 	if err != nil || stat.Comm != "postgres" {
@@ -55,7 +55,7 @@ func clusterCPU(postmaster int) (time.Duration, error) {
 		return 0, err
 	}
 	for _, process := range all {
-		// The time of a process that ends meanwhile is added to the main process's children.
+		// If a process ends before it is read here, the main process's time already includes it.
 		if stat, err := process.Stat(); err == nil && stat.PPID == postmaster {
 			sum += stat.CPUTime()
 		}

@@ -25,12 +25,14 @@ type database struct {
 	server     *pgx.Conn // nil on SQLite, and after release
 	created    string    // the database's name on the server
 	postmaster int       // the id of PostgreSQL's main process; 0 if it is not on this machine
-	// workers are the databases with its name on the other nodes of a Citus cluster; empty on one PostgreSQL.
+	// workers are the databases of the same name on the worker nodes of a Citus cluster; empty if there is only one
+	// PostgreSQL.
 	workers []*database
 }
 
-// newDatabase makes a database on a server or, without one, in a folder that its caller removes. server may have the URLs of a
-// Citus cluster's nodes, separated by spaces, the coordinator's first.
+// newDatabase makes a database on the server with the URL server. If server is "", it makes a SQLite file in folder, which
+// the caller removes. server may have the URLs of all nodes of a Citus cluster, separated by spaces, the coordinator's
+// first.
 func newDatabase(ctx context.Context, server, folder string) (*database, error) {
 	if server == "" {
 		own, err := os.MkdirTemp(folder, "database-")
@@ -117,7 +119,7 @@ func createDatabase(ctx context.Context, server, name string) (*database, error)
 	return d, nil
 }
 
-// drop removes the database. The coordinator's comes first, because it uses the others.
+// drop removes the database on all nodes. It begins with the coordinator, because the coordinator uses the others.
 func (d *database) drop(ctx context.Context) error {
 	err := d.dropOne(ctx)
 	for _, worker := range d.workers {
@@ -132,7 +134,7 @@ func (d *database) dropOne(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	if d.server.IsClosed() { // closed by an interrupted statement
+	if d.server.IsClosed() { // an interrupted statement has closed the connection
 		var err error
 		if d.server, err = pgx.ConnectConfig(ctx, d.server.Config()); err != nil {
 			return fmt.Errorf("drop the database %s: %w", d.created, err)
@@ -142,8 +144,8 @@ func (d *database) dropOne(ctx context.Context) error {
 	return errors.Join(err, d.releaseOne(ctx))
 }
 
-// release closes the connections to the database's servers. Nothing needs to be dropped, because the caller crashes and deletes
-// the servers.
+// release closes the connections to the database's servers, but drops no database, because the caller crashes and deletes
+// these servers.
 func (d *database) release(ctx context.Context) error {
 	err := d.releaseOne(ctx)
 	for _, worker := range d.workers {
@@ -161,8 +163,8 @@ func (d *database) releaseOne(ctx context.Context) error {
 	return server.Close(ctx)
 }
 
-// cpu returns the processor time that the database's own processes have used so far, on all nodes and on the coordinator. It is
-// 0 on SQLite, which runs in the service's process.
+// cpu returns the processor time that the database's own processes have used so far: all is the time on all nodes,
+// coordinator the coordinator's part. Both are 0 on SQLite, which runs in the service's process.
 func (d *database) cpu() (all, coordinator time.Duration, err error) {
 	if d.sqlite {
 		return 0, 0, nil
@@ -176,7 +178,7 @@ func (d *database) cpu() (all, coordinator time.Duration, err error) {
 	return all, coordinator, err
 }
 
-// copyIn loads the tables with COPY, and then analyses and vacuums them, as in a database at rest.
+// copyIn loads the tables into PostgreSQL with COPY, and then analyzes and vacuums them, as PostgreSQL itself does in time.
 func (s *stage) copyIn(ctx context.Context, data *dataset) error {
 	conn, err := pgx.Connect(ctx, s.database.url)
 	if err != nil {
@@ -192,8 +194,8 @@ func (s *stage) copyIn(ctx context.Context, data *dataset) error {
 	return err
 }
 
-// insert loads the tables into SQLite. Like the service, it does not run ANALYZE: with ANALYZE's samples SQLite would plan
-// every statement again for each bound value.
+// insert loads the tables into SQLite. Like the service, it does not run ANALYZE, because SQLite would then plan each
+// statement again for each bound value.
 func (s *stage) insert(ctx context.Context, data *dataset) error {
 	handle, err := s.open(ctx)
 	if err != nil {

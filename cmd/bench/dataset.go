@@ -14,12 +14,12 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// shape is the size of a data set: keys in each store, other rows over all stores.
+// shape is the size of a data set. keys counts the API keys of each store; the other numbers are over all stores.
 type shape struct {
 	stores, keys, products, orders, customers int
-	// firstCustomers, if set, is the number of the first store's customers, instead of its share.
+	// firstCustomers is the number of the first store's customers; 0 means an equal share.
 	firstCustomers int
-	// pending leaves every order unpaid.
+	// pending is true if no order is paid.
 	pending bool
 }
 
@@ -29,7 +29,7 @@ type dataset struct {
 	stores []storeData
 }
 
-// storeData has the names of a store that requests use.
+// storeData has what requests to a store need: its ids, its slug and its API keys.
 type storeData struct {
 	id     uuid.UUID
 	slug   string
@@ -43,10 +43,10 @@ type storeData struct {
 	customer uuid.UUID
 }
 
-// key returns one of the store's keys, in turns.
+// key returns the API key number n of the store; after the last key it begins again with the first.
 func (s *storeData) key(n int) string { return s.keys[n%len(s.keys)] }
 
-// table is rows to load. Tables come in an order that references allow.
+// table has rows to load into a table of the database.
 type table struct {
 	name    string
 	columns []string
@@ -55,10 +55,10 @@ type table struct {
 
 func (t *table) add(values ...any) { t.rows = append(t.rows, values) }
 
-// span is the period in which the rows of a data set were created.
+// span is the period before now in which the rows of a data set were created.
 const span = 90 * 24 * time.Hour
 
-// generator makes one data set. The same shape always gives the same data, except for keys and dates.
+// generator makes one data set. The same shape always gives the same data set, except for keys and dates.
 type generator struct {
 	random *rand.Rand
 	now    time.Time
@@ -69,7 +69,7 @@ type generator struct {
 	stores, keys, products, customers, orders, items *table
 }
 
-// slugOf returns the slug of a store.
+// slugOf returns the slug of the store n.
 func slugOf(n int) string { return fmt.Sprintf("store-%04d", n) }
 
 func newDataset(s shape, now time.Time) *dataset {
@@ -99,7 +99,7 @@ func newDataset(s shape, now time.Time) *dataset {
 	return g.data
 }
 
-// share returns the nth part of a total.
+// share returns the part n of a total that is divided into almost equal whole parts.
 func share(total, parts, n int) int { return total*(n+1)/parts - total*n/parts }
 
 // id returns a UUIDv7 (RFC 9562, 5.7) for a time.
@@ -110,7 +110,7 @@ func (g *generator) id(at time.Time) uuid.UUID {
 	return u
 }
 
-// moment returns the nth of a number of times within the span, in order.
+// moment returns the time n of a series of `of` times, spread evenly over the span.
 func (g *generator) moment(n, of int) time.Time {
 	return g.now.Add(-span + span*time.Duration(n)/time.Duration(of)).Truncate(time.Millisecond)
 }
@@ -175,7 +175,8 @@ func (g *generator) catalogue(s *storeData, count int) []productData {
 	return list
 }
 
-// Buyers' names are made of syllables, so that there are syllables² surnames and four letters find the buyers with one of them.
+// Surnames are made of two syllables of two letters. So there are syllables² of them, and searching for four letters finds
+// the buyers with one surname.
 var (
 	firstNames = []string{"Ada", "Boris", "Chantal", "Denis", "Estelle", "Firmin", "Grace", "Hervé", "Irène", "Joël"}
 	syllables  = []string{"ba", "ko", "mu", "ne", "ti", "wo", "ze", "fu", "la", "gi"}

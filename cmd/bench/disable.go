@@ -42,12 +42,12 @@ SELECT substr(printf('%012x', ms), 1, 8) || '-' || substr(printf('%012x', ms), 9
  $1, $2, $3, 'customer.created', ms, CAST('[]' AS blob), 1, ms FROM series, now`
 )
 
-// disabling is the first store's webhook, which hangs and is disabled.
+// disabling is a scene in which the first store's webhook hangs and is then disabled.
 type disabling struct {
 	*play
 	*stage
 	webhook string    // its id
-	event   uuid.UUID // its deliveries wait
+	event   uuid.UUID // the event whose deliveries wait for the webhook
 }
 
 // playLargeDisable disables a webhook with a large backlog while workers deliver to others. It enables the webhook again
@@ -71,7 +71,7 @@ func playLargeDisable(p *play) {
 			disabled = time.Now()
 			p.wait(claimedBefore)
 			d.run("enable")
-			// Meanwhile running attempts end, and the workers might begin the next ones.
+			// Wait while running attempts end, because the workers might wrongly begin the next ones.
 			p.wait(max(p.Span, hungTimeout+time.Second))
 		}, d.creators()...)
 	})
@@ -85,7 +85,7 @@ func playLargeDisable(p *play) {
 	d.delivered(created, began, disabled)
 }
 
-// run runs a command on the webhook.
+// run runs the service's command `webhook`, such as `webhook disable`, on the hanging webhook.
 func (d *disabling) run(command string) {
 	_, err := d.command(d.ctx, "webhook", command, d.webhook)
 	d.require(err)
@@ -99,7 +99,7 @@ func (d *disabling) creators() (loads []*openLoop) {
 	return loads
 }
 
-// backlog makes an event in the store, and waiting deliveries of it.
+// backlog makes an event in the first store, and many deliveries of it that wait for the hanging webhook.
 func (d *disabling) backlog() {
 	began, store := time.Now(), d.stores[0]
 	client := newClient(at(d.server.api))
@@ -122,7 +122,7 @@ func (d *disabling) backlog() {
 	d.didf("%d deliveries waiting for a webhook that hangs, made in %s", d.Waiting, short(time.Since(began)))
 }
 
-// cancelled waits until no delivery waits for the webhook.
+// cancelled waits until no delivery waits for the hanging webhook any more. since is when the webhook was disabled.
 func (d *disabling) cancelled(since time.Time) {
 	left := 0
 	_, err := poll(d.ctx, cancelledLimit, func() (bool, error) {
@@ -133,7 +133,8 @@ func (d *disabling) cancelled(since time.Time) {
 	d.must(left == 0, "all that waited is cancelled within %s (%d left after %s)", cancelledLimit, left, short(time.Since(since)))
 }
 
-// delivered compares the created customers with the arrived events.
+// delivered checks that the event of every created customer arrived once. It also checks that no attempt of the backlog
+// arrived after the webhook was disabled. Customers created before began show how long events took without the fault.
 func (d *disabling) delivered(created []call, began, disabled time.Time) {
 	_, err := d.receiver.Count()
 	d.require(err)

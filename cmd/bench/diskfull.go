@@ -59,7 +59,8 @@ func playDiskFull(p *play) {
 	p.everyEvent(s, written)
 }
 
-// ready waits until /readyz has a status.
+// ready waits until /readyz answers with a status, and makes that a condition of the scene. when says in the report when it
+// is expected.
 func (p *play) ready(s *stage, status int, when string) {
 	began := time.Now()
 	became, err := poll(p.ctx, readyLimit, func() (bool, error) { return s.readiness(p.ctx) == status, nil })
@@ -67,7 +68,7 @@ func (p *play) ready(s *stage, status int, when string) {
 	p.must(became, "/readyz becomes %d %s (after %s)", status, when, short(time.Since(began)))
 }
 
-// mount mounts a small disk in memory, if the machine allows it.
+// mount mounts a small disk in memory and returns its folder. If the machine does not allow that, the scene is skipped.
 func (p *play) mount() string {
 	folder := p.workspace.folder
 	disk := filepath.Join(folder, "disk")

@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The parts that can be killed, numbered.
+// The processes that can be killed, called parts, and their number.
 const (
 	partServer = iota
 	partWorkerA
@@ -24,8 +24,8 @@ const (
 
 var partNames = [partCount]string{"server", "worker 1", "worker 2"}
 
-// fleet has the processes that are killed, and an operator who creates and pays orders. Only one goroutine may use it, except
-// for the servers' addresses.
+// fleet has the server and the workers that are killed and restarted (the parts), and an operator who creates and pays
+// orders. Only one goroutine may use it, but any may ask for the servers' addresses.
 type fleet struct {
 	*stage
 	timeout time.Duration // the worker's timeout of an attempt
@@ -53,7 +53,7 @@ func (f *fleet) startMissing(ctx context.Context) (err error) {
 	return nil
 }
 
-// holder returns PostgreSQL's name for the process of a part, which is unique.
+// holder returns the name by which PostgreSQL knows the present process of a part; a part's next process gets another.
 func (f *fleet) holder(part int) string { return fmt.Sprintf("part-%d-%d", part, f.started[part]) }
 
 func (f *fleet) start(ctx context.Context, part int) (*process, error) {
@@ -79,7 +79,7 @@ func (f *fleet) start(ctx context.Context, part int) (*process, error) {
 	return own.startWorker(ctx, f.readWorkerLog, retryDelays, "--timeout="+f.timeout.String())
 }
 
-// readWorkerLog adds up the leases that workers report as lost.
+// readWorkerLog adds the leases that a line of a worker's log reports as lost to f.lost.
 func (f *fleet) readWorkerLog(line string) {
 	var l logLine
 	if strings.Contains(line, "leases were lost") && json.Unmarshal([]byte(line), &l) == nil {
@@ -121,7 +121,7 @@ func (f *fleet) takeOrders(ctx context.Context) (stop func() error) {
 	}
 }
 
-// sell creates an order of a new buyer and pays it. It returns no id if there was no answer.
+// sell creates an order of a new buyer, pays it and returns its id. It returns uuid.Nil if a request got no answer.
 func (f *fleet) sell(operator *client, s storeData) (uuid.UUID, error) {
 	recorded, err := f.operate(operator, f.recordOrder(&s))
 	if err != nil || recorded == uuid.Nil {
@@ -130,7 +130,7 @@ func (f *fleet) sell(operator *client, s storeData) (uuid.UUID, error) {
 	return f.operate(operator, f.payOrder(&s, recorded))
 }
 
-// recordOrder returns a request to the admin services, by Connect in JSON: an order of a new buyer.
+// recordOrder returns a request of the operator that creates an order of a new buyer.
 func (s *stage) recordOrder(of *storeData) request {
 	email := "buyer." + uuid.NewString() + "@mail.example.com"
 	return request{method: "POST", path: "/storefront.admin.v1.OrderService/CreateOrder", key: s.token,
@@ -138,13 +138,14 @@ func (s *stage) recordOrder(of *storeData) request {
 			of.product)}
 }
 
-// payOrder returns a request that pays an order of a store.
+// payOrder returns a request of the operator that pays an order of a store.
 func (s *stage) payOrder(in *storeData, id uuid.UUID) request {
 	return request{method: "POST", path: "/storefront.admin.v1.OrderService/PayOrder", key: s.token,
 		body: fmt.Sprintf(`{"id":%q,"store":%q}`, id, in.slug)}
 }
 
-// operate sends a request about an order and returns the order's id.
+// operate sends a request about an order and returns the order's id, or uuid.Nil if the server was unavailable. An answer
+// 4xx is an error.
 func (f *fleet) operate(operator *client, r request) (uuid.UUID, error) {
 	done := operator.call(r, time.Now())
 	if strings.HasPrefix(done.what, "4") {
@@ -174,7 +175,7 @@ func (f *fleet) alive() error {
 	return nil
 }
 
-// end ends all parts in good order.
+// end stops all parts with SIGTERM, so that they finish their work.
 func (f *fleet) end() (err error) {
 	for part, p := range f.parts {
 		if p != nil {

@@ -7,14 +7,14 @@ const (
 	greedyConnections = 16
 	// greedyPause is how long the greedy store waits after a refusal: very short.
 	greedyPause = 50 * time.Millisecond
-	// defaultDeadline is the service's default for a request.
+	// defaultDeadline is how long the service takes for a request at most, unless its flags say otherwise.
 	defaultDeadline = 10 * time.Second
 )
 
-// playGreedyStore has one store request its longest pages over many connections, and watches another store.
+// playGreedyStore lets one store request its longest pages over many connections, and watches another store.
 func playGreedyStore(p *play) { p.greed("/v1/orders?pageSize=100", shape{stores: 2}) }
 
-// playSearchFlood has one store search its many customers with a text that matches all of them, and watches another store.
+// playSearchFlood lets one store search its many customers for a text that all of them contain, and watches another store.
 func playSearchFlood(p *play) {
 	p.didf("%d customers in one store", p.Customers)
 	p.greed("/v1/customers?q=a", shape{stores: 2, firstCustomers: p.Customers})
@@ -35,9 +35,9 @@ func (p *play) greed(path string, data shape) {
 }
 
 const (
-	// fewClients is the number of clients of a small shop's servers, with which no request waits.
+	// fewClients is the number of clients of a small shop: so few that no request waits.
 	fewClients = 8
-	// minShare is the minimum share of the few clients' rate that many clients must get.
+	// minShare is the least part of the few clients' requests a second that many clients must be served.
 	minShare = 0.8
 	// patientStores and patientKeys give enough keys to stay within each key's limit.
 	patientStores, patientKeys = 60, 100
@@ -55,7 +55,7 @@ func playPatientClients(p *play) {
 		p.inTime("request", calls, defaultDeadline)
 		return float64(p.answers(calls)[0]) / took.Seconds()
 	}
-	// Measured before and after, because other work on the machine varies.
+	// Measure few clients before and after the many, because other work on the machine varies.
 	before, many, most, after := served(fewClients), served(64), served(512), served(fewClients)
 	for clients, rate := range map[int]float64{64: many, 512: most} {
 		share := 2 * rate / (before + after)

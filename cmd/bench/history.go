@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
-// historyCommand records the requests and answers of concurrent callers under faults. It checks whether one store with one
-// order of events could have given these answers.
+// historyCommand records the requests and answers of concurrent callers under faults. It then checks whether the answers are
+// possible if the requests were carried out one after the other.
 type historyCommand struct {
 	serviceFlags
 	SQLite      bool          `name:"sqlite" help:"On an SQLite file instead of a PostgreSQL primary and standby of its own."`
@@ -52,7 +52,7 @@ It exits with 1 when something is wrong, or when porcupine cannot decide within 
 the same faults in the same order, and the same requests by each caller until the answers differ.`
 }
 
-// Validate refuses numbers that make no history.
+// Validate refuses flags that are out of range or do not fit together.
 func (c *historyCommand) Validate() error {
 	switch {
 	case c.Rate < 1 || c.Rate > 1000:
@@ -107,11 +107,11 @@ const (
 	historyTimeout = 2 * time.Second
 	// checkTimeout is the longest time that porcupine may take for the history of one object.
 	checkTimeout = 30 * time.Second
-	// drawings is the maximum number of wrong histories that are drawn.
+	// drawings is how many wrong histories are drawn at most.
 	drawings = 3
 )
 
-// history has the objects of a run, the servers, and the faults.
+// history is a recorded run: the objects about which callers ask, the servers, and the faults.
 type history struct {
 	*play
 	stage    *stage
@@ -122,19 +122,19 @@ type history struct {
 	rate     float64
 	progress func(format string, args ...any)
 	begun    time.Time
-	strikes  []strike // faults, in an order that depends on the seed
+	strikes  []strike // the faults; the seed decides their order
 	struck   tally
 	resets   []porcupine.Operation // resets of the counters
 	drawIn   string                // the folder of the drawings; "" means the system's temporary one
 	drawn    int
 	number   atomic.Int64 // numbers for new prices, names and e-mails
-	spare    atomic.Int64 // how many spare keys were used
+	spare    atomic.Int64 // how many API keys that only one object uses were taken
 	requests atomic.Int64
 	unknown  atomic.Int64
 
 	mu      sync.Mutex
 	objects []*object
-	strange tally // answers that nobody may get
+	strange tally // answers that are wrong in any history
 }
 
 // openHistory makes a database with the data that callers need. It starts one server on SQLite, and two on PostgreSQL, where a
@@ -163,13 +163,14 @@ func openHistory(p *play, seed uint64, rate float64, progress func(string, ...an
 	return h
 }
 
-// record runs callers for the span, causes one fault after the other meanwhile, and reads every object at the end.
+// record runs callers for the span, and causes faults meanwhile, one after the other. At the end it reads every object once
+// more.
 func (h *history) record() {
 	h.begun = time.Now()
 	ctx, cancel := context.WithTimeout(h.ctx, h.Span)
 	var asking sync.WaitGroup
 	defer asking.Wait()
-	defer cancel() // before the wait, in case a step failed
+	defer cancel() // ends the callers, for which the deferred Wait waits, if a step fails
 	for n, k := range kinds {
 		asking.Go(func() { h.cycle(ctx, n, k) })
 	}
@@ -186,7 +187,8 @@ func (h *history) record() {
 	h.countClaims()
 }
 
-// check has porcupine check whether the history of each object is linearizable, and then checks the journal and the events.
+// check checks, with porcupine, whether the history of each object is linearizable, and then checks the journal and the
+// events.
 func (h *history) check() {
 	var longest time.Duration
 	count, asked, unknown := tally{}, tally{}, tally{}
@@ -220,7 +222,8 @@ func (h *history) check() {
 	h.checkJournal()
 }
 
-// decide returns what is wrong with an object's history, or "". A history that takes porcupine too long counts as wrong.
+// decide returns what is wrong with an object's history, or "" if it is right. If porcupine does not decide within the time,
+// the history counts as wrong.
 func (o *object) decide(within time.Duration) string {
 	switch porcupine.CheckOperationsTimeout(o.model, o.history, within) {
 	case porcupine.Ok:
@@ -231,7 +234,7 @@ func (o *object) decide(within time.Duration) string {
 	return "history that was not decided in time: " + o.kind
 }
 
-// draw writes a wrong history as a page for a browser.
+// draw writes a wrong history to a file, as a page for a browser.
 func (h *history) draw(o *object) {
 	if h.drawn++; h.drawn > drawings {
 		return

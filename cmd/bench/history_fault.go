@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// deadLimit is the longest time that a part stays dead, cutLimit the longest time that a link is cut. With these, some
-	// requests are late and some are refused.
+	// deadLimit is the longest time that a killed process stays dead; cutLimit is the longest time that a link is cut. They
+	// are long enough for some requests to be late and some to be refused.
 	deadLimit, cutLimit = time.Second, historyTimeout + time.Second
 	// calmLimit is the longest time between two faults.
 	calmLimit = 2 * time.Second
@@ -21,7 +21,7 @@ const (
 // strike is a fault: it breaks something and repairs it.
 type strike struct {
 	name string
-	// losesCounters is true if the counters of API keys restart at 0.
+	// losesCounters is true if the fault makes the request counters of API keys begin again at 0.
 	losesCounters bool
 	do            func(h *history, random *rand.Rand)
 }
@@ -55,7 +55,7 @@ var (
 		h.require(h.nodes[h.primary].Crash(h.ctx))
 		h.wait(upTo(random, deadLimit))
 		h.require(h.nodes[h.primary].Restart(h.ctx))
-		h.synchronous(h.stage.database.url) // before the next fault
+		h.synchronous(h.stage.database.url) // the next fault needs the standby
 	}}
 	failOver = strike{"standby promoted", true, func(h *history, random *rand.Rand) {
 		h.require(h.nodes[h.primary].Close())
@@ -66,7 +66,7 @@ var (
 	}}
 )
 
-// upTo returns a random duration.
+// upTo returns a random duration of at most longest.
 func upTo(random *rand.Rand, longest time.Duration) time.Duration {
 	return time.Duration(random.Float64() * float64(longest))
 }
@@ -107,7 +107,7 @@ func (h *history) follow() {
 	h.cleanup(standby.Close)
 	h.nodes[1-h.primary] = standby
 	d := h.stage.database
-	h.require(d.release(h.ctx)) // its server is deleted
+	h.require(d.release(h.ctx)) // the server of this connection is deleted
 	d.url, err = withPorts(d.url, h.nodes[h.primary].Port())
 	h.require(err)
 	h.synchronous(d.url)
@@ -141,7 +141,7 @@ func (h *history) newEndpoint() *endpoint {
 	}
 	h.require(s.start(h.ctx))
 	h.cleanup(func() error {
-		s.process.Load().kill() // it may wait for a database that no longer exists
+		s.process.Load().kill() // not stopped, because it may wait for a database that no longer exists
 		return nil
 	})
 	s.api = newClient(func() string { return s.process.Load().api })

@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// journalled are the fields of a resource that both the activity journal and callers show. A product also shows the time of its
-// last entry.
+// journalled lists, for each type of resource, the fields that the journal as well as the API shows. A product's updatedAt
+// is the time of its last entry.
 var journalled = map[string][]string{
 	"product": {"priceAmount", "status", "updatedAt"}, "customer": {"name", "email", "phone"}, "order": {"status"},
 }
@@ -23,17 +23,17 @@ type chain struct {
 	resource string
 	states   []map[string]any
 	began    []time.Time
-	events   tally // events that its entries must have sent, minus those found
+	events   tally // how many events of each type its entries must have sent and were not found
 }
 
-// announced are the events of a state that a resource gets.
+// announced maps a type of resource and its new status to the types of the events that this must send.
 var announced = map[string][]string{
 	"product PUBLISHED": {"product.published"}, "product ARCHIVED": {"product.archived"},
 	"order PAID": {"order.paid", "payment_link.paid"},
 }
 
-// add appends the state after a journal entry. It returns what is wrong with the entry, whose values before the change must
-// equal the last state.
+// add appends the state after a journal entry with these changes. It returns what is wrong with the entry, or "": the values
+// before the change must equal the last state.
 func (c *chain) add(changes map[string]struct{ From, To any }, at time.Time) string {
 	last := c.states[len(c.states)-1]
 	next, broken := map[string]any{}, ""
@@ -60,7 +60,7 @@ func (c *chain) add(changes map[string]struct{ From, To any }, at time.Time) str
 	return broken
 }
 
-// shows reports whether an answer or an event shows a state.
+// shows reports whether body, from an answer or an event, shows a state.
 func (c *chain) shows(state, body map[string]any) bool {
 	for _, field := range journalled[c.resource] {
 		if got := body[field]; got != state[field] && (got != "" || state[field] != nil) {
@@ -74,7 +74,7 @@ func (c *chain) shows(state, body map[string]any) bool {
 type sighting struct {
 	called, returned int64
 	body             map[string]any
-	at               int // the number of the state
+	at               int // the index of the state in the chain
 }
 
 // checkJournal compares the journal with the callers' answers and with the events.
@@ -104,8 +104,8 @@ func (h *history) checkJournal() {
 	h.didf("%d journals with %d states", len(chains), states)
 }
 
-// follow finds the state of each answer, in the order of the journal. The state must not be older than one that an answer had
-// shown before the request began. It returns how many answers match no state.
+// follow finds the state that each answer shows. It must not be older than a state that another answer had shown before the
+// request began. follow returns how many answers match no such state.
 func (c *chain) follow(seen []*sighting) (lost int) {
 	slices.SortFunc(seen, func(a, b *sighting) int { return cmp.Compare(a.called, b.called) })
 	for i, s := range seen {
@@ -157,8 +157,8 @@ func (h *history) readJournal(seen map[string][]*sighting) map[string]*chain {
 	return chains
 }
 
-// checkEvents compares the events with the journal: each must show the state after the entry of its time, and there must be one
-// for each change that sends one.
+// checkEvents compares the events with the journal. Each event must show the state after the journal entry of the same time.
+// Each change that must send an event has exactly one.
 func (h *history) checkEvents(chains map[string]*chain) {
 	events, err := h.stage.events(h.ctx, time.Time{})
 	h.require(err)

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// callersEach is how many callers use an object at a time.
+	// callersEach is how many callers send requests about one object at the same time.
 	callersEach = 5
 	// productLife, claimLife and counterLife are how long an object is used. They are short, because porcupine's work grows
 	// with the history, and unknown requests never end.
@@ -29,12 +29,12 @@ const (
 	// historyKeys is how many API keys the callers use in turns: enough for 1000 requests a second. The store's further keys
 	// are for counting and revoking.
 	historyKeys = 600
-	// unknownEach is how many requests with an unknown outcome end the use of an object, because each of them doubles
-	// porcupine's work. The callers may have sent a few more by then.
+	// unknownEach is the number of requests without a known outcome after which callers leave an object, because each such
+	// request doubles porcupine's work. A few more may have been sent by then.
 	unknownEach = 6
 	// restAfterRefusal is the longest pause of a caller after a request without an answer.
 	restAfterRefusal = 100 * time.Millisecond
-	// payable is how many orders of a payment link can be distinguished.
+	// payable is the maximum number of a payment link's orders: the model has a bit for each.
 	payable     = 64
 	counterKind = "counter"
 )
@@ -55,13 +55,13 @@ var kinds = []kind{
 	{counterKind, counterLife, newCounter},
 }
 
-// object is the object of some callers' requests for a while, with all these requests and answers.
+// object is a thing about which callers send requests for a while, with these requests and their answers.
 type object struct {
 	kind  string
 	name  string
 	model porcupine.Model
 	ask   func(c *caller) // sends a random request
-	look  func(c *caller) // sends the requests at the end of the run; nil for none
+	look  func(c *caller) // sends the last requests, at the end of the run; nil sends none
 
 	mu      sync.Mutex
 	history []porcupine.Operation
@@ -96,7 +96,7 @@ func (o *object) any(c *caller) (string, int) {
 	return o.known[n], n
 }
 
-// caller sends one request after the other. They depend on the seed, and on the ids in its answers.
+// caller sends one request after the other. The seed, and the ids in earlier answers, decide its requests.
 type caller struct {
 	number int
 	random *rand.Rand
@@ -116,7 +116,7 @@ func (h *history) cycle(ctx context.Context, number int, k kind) {
 			if ctx.Err() != nil {
 				return
 			}
-			if h.create(c, h.request("GET", "/v1/store", "")) != nil { // until this succeeds, callers would only be refused
+			if h.create(c, h.request("GET", "/v1/store", "")) != nil { // wait until a server answers
 				o = k.create(h, c, n)
 			}
 		}
@@ -138,8 +138,9 @@ func (h *history) cycle(ctx context.Context, number int, k kind) {
 	}
 }
 
-// ask sends a request to one of the servers and records it, unless it certainly had no effect and shows nothing. It returns nil
-// if there was no known answer.
+// ask sends a request to one of the servers and adds it to the object's history, unless the request certainly had no effect
+// and shows nothing. It returns the answer. It returns nil for an unknown outcome, and for 429 unless the object counts
+// requests.
 func (h *history) ask(o *object, c *caller, q question) *answer {
 	server := h.servers[c.random.IntN(len(h.servers))]
 	through := server.api
@@ -169,7 +170,8 @@ func (h *history) ask(o *object, c *caller, q question) *answer {
 	return nil
 }
 
-// create sends a request that must succeed. It needs no model, because only this caller uses what it makes.
+// create sends a request that must succeed, and returns the answer, or nil if it did not. The request is in no object's
+// history, because only this caller uses what it creates.
 func (h *history) create(c *caller, q question) *answer {
 	a := h.ask(&object{}, c, q)
 	if a != nil && a.status >= 300 {
@@ -179,7 +181,7 @@ func (h *history) create(c *caller, q question) *answer {
 	return a
 }
 
-// refuse counts an answer that nobody may get.
+// refuse counts an answer that is wrong in any history.
 func (h *history) refuse(q question, a *answer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -192,15 +194,15 @@ func unsent(err error) bool {
 	return errors.As(err, &failed) && failed.Op == "dial"
 }
 
-// read reads the answer to a request that was sent at a time.
+// read fills a from the answer to a request that was sent at the time called.
 func (a *answer) read(r *fasthttp.Response, called time.Time) {
 	a.status, a.body = r.StatusCode(), slices.Clone(r.Body())
 	if a.status >= 400 {
 		var refusal struct{ Code string }
-		_ = json.Unmarshal(a.body, &refusal) // without a code it matches no model
+		_ = json.Unmarshal(a.body, &refusal) // an answer without a code fits no model
 		a.code = refusal.Code
 	}
-	a.remaining, _ = strconv.Atoi(string(r.Header.Peek("X-RateLimit-Remaining"))) // the operator's listener sends none
+	a.remaining, _ = strconv.Atoi(string(r.Header.Peek("X-RateLimit-Remaining"))) // 0 without the header
 	a.minute = called.Unix() / 60
 	// If a minute began between the call and the answer, X-RateLimit-Reset shows which minute counted the request.
 	if reset, _ := strconv.Atoi(string(r.Header.Peek("X-RateLimit-Reset"))); time.Now().Unix()/60 > a.minute && reset > 30 {
@@ -219,7 +221,7 @@ func (o *object) record(c *caller, q question, a *answer, called, returned time.
 	})
 }
 
-// request returns a request with the next key, in turns.
+// request returns a request to the API, with the next of the callers' keys.
 func (h *history) request(method, path, body string) question {
 	_, key := h.stage.keys.next()
 	return question{request: request{method: method, path: path, key: key, body: body}}
@@ -230,8 +232,8 @@ func (h *history) operator(service, body string) question {
 	return question{request: request{method: "POST", path: "/storefront.admin.v1." + service, key: h.stage.token, body: body}}
 }
 
-// newProduct changes a product's statuses and prices. Each price is new among all products, and each product has only one
-// object, because an unknown request may still take effect later.
+// newProduct returns an object whose callers change a product's status and price. Each price is new among all products. Each
+// product has only one object, because a request without a known outcome may still take effect later.
 func newProduct(h *history, c *caller, number int) *object {
 	o := &object{name: h.stage.stores[0].products[number].String()}
 	first := h.ask(o, c, h.request("GET", "/v1/products/"+o.name, ""))
@@ -268,13 +270,13 @@ var (
 	}
 )
 
-// body returns one of several bodies, with a number in it.
+// body returns a random one of the bodies in of. It replaces # by number, and NEW by a number that was never used.
 func (h *history) body(c *caller, of []string, number int64) string {
 	text := strings.ReplaceAll(of[c.random.IntN(len(of))], "#", strconv.FormatInt(number, 10))
 	return strings.ReplaceAll(text, "NEW", strconv.FormatInt(h.number.Add(1), 10))
 }
 
-// newCustomers has two e-mails and two phones, which customers get, lose and take from each other.
+// newCustomers returns an object with two e-mails and two phones, which customers get, lose and take from each other.
 func newCustomers(h *history, _ *caller, _ int) *object {
 	o, first := &object{model: modelOf(customers{}, customers.step)}, 1_000_000+10*h.number.Add(1) // seven digits, as phones have
 	o.ask = func(c *caller) {
@@ -299,7 +301,7 @@ func newCustomers(h *history, _ *caller, _ int) *object {
 	return o
 }
 
-// newClaim is an idempotency key with which callers create one of two orders.
+// newClaim returns an object that is an idempotency key. Callers use the key to create either of two different orders.
 func newClaim(h *history, _ *caller, _ int) *object {
 	o := &object{model: modelOf(claim{}, claim.step), name: fmt.Sprintf("history-%d", h.number.Add(1))}
 	store := h.stage.stores[0]
@@ -312,7 +314,7 @@ func newClaim(h *history, _ *caller, _ int) *object {
 	return o
 }
 
-// countClaims adds to the histories of idempotency keys how many orders each has.
+// countClaims adds to the history of each idempotency key how many orders were created with the key.
 func (h *history) countClaims() {
 	handle, err := h.stage.open(h.ctx)
 	h.require(err)
@@ -332,7 +334,8 @@ func (h *history) countClaims() {
 	}
 }
 
-// newPayments is a payment link. Its requests create orders, and pay each of them once or several times.
+// newPayments returns an object that is a payment link. Its callers create orders, and pay each of them once or several
+// times.
 func newPayments(h *history, c *caller, _ int) *object {
 	o := &object{model: modelOf(payments(0), payments.step)}
 	made := h.create(c, h.request("POST", "/v1/payment-links",
@@ -369,7 +372,7 @@ func (h *history) spareKey() (key, id string) {
 	return store.keys[:cap(store.keys)][n], store.keyIDs[n].String()
 }
 
-// newRevocation is an API key that is revoked during its use.
+// newRevocation returns an object that is an API key. Its callers use the key, and now and then revoke it.
 func newRevocation(h *history, _ *caller, _ int) *object {
 	o := &object{model: modelOf(revoked(false), revoked.step)}
 	key, id := h.spareKey()
@@ -386,7 +389,7 @@ func newRevocation(h *history, _ *caller, _ int) *object {
 	return o
 }
 
-// newCounter is an API key that is used more often than its limit allows.
+// newCounter returns an object that is an API key. Its callers use the key more often than its limit allows.
 func newCounter(h *history, _ *caller, _ int) *object {
 	o := &object{model: modelOf(counter{}, counter.step), kind: counterKind}
 	key, _ := h.spareKey()

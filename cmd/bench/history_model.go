@@ -18,8 +18,8 @@ type question struct {
 	n int
 }
 
-// answer is the answer that a caller got. nil means an unknown outcome: the request got 503 or its connection broke, so it may
-// have taken effect, or may still do so at any later time.
+// answer is the answer that a caller got. A nil *answer means an unknown outcome: the request got 503 or its connection
+// broke. Then it may have taken effect, or may still do so at any later time.
 type answer struct {
 	status    int
 	code      string // an error's code
@@ -28,14 +28,15 @@ type answer struct {
 	minute    int64 // the minute, since 1970, that counted the request
 }
 
-// fits reports whether an answer is unknown, or has a status and, if it is an error, a code.
+// fits reports whether an answer has this status and, for an error, this code. An unknown outcome fits everything.
 func (a *answer) fits(status int, code string) bool {
 	return a == nil || a.status == status && a.code == code
 }
 
-// modelOf returns the model of an object: its first state, and the function that returns the state after a request and whether
-// the answer is right. For a request with an unknown outcome it needs no second state without the effect, because such a
-// request never ends: porcupine may put it after all other requests, where its effect is not seen.
+// modelOf returns porcupine's model of an object. first is the object's first state. step returns the state after a request,
+// and whether the answer is right.
+// A request with an unknown outcome may have had no effect. The model needs no second state for that, because such a request
+// never ends: porcupine may put it after all others, where its effect is not seen.
 func modelOf[S comparable](first S, step func(S, question, *answer) (S, bool)) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return first },
@@ -54,9 +55,9 @@ func modelOf[S comparable](first S, step func(S, question, *answer) (S, bool)) p
 	}
 }
 
-// merged returns a state with the fields of a JSON object replaced.
+// merged returns state with the values of the JSON object body in those fields that body has.
 func merged[S any](state S, body []byte) S {
-	_ = json.Unmarshal(body, &state) // without the fields, the result equals no other state
+	_ = json.Unmarshal(body, &state) // a body without these fields leaves them as they are
 	return state
 }
 
@@ -81,19 +82,19 @@ func (t *nullable) UnmarshalJSON(text []byte) error {
 }
 
 type customer struct {
-	ID    string   `json:"id"` // "" while only unknown answers have it
+	ID    string   `json:"id"` // empty until an answer has it
 	Name  string   `json:"name"`
 	Email nullable `json:"email"`
 	Phone nullable `json:"phone"`
 }
 
-// same reports whether two customers have an e-mail or a phone in common.
+// same reports whether two customers have the same e-mail or the same phone.
 func (c customer) same(other customer) bool {
 	return c.Email != "" && c.Email == other.Email || c.Phone != "" && c.Phone == other.Phone
 }
 
-// customers are the customers with one of two e-mails and two phones, at most four, under POST, PATCH and GET. No two may share
-// an e-mail or phone.
+// customers is the state of at most four customers, who have one or two of two e-mails and two phones, under POST, PATCH and
+// GET. No two customers may have the same e-mail or the same phone.
 type customers [4]customer
 
 func (all customers) step(q question, a *answer) (customers, bool) {
@@ -153,7 +154,8 @@ func (all customers) post(asked customer, a *answer) (customers, bool) {
 	return all, a.status == status && got == *c
 }
 
-// free returns the first free place. There is one, because each customer has at least one of the four identifiers.
+// free returns the index of an unused customer. There is one, because each used one has at least one of the two e-mails and
+// two phones.
 func (all customers) free() int {
 	for i, c := range all {
 		if c.Email == "" && c.Phone == "" {
@@ -166,7 +168,8 @@ func (all customers) free() int {
 // claim is an idempotency key: the request that used it first, and that request's order.
 type claim struct{ request, order string }
 
-// countOrders asks how many orders a key has. It is not a request: the answer is read from the database at the end.
+// countOrders is the method of a question that is no request: how many orders a key has. The answer is read from the
+// database at the end.
 const countOrders = "COUNT"
 
 func (c claim) step(q question, a *answer) (claim, bool) {
@@ -192,7 +195,7 @@ func (c claim) step(q question, a *answer) (claim, bool) {
 // linkAmount is the amount of a payment link's orders.
 const linkAmount = 500
 
-// payments are the paid orders of a payment link, a bit for each. Paying one again changes nothing.
+// payments are the paid orders of a payment link, a bit for each order. If an order is paid again, nothing changes.
 type payments uint64
 
 func (p payments) step(q question, a *answer) (payments, bool) {
@@ -210,7 +213,7 @@ type revoked bool
 
 func (r revoked) step(q question, a *answer) (revoked, bool) {
 	switch {
-	case q.method == "POST": // it revokes the key
+	case q.method == "POST": // the request that revokes the key
 		return true, a.fits(200, "")
 	case bool(r):
 		return r, a.fits(401, "api_key_revoked")
@@ -218,8 +221,8 @@ func (r revoked) step(q question, a *answer) (revoked, bool) {
 	return r, a.fits(200, "")
 }
 
-// counter is the minimum number of requests of an API key that were counted in a minute. Requests without an answer are not
-// included, and a lost counter restarts at 0.
+// counter is a lower bound for the requests with an API key that were counted in a minute. It leaves out requests without an
+// answer, and a fault may reset the counters to 0.
 type counter struct {
 	minute int64
 	count  int
@@ -233,11 +236,11 @@ func (c counter) step(q question, a *answer) (counter, bool) {
 	if q.method == lostCounters {
 		return counter{}, true
 	}
-	// A request of the next minute may have been counted first: the counter then has that minute already.
+	// A request of the next minute may have been counted before this one. Then the counter has the next minute already.
 	if a.minute != c.minute && a.minute != c.minute-1 {
 		c = counter{minute: a.minute}
 	}
 	c.count++
-	// Requests counted by one statement all get the same count, which may be higher than c's.
+	// If one statement counts several requests, all of them get the same count, which may be higher than c's.
 	return c, a.fits(429, "rate_limited") || a.status == 200 && c.count <= limit.RequestsPerMinute-a.remaining
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// op is a request in a history: when it was sent and answered, what it was and what the answer was.
+// op returns a request of a history: when it was sent and answered, what it was, and its answer.
 func op(called, returned int64, method, path, body string, n int, a *answer) porcupine.Operation {
 	return porcupine.Operation{
 		Call: called, Return: returned, Output: a,
@@ -177,13 +177,14 @@ func TestJournalIsAChainOfTheStatesThatWereSeen(t *testing.T) {
 
 // broken is a server that answers wrongly: a proxy that changes the real server's answers, or answers a request without it.
 type broken struct {
-	// instead answers a request itself, with the answer of the server to a GET of the same path; nil or false leaves it to the server.
+	// instead, if not nil, may answer a PATCH in place of the server. found is the server's answer to a GET of the same path.
+	// If answers is false, the server answers.
 	instead func(r *http.Request, body, found []byte) (answered []byte, answers bool)
-	// change changes an answer of the server.
+	// change, if not nil, returns the body that replaces the body of a server's answer.
 	change func(r *http.Response, body []byte) []byte
 }
 
-// through returns the address of the proxy before the API and the operator's listener of a server.
+// through returns the address of a proxy for both listeners of a server, the API's and the operator's.
 func (b broken) through(t *testing.T, server *process) string {
 	proxy := &httputil.ReverseProxy{
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
@@ -225,7 +226,7 @@ func (b broken) through(t *testing.T, server *process) string {
 	return front.Listener.Addr().String()
 }
 
-// of reports whether an answer is a success to a request of a method about a kind of resource.
+// of reports whether r is a successful answer to a request with this method whose path begins with path.
 func of(r *http.Response, method, path string) bool {
 	return r.StatusCode == http.StatusOK && r.Request.Method == method && strings.HasPrefix(r.Request.URL.Path, path)
 }
@@ -313,7 +314,7 @@ func TestAServerThatAnswersWronglyIsFound(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			t.Parallel()
-			// On a busy machine one run may not show the fault, so several are tried.
+			// On a busy machine a run may not show the fault, so other seeds are tried.
 			for seed := uint64(1); ; seed++ {
 				p := recordThrough(t, seed, row.server)
 				if row.wrong == "" {
@@ -330,7 +331,8 @@ func TestAServerThatAnswersWronglyIsFound(t *testing.T) {
 	}
 }
 
-// recordThrough records for some seconds on SQLite, without faults, what callers are answered through a broken server.
+// recordThrough records callers' requests and answers through a broken server for some seconds, on SQLite and without other
+// faults.
 func recordThrough(t *testing.T, seed uint64, server broken) *play {
 	binary, err := serviceProgram()
 	require.NoError(t, err)

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// housekeepingP99 bounds another store's writes during housekeeping.
+	// housekeepingP99 is the largest p99 that the writes of another store may have during housekeeping.
 	housekeepingP99 = 100 * time.Millisecond
-	// writerRate is how many customers the bystander creates a second.
+	// writerRate is how many customers are created a second in the store that is watched.
 	writerRate = 50
 	// deletedStore loses all rows, forgettingStore erases buyers, and exportedStore is exported.
 	deletedStore, forgettingStore, exportedStore, housekeepingStores = 0, 1, 2, 4
@@ -25,9 +25,9 @@ const (
 	buyerRate = 200
 )
 
-// playHousekeeping deletes a store with many customers. Meanwhile another store erases one buyer after the other, a third is
-// exported again and again and, on SQLite, the file is backed up again and again, beside an export that stays open. It watches
-// the writes of a fourth store.
+// playHousekeeping deletes a store with many customers. Meanwhile buyers of a second store are erased one after the other, a
+// third store is exported again and again, and one more export stays open. On SQLite, backups are made as well. The writes
+// of a fourth store are watched.
 func playHousekeeping(p *play) {
 	s := p.open(shape{stores: housekeepingStores, firstCustomers: p.Customers})
 	p.require(s.serve(p.ctx))
@@ -68,7 +68,7 @@ func playHousekeeping(p *play) {
 	p.mustFast(h.done["customer"] > 0 && left < p.Customers, "forgetting and deletion get on beside the open export")
 }
 
-// writer returns the bystander's traffic: the last store creates customers.
+// writer returns the load of the watched store, the last one: it creates customers.
 func (p *play) writer(s *stage) *openLoop { return p.creator(s, housekeepingStores-1, writerRate) }
 
 // housekeeping runs commands again and again.
@@ -76,7 +76,7 @@ type housekeeping struct {
 	*play
 	*stage
 	mu   sync.Mutex
-	done map[string]int // how often each has finished
+	done map[string]int // how often each command has finished
 	err  error          // the first error
 }
 
@@ -97,7 +97,7 @@ func (h *housekeeping) repeat(ctx context.Context) {
 				}
 				h.done[name]++
 				h.mu.Unlock()
-				_ = wait(ctx, housekeepingPause) // it fails when the context ends, and so does the loop
+				_ = wait(ctx, housekeepingPause) // on an error, the context has ended and the loop ends as well
 			}
 		})
 	}

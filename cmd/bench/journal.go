@@ -10,7 +10,8 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// A trigger logs each lease in the transaction that claims it. A query after a kill would miss leases that ended meanwhile.
+// A trigger logs each lease in the transaction that claims the delivery, because a query after a kill would miss leases that
+// have ended by then.
 const (
 	watchPostgres = `CREATE TABLE bench_leases (delivery uuid, number integer, granted bigint, until bigint, holder text);
 CREATE FUNCTION bench_lease() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

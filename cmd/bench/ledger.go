@@ -16,20 +16,21 @@ import (
 // lease is a lease on a delivery, from the database's log.
 type lease struct {
 	delivery       uuid.UUID
-	number         int // of the attempt
+	number         int // number of the attempt, from 1
 	granted, until time.Time
 	holder         string // the worker; "" if the database does not log it
 }
 
 // kill is a kill of processes, or a crash of the database.
 type kill struct {
-	from, until time.Time // the kill happened between these
-	holders     []string  // the killed workers
+	from, until time.Time // the earliest and the latest time of the kill
+	holders     []string  // names of the killed workers, as leases have them
 	database    bool
 }
 
-// ended reports whether a kill cut short a lease whose attempt was over at a time. This includes a lease that its worker
-// exceeded, if the worker was killed before it could report that.
+// ended reports whether the kill cut short the lease l: it came after the grant and before over, when the attempt had ended.
+// A kill of the worker may also come up to the length of the lease later, because the worker may not have reported yet that
+// it exceeded the lease.
 func (k kill) ended(l lease, over time.Time) bool {
 	if k.database {
 		return !k.from.After(over) && !k.until.Before(l.granted)
@@ -38,8 +39,8 @@ func (k kill) ended(l lease, over time.Time) bool {
 	return mine && !k.until.Before(l.granted) && !k.from.After(over.Add(l.until.Sub(l.granted)))
 }
 
-// ledger is everything known once all deliveries are finished: what was committed, what the service acknowledged, what the
-// receiver got, what the journal shows, and which leases were granted and cut short.
+// ledger has everything that is known once all deliveries are finished: what was committed, what the service acknowledged,
+// what the receiver got, what the journal shows, and all leases and kills.
 type ledger struct {
 	events    []committed
 	customers []uuid.UUID // ids whose creation the server acknowledged
@@ -51,12 +52,12 @@ type ledger struct {
 	lost      int // leases that workers reported as lost
 }
 
-// balance has the counts of settleUp.
+// balance is the result of settleUp.
 type balance struct {
 	events, requests int
 	// orphans counts attempts whose lease a kill cut short, so that they were made again.
 	orphans int
-	// late counts attempts that arrived twice because a lease ran out while its worker lived; lost counts the leases that
+	// late counts attempts that arrived twice because a lease ended while its worker lived; lost counts the leases that
 	// workers reported as lost.
 	late, lost int
 	// duplicates counts requests for events that the receiver had already accepted.
@@ -66,7 +67,7 @@ type balance struct {
 	faults  []*fault
 }
 
-// fault is something that must not happen: how often it did, and the first case.
+// fault is a kind of mistake of the service: what it is, how many cases there are, and a description of the first.
 type fault struct {
 	what  string
 	cases int
@@ -79,13 +80,13 @@ type sent struct {
 	number int
 }
 
-// settleUp draws the balance:
+// settleUp checks the following, and returns the counts and the faults:
 //
 //   - Every acknowledged change has its event. The receiver accepted every event, and nothing else.
 //   - Every event has one delivery in the journal, and it succeeded.
-//   - The receiver saw each attempt of the journal once, with its status, and once more for each of its
+//   - The receiver saw each attempt of the journal once, with its status, and once more for each of the attempt's
 //     leases that a kill of its worker or a crash of the database cut short.
-//   - If an attempt arrived twice without a kill, its lease ran out while its worker lived. The worker notices this when it
+//   - If an attempt arrived twice without a kill, its lease ended while its worker lived. The worker notices this when it
 //     writes the result. There are no more such attempts than the workers report lost leases.
 //   - An accepted event is attempted again only while the journal has no answer.
 func (l *ledger) settleUp() balance {
@@ -98,7 +99,7 @@ func (l *ledger) settleUp() balance {
 	return b
 }
 
-// fault adds a case of a fault.
+// fault adds a case of the fault called what.
 func (b *balance) fault(what, format string, args ...any) {
 	i := slices.IndexFunc(b.faults, func(f *fault) bool { return f.what == what })
 	if i < 0 {
@@ -126,7 +127,7 @@ type delivered struct {
 	attempts []queue.Attempt
 }
 
-// attempts returns the journal's attempts by delivery.
+// attempts returns the journal's deliveries by their ids, and adds the faults of the journal itself to b.
 func (l *ledger) attempts(b *balance) map[uuid.UUID]delivered {
 	journal := map[uuid.UUID]delivered{}
 	count := map[uuid.UUID]int{}
@@ -154,7 +155,7 @@ func (l *ledger) attempts(b *balance) map[uuid.UUID]delivered {
 	return journal
 }
 
-// orphans counts the orphans of each attempt.
+// orphans returns, for each attempt, how many of its leases a kill cut short.
 func (l *ledger) orphans(b *balance, journal map[uuid.UUID]delivered) map[sent]int {
 	type attempt struct {
 		delivery uuid.UUID
@@ -186,7 +187,7 @@ func (l *ledger) orphans(b *balance, journal map[uuid.UUID]delivered) map[sent]i
 	return orphans
 }
 
-// accepted compares what was committed with what the receiver accepted.
+// accepted checks that the receiver accepted every committed event and no other.
 func (l *ledger) accepted(b *balance) {
 	accepted := map[uuid.UUID]bool{}
 	for _, r := range l.requests {
@@ -205,7 +206,7 @@ func (l *ledger) accepted(b *balance) {
 	}
 }
 
-// acknowledged looks for the events of acknowledged changes.
+// acknowledged checks that every acknowledged change has a committed event.
 func (l *ledger) acknowledged(b *balance) {
 	type change struct {
 		kind    string
@@ -224,7 +225,8 @@ func (l *ledger) acknowledged(b *balance) {
 	}
 }
 
-// compare compares what the receiver got with the journal, and counts the duplicates.
+// compare checks that the requests that the receiver got are the journal's attempts and their orphans, and counts the
+// duplicates.
 func (l *ledger) compare(b *balance, journal map[uuid.UUID]delivered, orphans map[sent]int) {
 	statuses := map[sent][]int{}
 	accepted := map[uuid.UUID]int{} // number of the first accepted attempt
@@ -251,7 +253,7 @@ func (l *ledger) compare(b *balance, journal map[uuid.UUID]delivered, orphans ma
 			accepted[r.Event] = r.Attempt
 		}
 	}
-	var late string // the first case
+	var late string // a description of the first late attempt
 	for _, d := range journal {
 		for _, made := range d.attempts {
 			attempt := sent{d.event, made.Number}

@@ -15,11 +15,11 @@ import (
 // killedAt is when worker-1 was killed in the ledgers below.
 var killedAt = time.Date(2026, 9, 1, 12, 0, 0, int(300*time.Microsecond), time.UTC)
 
-// sound is a ledger that balances. It has two events. The first was delivered at its second attempt. The second was being
-// attempted when the worker was killed: the receiver accepted it, and accepted it again two seconds later.
+// sound is a ledger without faults. It has two events. The first event was delivered at its second attempt. The second event
+// was being attempted when the worker was killed: the receiver had accepted it, and accepted it again two seconds later.
 type sound struct {
 	ledger
-	plain, orphan uuid.UUID // the events
+	plain, orphan uuid.UUID // the first and the second event
 }
 
 func newSound(t *testing.T) *sound {
@@ -48,7 +48,7 @@ func newSound(t *testing.T) *sound {
 // leaseTime is how long the leases last.
 const leaseTime = 4 * time.Second
 
-// grant grants a lease on a delivery of the journal.
+// grant adds a lease for an attempt of the journal's delivery with this index. after is its time since killedAt.
 func (s *sound) grant(delivery, number int, after time.Duration, holder string) {
 	at := killedAt.Add(after)
 	s.leases = append(s.leases, lease{s.journal[delivery].id, number, at, at.Add(leaseTime), holder})

@@ -13,13 +13,13 @@ import (
 // network fails. Goroutines may share it.
 type link struct {
 	listener net.Listener
-	target   atomic.Int64 // the port
+	target   atomic.Int64 // the port to which bytes are forwarded
 	gate     sync.RWMutex // locked while the link is cut
 	mu       sync.Mutex
 	open     []net.Conn
 }
 
-// newLink returns a link to a port, on an address of its own.
+// newLink returns a link to a port of this machine. The link listens on a free port.
 func newLink(port int) (*link, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -58,7 +58,7 @@ func (l *link) serve(from net.Conn) {
 	l.pass(to, from)
 }
 
-// pass forwards one direction until it ends, and then ends both.
+// pass forwards bytes from one connection to another until one of them ends, and then closes both.
 func (l *link) pass(from, to net.Conn) {
 	_, _ = io.Copy(gated{to, &l.gate}, from)
 	_ = from.Close()
@@ -79,7 +79,7 @@ func (l *link) close() error {
 	return err
 }
 
-// gated writes while the gate is open.
+// gated is a Writer that waits while the gate is locked.
 type gated struct {
 	io.Writer
 	gate *sync.RWMutex

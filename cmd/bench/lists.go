@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/ent/count"
 )
 
-// listsCommand measures lists of orders in stores of several sizes.
+// listsCommand measures lists of orders in stores of different sizes.
 type listsCommand struct {
 	serviceFlags
 	databaseFlags
@@ -30,7 +30,7 @@ func (listsCommand) Help() string {
 	return `Example: bench lists --database-url postgres://postgres@127.0.0.1:5432/postgres --sizes 1000,100000,10000000`
 }
 
-// Validate refuses numbers that make no benchmark.
+// Validate refuses flags that are out of range or do not fit together.
 func (c *listsCommand) Validate() error {
 	flags := map[string]int{"keys": c.Keys, "connections": c.Connections, "rounds": c.Rounds, "pages": int(slices.Min(c.Pages))}
 	if c.Seconds < 0.05 || c.Seconds > 600 {
@@ -39,7 +39,7 @@ func (c *listsCommand) Validate() error {
 	return cmp.Or(atLeast(1, flags), atLeast(100, map[string]int{"sizes": slices.Min(c.Sizes)}), c.check())
 }
 
-// measuredList is a list with its rounds for each size of store.
+// measuredList is a list of orders that is measured. rounds has, for each size of store, its rounds.
 type measuredList struct {
 	title, query string
 	page         int64
@@ -117,7 +117,7 @@ func tableOf(lists []*measuredList) (rows [][]string) {
 	return rows
 }
 
-// round requests one page of one store: the page with the given number, or the last one if there are fewer.
+// round measures one round of requests for the page l.page of a store's list, or for the last page if the list has fewer.
 func (c *listsCommand) round(ctx context.Context, s *stage, store storeData, l *measuredList) (round, error) {
 	asked := newClient(at(s.server.api))
 	defer asked.close()
@@ -137,7 +137,7 @@ func (c *listsCommand) round(ctx context.Context, s *stage, store storeData, l *
 }
 
 const (
-	// years is the period over which a store's orders are spread, and batch how many orders one statement makes.
+	// A store's orders are spread over this number of years; one statement makes batch orders.
 	years, batch = 3, 500_000
 
 	intoOrders = "INSERT INTO orders" +
@@ -158,8 +158,9 @@ const (
  FROM (SELECT n, CAST($2 + (n + 0.5) * $6 AS bigint) AS at FROM generate_series(CAST($3 AS integer), CAST($4 AS integer)) n) r`
 )
 
-// makeOrders adds orders to a store, spread over the years, with ids in that order. On PostgreSQL it disables the
-// triggers, foreign keys included, and then counts the orders as the migration does.
+// makeOrders adds size orders to a store, spread evenly over the years before now. The order of their ids is the order of
+// their times. On PostgreSQL triggers and foreign keys are off meanwhile, so makeOrders counts the orders afterwards, as the
+// migration does.
 func (s *stage) makeOrders(ctx context.Context, store storeData, size int, now time.Time) error {
 	handle, err := s.open(ctx)
 	if err != nil {

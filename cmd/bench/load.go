@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// rotation makes requests to stores, with their keys in turns. Goroutines share it.
+// rotation makes requests to stores, each with the next of their API keys. Goroutines share it.
 type rotation struct {
 	stores  []storeData
 	turn    atomic.Int64 // number of the next key
@@ -27,7 +27,7 @@ func (r *rotation) next() (*storeData, string) {
 	return s, s.key(n / len(r.stores))
 }
 
-// repeat returns a function that makes the request with the next key.
+// repeat returns a function that returns the same request each time, with the next key.
 func (r *rotation) repeat(method, path, body string) func() request {
 	return func() request {
 		_, key := r.next()
@@ -46,12 +46,12 @@ func newCustomerBody(n int64) string {
 	return fmt.Sprintf(`{"name":"Nadège Customer %d","email":"New.Customer.%d@example.com","phone":"+23765%07d"}`, n, n, n)
 }
 
-// closedLoop has clients that each wait for an answer before the next request.
+// closedLoop is a load from clients that each wait for an answer before they send the next request.
 type closedLoop struct {
 	address string
 	clients int
-	// pause is how long a client waits after an answer that is not a success. A client that heeds Retry-After waits for the
-	// time in that header instead.
+	// pause is how long a client waits after an answer that is not a success. If heeded is true, it waits for the time in
+	// Retry-After instead.
 	pause  time.Duration
 	heeded bool
 	// strict ends the run at the first answer that is not a success.
@@ -60,7 +60,8 @@ type closedLoop struct {
 	next func() request
 }
 
-// run sends requests for a time, or until the context ends. It returns all calls, unsorted, and how long they took.
+// run sends requests for a time, or until the context ends. It returns all calls, unsorted, and how long it ran. It fails
+// only if strict is set.
 func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time.Duration, error) {
 	c := newClient(at(l.address))
 	defer c.close()
@@ -82,7 +83,7 @@ func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time
 				}
 				now = done.ended()
 				if done.verdict != served {
-					_ = wait(within, min(l.pauseAfter(done), time.Until(end))) // it fails when the context ends, and so does the loop
+					_ = wait(within, min(l.pauseAfter(done), time.Until(end))) // on an error, the context has ended and the loop ends as well
 					now = time.Now()
 				}
 			}
@@ -100,7 +101,7 @@ func (l closedLoop) pauseAfter(c call) time.Duration {
 	return l.pause
 }
 
-// start sends requests until stop is called, which returns all calls.
+// start sends requests in the background until stop is called. stop returns all calls.
 func (l closedLoop) start(ctx context.Context) (stop func() []call) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan []call, 1)
@@ -114,8 +115,8 @@ func (l closedLoop) start(ctx context.Context) (stop func() []call) {
 	}
 }
 
-// openLoop sends requests at a steady rate, whatever the service does. A request is sent when it is scheduled, and its duration
-// counts from then.
+// openLoop is a load of requests at a steady rate, however fast the service answers. A request is sent when it is scheduled,
+// and its duration counts from then.
 type openLoop struct {
 	address func() string
 	rate    float64 // requests a second
@@ -164,7 +165,7 @@ func (l *openLoop) stop() []call {
 	return calls
 }
 
-// wait waits, or returns an error if the context ends first.
+// wait waits for d. It returns an error if the context ends first.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -177,7 +178,8 @@ func wait(ctx context.Context, d time.Duration) error {
 // pollPause is the pause between two checks of poll.
 const pollPause = 50 * time.Millisecond
 
-// poll waits until come returns true, for at most limit, and reports whether it did.
+// poll calls come until it returns true, for at most limit, and reports whether it did. It returns an error of come or of
+// the context at once.
 func poll(ctx context.Context, limit time.Duration, come func() (bool, error)) (bool, error) {
 	for deadline := time.Now().Add(limit); ; {
 		done, err := come()

@@ -11,17 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// anyID is the id in the answers of newService's service.
+// anyID is the id of every object that the service of newService creates.
 const anyID = "019a0c5e-7b1c-7c3e-8f00-00000000000a"
 
-// newService returns a service that creates, is busy, breaks off, or fails, by the path, and a client of it.
+// newService returns the address of a service and a client of it. By the path, the service creates an object, is busy,
+// breaks off or fails.
 func newService(t *testing.T) (address string, c *client) {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /made", func(w http.ResponseWriter, r *http.Request) {
 		h := r.Header
 		if h.Get("Authorization") != "Bearer svc_live_x" || h.Get("Content-Type") != "application/json" || r.ContentLength != 7 {
-			return // 200
+			return // 200, without an id
 		}
 		w.WriteHeader(http.StatusCreated)
 		_, _ = w.Write([]byte(`{"id":"` + anyID + `"}`))

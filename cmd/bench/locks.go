@@ -9,7 +9,8 @@ import (
 const (
 	// lockedChanges is how many clients change the locked customer at a time.
 	lockedChanges = 12
-	// lockDeadline is the deadline of requests. It is long enough for another store's requests on a busy machine.
+	// lockDeadline is the service's deadline for a request. It is long enough for the requests of another store on a busy
+	// machine.
 	lockDeadline = 3 * time.Second
 )
 
@@ -27,7 +28,7 @@ func playRowLock(p *play) {
 	var freed time.Time
 	under := p.watch(p.bystander(s), func() {
 		tx := p.begin(s)
-		if !p.sqlite { // on SQLite the transaction holds the file
+		if !p.sqlite { // on SQLite the transaction itself locks the file
 			_, err := tx.ExecContext(p.ctx, "SELECT id FROM customers WHERE id = $1 FOR UPDATE", customer)
 			p.require(err)
 		}
@@ -62,15 +63,15 @@ func playTableLock(p *play) {
 	p.recovers(under, freed, fairP99, "after the table is free")
 }
 
-// lockStage starts a server, and returns how long to hold a lock: longer than the deadline, so that without a deadline requests
-// would wait too long.
+// lockStage starts a server, and returns how long the scene must hold its lock: longer than the server's deadline for a
+// request, so that the scene shows whether requests end by then.
 func (p *play) lockStage() (s *stage, held time.Duration) {
 	s = p.open(shape{stores: 2})
 	p.require(s.serve(p.ctx, "--request-timeout="+lockDeadline.String()))
 	return s, max(p.Span, lockDeadline+busySlack+time.Second)
 }
 
-// begin begins a transaction besides the service's, which ends at the latest with the scene.
+// begin begins a transaction of the bench itself, which ends with the scene at the latest.
 func (p *play) begin(s *stage) *sql.Tx {
 	handle, err := s.open(p.ctx)
 	p.require(err)

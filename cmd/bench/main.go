@@ -1,6 +1,6 @@
-// Bench measures the service and breaks it. It runs a built storefront program in processes of its own on loopback addresses,
-// with a database that it makes and removes. It does not measure a network, nor, because the page cache is warm, the reads of a
-// disk.
+// Bench measures the service and breaks it. It runs a built storefront program in processes of its own on loopback
+// addresses, with a database that it makes and removes. It does not measure a network. Nor does it measure reads from a
+// disk, because the page cache is warm.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Exit codes, as of the service's own commands: the command failed, or the command line is wrong.
+// The exit codes, which are the same as those of the service's commands: the command failed, or the command line is wrong.
 const (
 	exitFailed = 1
 	exitUsage  = 2
@@ -40,7 +40,7 @@ func main() {
 	os.Exit(code)
 }
 
-// streams are a command's outputs: its result and its progress.
+// streams are the outputs of a command: out gets its result, err its progress.
 type streams struct{ out, err io.Writer }
 
 func (s streams) progress(format string, args ...any) { fmt.Fprintf(s.err, format+"\n", args...) }
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, out, stderr io.Writer) int {
 		return exitUsage
 	}
 	if err := command.Run(streams{out, stderr}); err != nil {
-		if ctx.Err() != nil { // then any error is a result of the interrupt
+		if ctx.Err() != nil { // the interrupt caused the error, whatever it is
 			err = errors.New("interrupted")
 		}
 		fmt.Fprintln(stderr, "bench:", err)
@@ -69,12 +69,12 @@ func run(ctx context.Context, args []string, out, stderr io.Writer) int {
 	return 0
 }
 
-// serviceFlags are the flags of all commands.
+// serviceFlags are the flags that all commands have.
 type serviceFlags struct {
 	Binary string `type:"path" placeholder:"FILE" help:"The storefront program; without it, it is built."`
 }
 
-// databaseFlags are the flags of commands that measure.
+// databaseFlags are the flags of the commands that measure.
 type databaseFlags struct {
 	DatabaseURL string `name:"database-url" placeholder:"URL" help:"URL of a PostgreSQL server on which the user may create databases; without it SQLite is measured."`
 }
@@ -87,7 +87,7 @@ func (f *databaseFlags) check() error {
 	return nil
 }
 
-// atLeast refuses flags whose values are too small, or too large for any machine.
+// atLeast returns an error if the value of a flag is below least or above 100 million. flags maps names of flags to values.
 func atLeast(least int, flags map[string]int) error {
 	for flag, value := range flags {
 		if value < least || value > 100_000_000 {
@@ -100,7 +100,7 @@ func atLeast(least int, flags map[string]int) error {
 // workspace has the folder for the files of a run, and the program to run.
 type workspace struct{ folder, binary string }
 
-// open makes the folder, and builds the program in it unless one is given. Close removes the folder.
+// open makes the folder, and builds the program in it unless --binary names one. workspace.close removes the folder.
 func (f *serviceFlags) open(ctx context.Context) (workspace, error) {
 	folder, err := os.MkdirTemp("", "storefront-bench-")
 	if err != nil {
@@ -123,8 +123,8 @@ const (
 	servicePackage = "./cmd/storefront"
 )
 
-// buildService builds the storefront program into a folder, within its own module, so with the versions with which it is
-// released.
+// buildService builds the storefront program into a folder and returns its path. It builds within the program's own module,
+// so with the versions of the dependencies with which the program is released.
 func buildService(ctx context.Context, folder string) (path string, err error) {
 	path = filepath.Join(folder, "storefront")
 	if runtime.GOOS == "windows" {

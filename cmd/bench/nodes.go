@@ -22,7 +22,8 @@ import (
 
 const (
 	nodeStores = 12
-	// All stores together create nodeRate customers and nodeOrders orders a second. An order is two more writes.
+	// nodeRate is how many customers are created a second, over all stores. nodeOrders is how many orders are created and
+	// paid a second.
 	nodeRate, nodeOrders = 150.0, 10.0
 	// warmTime is how long the load runs before the quiet measurement.
 	warmTime = 3 * time.Second
@@ -30,27 +31,27 @@ const (
 	nodeTimeout = 2 * time.Second
 	// coordinatorKills is how often the coordinator is killed.
 	coordinatorKills = 10
-	// wideWindow is how many µs a commit waits before it is written, so that kills hit commits.
+	// wideWindow is how many microseconds a commit waits before it is written, so that a kill is likely to hit commits.
 	wideWindow = 20_000
 )
 
-// nodes is a Citus cluster under load. How many of its stores are on the faulty worker node varies from run to run, because
-// Citus places a store by the hash of its id.
+// nodes is a Citus cluster under load, with a fault in its first worker node or in its coordinator. How many stores are on
+// the first worker node varies from run to run, because Citus places a store by the hash of its id.
 type nodes struct {
 	*play
 	fleet          *fleet
 	coordinator    *cluster.Cluster
 	workers        []*cluster.Cluster // the first one is faulty
-	struck, spared *openLoop          // loads that create customers in the stores on the first worker, and in the others
+	struck, spared *openLoop          // create customers in the stores on the first worker node, and in all others
 	struckCalls    []call
 	sparedCalls    []call
 	kills          []kill
-	from, until    time.Time // the begin and the end of the fault
+	from, until    time.Time // begin and end of the fault
 	acknowledged   []uuid.UUID
 	hot            string // a store on the first worker
 }
 
-// settings returns the settings that a node needs.
+// settings returns the PostgreSQL settings of a Citus node. If PostgreSQL has no Citus, the scene is skipped.
 func (p *play) settings() []string {
 	programs := p.shared.Programs()
 	if _, err := os.Stat(filepath.Join(programs, "..", "lib", "citus.so")); err != nil {
@@ -60,7 +61,7 @@ func (p *play) settings() []string {
 		"shared_preload_libraries=citus", "max_prepared_transactions=200", "max_connections=300", "wal_level=logical",
 		"citus.node_conninfo=sslmode=disable", "citus.shard_count=8", "lock_timeout=5s",
 	}
-	// PostgreSQL has this setting, for moves of shards, since 2026-11.
+	// PostgreSQL has had the setting output_plugin_libraries since 2026-11. Moves of shards need these plugins.
 	known, err := exec.CommandContext(p.ctx, filepath.Join(programs, "postgres"), "--describe-config").Output()
 	p.require(err)
 	if strings.Contains(string(known), "\noutput_plugin_libraries\t") {
@@ -70,7 +71,8 @@ func (p *play) settings() []string {
 }
 
 // openNodes starts a coordinator and two worker nodes, distributes a database over them, and starts the service's processes.
-// The first worker is on disk, unless that is "", and is reached at the address that reached returns.
+// The first worker node is on the disk in the folder disk, unless that is "". The others reach it at the address that the
+// function reached returns.
 func (p *play) openNodes(disk string, reached func(worker *cluster.Cluster) string) *nodes {
 	settings := p.settings()
 	n := &nodes{play: p, coordinator: p.cluster(cluster.Options{Settings: settings})}
@@ -98,7 +100,7 @@ func (p *play) openNodes(disk string, reached func(worker *cluster.Cluster) stri
 		p.require(errors.New("all stores lie on one node"))
 	}
 	n.hot = with.stores[0].slug
-	without.created.Store(1_000_000) // so that it makes no customer of the other rotation
+	without.created.Store(1_000_000) // so that its customers are not those of the rotation with
 	load := func(of *rotation) *openLoop {
 		rate := nodeRate * float64(len(of.stores)) / nodeStores
 		return &openLoop{address: n.fleet.serving, rate: rate, next: of.newCustomer}
@@ -108,10 +110,10 @@ func (p *play) openNodes(disk string, reached func(worker *cluster.Cluster) stri
 	return n
 }
 
-// direct returns the address of a node itself.
+// direct returns a node's own address, for openNodes, so that no link lies between.
 func direct(c *cluster.Cluster) string { return c.URL() }
 
-// struckStores returns the stores whose shard is on the worker node with a port.
+// struckStores returns the ids of the stores that are on the worker node with this port.
 func (n *nodes) struckStores(port string) map[uuid.UUID]bool {
 	s := n.fleet.stage
 	handle, err := s.open(n.ctx)
@@ -135,7 +137,7 @@ func (n *nodes) statement(sql string, args ...any) {
 	n.require(errors.Join(err, conn.Close(n.ctx)))
 }
 
-// widen makes commits wait on all nodes before they are written.
+// widen makes each commit on each node wait for wideWindow before it is written.
 func (n *nodes) widen() {
 	for _, c := range append([]*cluster.Cluster{n.coordinator}, n.workers...) {
 		n.require(execute(n.ctx, c.URL(), fmt.Sprintf("ALTER SYSTEM SET commit_delay = %d", wideWindow),
@@ -143,7 +145,7 @@ func (n *nodes) widen() {
 	}
 }
 
-// crash crashes nodes at the same time and starts them again after a time.
+// crash crashes nodes at the same time, starts them again after the time down, and adds the crash to n.kills.
 func (n *nodes) crash(down time.Duration, nodes ...*cluster.Cluster) {
 	k := kill{from: time.Now(), database: true}
 	crashed := make(chan error, len(nodes))
@@ -161,7 +163,8 @@ func (n *nodes) crash(down time.Duration, nodes ...*cluster.Cluster) {
 	n.kills = append(n.kills, k)
 }
 
-// under causes a fault while all stores are under load, and then waits until everything is delivered.
+// under causes a fault while all stores are under load, waits until everything is delivered, and then checks that nothing is
+// lost.
 func (n *nodes) under(fault func()) {
 	stopOrders := n.fleet.takeOrders(n.ctx)
 	n.sparedCalls = n.while(func() {
@@ -174,19 +177,19 @@ func (n *nodes) under(fault func()) {
 		}, n.struck)
 	}, n.spared)
 	n.require(stopOrders())
-	n.kills = append(n.kills, kill{from: n.from, until: n.until, database: true}) // for attempts whose row could not be reached
+	n.kills = append(n.kills, kill{from: n.from, until: n.until, database: true}) // because workers cannot write results meanwhile
 	n.report()
 	n.require(n.fleet.settle(n.ctx, calmTimeout))
 	n.require(n.fleet.alive())
 	n.account()
 }
 
-// report adds a description of the callers' answers.
+// report adds a description of the answers before and during the fault to the outcome.
 func (n *nodes) report() {
 	during := func(calls []call) (before, within []call) {
 		for _, c := range calls {
 			switch {
-			case c.due.Before(n.from.Add(-n.calm())): // meanwhile connections are opened and statements prepared
+			case c.due.Before(n.from.Add(-n.calm())): // not counted: the service opens connections and prepares statements
 			case c.due.Before(n.from):
 				before = append(before, c)
 			case c.due.Before(n.until):
@@ -212,13 +215,13 @@ func (n *nodes) report() {
 	n.recovers(all, n.until, recoveryBound, "after the fault")
 }
 
-// spares compares the answers of stores on other nodes under the fault with those before it.
+// spares compares the latencies of the stores on other nodes during the fault with those before it.
 func (n *nodes) spares() {
 	quiet, under := percentile(n.quiet, 99), percentile(n.play.outcome.under, 99)
 	n.mustFast(under <= 2*quiet, "p99 of stores on other nodes is at most twice as long (%s, quiet %s)", fine(under), fine(quiet))
 }
 
-// account compares what was acknowledged, stored, counted, journaled and delivered.
+// account checks that acknowledged changes were stored, counted, journaled and delivered.
 func (n *nodes) account() {
 	b, err := n.fleet.balance(n.ctx, n.acknowledged, n.kills)
 	n.require(err)
@@ -274,14 +277,14 @@ func (n *nodes) account() {
 		len(n.acknowledged), len(n.fleet.paid), len(stored["customer.created"]), len(stored["order.paid"]), b.events, b.duplicates)
 }
 
-// count adds a loss to the tally if its first argument is true.
+// count adds a case of what to the losses if the condition is true.
 func (n *nodes) count(is bool, what string) {
 	if is {
 		n.lost.add(what, 1)
 	}
 }
 
-// counted compares the total of a store's list with its rows.
+// counted checks that the total of a store's list equals the number of its rows.
 func (n *nodes) counted(handle *db.DB, store *storeData, table string) {
 	var rows int
 	n.require(handle.Reader().QueryRowContext(n.ctx, "SELECT count(*) FROM "+table+" WHERE store_id = $1", store.id).Scan(&rows))
@@ -304,7 +307,7 @@ func playWorkerKilled(p *play) {
 	n.spares()
 }
 
-// playCoordinatorKilled kills the coordinator again and again, while commits wait.
+// playCoordinatorKilled kills the coordinator again and again, in the middle of commits.
 func playCoordinatorKilled(p *play) {
 	n := p.openNodes("", direct)
 	n.widen()
@@ -316,7 +319,7 @@ func playCoordinatorKilled(p *play) {
 	})
 }
 
-// playBothKilled kills the coordinator and a worker node at once, while commits wait.
+// playBothKilled kills the coordinator and a worker node at the same time, in the middle of commits.
 func playBothKilled(p *play) {
 	n := p.openNodes("", direct)
 	n.widen()
@@ -327,7 +330,7 @@ func playBothKilled(p *play) {
 	})
 }
 
-// playNetworkCut cuts a worker node off from all others, whose connections stay open.
+// playNetworkCut cuts the network between a worker node and the others. Their connections stay open.
 func playNetworkCut(p *play) {
 	var wire *link
 	n := p.openNodes("", func(worker *cluster.Cluster) string {
@@ -363,7 +366,7 @@ func playWorkerDiskFull(p *play) {
 	n.spares()
 }
 
-// playWorkerPromoted kills a worker node and promotes its synchronous standby, whose address Citus gets.
+// playWorkerPromoted kills a worker node, promotes its synchronous standby, and gives Citus the standby's address.
 func playWorkerPromoted(p *play) {
 	n := p.openNodes("", direct)
 	primary := n.workers[0]
@@ -410,7 +413,7 @@ func playIsolated(p *play) {
 	n.unrefused()
 }
 
-// unrefused requires that no request was refused.
+// unrefused adds the condition that the service refused no request.
 func (n *nodes) unrefused() {
 	turnedDown := n.answers(append(slices.Clone(n.struckCalls), n.sparedCalls...))[refused]
 	n.must(turnedDown == 0, "nobody is refused (%d were)", turnedDown)

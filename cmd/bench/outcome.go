@@ -10,35 +10,35 @@ import (
 	"time"
 )
 
-// Bounds that scenes share.
+// Limits that several scenes use.
 const (
-	// fairP99 bounds another store's p99 under a fault.
+	// fairP99 is the largest p99 that another store's answers may have under a fault.
 	fairP99 = 250 * time.Millisecond
 	// recoveryBound is how soon after a fault all answers must be normal again.
 	recoveryBound = time.Second
-	// deadlineSlack is by how much an answer may miss the deadline because of its transport. On a busy machine the limit is
-	// busySlack.
+	// deadlineSlack is how much later than the deadline an answer may arrive, because its transport takes time. busySlack is
+	// the same on a busy machine.
 	deadlineSlack, busySlack = time.Second, 3 * time.Second
 )
 
 // outcome is the result of a scene.
 type outcome struct {
 	name, title  string
-	judged       bool // whether a missed time limit counts
+	judged       bool // true if a missed time limit fails the scene (--judge)
 	did          []string
 	lost, wrong  tally
 	quiet, under []time.Duration // the bystander's durations before and under the fault, sorted
 	bounds       []bound
 }
 
-// bound is a condition that must hold.
+// bound is a condition of a scene, and whether it held.
 type bound struct {
 	text  string
 	held  bool
-	speed bool // true if it depends on the machine's speed
+	speed bool // true if the condition depends on the machine's speed
 }
 
-// didf adds a line about what was done and seen.
+// didf adds a line to the report about what the scene did and saw.
 func (o *outcome) didf(format string, args ...any) {
 	o.did = append(o.did, fmt.Sprintf(format, args...))
 }
@@ -53,7 +53,7 @@ func (o *outcome) mustFast(held bool, format string, args ...any) {
 	o.bounds = append(o.bounds, bound{fmt.Sprintf(format, args...), held, true})
 }
 
-// answers counts calls by verdict, and records the wrong ones.
+// answers counts calls by verdict, and adds the wrong answers to o.wrong.
 func (o *outcome) answers(calls []call) (counts [wrong + 1]int) {
 	for _, c := range calls {
 		counts[c.verdict]++
@@ -64,14 +64,15 @@ func (o *outcome) answers(calls []call) (counts [wrong + 1]int) {
 	return counts
 }
 
-// answered describes the counts of answers.
+// answered returns a description of the answers to calls: counts and latencies.
 func (o *outcome) answered(calls []call) string {
 	counts, times := o.answers(calls), latencies(calls)
 	return fmt.Sprintf("%d served, %d refused with 503, %d with 429; p50 %s, longest %s",
 		counts[served], counts[refused], counts[limited], fine(percentile(times, 50)), fine(percentile(times, 100)))
 }
 
-// fair checks the answers of a store that the fault does not concern against the bounds.
+// fair adds two conditions for a store that the fault does not concern: none of its requests is refused, and the p99 of its
+// answers is below fairP99.
 func (o *outcome) fair(under []call) {
 	counts := o.answers(under)
 	turnedDown := counts[refused] + counts[limited]
@@ -79,13 +80,13 @@ func (o *outcome) fair(under []call) {
 	o.prompt(under)
 }
 
-// prompt checks only the p99 of these answers.
+// prompt adds only the condition that the p99 of these answers is below fairP99.
 func (o *outcome) prompt(under []call) {
 	p99 := percentile(latencies(under), 99)
 	o.mustFast(p99 < fairP99, "another store's p99 stays under %s (%s)", fairP99, fine(p99))
 }
 
-// inTime checks the longest answer against a deadline.
+// inTime adds the condition that the longest answer does not exceed a deadline, apart from the slack.
 func (o *outcome) inTime(what string, calls []call, deadline time.Duration) {
 	longest := percentile(latencies(calls), 100)
 	o.must(longest <= deadline+busySlack, "every %s ends with its deadline of %s, on a busy machine too (%s)",
@@ -93,13 +94,15 @@ func (o *outcome) inTime(what string, calls []call, deadline time.Duration) {
 	o.mustFast(longest <= deadline+deadlineSlack, "and within %s of it", deadlineSlack)
 }
 
-// recovers checks the answers after a time against recoveryBound.
+// recovers adds the condition that the last bad answer arrives within recoveryBound of the time freed. An answer is bad if
+// it is not a success or takes longer than limit.
 func (o *outcome) recovers(calls []call, freed time.Time, limit time.Duration, when string) {
 	took := recovered(calls, freed, limit)
 	o.mustFast(took <= recoveryBound, "all is well within %s %s (%s)", recoveryBound, when, fine(took))
 }
 
-// held reports whether all conditions held that count.
+// held reports whether the scene succeeded: nothing was lost or wrong, and every condition held, except those that depend on
+// the machine's speed, which count only if o.judged.
 func (o *outcome) held() bool {
 	if len(o.lost) > 0 || len(o.wrong) > 0 {
 		return false
@@ -107,7 +110,7 @@ func (o *outcome) held() bool {
 	return !slices.ContainsFunc(o.bounds, func(b bound) bool { return !b.held && (o.judged || !b.speed) })
 }
 
-// write prints the outcome.
+// write prints the outcome with the time that the scene took.
 func (o *outcome) write(w io.Writer, took time.Duration) {
 	fmt.Fprintf(w, "%s: %s (%s)\n", o.name, o.title, took.Round(100*time.Millisecond))
 	for _, line := range o.did {
@@ -132,7 +135,7 @@ func (o *outcome) write(w io.Writer, took time.Duration) {
 	fmt.Fprintln(w)
 }
 
-// fine rounds a duration to the digits that matter for a latency.
+// fine rounds a latency to 10 µs, or to 100 µs if it is 10 ms or longer.
 func fine(d time.Duration) time.Duration {
 	if d < 10*time.Millisecond {
 		return d.Round(10 * time.Microsecond)
@@ -140,7 +143,7 @@ func fine(d time.Duration) time.Duration {
 	return d.Round(100 * time.Microsecond)
 }
 
-// tally counts cases by their texts. The zero value is empty.
+// tally has the number of cases for each text that describes them. The zero value is empty.
 type tally map[string]int
 
 func (t *tally) add(what string, n int) {
@@ -156,7 +159,7 @@ func (t *tally) add(what string, n int) {
 // tallied is how many different cases are printed.
 const tallied = 6
 
-// String lists the most frequent cases; "" if there are none.
+// String lists the most frequent cases. It returns "nothing" if there are none.
 func (t tally) String() string {
 	if len(t) == 0 {
 		return "nothing"

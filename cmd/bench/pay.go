@@ -31,7 +31,7 @@ type payment struct {
 	at    time.Time // wall clock, right after the commit returned
 }
 
-// commits returns when the first and the last of payments were committed.
+// commits returns the times at which the first and the last of payments were committed.
 func commits(payments []payment) (first, last time.Time) {
 	earlier := func(a, b payment) int { return a.at.Compare(b.at) }
 	return slices.MinFunc(payments, earlier).at, slices.MaxFunc(payments, earlier).at
@@ -43,8 +43,8 @@ type dueOrder struct {
 	store tenant.Store
 }
 
-// pay pays orders by the shop's rules, as a payment provider's callback does, and returns when each payment was committed, in
-// the order of the orders.
+// pay pays orders by the shop's rules, as a payment provider's callback does. It returns the time of each commit, in the
+// order of the orders.
 func (r *webhooksRun) pay(ctx context.Context, what toPay) (_ []payment, err error) {
 	s, err := hook.Open(ctx, db.Config{URL: r.url, MaxConns: r.Writers})
 	if err != nil {
@@ -82,7 +82,7 @@ func (r *webhooksRun) pay(ctx context.Context, what toPay) (_ []payment, err err
 	return payments, group.Wait()
 }
 
-// orders finds the orders to pay, the stores in turns.
+// orders returns the orders to pay, the oldest first.
 func (t toPay) orders(ctx context.Context, d *db.DB, rules *shop.Shop) ([]dueOrder, error) {
 	tenants := map[uuid.UUID]tenant.Store{}
 	for n := range t.stores {
@@ -92,7 +92,7 @@ func (t toPay) orders(ctx context.Context, d *db.DB, rules *shop.Shop) ([]dueOrd
 		}
 		tenants[found.ID] = found
 	}
-	// Sort by id, so by time, because the orders of all stores were made over the same period.
+	// Ids sort by time. The orders of all stores were made over the same period, so the stores take turns.
 	var orders []dueOrder
 	each := map[uuid.UUID]int{}
 	for row := range db.Rows(ctx, d.Reader(), "SELECT id, store_id FROM orders WHERE status = 'PENDING' ORDER BY id") {

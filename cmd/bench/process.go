@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// readyTimeout bounds the wait until a process is ready.
+	// readyTimeout is the longest wait until a process is ready.
 	readyTimeout = 30 * time.Second
 	// endTimeout is how long a process may take to end before it is killed.
 	endTimeout = 20 * time.Second
@@ -28,7 +28,7 @@ type process struct {
 	command    *exec.Cmd
 	api, admin string // the addresses on which it listens
 	ended      chan struct{}
-	err        error // set once ended; nil after exit 0
+	err        error // set before ended is closed; nil after exit status 0
 
 	mu    sync.Mutex
 	lines []string // the last lines of its log
@@ -39,11 +39,11 @@ type logLine struct {
 	Message    string `json:"msg"`
 	Addr       string `json:"addr"`
 	AdminAddr  string `json:"admin_addr"`
-	Deliveries int64  `json:"deliveries"` // how many lost their leases
+	Deliveries int64  `json:"deliveries"` // how many deliveries lost their leases
 }
 
-// startProcess starts a server or a worker and waits until its log has a message. onLine, unless nil, gets each line of the
-// log.
+// startProcess starts a server or a worker, and waits until a line of its log has the text message. onLine, unless nil, gets
+// each line of the log.
 func startProcess(command *exec.Cmd, message string, onLine func(string)) (*process, error) {
 	p := &process{name: "storefront " + command.Args[1], command: command, ended: make(chan struct{})}
 	log, err := command.StderrPipe()
@@ -81,7 +81,7 @@ func startProcess(command *exec.Cmd, message string, onLine func(string)) (*proc
 	return nil, p.failure(errors.New("it is not ready"))
 }
 
-// became records the addresses in a line, and reports whether the line has the message.
+// became keeps the addresses that a line of the log names, and reports whether the line has the message.
 func (p *process) became(line []byte, message string) bool {
 	var l logLine
 	if json.Unmarshal(line, &l) != nil {
@@ -104,7 +104,7 @@ func (p *process) keep(line string) {
 	}
 }
 
-// environment returns this process's environment without the service's settings, and with additional variables.
+// environment returns the bench's own environment variables, without the service's settings, and more.
 func environment(more ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -115,7 +115,8 @@ func environment(more ...string) []string {
 	return append(env, more...)
 }
 
-// failure adds to an error why the process ended, if it did, and the last lines of its log.
+// failure returns an error with the last lines of the process's log. If the process ended with an error, that error replaces
+// err.
 func (p *process) failure(err error) error {
 	if !p.running() && p.err != nil {
 		err = p.err
@@ -134,7 +135,7 @@ func (p *process) running() bool {
 	}
 }
 
-// stop ends the process in good order. It returns an error if the process did not end well.
+// stop ends the process with SIGTERM, and kills it after endTimeout. It returns an error if the exit status is not 0.
 func (p *process) stop() error {
 	_ = p.command.Process.Signal(syscall.SIGTERM) // fails on Windows, where the process is killed below
 	kill := time.AfterFunc(endTimeout, func() { _ = p.command.Process.Kill() })
@@ -160,7 +161,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// cpu returns the processor time that the process has used so far, or in total if it has ended.
+// cpu returns the processor time that the process has used from its start until now, or until its end.
 func (p *process) cpu() (time.Duration, error) {
 	if !p.running() {
 		return p.command.ProcessState.UserTime() + p.command.ProcessState.SystemTime(), nil

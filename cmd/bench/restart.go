@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// restarts is how often one server replaces another.
+	// restarts is how many times one server replaces another.
 	restarts = 3
-	// restartRate is how many customers are created a second meanwhile.
+	// restartRate is how many customers are created a second during the restarts.
 	restartRate = 40
-	// drainDelay is how long a server continues after SIGTERM, so that the balancer notices.
+	// drainDelay is how long a server still serves after SIGTERM, so that the load balancer notices that it ends.
 	drainDelay = time.Second
 )
 
-// playRollingRestart replaces servers one after the other while clients read and write, as behind a balancer that sends new
-// connections to a ready server.
+// playRollingRestart replaces the server by another one, several times, while clients read and write. As behind a load
+// balancer, new connections go to a server that is ready.
 func playRollingRestart(p *play) {
 	s := p.open(shape{stores: 2})
 	p.require(s.serve(p.ctx, "--drain-delay="+drainDelay.String()))
@@ -47,7 +47,8 @@ func playRollingRestart(p *play) {
 	p.everyEvent(s, written)
 }
 
-// everyEvent looks for every acknowledged write and its event in the database, and returns the events.
+// everyEvent checks that every acknowledged new customer, and its event, is in the database. It returns the events by
+// customer.
 func (p *play) everyEvent(s *stage, written []call) map[uuid.UUID]uuid.UUID {
 	events, err := s.eventsByCustomer(p.ctx)
 	p.require(err)

@@ -27,12 +27,12 @@ var (
 	onCitusOnly    = []string{onCitus}
 )
 
-// scene is one fault, with the conditions that must hold.
+// scene plays one fault and checks the conditions that must hold. on lists the databases on which it can be played.
 type scene struct {
 	name, title string
 	on          []string
 	play        func(p *play)
-	span        time.Duration // unless --span sets another; 0 is defaultSpan
+	span        time.Duration // how long the fault lasts, without --span; 0 means defaultSpan
 }
 
 // defaultSpan is how long a scene's fault lasts unless the scene or --span says otherwise.
@@ -61,7 +61,7 @@ var scenes = []scene{
 	{"citus-isolate", "a store gets a shard of its own", onCitusOnly, playIsolated, 0},
 }
 
-// allScenes selects every scene.
+// allScenes is the value of --scene that selects every scene.
 const allScenes = "all"
 
 // sceneNames returns the values of --scene.
@@ -104,22 +104,22 @@ func (f *sceneFlags) check() error {
 	return atLeast(1, map[string]int{"customers": f.Customers, "waiting": f.Waiting})
 }
 
-// calm returns how long the bystander is watched before a fault.
+// calm returns how long the bystander is watched before the fault.
 func (f *sceneFlags) calm() time.Duration { return max(time.Second, f.Span/2) }
 
-// play is a scene in progress on one database. As in a test, a failed step ends the scene (require), and afterwards everything
-// that was begun is ended, the last first (cleanup).
+// play is a scene in progress on one database. As in a test, a failed step ends the scene (require). When the scene ends,
+// the functions that were given to cleanup are called, the last one first.
 type play struct {
 	*sceneFlags
 	outcome
 	ctx       context.Context
 	sqlite    bool
-	shared    *cluster.Cluster // shared by all scenes; nil on SQLite
-	workspace workspace        // with a folder for this play
+	shared    *cluster.Cluster // the server that all scenes share; nil on SQLite
+	workspace workspace        // has a folder for this scene only
 	ends      []func() error
 }
 
-// aborted is why a scene could not be played to its end; skipped is why it cannot be played here.
+// aborted is a panic that ends a scene because a step failed; skipped is one that says why the scene cannot be played here.
 type (
 	aborted struct{ error }
 	skipped string
@@ -135,10 +135,10 @@ func (p *play) require(err error) {
 // cleanup calls end when the scene is over.
 func (p *play) cleanup(end func() error) { p.ends = append(p.ends, end) }
 
-// wait waits for d, or ends the scene with the context.
+// wait waits for d. It ends the scene if the context ends first.
 func (p *play) wait(d time.Duration) { p.require(wait(p.ctx, d)) }
 
-// run plays a scene. It returns why the scene could not be played to its end, or cannot be played here.
+// run plays a scene. It returns why the scene cannot be played here, or the error that ended it.
 func (p *play) run(s scene) (skip skipped, err error) {
 	defer func() {
 		for _, end := range slices.Backward(p.ends) {
@@ -184,7 +184,7 @@ func (p *play) openOn(server string, data shape) *stage {
 // minute.
 const sceneKeys = 400
 
-// cluster starts a PostgreSQL server only for this scene.
+// cluster starts a PostgreSQL server that only this scene uses.
 func (p *play) cluster(o cluster.Options) *cluster.Cluster {
 	c, err := cluster.StartWith(p.ctx, p.shared.Programs(), o)
 	p.require(err)
@@ -195,13 +195,14 @@ func (p *play) cluster(o cluster.Options) *cluster.Cluster {
 // bystanderRate is how many requests a bystander sends a second: the p99 of a few seconds needs some hundreds of answers.
 const bystanderRate = 100
 
-// bystander is the traffic of the last store, which the fault does not concern.
+// bystander returns the load of the last store, which the fault does not concern: it reads.
 func (p *play) bystander(s *stage) *openLoop {
 	keys := &rotation{stores: s.stores[len(s.stores)-1:]}
 	return &openLoop{address: at(s.server.api), rate: bystanderRate, next: keys.repeat("GET", "/v1/store", "")}
 }
 
-// watch runs the bystander, first in quiet and then while fault runs. It returns the bystander's answers under the fault.
+// watch sends the bystander's load, first without the fault and then while fault runs. It returns the bystander's calls
+// under the fault.
 func (p *play) watch(b *openLoop, fault func()) []call {
 	quiet := p.while(func() { p.wait(p.calm()) }, b)
 	p.answers(quiet)
@@ -210,7 +211,7 @@ func (p *play) watch(b *openLoop, fault func()) []call {
 	return under
 }
 
-// while returns the answers of loads that run while do runs.
+// while runs do while loads send requests, and returns all calls of the loads.
 func (p *play) while(do func(), loads ...*openLoop) (calls []call) {
 	for _, l := range loads {
 		l.start(p.ctx)
@@ -225,13 +226,13 @@ func (p *play) while(do func(), loads ...*openLoop) (calls []call) {
 	return nil
 }
 
-// creator returns traffic that creates customers in a store.
+// creator returns a load that creates customers in a store. rate is in customers a second.
 func (p *play) creator(s *stage, store int, rate float64) *openLoop {
 	keys := &rotation{stores: s.stores[store : store+1]}
 	return &openLoop{address: at(s.server.api), rate: rate, next: keys.newCustomer}
 }
 
-// playScenes plays the selected scenes. It fails if a condition did not hold.
+// playScenes plays the selected scenes. It returns an error that names the scenes whose conditions did not hold.
 func (c *chaosCommand) playScenes(ctx context.Context, out io.Writer, w workspace, shared *cluster.Cluster) error {
 	broken, played := []string{}, 0
 	for _, s := range scenes {

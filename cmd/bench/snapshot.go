@@ -12,23 +12,25 @@ import (
 const (
 	// heldSpan is the default of --span for this scene: a pg_dump of a large database holds its snapshot for minutes.
 	heldSpan = 10 * time.Minute
-	// heldRate is how many payments are made a second, by heldWriters, in heldStores.
+	// heldRate is how many payments are made a second. heldWriters connections make them, for orders of heldStores stores.
 	heldRate, heldWriters, heldStores = 250, 8, 50
-	// heldParts is how many parts of the span are reported. The payments before, without the snapshot, last for one part.
+	// heldParts is into how many equal parts the span is divided for the report. Before, payments without the snapshot last
+	// as long as one part.
 	heldParts = 5
-	// heldFactor bounds p99 under the snapshot by p99 without it.
+	// heldFactor is how many times longer p99 may be with the snapshot than without it.
 	heldFactor = 2
 )
 
-// deadRows describes the dead rows of the tables that workers and servers search all the time.
+// deadRows counts the dead rows of those tables that workers and servers search all the time.
 const deadRows = `SELECT string_agg(n_dead_tup || ' of ' || relname, ', ' ORDER BY relname) FROM pg_stat_user_tables
  WHERE relname IN ('deliveries', 'outbox', 'row_deltas')`
 
-// playHeldSnapshot pays orders at a steady rate, first freely, and then while a transaction holds a snapshot open.
+// playHeldSnapshot pays orders at a steady rate, first without a snapshot, and then while a transaction holds a snapshot
+// open.
 func playHeldSnapshot(p *play) {
 	part := p.Span / heldParts
 	events := max(1, int(heldRate*part.Seconds()))
-	// heldRate more payments are made first; their times do not count.
+	// The first heldRate payments are a warm-up, whose times do not count.
 	data := shape{stores: heldStores, products: 20 * heldStores, customers: 20 * heldStores, pending: true,
 		orders: heldRate + (1+heldParts)*events + heldStores}
 	s, err := openStage(p.ctx, p.workspace, p.shared.URL(), data)
@@ -41,7 +43,7 @@ func playHeldSnapshot(p *play) {
 	p.require(err)
 	run := &webhooksRun{stage: s, webhooksCommand: &webhooksCommand{Writers: heldWriters}}
 
-	// pay returns p99 from commit to arrival.
+	// pay pays orders and returns the p99 of the time from a commit to the arrival of its event.
 	pay := func(ctx context.Context, when string, events int) time.Duration {
 		s.receiver.Forget()
 		payments, err := run.pay(ctx, toPay{stores: heldStores, events: events, rate: heldRate})

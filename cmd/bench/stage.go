@@ -35,7 +35,7 @@ type stage struct {
 	webhooks []webhook          // webhook n belongs to store n
 	server   *process
 	workers  []*process
-	handle   *db.DB // the bench's own handle, once open was called
+	handle   *db.DB // the bench's own handle of the database; nil until open
 }
 
 // webhook is a registered webhook.
@@ -44,7 +44,8 @@ type webhook struct {
 	Secret string    `json:"secret"`
 }
 
-// newStage migrates an empty database and loads data of a shape. If it fails, the caller keeps the database.
+// newStage migrates an empty database and loads a data set of the shape s into it. If it fails, the caller must still remove
+// the database.
 func newStage(ctx context.Context, w workspace, d *database, s shape) (*stage, error) {
 	data := newDataset(s, time.Now())
 	st := &stage{workspace: w, database: d, url: d.url, stores: data.stores, token: strings.Repeat("t", 32)}
@@ -68,8 +69,8 @@ func newStage(ctx context.Context, w workspace, d *database, s shape) (*stage, e
 	return st, nil
 }
 
-// openStage makes a database on a server, on the nodes of a Citus cluster or, without a server, in a SQLite file, and a stage
-// on it.
+// openStage makes a database and a stage on it. The database is on server, which may name all nodes of a Citus cluster, or,
+// if server is "", in a SQLite file.
 func openStage(ctx context.Context, w workspace, server string, s shape) (*stage, error) {
 	d, err := newDatabase(ctx, server, w.folder)
 	if err != nil {
@@ -82,7 +83,7 @@ func openStage(ctx context.Context, w workspace, server string, s shape) (*stage
 	return st, nil
 }
 
-// authority returns the path of the receiver's certificate, which the workers trust.
+// authority returns the path of the file with the receiver's certificate, which the workers trust.
 func (s *stage) authority() string { return filepath.Join(s.folder, "authority.pem") }
 
 func (s *stage) prepare(ctx context.Context, args ...string) *exec.Cmd {
@@ -103,7 +104,7 @@ func (s *stage) command(ctx context.Context, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// open opens the bench's own handle of the database, once.
+// open returns the bench's own handle of the database. It opens the handle at the first call.
 func (s *stage) open(ctx context.Context) (*db.DB, error) {
 	var err error
 	if s.handle == nil {
@@ -113,7 +114,8 @@ func (s *stage) open(ctx context.Context) (*db.DB, error) {
 }
 
 func (s *stage) startServer(ctx context.Context, flags ...string) (*process, error) {
-	// The load stands for many clients, so --trusted-proxies lets it open as many connections as a proxy may.
+	// The load comes from one address but stands for many clients. --trusted-proxies lets this address open as many
+	// connections as a proxy may.
 	args := append([]string{"server", "--addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--trusted-proxies=127.0.0.1"}, flags...)
 	return startProcess(s.prepare(ctx, args...), "listening", nil)
 }
@@ -124,13 +126,13 @@ func (s *stage) startWorker(ctx context.Context, onLine func(line string), flags
 	return startProcess(s.prepare(ctx, args...), "delivering", onLine)
 }
 
-// serve starts the server.
+// serve starts the stage's server with flags.
 func (s *stage) serve(ctx context.Context, flags ...string) (err error) {
 	s.server, err = s.startServer(ctx, flags...)
 	return err
 }
 
-// work starts workers.
+// work starts a number of workers with flags.
 func (s *stage) work(ctx context.Context, workers int, flags ...string) error {
 	for range workers {
 		p, err := s.startWorker(ctx, nil, flags...)
@@ -142,14 +144,15 @@ func (s *stage) work(ctx context.Context, workers int, flags ...string) error {
 	return nil
 }
 
-// rest ends the workers in good order.
+// rest stops the workers with SIGTERM.
 func (s *stage) rest() error {
 	workers := s.workers
 	s.workers = nil
 	return stopAll(workers)
 }
 
-// subscribe starts a receiver and registers a webhook in each of the first stores. Some of these webhooks hang.
+// subscribe starts a receiver and registers a webhook in each of the first stores. hangs reports whether the webhook of a
+// store never gets an answer.
 func (s *stage) subscribe(ctx context.Context, stores int, answer receiver.Answer, hangs func(store int) bool) error {
 	s.receiver = receiver.Start(answer)
 	if err := os.WriteFile(s.authority(), s.receiver.Authority(), 0o600); err != nil {
@@ -204,7 +207,7 @@ func (s *stage) readiness(ctx context.Context) int {
 	return answer.StatusCode
 }
 
-// committed is an event in the database: its id, its type, its resource's id, and its time.
+// committed is an event in the database. subject is the id of its resource, kind its type.
 type committed struct {
 	id, subject uuid.UUID
 	kind        string
@@ -240,7 +243,7 @@ func (s *stage) events(ctx context.Context, since time.Time) ([]committed, error
 	return list, nil
 }
 
-// eventsByCustomer returns the events of created customers, by customer.
+// eventsByCustomer maps each customer with a customer.created event to that event.
 func (s *stage) eventsByCustomer(ctx context.Context) (map[uuid.UUID]uuid.UUID, error) {
 	list, err := s.events(ctx, time.Time{})
 	of := map[uuid.UUID]uuid.UUID{}
@@ -258,7 +261,7 @@ func (s *stage) settle(ctx context.Context, limit time.Duration) error {
 	if err != nil {
 		return err
 	}
-	var last error // while a database starts again, errors are expected
+	var last error // errors are expected while the database starts again
 	settled, err := poll(ctx, limit, func() (bool, error) {
 		left := true
 		last = d.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM outbox) OR EXISTS (SELECT 1 FROM deliveries)").Scan(&left)

@@ -18,14 +18,14 @@ import (
 const (
 	// failoverRate is how many customers are created a second in each of two stores.
 	failoverRate = 40
-	// failoverDelay is how long nobody notices that the primary has died.
+	// failoverDelay is how long the standby is not promoted after the primary's death.
 	failoverDelay = time.Second
-	// receivedLimit bounds the wait for deliveries.
+	// receivedLimit is how long a scene waits at most until the receiver has every event.
 	receivedLimit = 3 * time.Minute
 )
 
-// playStandbyPromoted kills the primary under load, promotes its synchronous standby, and looks for every acknowledged write
-// and its event.
+// playStandbyPromoted kills the primary under load and promotes its synchronous standby. Every acknowledged write and its
+// event must be there afterwards.
 func playStandbyPromoted(p *play) {
 	primary := p.cluster(cluster.Options{})
 	standby, err := primary.Standby(p.ctx)
@@ -62,9 +62,9 @@ func playStandbyPromoted(p *play) {
 	p.everyDelivery(s, p.everyEvent(s, written))
 }
 
-// follow makes every commit wait for the standby, and gives the service both addresses.
+// follow makes every commit of the primary wait for the standby, and gives the service the addresses of both.
 func (p *play) follow(s *stage, primary, standby *cluster.Cluster) {
-	p.require(s.database.release(p.ctx)) // its server is deleted
+	p.require(s.database.release(p.ctx)) // the server of this connection is deleted
 	var err, standbyErr error
 	s.url, err = withPorts(s.url, primary.Port(), standby.Port())
 	p.synchronous(s.database.url)
@@ -72,8 +72,8 @@ func (p *play) follow(s *stage, primary, standby *cluster.Cluster) {
 	p.require(errors.Join(err, standbyErr))
 }
 
-// withPorts returns the URL of a database at other ports of this machine. With several ports, connections go to the host that
-// accepts writes.
+// withPorts returns a database's URL with other ports of this machine. If it has several ports, a connection goes to the
+// server that accepts writes.
 func withPorts(of string, ports ...int) (string, error) {
 	address, err := url.Parse(of)
 	if err != nil {
@@ -97,8 +97,8 @@ func withPorts(of string, ports ...int) (string, error) {
 func (p *play) synchronous(primary string) {
 	db, err := pgx.Connect(p.ctx, primary)
 	p.require(err)
-	// Set this on the primary after the standby was copied. With a copy of this setting, the standby would wait for another
-	// server once it is promoted.
+	// Change the primary's setting only after the standby was copied. A standby that had the setting too would, once
+	// promoted, wait for another standby.
 	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
 		_, err := db.Exec(p.ctx, statement)
 		p.require(err)
@@ -113,7 +113,7 @@ func (p *play) synchronous(primary string) {
 	p.require(errors.Join(err, db.Close(p.ctx)))
 }
 
-// everyDelivery waits, for at most receivedLimit, until the receiver has every event, and counts missing ones as lost.
+// everyDelivery waits until the receiver has every event, for at most receivedLimit, and counts the missing events as lost.
 func (p *play) everyDelivery(s *stage, events map[uuid.UUID]uuid.UUID) {
 	missing, twice := 0, 0
 	_, err := poll(p.ctx, receivedLimit, func() (bool, error) {

@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/cmd/bench/receiver"
 )
 
-// The measures of a run, in order.
+// The measures of the command webhooks, in the order in which they run.
 const (
 	measurePace    = "pace"
 	measureDrain   = "drain"
@@ -24,7 +24,7 @@ const (
 
 var measures = []string{measurePace, measureDrain, measureHanging}
 
-// webhooksCommand measures the time from a commit to the delivery of its event.
+// webhooksCommand measures the time from a commit to the arrival of its event at the receiver.
 type webhooksCommand struct {
 	serviceFlags
 	databaseFlags
@@ -57,7 +57,7 @@ CPU times are those of /proc, and the database's are of all that its server does
 needs Linux, where SSL_CERT_FILE names whom to trust.`
 }
 
-// Validate refuses numbers that make no benchmark.
+// Validate refuses flags that are out of range or do not fit together.
 func (c *webhooksCommand) Validate() error {
 	positive := map[string]int{
 		"stores": c.Stores, "seconds": c.Seconds, "waiting": c.Waiting, "workers": c.Workers, "writers": c.Writers, "rounds": c.Rounds,
@@ -73,7 +73,7 @@ func (c *webhooksCommand) Validate() error {
 	return cmp.Or(atLeast(1, positive), atLeast(0, map[string]int{"events": c.Events, "hanging": c.Hanging}), c.check())
 }
 
-// wants reports whether a measure is selected.
+// wants reports whether --measure selects a measure. Without --measure all are selected.
 func (c *webhooksCommand) wants(measure string) bool {
 	return len(c.Measure) == 0 || slices.Contains(c.Measure, measure)
 }
@@ -81,12 +81,12 @@ func (c *webhooksCommand) wants(measure string) bool {
 // pacedWarmUp is the first part of a paced measure. Its payments must arrive, but their times do not count.
 const pacedWarmUp = time.Second
 
-// paced returns how many payments a paced measure takes.
+// paced returns how many payments a measure at the pace --rate needs, warm-up included.
 func (c *webhooksCommand) paced() int {
 	return max(1, int(c.Rate*(time.Duration(c.Seconds)*time.Second+pacedWarmUp).Seconds()))
 }
 
-// orders returns how many orders each store needs for the selected measures, at least --waiting.
+// orders returns how many orders each store needs for the selected measures: at least --waiting.
 func (c *webhooksCommand) orders() int {
 	n := 0
 	for _, m := range []struct {
@@ -100,7 +100,7 @@ func (c *webhooksCommand) orders() int {
 	return max(c.Waiting, (n+c.Stores-1)/c.Stores+1)
 }
 
-// webhooksRun is a run of webhooksCommand.
+// webhooksRun is a run of webhooksCommand on one stage, with its results.
 type webhooksRun struct {
 	*stage
 	*webhooksCommand
@@ -134,7 +134,7 @@ func (c *webhooksCommand) Run(ctx context.Context, io streams) (err error) {
 		return err
 	}
 	run := &webhooksRun{stage: s, webhooksCommand: c}
-	// The measure with hanging webhooks comes last, because it leaves deliveries behind.
+	// The measure with hanging webhooks is the last, because deliveries that hang remain after it.
 	for _, step := range []struct {
 		measure string
 		rounds  int
@@ -155,7 +155,8 @@ func (c *webhooksCommand) Run(ctx context.Context, io streams) (err error) {
 	return nil
 }
 
-// needLinux refuses other systems, because there no file can set the authorities that the worker trusts.
+// needLinux returns an error on Windows and macOS, because there no file can set the certificate authorities that the worker
+// trusts.
 func needLinux() error {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return errors.New("here no file can name whom the worker trusts; run it on Linux")
@@ -169,10 +170,10 @@ type figure struct {
 	values              []float64
 }
 
-// drainRate is the figure by which drains are compared.
+// drainRate is the name of the figure by which drains are compared.
 const drainRate = "from the first arrival to the last"
 
-// add adds the value of a figure in one round.
+// add adds a value, measured in one round, to the figure with this measure, name and unit.
 func (r *webhooksRun) add(measure, name, unit string, value float64) {
 	i := slices.IndexFunc(r.figures, func(f *figure) bool { return f.measure == measure && f.name == name && f.unit == unit })
 	if i < 0 {
@@ -182,7 +183,7 @@ func (r *webhooksRun) add(measure, name, unit string, value float64) {
 	r.figures[i].values = append(r.figures[i].values, value)
 }
 
-// rows returns the figures as a table's rows: the median, the minimum and the maximum.
+// rows returns a row of the table for each figure: its median, minimum and maximum.
 func (r *webhooksRun) rows() (rows [][]string) {
 	for _, f := range r.figures {
 		digits := map[string]int{"ms": 1, "CPU-ms/event": 2}[f.unit]
@@ -196,10 +197,10 @@ func (r *webhooksRun) rows() (rows [][]string) {
 	return rows
 }
 
-// arrivalTimeout bounds the wait for arrivals.
+// arrivalTimeout is the longest time that arrive waits.
 const arrivalTimeout = 10 * time.Minute
 
-// arrive waits until so many events have arrived.
+// arrive waits until the receiver has accepted a number of events. It fails if a worker ends.
 func (r *webhooksRun) arrive(ctx context.Context, events int) error {
 	arrived, err := poll(ctx, arrivalTimeout, func() (bool, error) {
 		for _, w := range r.workers {
@@ -216,7 +217,7 @@ func (r *webhooksRun) arrive(ctx context.Context, events int) error {
 	return err
 }
 
-// pace measures the time from commit to arrival at the given pace.
+// pace measures the time from commit to arrival, at the pace --rate.
 func (r *webhooksRun) pace(ctx context.Context) error {
 	if err := r.work(ctx, r.Workers); err != nil {
 		return err
@@ -224,7 +225,8 @@ func (r *webhooksRun) pace(ctx context.Context) error {
 	return errors.Join(r.paid(ctx, measurePace), r.rest())
 }
 
-// paid pays at the given pace to the stores whose webhooks answer, waits until everything has arrived, and reports the times.
+// paid pays orders at the pace --rate in the stores whose webhooks answer, waits until all events have arrived, and adds the
+// times to the figures of a measure.
 func (r *webhooksRun) paid(ctx context.Context, measure string) error {
 	r.receiver.Forget()
 	n := r.paced()
@@ -246,7 +248,7 @@ func (r *webhooksRun) paid(ctx context.Context, measure string) error {
 	return nil
 }
 
-// hang measures the times of healthy webhooks while others hang.
+// hang measures the times of webhooks whose receivers answer, while other receivers hang.
 func (r *webhooksRun) hang(ctx context.Context) error {
 	if _, err := r.pay(ctx, toPay{first: r.Stores, stores: r.Hanging, each: r.Waiting}); err != nil {
 		return err
@@ -278,10 +280,10 @@ func (r *webhooksRun) hang(ctx context.Context) error {
 	return nil
 }
 
-// settleTimeout bounds the wait until the results of arrived deliveries are stored.
+// settleTimeout is the longest wait, once all deliveries have arrived, until their results are stored.
 const settleTimeout = time.Minute
 
-// drain fills the outbox, starts the workers, and measures until all deliveries are made and stored.
+// drain fills the outbox, starts the workers, and measures until all deliveries have arrived and their results are stored.
 func (r *webhooksRun) drain(ctx context.Context) error {
 	payments, err := r.pay(ctx, toPay{stores: r.Stores, events: r.Events})
 	if err != nil {
@@ -324,17 +326,17 @@ func (r *webhooksRun) drain(ctx context.Context) error {
 	return nil
 }
 
-// arrivals returns when the first and the last of deliveries arrived.
+// arrivals returns the times at which the first and the last of requests arrived.
 func arrivals(requests []receiver.Request) (first, last time.Time) {
 	earlier := func(a, b receiver.Request) int { return a.Arrived.Compare(b.Arrived) }
 	return slices.MinFunc(requests, earlier).Arrived, slices.MaxFunc(requests, earlier).Arrived
 }
 
-// clockSlack is by how much an event's time may be before the recorded time of its commit.
+// clockSlack is how much earlier an event's time may be than the recorded time of its commit.
 const clockSlack = time.Second
 
-// times returns the sorted times from commit to arrival, for payments since counted. It fails unless every payment's event
-// arrived exactly once, and no other event arrived.
+// times returns, sorted, the times from commit to arrival of those payments that were committed since counted. It fails
+// unless the event of every payment arrived exactly once, and no other event arrived.
 func (r *webhooksRun) times(ctx context.Context, payments []payment, counted time.Time) ([]time.Duration, error) {
 	if _, err := r.receiver.Count(); err != nil {
 		return nil, err
@@ -347,8 +349,8 @@ func (r *webhooksRun) times(ctx context.Context, payments []payment, counted tim
 	return matched(payments, events, r.receiver.Requests(), counted)
 }
 
-// matched pairs payments with the arrivals of their events. It leaves out requests that were never answered, such as those of
-// hanging webhooks.
+// matched is times without a database: it pairs payments with the arrivals of their events. It ignores requests that were
+// never answered, such as those to hanging webhooks.
 func matched(payments []payment, events []committed, requests []receiver.Request, counted time.Time) ([]time.Duration, error) {
 	arrived := map[uuid.UUID]time.Time{}
 	for _, r := range requests {

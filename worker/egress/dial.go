@@ -39,7 +39,7 @@ func withDeadline(ctx context.Context, deadline time.Time) context.Context {
 	return context.WithValue(ctx, deadlineKey{}, deadline)
 }
 
-// bound restores the attempt's deadline on a detached context.
+// bound returns ctx with the deadline that withDeadline stored in its values.
 func bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, _ := ctx.Value(deadlineKey{}).(time.Time) // set by send
 	return context.WithDeadline(ctx, deadline)
@@ -83,7 +83,8 @@ func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, er
 	return nil, first
 }
 
-// dialOne connects to one address within its share of the remaining time.
+// dialOne connects to one address. left is how many addresses have not been tried, including this one: each gets an equal
+// part of the remaining time.
 func (d *dialer) dialOne(ctx context.Context, network string, target netip.AddrPort, left int) (net.Conn, error) {
 	end, _ := ctx.Deadline() // set by bound
 	ctx, cancel := context.WithTimeout(ctx, time.Until(end)/time.Duration(left))

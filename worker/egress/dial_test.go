@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The addresses that a resolver may return, and whether they may be dialled.
+// A connection to an address that a resolver returns is allowed or refused.
 func TestAddressesAtDialTime(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

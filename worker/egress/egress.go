@@ -42,13 +42,13 @@ import (
 const (
 	// DefaultTimeout is how long a receiver may take (specification, Limits).
 	DefaultTimeout = 10 * time.Second
-	// idleTimeout is shorter than the idle timeout of receivers. Several common servers close idle connections after 5 s, and a
+	// idleTimeout is how long an idle connection is kept. Several common servers close idle connections after 5 s, and a
 	// request sent at that moment is lost.
 	idleTimeout = 4 * time.Second
 	// maxHeaderBytes bounds the response headers, including those of informational responses.
 	maxHeaderBytes = 64 << 10
-	// maxDrainBytes and drainTimeout bound how much of a response body is read before the connection
-	// is closed.
+	// maxDrainBytes and drainTimeout bound how much of a response body, and how long, the client reads before it closes the
+	// connection.
 	maxDrainBytes = 4 << 10
 	drainTimeout  = 50 * time.Millisecond
 	// MaxAnswerBytes is how much of a failure's body is kept. answerTimeout is how long the client waits for it after the
@@ -82,7 +82,7 @@ type Client struct {
 	// fresh makes a new connection for each request; transport reuses connections.
 	fresh  *http.Transport
 	drains sync.WaitGroup
-	// drainTimeout is the constant of that name; tests change it.
+	// drainTimeout has the value of the constant drainTimeout; tests change it.
 	drainTimeout time.Duration
 }
 
@@ -99,7 +99,7 @@ func New(o Options) *Client {
 		DialContext:            d.dial,
 		DialTLSContext:         d.dialTLS,
 		TLSClientConfig:        config,
-		TLSHandshakeTimeout:    o.Timeout, // through a proxy only; dialTLS has the attempt's deadline
+		TLSHandshakeTimeout:    o.Timeout, // used only with a proxy; without one, dialTLS keeps the attempt's deadline
 		Protocols:              new(http.Protocols),
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeaderBytes,
@@ -146,10 +146,11 @@ type Result struct {
 // Succeeded reports whether the receiver answered with 2xx.
 func (r Result) Succeeded() bool { return r.Problem == "" }
 
-// Post makes one attempt: a POST with these headers, one of which must be User-Agent, and with Host and Content-Length. It
-// returns when the response headers and the beginning of a failure's body have arrived, a problem occurs, the timeout passes or
-// the context is cancelled. If Post sent on an idle connection and the receiver closed it without a byte of an answer, Post
-// sends once more on a new one. Callers may share the header and the body, and must not change them during the call.
+// Post makes one attempt: it posts body to the URL target with header, which must have a User-Agent, and adds Host and
+// Content-Length. It returns when the response headers and the beginning of a failure's body have arrived, a problem occurs,
+// the timeout passes or the context is cancelled.
+// If Post sent on an idle connection and the receiver closed it without a byte of an answer, Post sends once more on a new
+// connection. Goroutines may share the header and the body, and must not change them during the call.
 func (c *Client) Post(ctx context.Context, target string, header http.Header, body []byte) Result {
 	start := time.Now()
 	answer, release, err := c.send(ctx, target, header, body, start.Add(c.timeout))

@@ -100,7 +100,7 @@ func TestPostGivesUpAConnectionWhoseBodyGoesOn(t *testing.T) {
 			r := listenTLS(t, good().server, func(conn net.Conn) {
 				_, _ = readRequest(conn)
 				_, _ = io.WriteString(conn, row.answer)
-				replies(noContent)(conn) // until the client closes the connection
+				replies(noContent)(conn) // returns once the client has closed the connection
 				closed <- struct{}{}
 			})
 			client := newClient(t, nil)
@@ -122,7 +122,7 @@ func TestPostDoesNotWaitForTheBody(t *testing.T) {
 	r := listenTLS(t, good().server, func(conn net.Conn) {
 		_, _ = readRequest(conn)
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
-		<-answered // and the body arrives after the attempt has ended
+		<-answered // the body arrives after the attempt has ended
 		_, _ = io.WriteString(conn, "ok")
 	})
 	result := newClient(t, nil).Post(t.Context(), r.url(), headers(), nil)
@@ -130,7 +130,8 @@ func TestPostDoesNotWaitForTheBody(t *testing.T) {
 	require.True(t, result.Succeeded(), result.Problem)
 }
 
-// A receiver may close a kept connection at any time, even while a request is on its way.
+// A receiver may close a kept connection at any time, even while a request is on its way. Post then sends the request once
+// more, on a new connection.
 func TestPostSendsOnceMoreWhatFailedOnAKeptConnection(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -51,8 +51,8 @@ var bomb = sync.OnceValue(func() string {
 // hostile lists hostile receivers, each with the problem that an attempt must report.
 var hostile = []struct {
 	reason string
-	plain  bool // handle gets the connection before TLS
-	long   bool // the request is too long to be sent to a receiver that does not read
+	plain  bool // true if handle gets the connection before the TLS handshake
+	long   bool // true if the request is so long that sending it waits for the receiver to read
 	handle func(net.Conn)
 	want   string
 }{

@@ -47,7 +47,7 @@ const (
 
 var errProxyRefused = errors.New("proxy refused")
 
-// statusProblem returns the problem of a response, or "" for 2xx, because only 2xx is a success, and redirects are not followed
+// statusProblem returns the problem of a response, or "" for 2xx. Only 2xx is a success: redirects are not followed
 // (specification, Delivery).
 func statusProblem(status int) string {
 	switch {
@@ -108,10 +108,12 @@ func problemOf(err error) string {
 	return ProblemAnswer
 }
 
-// isText matches errors that net/http reports as text only, without a value or type.
+// isText reports whether an error's message contains a text. Use it for errors of net/http that have no value or type of
+// their own.
 func isText(err error, text string) bool { return strings.Contains(err.Error(), text) }
 
-// systemProblem returns the system errors that help the owner of a receiver.
+// systemProblem returns the problem for an error number of the operating system, or "" if the number would not help the
+// owner of a receiver.
 func systemProblem(number syscall.Errno) string {
 	switch number {
 	case syscall.ECONNREFUSED, wsaConnectionRefused:

@@ -37,7 +37,7 @@ func respond(text string) func(net.Conn) {
 	}
 }
 
-// Each row causes a problem at a real listener.
+// Each row makes an attempt at a real listener, and names the problem that the attempt must report.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	secure := func(handle func(net.Conn)) func(testing.TB) string {
@@ -58,7 +58,7 @@ func TestProblems(t *testing.T) {
 	for _, row := range []struct {
 		reason string
 		target func(testing.TB) string
-		with   func(testing.TB) (string, func(*Options)) // used in place of target
+		with   func(testing.TB) (string, func(*Options)) // returns the URL, and a change of the options; nil means target and change
 		change func(*Options)
 		status int
 		want   string
@@ -170,7 +170,7 @@ func (silent) LookupNetIP(ctx context.Context, _, _ string) ([]netip.Addr, error
 	return nil, ctx.Err()
 }
 
-// Problems that no listener on this machine can cause.
+// problemOf names the problem of errors that no listener on this machine can cause.
 func TestProblemOf(t *testing.T) {
 	t.Parallel()
 	system := func(number syscall.Errno) error {

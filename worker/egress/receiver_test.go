@@ -129,7 +129,7 @@ func newIdentity(change func(*x509.Certificate)) identity {
 // good is an identity that tests share.
 var good = sync.OnceValue(func() identity { return newIdentity(nil) })
 
-// must fails the test on an error during the setup.
+// must returns value, or panics if err is not nil.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

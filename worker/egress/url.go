@@ -15,8 +15,8 @@ import (
 // MaxURLBytes is the longest allowed URL of a webhook.
 const MaxURLBytes = 2048
 
-// Policy opens targets beyond public https addresses. The zero value is the specification's rule: https, and no private or
-// local address.
+// Policy says which receivers are allowed besides those of the specification: https, and no private or local address. The
+// zero value allows no others.
 type Policy struct {
 	// AllowPrivate opens loopback, private, carrier-shared and unique local addresses and local
 	// names, for tests and development. Addresses that clouds and routers use stay closed.
@@ -130,7 +130,7 @@ func mistakable(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\\'
 }
 
-// unread explains why net/url cannot parse a URL. net/url's own error would repeat the URL.
+// unread returns an error for a URL that net/url cannot parse, because net/url's own error would repeat the URL.
 func unread(authority string) *URLError {
 	if strings.HasPrefix(authority, "[") || strings.Count(authority, ":") > 1 {
 		return errURLIPv6
@@ -141,7 +141,7 @@ func unread(authority string) *URLError {
 	return errURLUnread
 }
 
-// port returns the port of a URL in decimal, or "" for the scheme's own.
+// port returns the port of a URL in decimal, or "" if the URL has none or the default port of its scheme.
 func port(u *url.URL) (string, *URLError) {
 	text := u.Port()
 	if text == "" {

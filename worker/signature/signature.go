@@ -86,7 +86,7 @@ func NewSecret() string {
 func IsSecret(text string) bool {
 	encoded, is := strings.CutPrefix(text, SecretPrefix)
 	random, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
-	return is && err == nil && len(random) == secretBytes && !strings.ContainsAny(encoded, "\r\n") // decoding ignores them
+	return is && err == nil && len(random) == secretBytes && !strings.ContainsAny(encoded, "\r\n") // DecodeString ignores these
 }
 
 // Sign returns the value of Header for a body and a sending time, in whole Unix seconds. The key is
@@ -114,7 +114,7 @@ func Headers(secret string, at time.Time, eventID, eventType string, attempt int
 	}
 }
 
-// appendSum appends the hex signature of a body that is sent at seconds.
+// appendSum appends the signature of a body in hex to b. seconds is the sending time in Unix seconds, in decimal.
 func appendSum(b []byte, secret string, seconds, body []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(seconds)

@@ -20,7 +20,8 @@ var (
 	secret = signature.SecretPrefix + "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
 )
 
-// The headers were computed with Python's hmac and hashlib; bodies are in base64.
+// Sign makes the headers in signed.json, which were computed with Python's hmac and hashlib. The bodies in that file are in
+// base64.
 func TestSignMakesTheHeaders(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/signed.json")

@@ -26,7 +26,8 @@ type vector struct {
 	ToleranceSeconds int64
 	// Want is "ok" or the reason of the refusal: "no_signature", "mismatch" or "timestamp".
 	Want string
-	// StripeGo and StripeNode are "ok" or "refused" if Stripe's verifiers answer otherwise than Want.
+	// StripeGo and StripeNode are the answers of Stripe's verifiers, "ok" or "refused", if they differ from Want; otherwise
+	// "".
 	StripeGo, StripeNode string
 	// Because is the reason for the difference.
 	Because string
@@ -67,7 +68,8 @@ func TestVerifyAnswersTheVectors(t *testing.T) {
 	require.Len(t, answered, len(words), "every answer is asked for")
 }
 
-// The published verifier reads the system's clock. In a synctest bubble, sleeping moves that clock forward.
+// Stripe's verifier answers each vector as the vector says. It reads the system's clock, which moves forward by sleeping in
+// a synctest bubble.
 func TestAPublishedVerifierAnswersTheVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors(t) {

@@ -1,6 +1,6 @@
-// Package receiver stands for the receiver of a store's owner: an https server that verifies each delivery, records it and
-// answers. It has a number of hooks, each with its own path and secret. It answers 400 to deliveries that do not verify, and
-// counts them as wrong.
+// Package receiver is the receiver of a store's owner in measurements: an https server that verifies each delivery, records
+// it and answers. It has a number of hooks, each with its own path and secret. It answers 400 to deliveries that do not
+// verify, and counts them as wrong.
 package receiver
 
 import (
@@ -31,7 +31,7 @@ var errBrokenOff = errors.New("the request was broken off")
 type Hook struct {
 	// Secret is the signing secret of the webhook with this path.
 	Secret string
-	// Hangs makes it read a delivery and never answer.
+	// Hangs is true if the hook reads deliveries and never answers.
 	Hangs bool
 }
 
@@ -48,8 +48,8 @@ type Request struct {
 // Succeeded reports whether the answer was a success.
 func (r Request) Succeeded() bool { return r.Status >= 200 && r.Status <= 299 }
 
-// Answer decides the delay and the status of an answer to a delivery. An event that was accepted before is always accepted
-// again, as a receiver that checks the event's id does.
+// Answer returns how long to wait before an answer, and the answer's status. If the receiver has accepted the event before,
+// it accepts it again whatever the status is, as a receiver that checks the event's id does.
 type Answer func() (delay time.Duration, status int)
 
 // OK answers at once with success.
@@ -65,7 +65,7 @@ type Receiver struct {
 	requests []Request
 	events   map[uuid.UUID]struct{} // events answered with success
 	wrong    int
-	why      error // the first wrong delivery
+	why      error // what is wrong with the first wrong delivery
 }
 
 // Start starts a receiver without hooks on a free port of the loopback address.
@@ -74,7 +74,7 @@ func Start(answer Answer) *Receiver {
 	r.server = httptest.NewUnstartedServer(r)
 	r.server.EnableHTTP2 = true
 	r.server.Config.ReadHeaderTimeout = time.Minute
-	// Discard it: a killed worker breaks its connections off, and these errors do not matter.
+	// Discard the server's errors: a killed worker breaks its connections off, which does not matter.
 	r.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	r.server.StartTLS()
 	return r
@@ -102,14 +102,14 @@ func (r *Receiver) Requests() []Request {
 	return append([]Request(nil), r.requests...)
 }
 
-// Count counts deliveries.
+// Count is how many deliveries a receiver got.
 type Count struct {
 	Requests int
 	// Events is the number of different events that were answered with success.
 	Events int
 }
 
-// Count counts the deliveries so far, and returns an error if one was wrong.
+// Count returns how many deliveries the receiver got so far. It returns an error if one was wrong.
 func (r *Receiver) Count() (Count, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +120,7 @@ func (r *Receiver) Count() (Count, error) {
 	return c, nil
 }
 
-// Forget drops the deliveries so far.
+// Forget drops the deliveries so far, as if the receiver had got none.
 func (r *Receiver) Forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,7 +158,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if _, accepted := r.events[got.Event]; accepted {
 		status = http.StatusNoContent
 	}
-	// Forget may have been called meanwhile.
+	// The delivery may be dropped: Forget may have been called since it arrived.
 	if number < len(r.requests) && r.requests[number].Arrived.Equal(got.Arrived) {
 		r.requests[number].Status = status
 		if r.requests[number].Succeeded() {
@@ -169,7 +169,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(status)
 }
 
-// read reads and verifies a delivery.
+// read reads and verifies a delivery. It returns the delivery and the hook to which it was sent.
 func (r *Receiver) read(request *http.Request) (Request, Hook, error) {
 	text, _ := strings.CutPrefix(request.URL.Path, "/hooks/")
 	number, err := strconv.Atoi(text)

@@ -28,12 +28,13 @@ type builder struct {
 	*reading
 	*record
 	entry *entry
-	// price is the lowest price of the variations of a variable product, which has no price of its own.
+	// price is the lowest price of the variations of a variable product, which has no price of its own. priced is true if
+	// price is set.
 	price  int64
 	priced bool
 }
 
-// build builds the record's message.
+// build sets the entry's message, which it makes from the record.
 func (b *builder) build() {
 	b.refuseRounded()
 	b.further()
@@ -48,7 +49,7 @@ func (b *builder) build() {
 	b.plain(b.entry.message.ProtoReflect())
 }
 
-// idFields are the fields whose values name an object: the row itself, or an object that the row refers to.
+// idFields are the fields that name an object: the row's own object, or another to which the row refers.
 var idFields = []string{"id", "sku", "slug", "reference", "customer", "paymentLink", "parent", "itemProduct", "itemSku"}
 
 // roundedNumber matches a number whose last digits a spreadsheet has dropped, in any language. A code such as 12E5 has no sign
@@ -92,7 +93,7 @@ func (b *builder) further() {
 	}
 }
 
-// fieldsOf maps a message's field to the record's fields that it is made from, if the names differ.
+// fieldsOf maps a field of a message to the fields of the record from which it is made, if their names differ.
 var fieldsOf = map[string][]string{
 	"priceAmount": {"price", "priceAmount"}, "compareAtAmount": {"compareAt", "compareAtAmount"},
 	"totalPaid": {"total", "totalPaid"}, "amount": {"total", "amount"}, "reference": {"reference", "id"},
@@ -104,7 +105,7 @@ var fieldsOf = map[string][]string{
 
 var itemField = regexp.MustCompile(`^items\[(\d+)\]\.(\w+)$`)
 
-// place returns the column, the line and the value from which a message's field was read.
+// place returns the column, the line number and the value from which a field of the message was read.
 func (b *builder) place(field string) (column string, line int, value string) {
 	at, names := 0, fieldsOf[field]
 	if item := itemField.FindStringSubmatch(field); item != nil && b.value("items") == "" {
@@ -126,7 +127,7 @@ func (b *builder) place(field string) (column string, line int, value string) {
 	return names[0], b.lines[at].number, ""
 }
 
-// itemLine returns the line of an order's item.
+// itemLine returns the index of the line with the order's item n, counted from 0. It returns 0 if there is no such item.
 func (b *builder) itemLine(n int) int {
 	for i := range b.lines {
 		if b.hasItem(i) {
@@ -146,8 +147,9 @@ func (b *builder) optional(field string) *string {
 	return nil
 }
 
-// amount reads an amount from the field units, which is in the currency's unit, such as 12.50, or from the field minor, which
-// is in minor units. target is the message's field. It refuses amounts in another currency without showing the amount.
+// amount returns an amount in minor units. It reads the field units, such as 12.50 in the currency's unit, or else the field
+// minor, which is in minor units. given is false if both are empty. It refuses other texts and other currencies, as a
+// problem of target, a field of the message.
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
 	currency := cmp.Or(b.money(), b.reading.Store.GetCurrency())
 	if text, _ := b.on(line, units); text != "" {
@@ -175,7 +177,7 @@ func (b *builder) timestamp(field string) *timestamppb.Timestamp {
 	return nil
 }
 
-// date reads a date, and notes how a date without a zone was read.
+// date returns the date in a field, or nil if the field is empty or refused. It adds a remark if the date names no zone.
 func (b *builder) date(field string) *date {
 	text, column := b.on(0, field)
 	if text == "" {
@@ -208,10 +210,11 @@ func (b *builder) date(field string) *date {
 	return &d
 }
 
-// zoneInName finds the zone in a column's name, as in Created (UTC) and date_created_gmt.
+// zoneInName matches a column's name that says that its dates are in UTC, as Created (UTC) and date_created_gmt do.
 var zoneInName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:utc|gmt)(?:[^a-z]|$)`)
 
-// count reads a whole number.
+// count returns the whole number in a field on a line of the record, or 0 if the field is empty. It refuses other texts, as
+// a problem of target, a field of the message.
 func (b *builder) count(line int, field, target string) int64 {
 	text, _ := b.on(line, field)
 	if text == "" {
@@ -225,10 +228,11 @@ func (b *builder) count(line int, field, target string) int64 {
 	return int64(n)
 }
 
-// statusWord returns a status in the form of words. It drops the wc- that WooCommerce may write before it.
+// statusWord returns a status in the form of fold. It drops the wc- that WooCommerce may write before it.
 func statusWord(text string) string { return fold(strings.TrimPrefix(strings.TrimSpace(text), "wc-")) }
 
-// word reads a value of an enum.
+// word returns the number of an enum's value that a field names on a line of the record, or 0 if the field is empty. It
+// refuses a text that is not in values, as a problem of target, a field of the message.
 func (b *builder) word(line int, field, target string, values map[string]int32) int32 {
 	text, _ := b.on(line, field)
 	if text == "" {
@@ -247,9 +251,9 @@ func (b *builder) word(line int, field, target string, values map[string]int32) 
 	return n
 }
 
-// phone reads a phone number, in the country of the row, of --country, or of the store. If the country is unknown, it reads
-// only numbers in international form. It refuses a text that is not a phone number; if an e-mail identifies the row's
-// customer, it leaves the text out instead.
+// phone returns the row's phone number in international form, or nil. National numbers are read in the country of the row,
+// else of --country, else of the store. A text that is not a phone number is left out if an e-mail identifies the row's
+// customer; otherwise it is refused.
 func (b *builder) phone() *string {
 	text := b.optional("phone")
 	if text == nil {
@@ -283,7 +287,7 @@ func (b *builder) phone() *string {
 	return text // so that the phone does not count as missing
 }
 
-// money returns the currency of the record's amounts; empty means the store's.
+// money returns the currency of the record's amounts; "" means the store's currency.
 func (b *builder) money() string {
 	return cmp.Or(strings.ToUpper(b.value("currency")), b.source.Currency)
 }
@@ -305,7 +309,8 @@ func (b *builder) priceOf() (price int64, given bool) {
 	return b.amount(0, "priceAmount", "price", "priceAmount")
 }
 
-// vary records a variation's price for its product, if the variation can be bought.
+// vary keeps a variation's price in lowest, by the id or SKU of the variation's product, if it is the lowest so far and the
+// variation can be bought.
 func (b *builder) vary(lowest map[string]int64) {
 	b.refuseRounded()
 	price, given := b.priceOf()
@@ -318,7 +323,8 @@ func (b *builder) vary(lowest map[string]int64) {
 	}
 }
 
-// lowestOf returns the lowest price of a product's variations, which refer to it by id or SKU.
+// lowestOf returns the lowest price of the variations that refer to the record's product by its id or SKU, and whether there
+// is one.
 func (b *builder) lowestOf(lowest map[string]int64) (price int64, has bool) {
 	for _, field := range []string{"id", "sku"} {
 		if price, has = lowest[b.value(field)]; has {
@@ -434,7 +440,7 @@ func (b *builder) order() *storefrontv1.Order {
 	m.Amount, given = b.amount(0, "amount", "total", "amount")
 	b.priceItems(m, given)
 	if b.Update && (!given && len(m.GetItems()) == 0 || b.entry.lacking || buyer(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "") {
-		m.Customer, given = nil, true // enough for an order that the store has; the importer refuses others
+		m.Customer, given = nil, true // without it, the importer only updates an order of the store
 	}
 	if !given {
 		m.Amount = sum.Int64()
@@ -455,7 +461,8 @@ func (b *builder) order() *storefrontv1.Order {
 	return m
 }
 
-// paid describes to a reader how much of an order's amount was paid; "" if the export has no outstanding amount.
+// paid returns, as a text for people, how much of an order's amount was paid. It returns "" if the export has no outstanding
+// amount.
 func (b *builder) paid(amount int64) string {
 	currency := cmp.Or(b.money(), b.reading.Store.GetCurrency())
 	outstanding, err := validate.ParseAmount(b.value("outstanding"), currency)
@@ -465,7 +472,7 @@ func (b *builder) paid(amount int64) string {
 	return validate.FormatAmount(amount-outstanding, currency)
 }
 
-// items reads the items of an object of the API or of a line of `order list -o csv`.
+// items adds to m the items in the field items: a JSON list, as in an order of the API or in a line of `order list -o csv`.
 func (b *builder) items(m *storefrontv1.Order) {
 	text := b.value("items")
 	var items []json.RawMessage
@@ -486,13 +493,14 @@ func (b *builder) items(m *storefrontv1.Order) {
 				b.entry.refuse(fmt.Sprintf("items[%d].%s", i, f.Name), f.Message)
 			}
 		}
-		if slices.Contains(b.source.ignored, "id") { // --map id=
+		if slices.Contains(b.source.ignored, "id") { // if --map id= says so
 			m.Items[i].Id = ""
 		}
 	}
 }
 
-// item reads a line's item and its total price. The item may lack a title until its product is found.
+// item returns the order's item on a line of the record, and the price of its whole quantity. n is the item's index in the
+// order. The item may lack a title until its product is found.
 func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.Int) {
 	field := func(name string) string { return fmt.Sprintf("items[%d].%s", n, name) }
 	item = &storefrontv1.Order_Item{
@@ -518,12 +526,12 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 	return item, cost.Mul(cost, big.NewInt(item.GetUnitAmount()))
 }
 
-// share sets an item's price to the line's total divided by the quantity. It rounds down, and reports a total that is no
-// multiple of the quantity.
+// share sets the price of the order's item n to total, the price of its whole quantity, divided by the quantity. It rounds
+// down, and reports a total that is no multiple of the quantity.
 func (b *builder) share(item *storefrontv1.Order_Item, n int, total int64) {
 	quantity := int64(item.GetQuantity())
 	if quantity < 1 {
-		return // the item is refused
+		return // such an item is refused
 	}
 	if item.UnitAmount = total / quantity; total%quantity == 0 {
 		return
@@ -533,7 +541,8 @@ func (b *builder) share(item *storefrontv1.Order_Item, n int, total int64) {
 	b.entry.lost = append(b.entry.lost, note)
 }
 
-// priceItems gives an item without a price the order's amount, if it is the only item.
+// priceItems gives the order's only item the order's amount, if the item has no price. It refuses other items without a
+// price, or, if the import updates orders, sets lacking. given is true if the order has an amount.
 func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	for _, n := range b.entry.unpricedItems {
 		switch {
@@ -548,7 +557,8 @@ func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	}
 }
 
-// own returns an id for a row: own itself if it is a UUID, otherwise a UUID that is derived from it.
+// own returns the id of an object that a file calls own: own itself if it is a UUID, otherwise a UUID derived from the
+// store, the kind, the source from and own.
 func (o Options) own(kind transfer.Kind, from, own string) string {
 	if id, ok := validate.ParseID(own); ok {
 		return id.String()
@@ -557,8 +567,8 @@ func (o Options) own(kind transfer.Kind, from, own string) string {
 	return uuid.NewSHA1(store, []byte(string(kind)+"\n"+from+"\n"+own)).String()
 }
 
-// identified fills in the ids and the type that a row lacks. Without an id in the file a product is identified by its title, a
-// customer by the e-mail or else the phone, and an order by its reference.
+// identified sets the ids and the type that a row's message lacks. Without an id in the file, a product is identified by its
+// title, a customer by the e-mail or else the phone, and an order by its reference.
 func (l *reading) identified(e *entry, from string) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Product:
@@ -593,7 +603,8 @@ func (l *reading) identified(e *entry, from string) {
 	}
 }
 
-// buyer returns the text that identifies a customer.
+// buyer returns the text that identifies a customer: the id, else the e-mail, else the phone. It returns "" if all are
+// empty.
 func buyer(id, email, phone string) string {
 	return cmp.Or(id, strings.ToLower(strings.TrimSpace(email)), phone)
 }

@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// catalogue has the store's products by id, slug and title, because an order's item may name a product by any of these. If
-// several products share a title, the newest is used.
+// catalogue maps a field and its value, such as {"slug", "guide"}, to the store's product. The field is id, slug or title,
+// because an order's item may name a product by any of these. If several products share a title, it has the newest.
 type catalogue map[[2]string]*storefrontv1.Product
 
 // catalogueOf reads a store's products.
@@ -36,9 +36,10 @@ func catalogueOf(ctx context.Context, api API, store string) (catalogue, error) 
 	}
 }
 
-// link gives an order's item the store's product with its id, SKU, slug or title, and that product's title if the item has
-// none. An item that matches no product is reported and keeps its id, because its product may have been deleted. If it has no
-// title, its SKU becomes the title; if it has neither, it is refused.
+// link sets the product of an order's item: the product of the store whose id, slug or title is the item's product id, SKU
+// or title. n is the item's index in the order. An item without a title gets the product's title.
+// If no product matches, the report says so, and the item keeps its product id, because the product may have been deleted.
+// Its SKU then replaces a missing title; without an SKU the item is refused, unless the import updates orders.
 func (l *reading) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from string) {
 	keys := make([][2]string, 0, 8)
 	title := strings.TrimSpace(item.GetTitle())
@@ -47,7 +48,7 @@ func (l *reading) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from
 			keys = append(keys, [2]string{"id", l.own(transfer.Products, from, name)}, [2]string{"slug", name})
 		}
 	}
-	if sku != "" { // the products may have been imported with ids from the file
+	if sku != "" { // the products may come from a file of the person's own
 		keys = append(keys, [2]string{"id", l.own(transfer.Products, "storefront", sku)})
 	}
 	for _, name := range []string{title, item.GetProductId(), sku} {
@@ -71,7 +72,7 @@ func (l *reading) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from
 	case title != "" || sku != "":
 		item.Title = cmp.Or(title, sku)
 	case l.Update:
-		e.message.(*storefrontv1.Order).Customer = nil // enough for an order that the store has
+		e.message.(*storefrontv1.Order).Customer = nil // without it, the importer only updates an order of the store
 	default:
 		e.refuse(fmt.Sprintf("items[%d].title", n), "is required: the item has no title and no SKU, and is of no product of the store")
 	}

@@ -19,17 +19,17 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// identity is a field that must be unique among the rows of a kind (id, slug, reference), with its value as it is stored.
+// identity is a field whose value no two rows of a kind may share (id, slug, reference), with its value as it is stored.
 type identity struct{ field, text string }
 
-// checker decides, in the first pass, which rows repeat earlier rows, become part of earlier rows, or are customers of the
+// checker decides, in the first pass, which rows repeat earlier rows, are merged into other rows, or are customers of the
 // store. The second pass uses these decisions, so that a dry run reports what a run would do. A nil checker decides nothing.
 type checker struct {
-	update bool // whether to update rows of the store
+	update bool // whether the import updates what the store has
 	seed   maphash.Seed
 	seen   map[uint64]sighting // good rows, by the hash of an identity
 	people *transfer.People
-	// Additions of the current batch, which take effect once all its rows are known to be good.
+	// What judge adds for the current batch. accept makes it final once all rows of the batch are known to be good.
 	here   map[uint64]sighting
 	merges []merge
 }
@@ -40,10 +40,10 @@ type sighting struct {
 	line int
 }
 
-// String says where the row is.
+// String returns the row's line, such as "line 2".
 func (s sighting) String() string { return fmt.Sprint("line ", s.line) }
 
-// merge is a row of customers that becomes part of another row. row and into are the numbers of the two rows in the file.
+// merge is a row of customers that is merged into another row. row and into are the numbers of the two rows in the file.
 type merge struct {
 	row, into int
 	// adds is true if the two rows are two records of one customer, whose order counts and totals are summed. It is false if
@@ -56,7 +56,7 @@ func newChecker(update bool) *checker {
 	return &checker{update: update, seed: maphash.MakeSeed(), seen: map[uint64]sighting{}, people: transfer.NewPeople()}
 }
 
-// identify finds the identities of a row that is to be checked.
+// identify sets, in the first pass, the identities, the contact and the hash of a row, and refuses a wrong customer.
 func (l *reading) identify(e *entry) {
 	if l.check == nil {
 		return
@@ -72,7 +72,7 @@ func (l *reading) identify(e *entry) {
 		}
 	case *storefrontv1.Customer:
 		e.identities = []identity{{"id", m.GetId()}}
-		// Apply the importer's rules here, because a row that becomes part of another one is not sent to the importer.
+		// Apply the importer's rules here, because a row that is merged into another row is not sent to the importer.
 		var wrong []apijson.Field
 		e.contact, wrong = transfer.CheckCustomer(tenant.Store{Currency: l.Store.GetCurrency(), Country: l.Store.GetCountry()}, m)
 		for _, f := range wrong {
@@ -88,23 +88,23 @@ func (l *reading) identify(e *entry) {
 	e.sum = maphash.Bytes(l.check.seed, text)
 }
 
-// verdict is the checker's result for a batch: rows to send, rows that repeat earlier ones, and rows that conflict with earlier
-// ones.
+// verdict is the checker's result for a batch: the rows to send, the rows that repeat earlier rows, and the rows that
+// conflict with earlier rows.
 type verdict struct {
 	fresh, repeated []*entry
 	clashing        []clash
 }
 
-// clash is a row that shares a unique field with an earlier, different row of the file.
+// clash is a row that shares a unique field with an earlier, different row of the file. with is that earlier row.
 type clash struct {
 	*entry
 	field, problem string
 	with           fmt.Stringer
 }
 
-// judge splits rows into rows to send, repetitions of earlier rows, and rows that conflict with earlier ones. It leaves out
-// rows that become part of another row. Bad rows are sent too, so that all their errors are collected, but judge compares no
-// row with them. It may be called again for the same batch when more is known about the rows.
+// judge splits rows into rows to send, repetitions of earlier rows, and rows that conflict with earlier rows. Rows that are
+// merged into another row are in none of these. Bad rows are sent too, so that all their errors are collected, but judge
+// compares no row with them. judge may be called again for the same batch when more is known about the rows.
 func (c *checker) judge(rows []*entry) (v verdict) {
 	if c == nil {
 		return verdict{fresh: rows}
@@ -148,7 +148,7 @@ func (c *checker) judge(rows []*entry) (v verdict) {
 	return v
 }
 
-// whole reports whether all rows are sent unchanged.
+// whole reports whether the verdict sends all rows, none of them without its phone or with another id.
 func (v verdict) whole(rows []*entry) bool {
 	return len(v.fresh) == len(rows) && !slices.ContainsFunc(rows, func(e *entry) bool { return e.phoneless || e.id != "" })
 }
@@ -173,7 +173,7 @@ func (c *checker) accept() {
 	c.people.Begin()
 }
 
-// sight returns the earlier row that has an identity.
+// sight returns the earlier row of the file that has an identity, and whether there is one.
 func (c *checker) sight(id identity) (sighting, bool) {
 	key := maphash.Comparable(c.seed, id)
 	s, has := c.here[key]
@@ -183,7 +183,8 @@ func (c *checker) sight(id identity) (sighting, bool) {
 	return s, has && id.text != ""
 }
 
-// compare compares a row with the earlier rows of its batch and of earlier batches.
+// compare looks for a row's identities in earlier rows of the file. again is true if the row repeats an earlier one. If the
+// row conflicts with an earlier one, clashes says how; otherwise it is the zero value.
 func (c *checker) compare(e *entry) (again bool, clashes clash) {
 	grouped := e.table != nil && e.table.Group != ""
 	_, customer := e.message.(*storefrontv1.Customer)
@@ -209,7 +210,7 @@ func (c *checker) compare(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// meet finds a row's customer among the customers of the store and of earlier rows.
+// meet looks for the customer of a row among the customers of the store and of earlier rows. It returns the same as compare.
 func (c *checker) meet(e *entry) (again bool, clashes clash) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Customer:
@@ -222,8 +223,8 @@ func (c *checker) meet(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// meetCustomer finds the customer of a row of customers. If it is a new customer, the row creates it. If the store has it,
-// the row may change it. If an earlier row has it, this row becomes part of that row.
+// meetCustomer is meet for a row of customers. If its customer is new, the row creates the customer. If the store has the
+// customer, the row may change it. If an earlier row has the customer, this row is merged into that row.
 func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	all := c.people
 	m := all.Find(e.contact, false)
@@ -245,7 +246,7 @@ func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	case m.Field != "id":
 	case who.Stored():
 		if e.fate = skipped; !c.update || who.Label == resource.ForgottenEmail(uuid.MustParse(e.contact.ID)) {
-			return false, clash{} // the store's customer is not updated
+			return false, clash{} // the store's customer stays unchanged
 		}
 	case mail != transfer.Nobody && mail != m.Who, mail == transfer.Nobody && e.contact.Email != "" && who.Email != 0:
 		return false, clash{e, "id", othersEmail, who}
@@ -342,8 +343,8 @@ func (c *checker) meetBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	}
 }
 
-// skip records which rows of a batch the store already has. It reports whether the checker took one of these rows for a new
-// customer or a new slug.
+// skip notes which rows of a batch the store already has, according to out. It reports whether judge took for new an order,
+// or a product without a slug, that the store has; then judge must judge the batch again.
 func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (news bool) {
 	if c == nil {
 		return false
@@ -356,8 +357,8 @@ func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (news bool) {
 	return news
 }
 
-// learn adds customers of the store to those that the checker knows. It reports whether it must judge the batch again
-// because of them.
+// learn adds customers of the store to those that the checker knows. It reports whether one of them was not known, so that
+// the batch must be judged again.
 func (c *checker) learn(customers []*storefrontv1.Customer) (news bool) {
 	if c == nil {
 		return false
@@ -379,7 +380,8 @@ func (c *checker) learn(customers []*storefrontv1.Customer) (news bool) {
 	return true
 }
 
-// about returns a remark about a row's field and a customer or an earlier row.
+// about returns a remark that names who: a customer or an earlier row. The remark is about a field of the row or, if field
+// is "", about the whole row.
 func (e *entry) about(field, problem string, who fmt.Stringer) LineError {
 	n := LineError{Line: e.line, Problem: problem, With: who.String()}
 	if field != "" {
@@ -388,7 +390,8 @@ func (e *entry) about(field, problem string, who fmt.Stringer) LineError {
 	return n
 }
 
-// leavePhone leaves out a phone that another customer has, and returns the row's contact without it.
+// leavePhone removes the row's phone from the message, with a remark, if another customer has it. owner is that customer's
+// index, or Nobody. It returns the row's contact, without a removed phone.
 func (e *entry) leavePhone(all *transfer.People, owner int, field string) transfer.Contact {
 	rest := e.contact
 	if owner != transfer.Nobody {
@@ -406,8 +409,8 @@ func (e *entry) hidePhone() {
 	}
 }
 
-// address puts the id of who into the row's message, if who is a customer of the store. Otherwise the importer may not find
-// that customer by e-mail or phone, because only an earlier row of the file may have them.
+// address puts the id of who into the row's message, if who is a customer of the store. Without it the importer may not find
+// that customer by the row's e-mail or phone, because the store may get these only from an earlier row of the file.
 func (e *entry) address(who transfer.Person) {
 	if of := idOf(e.message); who.Key != "" && *of != who.Key {
 		e.id, *of = *of, who.Key
@@ -422,7 +425,7 @@ func idOf(m proto.Message) *string {
 	return &m.(*storefrontv1.Customer).Id
 }
 
-// restore restores the message as it was before it was judged.
+// restore undoes what judging the row has changed in its message, and removes the remarks.
 func (e *entry) restore() {
 	e.notes = nil
 	if e.id != "" {

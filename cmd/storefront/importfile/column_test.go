@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Following the hint of the error makes the import succeed.
+// If the file has no column for a needed field, but a misspelled one, the error suggests a --map. With it the import
+// succeeds.
 func TestHintsOfColumnsHelp(t *testing.T) {
 	t.Parallel()
 	hint := regexp.MustCompile(`--map ('[^']*'|\S+)`)

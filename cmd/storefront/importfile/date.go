@@ -16,11 +16,12 @@ import (
 type dates struct {
 	// layout is --date-format as a layout of time.Parse, with fixed widths; empty without --date-format.
 	layout string
-	// order is the part of layout with day, month and year. Its day and month match one or two digits.
+	// order is the part of layout with day, month and year. Its day and month match one or two digits, if there are
+	// separators.
 	order string
-	// clockFirst is true for a time of day before the date.
+	// clockFirst is true if --date-format has the time of day before the date.
 	clockFirst bool
-	// zone is the zone of dates that name none, and zoneName its name; UTC unless set.
+	// zone is the zone of dates that name none; UTC unless --time-zone names another.
 	zone *time.Location
 }
 
@@ -84,7 +85,7 @@ var (
 	clockBefore = regexp.MustCompile(`(?i)^` + clock + `,? (.*)$`)
 )
 
-// clockOf returns the time of day of a match, and the zone that it names, or nil.
+// clockOf returns the time of day in the groups of a match of clock, and the zone that the text names, or nil.
 func clockOf(match []string) (time.Duration, *time.Location, error) {
 	hour, _ := strconv.Atoi(match[0])
 	minute, _ := strconv.Atoi(match[1])
@@ -177,7 +178,8 @@ func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
 	return times
 }
 
-// split reads the day and the time of a text, in UTC, and the zone that the text names.
+// split returns the date and time that a text shows, as if they were in UTC, and the zone that the text names, or nil. whole
+// is true for a day without a time.
 func (d dates) split(text string) (wall time.Time, zone *time.Location, whole bool, err error) {
 	if d.layout != "" {
 		if at, err := time.Parse(d.layout, text); err == nil {
@@ -213,7 +215,8 @@ var (
 	errOpen = errors.New("is open")
 )
 
-// day reads a day.
+// day returns the day that a text names, at 0:00 UTC. It returns errOpen if only --date-format can tell day, month and year
+// apart.
 func (d dates) day(text string) (time.Time, error) {
 	if d.order != "" {
 		if at, err := time.Parse(oneSeparator.Replace(d.order), oneSeparator.Replace(text)); err == nil {
@@ -223,7 +226,8 @@ func (d dates) day(text string) (time.Time, error) {
 	first, last := yearFirst.FindStringSubmatch(text), yearLast.FindStringSubmatch(text)
 	var layout string
 	switch {
-	case first != nil && first[1] == first[2] && !strings.HasPrefix(d.order, "2006"): // day and month could be swapped
+	// If --date-format begins with the year, the day may come before the month.
+	case first != nil && first[1] == first[2] && !strings.HasPrefix(d.order, "2006"):
 		layout = "2006" + first[1] + "1" + first[1] + "2"
 	case d.order != "":
 		return time.Time{}, errors.New("must be a date as --date-format says")
@@ -250,7 +254,7 @@ func (d dates) day(text string) (time.Time, error) {
 	return at, nil
 }
 
-// advice returns the refusal of an ambiguous date, with the forms that would read it.
+// advice returns the error for an ambiguous date, which lists the values of --date-format that would read it.
 func (d dates) advice(text string) error {
 	separator := text[strings.IndexAny(text, "/.-"):][:1]
 	var forms []string

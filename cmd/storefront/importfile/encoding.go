@@ -22,14 +22,15 @@ type textEncoding struct {
 	name string
 	// decoder is nil for UTF-8, which needs no decoding.
 	decoder encoding.Encoding
-	// assumed is true if neither a byte order mark, nor the bytes, nor --encoding decide the encoding.
+	// assumed is true if the file is read as Windows-1252 only because it is not UTF-8, and neither a mark nor --encoding
+	// says what it is.
 	assumed bool
-	// overridden is the encoding in --encoding, if the file's byte order mark names another one.
+	// overridden is the name in --encoding, if the file's byte order mark says another encoding, which is used; otherwise "".
 	overridden string
 }
 
-// encodingOf returns the encoding with a name of the WHATWG Encoding Standard or else of IANA's registry, such as windows-1250,
-// gbk or cp437. "" returns the zero value.
+// encodingOf returns the encoding with a name of the WHATWG Encoding Standard or else of IANA's registry, such as
+// windows-1250, gbk or cp437. For "" it returns the zero value.
 func encodingOf(name string) (textEncoding, error) {
 	if name == "" {
 		return textEncoding{}, nil
@@ -104,8 +105,9 @@ func recognize(file io.ReadSeeker, named textEncoding) (textEncoding, error) {
 	return textEncoding{name: "windows-1252", decoder: charmap.Windows1252, assumed: true}, nil
 }
 
-// scannedBytes has line numbers of a file; 0 means no such line. unicode is the first line with UTF-8 beyond ASCII, other
-// the first with bytes that are not UTF-8, undefinedLine the first with a byte that Windows-1252 lacks.
+// scannedBytes has numbers of lines in a file; 0 means that there is no such line. unicode is the first line with UTF-8
+// beyond ASCII and no other bytes, other the first with bytes that are not UTF-8, and undefinedLine the first with a byte
+// that Windows-1252 lacks. undefined is that byte.
 type scannedBytes struct {
 	unicode, other, undefinedLine int
 	undefined                     byte
@@ -114,7 +116,7 @@ type scannedBytes struct {
 // undefinedBytes are the bytes that Windows-1252 does not define.
 const undefinedBytes = "\x81\x8d\x8f\x90\x9d"
 
-// scanBytes reads a text to its end.
+// scanBytes reads a text to its end, and returns which of its lines are UTF-8 beyond ASCII and which are not UTF-8.
 func scanBytes(text *bufio.Reader) (found scannedBytes, err error) {
 	isUnicode, isOther, last := false, false, rune(0)
 	line := 1
@@ -165,8 +167,8 @@ func (e textEncoding) reader(in io.Reader) *bufio.Reader {
 	return text
 }
 
-// unreadable reports whether a line contains bytes that are invalid in the encoding, for which the decoder wrote U+FFFD. UTF-8
-// is not decoded, so its lines are never unreadable.
+// unreadable reports whether a line has bytes that are invalid in the encoding. A decoder replaces such bytes by U+FFFD.
+// UTF-8 is not decoded, so its invalid bytes are still there.
 func (e textEncoding) unreadable(line string) bool {
 	if e.decoder == nil {
 		return !utf8.ValidString(line)
@@ -174,7 +176,7 @@ func (e textEncoding) unreadable(line string) bool {
 	return strings.ContainsRune(line, utf8.RuneError)
 }
 
-// problem returns the refusal of an unreadable line.
+// problem returns what the report says about an unreadable line.
 func (e textEncoding) problem() string {
 	if e.name == "" {
 		return "has bytes that are not UTF-8"
@@ -194,7 +196,8 @@ type letterSamples struct {
 // maxSamples is how many values are shown.
 const maxSamples = 2
 
-// add adds the values of a line; isRead is nil for the header.
+// add adds the values of a line that have letters beyond ASCII. isRead reports whether a column is read as a field; it is
+// nil for the header.
 func (s *letterSamples) add(number int, values []string, isRead func(column int) bool) {
 	if s == nil {
 		return
@@ -234,7 +237,8 @@ func aroundLetters(value string) string {
 	return value
 }
 
-// samples returns a collector of a file's letters, or nil if a person need not check them.
+// samples returns an empty collector for a file in this encoding. It returns nil for UTF-8 and UTF-16, because a person need
+// not check their letters.
 func (e textEncoding) samples() *letterSamples {
 	if e.decoder == nil || strings.HasPrefix(e.name, "utf-16") {
 		return nil
@@ -242,7 +246,7 @@ func (e textEncoding) samples() *letterSamples {
 	return &letterSamples{}
 }
 
-// remarks returns the report's remarks about the encoding.
+// remarks returns remarks for the report: a byte order mark that contradicts --encoding, and some letters to check, from s.
 func (e textEncoding) remarks(s *letterSamples) (all []*Remark) {
 	if e.overridden != "" {
 		all = append(all, &Remark{Problem: fmt.Sprintf("the file is read as %s, as its byte order mark says, and not as %s", e.name,

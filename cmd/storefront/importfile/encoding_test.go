@@ -28,7 +28,7 @@ func encoded(t *testing.T, name, text string) []byte {
 	return out
 }
 
-// peopleOf are customers whose names have letters of an encoding.
+// peopleOf maps the name of an encoding to a customer's name in letters of that encoding.
 var peopleOf = map[string]string{
 	"windows-1250": "Zdeněk Říha", "windows-1251": "Ольга Зайцева", "windows-1253": "Ελένη Ζαφείρη", "windows-1254": "Işıl Güneş",
 	"windows-1255": "נועה ברק", "windows-1256": "سلمى حداد", "windows-1257": "Ģirts Žīgurs", "windows-1258": "Đăng",
@@ -143,7 +143,7 @@ func TestLinesThatAreNotInTheirEncoding(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		reason, encoding, text, want string
-		rejects                      []byte // the bytes as the rejected row has them
+		rejects                      []byte // bytes that the file of rejected rows must have
 	}{
 		{"UTF-8 that was cut", "utf-8", "name,email\nZo\xc3,a@example.com\nZoë,b@example.com\n",
 			"has bytes that are no letters in utf-8 (\"Zo\xc3\"): line 2", []byte("Zo\xc3,a@example.com")},

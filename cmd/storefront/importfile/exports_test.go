@@ -44,7 +44,8 @@ func notes(all []*importfile.Remark) []string {
 	return texts
 }
 
-// WooCommerce writes headers in the shop's language. A variable product gets the lowest price of its variations.
+// The import reads WooCommerce's headers in French, German, Spanish and Portuguese. A variable product gets the lowest price
+// of its variations.
 func TestWooCommerceInFourLanguages(t *testing.T) {
 	t.Parallel()
 	for _, language := range []string{"fr", "de", "es", "pt"} {
@@ -106,7 +107,8 @@ func TestPricesAndDraftsOfWooCommerce(t *testing.T) {
 	}
 }
 
-// If no product has the SKU of a variation, its item is linked to the product whose title begins the variation's title.
+// If no product has the SKU of a variation, an order's item with that SKU is linked to the product whose title begins the
+// item's title.
 func TestItemsOfVariations(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -155,8 +157,8 @@ func TestEachRowCountsOnce(t *testing.T) {
 	}
 }
 
-// A spreadsheet evaluates none of the texts that an import writes into files, and shows their accents. An import reads them
-// unchanged.
+// A spreadsheet evaluates no text in the file of rejected rows, and shows its accents. Once a person has corrected the file,
+// an import reads its other texts unchanged.
 func TestRejectedRowsAreReadOncePutRight(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ reason, text, wrong, right, title, phone string }{
@@ -394,7 +396,7 @@ func TestStripe(t *testing.T) {
 	require.ErrorIs(t, err, importfile.ErrOptions)
 }
 
-// A French spreadsheet has semicolons, Windows-1252, decimal commas, and French dates and phones.
+// The import reads a French spreadsheet, with semicolons, Windows-1252, decimal commas, and French dates and phones.
 func TestAFrenchSpreadsheet(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")

@@ -35,7 +35,7 @@ func (b bench) load(kind kind, objects ...transfertest.Fields) *importfile.Repor
 	return done
 }
 
-// An import of what one installation's API returned makes another installation return the same, byte for byte.
+// If objects from one installation's API are imported into another installation, its API returns the same bytes.
 func TestImportKeepsEveryByte(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -108,12 +108,12 @@ func TestImportCountsNothingTwice(t *testing.T) {
 		b.load(customers, buyer)
 		require.Equal(t, [2]int64{3, 4500}, counters(buyer["id"]), "kept as given")
 
-		// Once the customer's orders are imported, the counters come from them.
+		// Once orders of the customer are imported, the order count and the total are computed from these orders.
 		b.load(orders, transfertest.OneOrder(buyer), transfertest.OneOrder(buyer).With("status", "REFUNDED"),
 			transfertest.OneOrder(buyer).With("status", "PENDING").With("paidAt", nil))
 		require.Equal(t, [2]int64{3, 1000}, counters(buyer["id"]))
 
-		// The counters add paid orders and imported orders.
+		// Paid orders of the store count as well as imported orders.
 		bought := b.Buy(buyer["email"].(string), b.Product("Guide", 100).Id, "")
 		_, err := b.PayOrder(b.Ctx, bought.Id)
 		require.NoError(t, err)

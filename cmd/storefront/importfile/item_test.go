@@ -92,7 +92,7 @@ func TestItemsWithoutAPrice(t *testing.T) {
 	require.Equal(t, []string{"A 1 900 false"}, s.itemsOf("1"))
 }
 
-// WooCommerce exports both the items bought and what is left of them after refunds.
+// WooCommerce exports two quantities of an item: as bought, and after refunds. The import reads the quantity as bought.
 func TestWhatWasBoughtOfARefundedOrder(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -129,7 +129,7 @@ func TestAPhoneThatIsNone(t *testing.T) {
 	})
 }
 
-// If a further line of a record differs from the first line, the report names it, or the line is refused.
+// If a further line of a record has another value than the first line, the report names the value, or the line is refused.
 func TestFurtherLinesThatSayOtherwise(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

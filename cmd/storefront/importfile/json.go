@@ -25,7 +25,7 @@ type jsonList struct {
 	broken bool
 }
 
-// newJSONList returns a reader of a text's list.
+// newJSONList returns a reader of the list in a JSON text to which path leads.
 func newJSONList(text io.Reader, path []string, e textEncoding) *jsonList {
 	return &jsonList{decoder: json.NewDecoder(text), path: path, encoding: e, passed: func(string) {}}
 }
@@ -78,7 +78,7 @@ func (l *jsonList) advance() error {
 	}
 }
 
-// enter moves into the next list of the file.
+// enter moves into the next list of the file, or returns io.EOF if there is none.
 func (l *jsonList) enter() error {
 	for i := range len(l.path) + 1 {
 		opening, want := json.Delim('['), "a list"
@@ -105,7 +105,8 @@ func (l *jsonList) enter() error {
 	return nil
 }
 
-// find skips the members of an object up to the one with a name, or all if the name is empty.
+// find skips the members of the object at path up to the value of the member called name, and reports whether it found that
+// member. If name is "", it skips all members.
 func (l *jsonList) find(path []string, name string) (bool, error) {
 	for l.decoder.More() {
 		member, err := l.token()
@@ -123,13 +124,14 @@ func (l *jsonList) find(path []string, name string) (bool, error) {
 	return false, nil
 }
 
-// token returns the next token, and an error at the end of the text.
+// token returns the next token. At the end of the text it returns io.ErrUnexpectedEOF.
 func (l *jsonList) token() (json.Token, error) {
 	token, err := l.decoder.Token()
 	return token, unexpected(err)
 }
 
-// unexpected returns the error for a text that ends before its lists and objects do.
+// unexpected returns io.ErrUnexpectedEOF instead of io.EOF, for a text that ends within a list or an object. It returns
+// other errors, and nil, unchanged.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -137,7 +139,8 @@ func unexpected(err error) error {
 	return err
 }
 
-// skipValue skips the next value, or the rest of a value that is open to a depth.
+// skipValue skips the next value. If the decoder is already inside that value, depth is the number of its lists and objects
+// that are open; otherwise it is 0.
 func skipValue(d *json.Decoder, depth int) error {
 	for {
 		token, err := d.Token()
@@ -159,15 +162,15 @@ func skipValue(d *json.Decoder, depth int) error {
 // wrapper is the first object of a JSON file, which is a row or contains the list of rows.
 type wrapper struct {
 	kind transfer.Kind
-	// lists are the paths of the arrays of objects in it; members are the names of its other members.
+	// lists are the paths of the object's arrays of objects; members are the names of its other members.
 	lists   [][]string
 	members []string
-	// named is the path of the list whose name is the kind's.
+	// named is the path of the list whose name is the kind, such as customers; nil if there is none.
 	named []string
 }
 
-// wrappedIn returns the path to the list of rows in the first object of a JSON text, or nil if that object is a row. It is a
-// row if it has members that a row needs.
+// wrappedIn returns the path to the list of rows in the first object of a JSON text. It returns nil if that object is itself
+// a row: if it has members that a row needs, or has no list of objects.
 func wrappedIn(text io.Reader, t *table, kind transfer.Kind) ([]string, error) {
 	w := wrapper{kind: kind}
 	d := json.NewDecoder(text)
@@ -196,7 +199,7 @@ func wrappedIn(text io.Reader, t *table, kind transfer.Kind) ([]string, error) {
 	return w.lists[0], nil
 }
 
-// scan reads the members of an object until it finds the list whose name is the kind's.
+// scan adds the members of the object at path to w. It stops at a list whose name is the kind.
 func (w *wrapper) scan(d *json.Decoder, path []string) error {
 	for d.More() {
 		member, err := d.Token()

@@ -4,7 +4,8 @@
 //	file ─► lines ─► records ─► messages of the API ─► batches ─► Importer
 //	           └─ columns: --from, --map   └─ ids from the store and the file's ids
 //	first pass: every batch is checked, nothing is stored, and a checker finds repeated rows
-//	between, if rows of customers became part of others: their values are collected; second pass: every batch is stored
+//	between the passes: the values of customers' rows that are merged into other rows are collected
+//	second pass: every batch is stored
 //
 // encoding.go decodes bytes to letters, text.go and json.go split letters into lines and objects, table.go and source.go find
 // the columns, date.go and value.go read values, build.go builds messages; rows.go sends the rows of an export unchanged.
@@ -37,7 +38,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// maxBatchBytes bounds a batch, so that it is smaller than the largest request that a server reads.
+// maxBatchBytes is the maximum size of a batch. It is a little smaller than the largest request that a server reads.
 const maxBatchBytes = 900 << 10
 
 // API has the methods of storefront.admin.v1 that an import calls.
@@ -58,12 +59,12 @@ type Options struct {
 	Kind transfer.Kind
 	// From is the shop that exported the file; empty means storefront.
 	From string
-	// Columns are read as fields before the columns of From. If several columns are one field, the first that is not empty is
-	// used.
+	// Columns maps columns to fields, and takes precedence over the columns of From. If several columns map to one field, the
+	// first that has a value is read.
 	Columns []Column
-	// Type is the type of products whose row has none; FILE unless set.
+	// Type is the type of products and order items whose row names no type; FILE unless set.
 	Type storefrontv1.Product_Type
-	// Country is the country of phone numbers whose row has none; empty means the store's.
+	// Country is the country of phone numbers in rows without a country; empty means the store's country.
 	Country string
 	// DateFormat is the form of dates, such as DD/MM/YYYY; empty accepts all dates that are not ambiguous.
 	DateFormat string
@@ -76,11 +77,12 @@ type Options struct {
 	Events bool
 	// DryRun checks everything and stores nothing.
 	DryRun bool
-	// SkipBad stores the good lines of a file with bad ones; otherwise such a file is not stored at all.
+	// SkipBad stores the good lines of a file that also has bad lines. Without SkipBad nothing of such a file is stored.
 	SkipBad bool
-	// Update changes rows that the store has to the file's values; otherwise they stay unchanged.
+	// Update changes objects that the store has to the file's values. Without Update these objects keep their values, and
+	// only a customer who is found by e-mail or phone gets the values that they lack.
 	Update bool
-	// Rejects, if not nil, gets the bad rows, each with the reason.
+	// Rejects, if not nil, gets the rows that are bad, repeated or left out, each with the reason.
 	Rejects io.Writer
 	// Progress, if not nil, is called after each batch.
 	Progress func(Progress)
@@ -88,14 +90,14 @@ type Options struct {
 	batchRows int
 }
 
-// Column is a column to read as a field. Without a field the column is ignored.
+// Column says that the column Name is read as the field Field. If Field is empty, the column is ignored.
 type Column struct{ Name, Field string }
 
 // Progress is the progress of an import.
 type Progress struct {
-	// Storing is false while the file is checked.
+	// Storing is true if the rows are being stored, and false if they are only being checked.
 	Storing bool
-	// Lines is how many rows are done, Bytes how much of the file has been read.
+	// Lines is how many rows are checked or stored so far; Bytes is how much of the file has been read for that.
 	Lines int
 	Bytes int64
 }
@@ -160,7 +162,7 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 	return r, nil
 }
 
-// reading is a running import.
+// reading is an import in progress.
 type reading struct {
 	Options
 	id       uuid.UUID // the import's id, which gives all batches one journal entry
@@ -168,14 +170,15 @@ type reading struct {
 	dates    dates
 	encoding textEncoding
 	source   source
-	wrapped  []string // the path to the list of rows in a JSON file's object
-	table    *table   // of the current pass
+	wrapped  []string // names of the members that lead to the list of rows in a JSON object; nil without such an object
+	table    *table   // the file's columns and lines, read anew in each pass
 	products catalogue
 	file     io.ReadSeeker
-	row      int          // the number of the current record
-	left     map[int]bool // records that are not stored
+	row      int          // number of the current record, from 1
+	left     map[int]bool // numbers of bad and repeated records, which are not stored
 	check    *checker     // nil after the first pass
-	// Decisions about records that become part of others, the values that those get, and phones that are left out.
+	// Decisions by a record's number: the record into which it is merged, the values that it gets from records merged into
+	// it, and whether its phone is left out because another customer has it.
 	merged      map[int]merge
 	completions map[int]*completion
 	phoneless   map[int]bool
@@ -189,48 +192,52 @@ type reading struct {
 type entry struct {
 	row, line int
 	message   proto.Message // nil if the line cannot be read
-	// own is true if the id of the row's customer is not derived from the e-mail or the phone.
+	// own is true if the row has an id for its customer, other than the e-mail. If false, the customer's id is derived from
+	// the e-mail or else the phone.
 	own bool
-	// titled is true for a product that is identified by its title.
+	// titled is true for a product without an id in the file: its id is derived from its title.
 	titled bool
 	// clears is true if the row removes the product's reference price: the file has a column for it, and the row's value is
 	// empty.
 	clears bool
-	// unpriced is true for a product without a price in its row: the store's product keeps its price.
+	// unpriced is true for a product without a price in its row, which keeps the price that it has in the store.
 	unpriced bool
 	bad      []LineError
-	lost     []LineError // values that are lost, or read differently than written
+	lost     []LineError // remarks on values that are left out, or read differently than written
 	skus     []string    // the items' SKUs
-	// The indexes of items without a price, and whether an item lacks a value that a new order needs.
+	// unpricedItems are the indexes of the order's items without a price. lacking is true if, with Update, one of them gets
+	// no price: then the row can change an order of the store, but not create one.
 	unpricedItems []int
 	lacking       bool
-	unknown       []string // titles of items without a product
-	// The row's identities, and a hash of the whole row.
+	unknown       []string // titles of items that match no product of the store
+	// identities are the row's values that must be unique in the file; sum is a hash of the whole row.
 	identities []identity
 	sum        uint64
 	contact    transfer.Contact
-	slugs      [2]string // a new product without a slug gets one of these
-	// The checker's results: remarks, whether the store has the row, and whether its phone is left out.
+	slugs      [2]string // for a product without a slug: the store's choice, and its choice if that is taken
+	// What the checker finds: remarks, whether the store has the row already, and what happens to a row of customers.
 	notes     []LineError
 	there     bool
 	fate      fate
-	id        string // the id in the row, if the message has a stored customer's
+	id        string // the row's id, while the message has the id of a stored customer instead; otherwise ""
 	phone     *string
 	phoneless bool
-	standIn   bool // whether the e-mail stands in for a customer that an earlier row creates
+	standIn   bool // true if meetBuyer gave an order's customer an invented e-mail
 	lines     []line
 	table     *table
-	// place returns the column of a field, its line and its value.
+	// place returns the column, the line number and the value from which a field of the message was read.
 	place func(field string) (column string, line int, value string)
 }
 
-// apiWord matches words in the API's messages that do not occur in CSV files.
+// apiWord matches names of API fields, and null, in the API's messages. For a CSV file refuseWith replaces them by the names
+// of the file's columns, and by "empty".
 var apiWord = regexp.MustCompile(`\b(priceAmount|compareAtAmount|paidAt|null)\b`)
 
-// refuse adds a problem of a field, unless the field has one.
+// refuse makes the row bad, because of a problem with a field of the message. Further problems with the same column are
+// dropped.
 func (e *entry) refuse(field, problem string) { e.refuseWith(field, problem, "") }
 
-// refuseWith adds a problem that a field has with another line or customer.
+// refuseWith is refuse for a problem that involves another line or customer, which the text with names; "" means none.
 func (e *entry) refuseWith(field, problem, with string) {
 	column, line, value := e.place(field)
 	if e.table.separator != 0 {
@@ -250,7 +257,8 @@ func (e *entry) refuseWith(field, problem, with string) {
 	}
 }
 
-// pass reads the file from its beginning and sends its rows, to check or to store them.
+// pass reads the whole file and sends its rows to the API in batches. The first pass only checks the rows, the second stores
+// them.
 func (l *reading) pass(ctx context.Context) error {
 	next, err := l.open()
 	if err != nil {
@@ -293,8 +301,9 @@ func (l *reading) pass(ctx context.Context) error {
 	return nil
 }
 
-// open detects the file's format by its first character, and returns a function that reads its next row, or io.EOF. For a line
-// that cannot be read, that function returns an error and what is known of the row.
+// open goes to the file's beginning and detects the file's format by its first character. It returns a function that returns
+// the next row, or io.EOF after the last row. For a line that cannot be read, the function returns an error and an entry
+// with what was read.
 func (l *reading) open() (func() (*entry, error), error) {
 	text, err := l.text()
 	if err != nil {
@@ -350,11 +359,11 @@ func (l *reading) text() (*bufio.Reader, error) {
 	return l.encoding.reader(l.file), nil
 }
 
-// records returns a function that reads the records of a table. It returns variable products after all others, because they get
-// the lowest price of their variations, which come later in the file.
+// records returns a function that returns the next row of a table, or io.EOF. It returns variable products (products with
+// variations) after all other rows, because their price is the lowest of their variations, which come later in the file.
 func (l *reading) records(t *table) func() (*entry, error) {
 	var waiting []*builder
-	lowest := map[string]int64{} // by the product's id or SKU
+	lowest := map[string]int64{} // the lowest price of a product's variations, by the product's id or SKU
 	return func() (*entry, error) {
 		for {
 			r, err := t.next()
@@ -385,7 +394,7 @@ func (l *reading) records(t *table) func() (*entry, error) {
 					return b.entry, err
 				}
 			case t.Variation != "" && strings.Contains(kind, t.Variation):
-				if b.vary(lowest); len(b.entry.bad) > 0 { // without this variation its product would get another price
+				if b.vary(lowest); len(b.entry.bad) > 0 { // the product would get another price without it
 					return b.entry, nil
 				}
 				if err := l.leaveOut(b.record, b.value("kind"),
@@ -403,7 +412,8 @@ func (l *reading) records(t *table) func() (*entry, error) {
 	}
 }
 
-// leaveOut reports a record that is left out.
+// leaveOut counts and reports a record that is not imported, with the reason why and the value that decided. It does nothing
+// in the second pass.
 func (l *reading) leaveOut(r *record, value, why string) error {
 	if l.check == nil {
 		return nil
@@ -413,7 +423,7 @@ func (l *reading) leaveOut(r *record, value, why string) error {
 	return l.leave(r.table, r.lines, []LineError{{Line: r.lines[0].number, Problem: why, Value: value}})
 }
 
-// skips reports whether a record must not be imported, and why.
+// skips reports whether the file's source says that a record must not be imported, and why.
 func (l *reading) skips(r *record) (why string, skipped bool) {
 	for word := range strings.SplitSeq(r.value(l.source.SkipBy), ",") {
 		if why, skipped = l.source.Skip[statusWord(word)]; skipped {
@@ -423,7 +433,8 @@ func (l *reading) skips(r *record) (why string, skipped bool) {
 	return "", false
 }
 
-// add adds a row to the batch. It first sends the batch if it is full, or if its rows have other options than this one.
+// add adds a row to the batch. If the row does not fit, or needs other ImportOptions than the rows in the batch, add first
+// sends that batch and begins another.
 func (l *reading) add(ctx context.Context, e *entry) error {
 	size := 0
 	if e.message != nil {
@@ -440,7 +451,7 @@ func (l *reading) add(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// send checks or stores the batch.
+// send calls the API with the batch, to check its rows in the first pass and to store them in the second, and empties it.
 func (l *reading) send(ctx context.Context) error {
 	batch, r := l.batch, l.report
 	l.batch, l.bytes = nil, 0
@@ -458,9 +469,9 @@ func (l *reading) send(ctx context.Context) error {
 		Events: l.Events, DryRun: l.check != nil, MatchCustomers: true, Update: l.Update, ClearCompareAt: batch[0].clears,
 		KeepPrice: batch[0].unpriced, ImportId: l.id.String(),
 	}
-	// If the importer refuses a row, it stores nothing of the batch. Then send the good rows again. Count the result only
-	// when all sent rows are good.
-	var raw *adminv1.ImportResponse // the answer for all rows of customers; the store may have some that become part of others
+	// If the importer refuses a row, it stores nothing of the batch. Then the loop sends the good rows again, and counts the
+	// result only when all rows that were sent are good.
+	var raw *adminv1.ImportResponse // for customers: the answer for all rows, even those that are merged into others
 	if l.check != nil && l.Kind == transfer.Customers {
 		var err error
 		if raw, err = l.call(ctx, rows, options); err != nil {
@@ -490,7 +501,7 @@ func (l *reading) send(ctx context.Context) error {
 			}
 			continue
 		}
-		if l.check.skip(out, v.fresh) { // only good rows, because a bad one may have the id of another row
+		if l.check.skip(out, v.fresh) { // here all rows are good; a bad row may have the id of another row
 			continue
 		}
 		for _, c := range v.clashing {
@@ -525,7 +536,8 @@ func (l *reading) send(ctx context.Context) error {
 	return nil
 }
 
-// note reports remarks about the rows of a batch.
+// note adds to the report the problems of a batch's bad rows and, in the first pass, the remarks on its other rows. It
+// writes the bad rows and those left out to Rejects.
 func (l *reading) note(batch []*entry) error {
 	for _, e := range batch {
 		for _, bad := range e.bad {
@@ -554,7 +566,7 @@ func (l *reading) note(batch []*entry) error {
 	return nil
 }
 
-// leave reports a row that is left out, and writes it to the rejected rows.
+// leave adds to the report why a row is left out, and writes the row's lines to Rejects.
 func (l *reading) leave(t *table, lines []line, why []LineError) error {
 	for _, note := range why {
 		l.report.Notes = remark(l.report.Notes, note)
@@ -565,8 +577,8 @@ func (l *reading) leave(t *table, lines []line, why []LineError) error {
 	return nil
 }
 
-// accept accepts the checker's verdict on a batch that can be stored. rows are the good rows of the batch; first is the
-// number of the first.
+// accept keeps, for the report and the second pass, what the checker decided about a batch that can be stored. rows are the
+// good rows of the batch; first is the number of the batch's first row, even a bad one.
 func (l *reading) accept(v verdict, rows []*entry, first int) {
 	l.check.accept()
 	for _, e := range v.repeated {
@@ -588,7 +600,7 @@ func (l *reading) accept(v verdict, rows []*entry, first int) {
 		l.merged[m.row] = m
 		l.report.Merged++
 		if m.row < first {
-			l.report.Stored-- // until now it counted as a customer of its own
+			l.report.Stored-- // a row of an earlier batch, counted as a new customer until now
 		} else {
 			l.report.Lines++
 		}
@@ -596,7 +608,7 @@ func (l *reading) accept(v verdict, rows []*entry, first int) {
 	}
 }
 
-// call sends rows to the API.
+// call calls the API's method for rows of the import's kind. It returns nil if there are no rows.
 func (l *reading) call(ctx context.Context, rows []*entry, o *adminv1.ImportOptions) (out *adminv1.ImportResponse, err error) {
 	if len(rows) == 0 {
 		return nil, nil

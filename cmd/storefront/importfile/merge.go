@@ -14,19 +14,20 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// completion has values for a row, from the rows that were merged into it.
+// completion has what a row of customers gets from the rows that were merged into it.
 type completion struct {
-	fill          *storefrontv1.Customer // values for fields that the other row lacks
+	fill          *storefrontv1.Customer // the merged rows' values, for fields that the row lacks
 	orders, total int64
-	// The fields that the other row itself has, once that row has been read.
+	// The row's own fields, order count and total. They are empty until gather has read the row.
 	has                 map[protoreflect.Name]bool
 	ownOrders, ownTotal int64
 }
 
-// counted are the fields of a customer for which merging adds the rows' values or keeps the first row's value.
+// counted are the fields that are not in fill: part adds up the merged rows' numbers.
 var counted = map[protoreflect.Name]bool{"orders_count": true, "total_paid": true}
 
-// root returns the row that a row is part of.
+// root returns the number of the row into which a row was merged, directly or through other merged rows. For a row that was
+// not merged it returns the row's own number.
 func (l *reading) root(row int) int {
 	for {
 		m, merged := l.merged[row]
@@ -37,8 +38,8 @@ func (l *reading) root(row int) int {
 	}
 }
 
-// gather reads the file once more, if rows were merged into others, to collect their values in memory. It runs after the first
-// pass, because any later row may have values for an earlier one.
+// gather reads the file once more, if rows were merged into others, and collects the merged rows' values in memory. It runs
+// after the first pass, because a row anywhere in the file may have been merged into an earlier one.
 func (l *reading) gather(ctx context.Context) error {
 	l.completions = map[int]*completion{}
 	for row := range l.merged {
@@ -110,8 +111,8 @@ func (l *reading) part(e *entry, c *completion, m *storefrontv1.Customer, adds b
 	return l.note([]*entry{e})
 }
 
-// complete gives a row, before it is stored, the values of the rows that became part of it, and removes a phone that another
-// customer has.
+// complete gives a row the values of the rows merged into it, and removes the row's phone if another customer has it. It
+// changes nothing in the first pass, in which neither is known yet.
 func (l *reading) complete(e *entry) {
 	if of := phoneOf(e.message); l.phoneless[e.row] && of != nil {
 		*of = nil
@@ -127,8 +128,8 @@ func (l *reading) complete(e *entry) {
 		}
 		return true
 	})
-	// part has refused larger sums, except for a row after those merged into it. Such a row is of a customer of the store, who keeps
-	// the stored numbers.
+	// part has refused sums above the limits, except if a row comes after the rows merged into it. Then the row is of a
+	// customer of the store, who keeps the stored numbers, so it does not matter that a sum is cut here.
 	m.OrdersCount += int32(min(c.orders, math.MaxInt32-int64(m.OrdersCount))) //nolint:gosec // At most the limit.
 	m.TotalPaid += min(c.total, max(0, validate.MaxAmount-m.TotalPaid))
 }

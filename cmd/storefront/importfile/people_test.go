@@ -134,7 +134,7 @@ func TestRowsOfOneCustomer(t *testing.T) {
 	_, err = s.try(options{Kind: customers}, []byte("email,totalPaid\na@example.com,9007199254740991\na@example.com,1\n"))
 	require.EqualError(t, err, `totalPaid takes the customer's totalPaid past 9007199254740991 ("1"): line 3`)
 	require.Empty(t, s.customers())
-	// A row may be merged into a later one only where a customer of the store is meant, who keeps its own counts and total.
+	// A row is merged into a later row only if both are of a customer of the store, who keeps the stored counts and total.
 	s.load(options{Kind: customers}, []byte("email,ordersCount,totalPaid\na@example.com,5,50\n"))
 	s.load(options{Kind: customers, Update: true}, []byte("email,phone,ordersCount,totalPaid\n"+
 		",670000001,2147483647,9007199254740991\na@example.com,670000001,10,100\n"))
@@ -175,7 +175,8 @@ func TestOrdersCompleteTheirCustomers(t *testing.T) {
 	})
 }
 
-// Importing orders recounts their customers, but not a customer who only has an order's phone.
+// An import of orders computes the totals of the orders' customers anew, but not those of another customer who has an
+// order's phone.
 func TestAnOrderLeavesTheOwnerOfItsPhoneAlone(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

@@ -10,14 +10,15 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// interpreted are fields that are read in a form other than the API's, or left out even if their column has a text.
+// interpreted lists the fields that plain does not set, because other functions read them in a form other than the API's, or
+// leave them out.
 var interpreted = map[transfer.Kind][]string{
 	transfer.Products:  {"id", "summary", "coverUrl", "status", "priceAmount", "compareAtAmount"},
 	transfer.Customers: {"id", "name", "email", "phone", "totalPaid"},
 	transfer.Orders:    {"id", "reference", "status", "amount", "paidAt"},
 }
 
-// plain sets the message's fields that sources.yaml names and that nothing else reads.
+// plain sets each field of m that is still empty, and is not interpreted, from the record's field with the same name.
 func (b *builder) plain(m protoreflect.Message) {
 	for fields, i := m.Descriptor().Fields(), 0; i < fields.Len(); i++ {
 		fd := fields.Get(i)

@@ -25,7 +25,7 @@ type Report struct {
 	// Items is how many order items match no product of the store; Titles has some of their titles.
 	Items  int
 	Titles []string
-	// Objects is true if the file's lines are the objects of a JSON array.
+	// Objects is true if the file is JSON with a list of objects. Line numbers then count objects.
 	Objects bool
 }
 
@@ -41,10 +41,10 @@ type Remark struct {
 	Lines  [][2]int
 	With   []string
 	Count  int
-	more   bool // Values lacks some
+	more   bool // true if there were more values than Values has
 }
 
-// Bounds of the contents of a remark.
+// How many ranges, values, and letters of a value a remark keeps, and how many titles the report keeps.
 const (
 	maxRanges     = 50
 	maxValues     = 3
@@ -52,7 +52,7 @@ const (
 	maxTitles     = 20
 )
 
-// remark adds a line to the remark with the same text, or adds a remark.
+// remark returns all with the line e added: to the remark with the same column and problem, or as a new remark.
 func remark(all []*Remark, e LineError) []*Remark {
 	at := slices.IndexFunc(all, func(r *Remark) bool { return r.Column == e.Column && r.Problem == e.Problem })
 	if at < 0 {
@@ -133,7 +133,7 @@ func (r *Report) Unit() string {
 	return "line"
 }
 
-// BadLinesError means that nothing was stored because lines are bad; the report lists them.
+// BadLinesError means that lines are bad and the import therefore stored nothing, or stopped; the report lists the lines.
 type BadLinesError struct{ Report *Report }
 
 // Error returns what is wrong with the first bad line, and how many lines are bad.
@@ -146,7 +146,7 @@ func (e *BadLinesError) Error() string {
 	return text
 }
 
-// unknown counts items that match no product of the store.
+// unknown counts order items that match no product of the store, and keeps some of their titles.
 func (r *Report) unknown(titles []string) {
 	for _, title := range titles {
 		r.Items++
@@ -156,7 +156,7 @@ func (r *Report) unknown(titles []string) {
 	}
 }
 
-// rejects writes rejected rows with the reason first, so that they can be corrected and imported again.
+// rejects writes rows that are not imported to a file, each after its reason, so that a person can correct and import them.
 type rejects struct {
 	w     io.Writer // nil writes nothing
 	begun bool
@@ -175,7 +175,7 @@ func (r *rejects) add(t *table, lines []line, why []LineError) error {
 	}
 	reason := strings.Join(reasons, "; ")
 	if t.separator == 0 {
-		if !r.begun && t.encoding.decoder != nil { // with this mark an import ignores --encoding
+		if !r.begun && t.encoding.decoder != nil { // the byte order mark makes an import ignore --encoding
 			if _, err := io.WriteString(r.w, "\ufeff"); err != nil {
 				return err
 			}
@@ -230,7 +230,8 @@ func (r *rejects) add(t *table, lines []line, why []LineError) error {
 	return w.Error()
 }
 
-// reasoned returns a JSON object in one line with the reason as its first member.
+// reasoned returns a JSON object in one line, with the reason as its first member. It returns a text that is no object
+// unchanged.
 func reasoned(object, reason string) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(object), &members) != nil {

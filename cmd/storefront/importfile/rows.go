@@ -11,9 +11,9 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// LoadRows imports the lines of an export's file in batches, and calls pass with the answer to each. Every row of a batch is
-// stored or skipped. If rows are refused, the error names the file and the first refused row. A line that is too long for a
-// request is refused like a bad row.
+// LoadRows imports a file of a store's export, which has one row of a kind in each line. It sends the lines in batches and
+// calls pass with the API's answer to each batch. If the API refuses rows, or a line is longer than 1 MiB, the error has the
+// file's name and the number of the first such line.
 func LoadRows(ctx context.Context, api API, store string, kind transfer.Kind, name string, in io.Reader,
 	pass func(*adminv1.ImportResponse)) error {
 	var batch []byte

@@ -36,7 +36,7 @@ var known = sync.OnceValue(func() (s sources) {
 	return s
 })
 
-// words maps words, in the form of fold, to their meanings; the file maps meanings to words.
+// words maps words, as fold returns them, to their meanings. In sources.yaml, a list of words stands below each meaning.
 type words map[string]string
 
 // UnmarshalYAML implements yaml.Unmarshaler.
@@ -54,33 +54,35 @@ func (w *words) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// source maps the columns of an export to the fields of a kind.
+// source says how the columns of an export are read as the fields of a kind.
 type source struct {
-	// Columns has the columns of each field, in all languages in which the shop writes them.
+	// Columns lists the column names of each field, in all languages in which the shop writes them.
 	Columns map[string][]string
-	// Group is the field that consecutive lines of one record share; further lines may leave it empty.
+	// Group is the field whose value all lines of one record share; further lines of a record may leave it empty. If Group is
+	// empty, each line is a record.
 	Group string
-	// Statuses are words for statuses that only this source uses.
+	// Statuses maps words that only this source uses to statuses.
 	Statuses words
-	// Currency is the currency of the amounts, if the export always has the same.
+	// Currency is the currency of the amounts, if the export always has the same currency; otherwise "".
 	Currency string
-	// Zone is UTC if the export's dates, which name no zone, are in UTC.
+	// Zone is "UTC" if the export's dates are in UTC without saying so; otherwise "".
 	Zone string
-	// Skip has the values of the field SkipBy whose records are left out, with the reason for the report.
+	// SkipBy is a field. Skip maps values of that field to reasons: a record with such a value is left out, and the report
+	// has the reason.
 	SkipBy string `yaml:"skipBy"`
 	Skip   words
-	// Partly has the statuses of orders that are only partly imported, with what is lost.
+	// Partly maps the statuses of orders that are imported only in part to a text for the report: what is lost.
 	Partly words
-	// Variable and Variation are values of the field kind. A product with Variable has no price of its own; each line with
-	// Variation has one of that product's prices.
+	// Variation and Variable are values of the field kind. A product of the kind Variable has no price of its own; a line of
+	// the kind Variation has one of that product's prices.
 	Variation, Variable string
-	// shop is true for the export of a shop, whose amounts and times may contradict each other.
+	// shop is true if the file is the export of another shop, whose amounts and times may contradict each other.
 	shop bool
-	// ignored are the columns, in the form of fold, that are left out.
+	// ignored lists names of columns that are left out, as fold returns them.
 	ignored []string
 }
 
-// sourceOf returns the source that the options name.
+// sourceOf returns the source for the kind and the shop in o, with the columns of o.Columns.
 func sourceOf(o Options) (source, error) {
 	fields, has := known().Fields[o.Kind]
 	if !has {
@@ -111,7 +113,7 @@ func sourceOf(o Options) (source, error) {
 	}
 	chosen := map[string][]string{}
 	for _, c := range o.Columns {
-		for _, of := range []map[string][]string{all, chosen} { // a mapped column is read as no other field
+		for _, of := range []map[string][]string{all, chosen} { // a column that --map names is read as no other field
 			for field, names := range of {
 				of[field] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return fold(name) == fold(c.Name) })
 			}
@@ -132,8 +134,9 @@ func sourceOf(o Options) (source, error) {
 	return s, nil
 }
 
-// fold makes names of columns and words comparable: Cover URL, cover_url and coverUrl become the same, and so do Téléphone and
-// telephone. It keeps a leading -, because WooCommerce writes -1 for a draft and 1 for a published product.
+// fold returns a name of a column, or a word, without case, spaces, accents, _, - and apostrophes, so that Cover URL,
+// cover_url and coverUrl are equal, and Téléphone and telephone. It keeps a leading -, because WooCommerce writes -1 for a
+// draft and 1 for a published product.
 func fold(name string) string {
 	for i := range len(name) {
 		if name[i] >= 0x80 {

@@ -46,7 +46,7 @@ func (s store) twice(from string, kind kind, text []byte, stored int) {
 	require.Equal(s.t, before, s.state(), "nothing is changed")
 }
 
-// state returns everything that a reader of the store sees, and the journal.
+// state returns the store's products, customers and orders, and the numbers of journal entries and events.
 func (s store) state() []any {
 	entries, err := s.db.Client().ActivityEntry.Query().Count(context.Background())
 	require.NoError(s.t, err)
@@ -186,7 +186,7 @@ func TestColumnsOfOnesOwn(t *testing.T) {
 	})
 }
 
-// A row with an id is not a further line of the row above, and a text with a number in it is not a number.
+// A row with another id is not a further line of the row above, and a text that contains a number is not read as a number.
 func TestRowsThatLookLikeOthers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -209,7 +209,7 @@ func TestRowsThatLookLikeOthers(t *testing.T) {
 		for title, price := range map[string]int64{`12" vinyl`: 9, `Say "hi"`: 8, `a"b`: 7} {
 			require.EqualValues(t, price, titles[title].GetPriceAmount(), "a quote within a value is a letter")
 		}
-		// Two exports of overlapping months, joined in one file.
+		// The file joins two exports of overlapping months, which both have the order A.
 		again := s.load(options{Kind: transfer.Orders},
 			[]byte("reference,status,email,total\nA,PAID,a@example.com,5\nB,PAID,a@example.com,6\nA,PAID,a@example.com,5\n"))
 		require.Equal(t, 2, again.Stored)
@@ -258,7 +258,7 @@ func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
 	}
 }
 
-// away is an API that fails at a certain call.
+// away is an API whose ImportCustomers succeeds left times and then fails.
 type away struct {
 	importfile.API
 	left int
@@ -273,14 +273,14 @@ func (a *away) ImportCustomers(ctx context.Context, in *adminv1.ImportCustomersR
 	return a.API.ImportCustomers(ctx, in)
 }
 
-// An import that died is continued by running it again.
+// An import that failed is continued by importing the same file again.
 func TestAnImportIsContinued(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		s := newStore(t, d)
 		text := tables(1200)[transfer.Customers]
 		o := options{Store: s.Store, Kind: transfer.Customers}
-		const checked = 3 // batches
+		const checked = 3 // batches of the first pass
 		done, err := importfile.Load(t.Context(), &away{s, checked + 2}, bytes.NewReader(text), o)
 		require.ErrorIs(t, err, errAway)
 		require.Equal(t, 1000, done.Stored)

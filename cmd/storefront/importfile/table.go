@@ -20,18 +20,18 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// line is one line of a table: its number, and its values in the order of the columns. For a JSON object it has the object's
-// text, the columns of its members, and what is wrong with them.
+// line is one line of a table: its number, and its values in the order of the columns. For a JSON object it also has the
+// object's text, the indexes of the columns that the object has (given), and the problems of its members.
 type line struct {
 	number int
 	values []string
 	text   string
 	given  map[int]bool
 	bad    []LineError
-	notes  []LineError // remarks about a line that is imported
+	notes  []LineError // remarks about a line that is imported nevertheless
 }
 
-// table reads a CSV file, or JSON objects, as lines of columns.
+// table reads the lines of a CSV file, or JSON objects, as values in columns.
 type table struct {
 	source
 	header     []string
@@ -40,13 +40,13 @@ type table struct {
 	headerLine int
 	encoding   textEncoding
 	letters    *letterSamples
-	passed     []string          // members beside the list of rows in a JSON file
-	places     map[string]int    // column indexes, by fold of the name
-	fields     map[string]string // by fold of a column's name
-	of         map[string][]int  // each field's columns in the file
+	passed     []string          // members of a JSON file outside the list of rows
+	places     map[string]int    // a column's index, by fold of its name
+	fields     map[string]string // the field that a column is read as, by fold of the column's name
+	of         map[string][]int  // the indexes of a field's columns
 	read       func() (line, error)
-	ahead      *line // a line already read, of the next record
-	failed     error // the error of the line after the record
+	ahead      *line // the next record's first line, if it was read already
+	failed     error // the error of the line ahead
 }
 
 // reasonColumn is the first column in the file of rejected rows, and the first member of its objects.
@@ -66,7 +66,8 @@ func newTable(s source) *table {
 	return t
 }
 
-// newCSV reads the header of a CSV file. Blank lines, and a line that names the separator, may precede it.
+// newCSV reads the header of a CSV file and returns a table of the lines below. Blank lines, and a line that names the
+// separator, may come before the header.
 func newCSV(text *bufio.Reader, s source, e textEncoding) (*table, error) {
 	head, _ := text.Peek(headBytes)
 	lines, t := newLines(text, e), newTable(s)
@@ -116,11 +117,11 @@ func (t *table) isRead(column int) bool {
 	return column < len(t.header) && t.fields[fold(t.header[column])] != ""
 }
 
-// maxTitleLines is how many lines before a header may be titles.
+// maxTitleLines is how many lines above a header may be a title.
 const maxTitleLines = 20
 
-// titled returns the refusal of a file whose first line is a title before its header. It returns nil if no line of head is a
-// header with the needed fields.
+// titled returns an error if the first line of head, the beginning of the file, is a title above the header. It returns nil
+// if none of the next lines is a header with the needed fields.
 func (t *table) titled(head []byte, needed [][]string, columns []Column) error {
 	number := 0
 	for text := range bytes.Lines(head) {
@@ -157,12 +158,13 @@ func blank(values []string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) != "" })
 }
 
-// maxMembers bounds how many members that no field reads are kept as columns, because each line in memory has a value for every
-// column.
+// maxMembers is the maximum number of columns that a JSON file gets from members that are read as no field. It is bounded
+// because each line in memory has a value for every column.
 const maxMembers = 1000
 
-// newObjects reads JSON objects as a table. Its columns are the members' names; members of an object inside have a dot, as
-// `list -o csv` writes them. Strict objects may have only members that are read.
+// newObjects returns a table of JSON objects. Its columns are the names of their members; a member of an object inside an
+// object is a column such as customer.email, as `list -o csv` writes it. If strict is true, objects with unknown members are
+// bad.
 func newObjects(next func() ([]byte, int, error), s source, e textEncoding, strict bool) *table {
 	t := newTable(s)
 	t.letters, t.encoding = e.samples(), e
@@ -188,7 +190,8 @@ func newObjects(next func() ([]byte, int, error), s source, e textEncoding, stri
 	return t
 }
 
-// flatten adds the members of an object to its line.
+// flatten adds the members of an object to the values of a line. prefix precedes their names: it is "" for the line's
+// object, and such as "customer." for an object inside it.
 func (t *table) flatten(l *line, prefix string, object map[string]any, strict bool) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		value := object[name]
@@ -236,11 +239,11 @@ func (t *table) add(name string) int {
 	return at
 }
 
-// maxRecordLines bounds the lines of one record, and so the memory for it.
+// maxRecordLines is the maximum number of lines of one record. It bounds the memory for a record.
 const maxRecordLines = 10_000
 
-// next returns the next record: a line, or consecutive lines with the same group. For a line that cannot be read it returns an
-// error and what is known of the line.
+// next returns the next record: a line, or consecutive lines with the same value of the field Group. For a line that cannot
+// be read it returns an error and a record with what was read.
 func (t *table) next() (*record, error) {
 	begun, err := t.nextFilled()
 	r := &record{lines: []line{begun}, table: t}
@@ -263,7 +266,7 @@ func (t *table) next() (*record, error) {
 	return r, nil
 }
 
-// nextFilled returns the next line that is not blank.
+// nextFilled returns the next line that is not blank. A line that next has read ahead comes first.
 func (t *table) nextFilled() (line, error) {
 	if t.ahead != nil {
 		l, err := *t.ahead, t.failed
@@ -291,8 +294,8 @@ func (t *table) columnsOf(field string) []int {
 	return places
 }
 
-// readColumns returns the columns that are read, with their field if its name differs, and the columns that are not read, with
-// the likely field.
+// readColumns returns the columns that are read, each with its field if the names differ, and the columns that are not read,
+// each with the field that was probably meant.
 func (t *table) readColumns(fields []string) (read, not []string) {
 	for i, name := range t.header {
 		field := t.fields[fold(name)]
@@ -312,16 +315,16 @@ func (t *table) readColumns(fields []string) (read, not []string) {
 	return read, append(not, t.passed...)
 }
 
-// pass records a member that is not read, because it is outside the list of rows.
+// pass keeps the name of a JSON file's member that is not read, because it is outside the list of rows.
 func (t *table) pass(member string) {
 	if !slices.Contains(t.passed, member) && len(t.passed) < maxMembers {
 		t.passed = append(t.passed, member)
 	}
 }
 
-// nearest finds the column that name is probably a misspelling of, among the columns of fields that the file lacks. It returns
-// that column and its field. The first letters must be equal, because people rarely misspell those; otherwise "rate" would be
-// taken for "date".
+// nearest returns the column that was probably meant by name, a misspelling, and that column's field. It looks only at the
+// fields that the file lacks, and returns "" if no column is similar. The first letters must be equal, because people rarely
+// misspell those; otherwise "rate" would be taken for "date".
 func (t *table) nearest(name string, fields []string) (best, of string) {
 	word := fold(name)
 	farthest := min(2, len(word)/2)
@@ -361,7 +364,7 @@ var keys = map[transfer.Kind][][]string{
 	transfer.Products: {{"title", "id", "sku", "slug"}}, transfer.Customers: {{"email", "phone", "id"}}, transfer.Orders: {{"reference", "id"}},
 }
 
-// complete refuses a header that lacks a needed field, or a column that --map names.
+// complete returns an error if the header has no column for a needed field, or lacks a column that --map names.
 func (t *table) complete(needed [][]string, columns []Column) error {
 	for _, c := range columns {
 		if _, there := t.places[fold(c.Name)]; !there && c.Field != "" {
@@ -384,7 +387,7 @@ func (t *table) complete(needed [][]string, columns []Column) error {
 	return nil
 }
 
-// shown lists the first of many names.
+// shown returns the first twelve names as a list, and how many more there are.
 func shown(names []string) string {
 	const most = 12
 	if len(names) > most {
@@ -405,7 +408,8 @@ func (r *record) value(field string) string {
 	return value
 }
 
-// on returns a field's value on one of the lines, and its column.
+// on returns the value of a field on the record's line n, counted from 0, and the name of the column that has it. If no
+// column has a value, value is "" and column is the field's first column, or the field if the file has no column for it.
 func (r *record) on(n int, field string) (value, column string) {
 	places := r.table.columnsOf(field)
 	if len(places) == 0 {
@@ -441,7 +445,8 @@ func (r *record) key() string {
 	return cmp.Or(r.value(r.table.Group), r.value("id"))
 }
 
-// goesOn reports whether a line continues the record: it has the group's value or none, and no other id or buyer.
+// goesOn reports whether the line of further is another line of record r: its group is empty or equal to r's, it has no
+// other id, buyer or e-mail, and, for orders, it has an item.
 func (r *record) goesOn(further *record) bool {
 	for _, field := range []string{r.table.Group, "id", "customer"} {
 		if other := further.value(field); other != "" && other != r.value(field) {
@@ -449,7 +454,7 @@ func (r *record) goesOn(further *record) bool {
 		}
 	}
 	if _, orders := r.table.Columns["itemTitle"]; orders && !further.hasItem(0) {
-		return false // the order is repeated
+		return false // a line without an item is a repeated order
 	}
 	email := further.value("email")
 	return email == "" || strings.EqualFold(email, r.value("email"))

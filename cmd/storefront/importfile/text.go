@@ -27,7 +27,7 @@ type LineError struct {
 	Line int
 	// Column is the column, or the field of a JSON object; empty for the whole line.
 	Column string
-	// Problem is the reason, such as "must be an amount"; Value is the refused value.
+	// Problem says what is wrong, such as "must be an amount"; Value is the wrong value.
 	Problem, Value string
 	// With is the other row or customer of the problem, such as "line 2"; empty if there is none.
 	With string
@@ -37,8 +37,9 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("line %d: %s %s", e.Line, e.Column, e.Problem)
 }
 
-// seekable returns the input as a file that can be read twice. It first copies other inputs, such as a pipe, to a file that
-// remove deletes. If ctx ends while the input waits, seekable returns.
+// seekable returns the input as a file that can be read twice. It copies an input that cannot, such as a pipe, to a
+// temporary file, which remove deletes. If ctx ends while seekable waits for the input, seekable returns the context's
+// error.
 func seekable(ctx context.Context, in io.Reader) (file io.ReadSeeker, remove func(), err error) {
 	if s, is := in.(io.ReadSeeker); is {
 		if _, err := s.Seek(0, io.SeekStart); err == nil {
@@ -92,10 +93,10 @@ func newSpool() (spool *os.File, remove func(), err error) {
 	}, nil
 }
 
-// headBytes is how much of a file is examined before it is read.
+// headBytes is how many bytes from a file's beginning are examined to find out what kind of file it is.
 const headBytes = 32 << 10
 
-// noText has the first bytes of files that are not text, and what to do with such a file.
+// noText has, for kinds of files that are not text, their first bytes and what to tell the person.
 var noText = []struct{ mark, problem string }{
 	{"PK\x03\x04", "is an Excel workbook (or another ZIP file): save the sheet as CSV (in Excel: Save As, CSV UTF-8), and " +
 		"import that"},
@@ -104,7 +105,7 @@ var noText = []struct{ mark, problem string }{
 	{"%PDF", "is a PDF: import a CSV file, or one with a JSON object a line"},
 }
 
-// readable refuses, by its first bytes, a file that is empty or not text.
+// readable returns an error if the first bytes of a file, head, show that it is empty or not text. utf16 allows zero bytes.
 func readable(head []byte, utf16 bool) error {
 	for _, f := range noText {
 		if bytes.HasPrefix(head, []byte(f.mark)) {
@@ -142,21 +143,22 @@ func utf16Order(head []byte) string {
 	return ""
 }
 
-// maxLineBytes bounds a line, or a record of a CSV file. It is the maximum size of an API body.
+// maxLineBytes is the maximum size of a line, or of a record of a CSV file. It is also the maximum size of a request to the
+// API.
 const maxLineBytes = 1 << 20
 
 // lines numbers the lines of a text, which end with \n, \r\n or \r.
 type lines struct {
 	*bufio.Scanner
 	number int
-	// csv reads one line at a time, so that the lines of an invalid record can be read again, one by one: a stray quote does
-	// not swallow the lines after it.
+	// csv reads from Read, one line at a time. If a record is invalid, its further lines are read again, one by one, so that
+	// a stray quote does not swallow them.
 	csv       *csv.Reader
 	separator rune
 	encoding  textEncoding
-	taken     []string // lines of the current record
+	taken     []string // the lines read for the current record
 	again     []string // lines to read again
-	unread    string   // the rest of the current line
+	unread    string   // the rest of the current line, which csv has not read yet
 	size      int
 	ended     bool // true if the record reached the end of the file or exceeded maxLineBytes
 	tooLong   bool // true if a line was too long, which was reported
@@ -169,7 +171,7 @@ func newLines(text io.Reader, e textEncoding) *lines {
 	return l
 }
 
-// anyLine is a bufio.SplitFunc for lines with any of these ends.
+// anyLine is a bufio.SplitFunc for lines that end with \n, \r\n or \r.
 func anyLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	i := bytes.IndexAny(data, "\r\n")
 	switch {
@@ -183,7 +185,7 @@ func anyLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	return i + 1, data[:i], nil
 }
 
-// next returns the next line that is not blank. It is valid until the next call.
+// next returns the next line that is not blank, and its number. The bytes are valid until the next call.
 func (l *lines) next() ([]byte, int, error) {
 	for l.Scan() {
 		l.number++
@@ -197,7 +199,8 @@ func (l *lines) next() ([]byte, int, error) {
 	return nil, 0, l.end()
 }
 
-// end returns why there are no more lines.
+// end returns the error that ended the lines, or io.EOF at the end of the text. If a line is too long, end returns that
+// error only once, and then io.EOF.
 func (l *lines) end() error {
 	switch err := l.Err(); {
 	case errors.Is(err, bufio.ErrTooLong) && !l.tooLong:
@@ -238,9 +241,9 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// record returns the values of the next line of a CSV file, with the lines that a quoted value spans, and the first line's
-// number. If that is invalid CSV, it returns only the first line and keeps its quotes as letters. It returns an error if a
-// value begins with a quote.
+// record returns the values of the next record of a CSV file, which spans several lines if a quoted value does, and the
+// number of its first line. From invalid CSV it returns the values of the first line only, in which quotes are letters; then
+// a value that begins with a quote is an error.
 func (l *lines) record() (values []string, at int, err error) {
 	l.taken, l.size, l.ended = nil, 0, false
 	values, err = l.csv.Read()
@@ -272,8 +275,8 @@ func (l *lines) record() (values []string, at int, err error) {
 // save the file again may add them.
 var sepLine = regexp.MustCompile(`(?i)^"?sep=([^"\r\n])"?[,;\t]*(?:\r\n?|\n)`)
 
-// separatorIn returns the separator of a text's columns: the one in a first line such as sep=;, otherwise that of the header.
-// mark is the length of that first line.
+// separatorIn returns the separator of the columns in a file that begins with head: the separator in a first line such as
+// sep=;, otherwise the header's. mark is the length of that first line, or 0.
 func separatorIn(head []byte) (separator rune, mark int) {
 	if named := sepLine.FindSubmatch(head); named != nil {
 		separator, _ = utf8.DecodeRune(named[1])

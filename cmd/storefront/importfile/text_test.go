@@ -70,7 +70,7 @@ func TestPhonesAsPeopleWriteThem(t *testing.T) {
 	})
 }
 
-// Marks around an e-mail do not make it another customer.
+// An e-mail with invisible characters around it is not the e-mail of another customer.
 func TestMarksAroundAnEmail(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -85,7 +85,8 @@ func TestMarksAroundAnEmail(t *testing.T) {
 	})
 }
 
-// Amounts are read in the store's currency, or the report names them.
+// An amount is read as people write it, in the store's currency. An amount in another currency, or one with two meanings, is
+// refused with its line.
 func TestAmountsAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
 	for currency, rows := range map[string]map[string]int64{

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// yes and no report whether a text means yes or no.
+// yes reports whether a text means yes; no reports whether it means no.
 func yes(text string) bool {
 	return slices.Contains([]string{"1", "true", "yes", "y"}, strings.ToLower(text))
 }
