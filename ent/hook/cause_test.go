@@ -49,7 +49,7 @@ func TestAnEventTellsWhatCausedIt(t *testing.T) {
 		require.NotContains(t, *event.Trace, root.SpanContext().SpanID().String(), "the outbox's own span is the parent")
 		require.Equal(t, []uuid.UUID{event.ID}, request.Events)
 
-		// A rolled back transaction has caused nothing.
+		// The events of a transaction that is rolled back do not count as caused by the request.
 		require.Error(t, hook.WithTx(inRequest, d, func(ctx context.Context, tx *ent.Tx) error {
 			row, err := tx.Product.Get(ctx, id)
 			require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Forgotten replaces the payload of an event whose customer was erased. It is never sent.
+// Forgotten is the payload that replaces an event's payload when its customer is erased. No delivery sends it.
 const Forgotten = `{"forgotten":true}`
 
 // Envelope returns a webhook event envelope (specification, Webhook event envelope): the bytes

@@ -39,17 +39,17 @@ type notedMutation struct {
 	entry            uuid.UUID // the journal entry to add to, if the change is a part of a larger one
 }
 
-// Record adds a journal entry for a change that no mutation of a journaled column shows, such as a load of many rows.
+// Record adds a journal entry for a change that the hook does not journal, such as a load of many rows.
 func Record(ctx context.Context, action, resource string, id uuid.UUID, fields ...FieldChange) {
 	r := from(ctx)
 	r.register()
 	r.changes = append(r.changes, notedMutation{action: action, resource: resource, id: id, fields: fields})
 }
 
-// RecordPart counts a part of a larger change, such as a batch of an import, in one journal entry for all parts: the first part
-// makes the entry, and each later one adds its count. The entry keeps the time of the first part. The entry's id is derived
-// from whole, an id made by id.At, and the store's id. The caller holds a lock under which the parts run one after the other,
-// such as a lock on the resource's row.
+// RecordPart journals one part of a larger change, such as one batch of an import. All parts share one journal entry about
+// the object of, whose field is the sum of the parts' counts. The first part makes the entry, which keeps the time of this
+// part; each later part adds its count. The entry's id is derived from whole, an id made by id.At, and the store's id. The
+// caller holds a lock under which the parts run one after the other, such as a lock on the row of the object.
 func RecordPart(ctx context.Context, whole uuid.UUID, action, resource string, of uuid.UUID, field string, count int64) {
 	store, _, _ := tenant.From(ctx)
 	r := from(ctx)
@@ -91,13 +91,13 @@ var (
 	errUnlocked = errors.New("its row is not locked (hook.LockRow)")
 )
 
-// note runs a mutation and records its change.
+// note runs the mutation m of a row of the kind k, and notes its change, for which the commit writes the records.
 func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value, error) {
 	fields, err := k.checkedChanges(ctx, m)
 	if err != nil {
 		return nil, fmt.Errorf("change a %s: %w", k.resource, err)
 	}
-	id, one := m.ID() // ent has set the id of a new row before
+	id, one := m.ID() // ent has set the id of a new row already
 	if !one {
 		return next.Mutate(ctx, m)
 	}

@@ -17,7 +17,8 @@ import (
 	"go.storefront.example/gen/ent/product"
 )
 
-// inStore makes a store with one product, and returns a context in which a key acts on it.
+// inStore creates a store with one product. It returns a context in which an API key acts on the store, and the product's
+// id.
 func inStore(t *testing.T, d *db.DB) (context.Context, uuid.UUID) {
 	t.Helper()
 	owner := tenant.Store{ID: uuid.New(), Slug: "atelier", Currency: "XAF"}
@@ -194,7 +195,8 @@ func TestTheMomentsOfAnObjectIncrease(t *testing.T) {
 	}
 }
 
-// Locking a row after asking for the time fails: while the lock waited, the row may have got a later moment.
+// A transaction that has called hook.Time cannot lock another row: while the lock waited, the row may have got a later
+// moment.
 func TestALockAfterTheTimeFails(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

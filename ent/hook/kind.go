@@ -35,7 +35,7 @@ const Ping = "ping"
 
 // kind says which journal entries and events a change of one kind of row has.
 type kind struct {
-	// resource is the name in the activity journal.
+	// resource is the name of this kind of row in the activity journal.
 	resource string
 	// fields are the journaled columns in the order of an entry. Counters, and times that follow from other changes, are not
 	// journaled.
@@ -134,7 +134,7 @@ func Journaled(resourceType, field string) bool {
 	return false
 }
 
-// action is the journal's name of a change, such as product.updated.
+// action returns the name of a change in the journal, such as product.updated.
 func (k kind) action(op ent.Op, changes []FieldChange) string {
 	switch {
 	case op.Is(ent.OpCreate):
@@ -147,7 +147,7 @@ func (k kind) action(op ent.Op, changes []FieldChange) string {
 	return k.resource + ".updated"
 }
 
-// storeOf returns the store of the row that a mutation changes; old is the locked row.
+// storeOf returns the id of the store whose row the mutation m changes. old is the locked row; a new row has none.
 func storeOf(m mutation, old ent.Value) uuid.UUID {
 	var owner any
 	switch {
@@ -162,7 +162,7 @@ func storeOf(m mutation, old ent.Value) uuid.UUID {
 	return id
 }
 
-// names reports whether a mutation sets a journaled column, even to the same value.
+// names reports whether the mutation sets one of the columns k.fields, even to the value that it has.
 func (k kind) names(m mutation) bool {
 	return slices.ContainsFunc(k.fields, func(f resource.Column) bool {
 		_, set := m.Field(f.Name)
@@ -200,7 +200,8 @@ func (k kind) changes(m mutation, old ent.Value) ([]FieldChange, error) {
 	return changes, nil
 }
 
-// column returns a column's value. It finds the column by the tag json of its struct field.
+// column returns the value of the column with this name in row; nil if row is nil. It finds the column by the tag json of
+// its struct field.
 func column(row ent.Value, name string) any {
 	if row == nil {
 		return nil
@@ -239,7 +240,7 @@ func plain(v any) any {
 	}
 }
 
-// newStatus returns the new status of a row, and "" if it stays.
+// newStatus returns the status that changes set, or "" if they do not change the status.
 func newStatus(changes []FieldChange) string {
 	for _, c := range changes {
 		if c.Field == "status" {

@@ -21,8 +21,9 @@ type query[Q any, R ent.Value] interface {
 	All(ctx context.Context) ([]R, error)
 }
 
-// LockRow locks a row for the rest of the transaction and reads it; the transaction may then change it. how may be
-// db.SkipLocked. It fails with ent's NotFoundError.
+// LockRow locks the row that q finds for the rest of the transaction and returns it; the transaction may then change it. It
+// fails with ent's NotFoundError if there is no such row, or if how is db.SkipLocked and another transaction has locked the
+// row.
 //
 // A transaction locks every row that it changes before it asks for the time (Time), in the order store, order, customer,
 // payment link; if it locks a product, a key or a webhook, it locks no other row. So transactions never deadlock.
@@ -34,7 +35,7 @@ func LockRow[Q query[Q, R], R ent.Value](ctx context.Context, q Q, how ...string
 	return row, NoteLocked(ctx, row)
 }
 
-// LockRows is LockRow for any number of rows, in the order of the query.
+// LockRows locks and returns all rows that q finds, in the order of q, as LockRow does for one row.
 func LockRows[Q query[Q, R], R ent.Value](ctx context.Context, q Q) ([]R, error) {
 	rows, err := db.Lock(from(ctx).db, q).All(ctx)
 	if err != nil {
@@ -54,8 +55,8 @@ type lockedRow struct {
 	last time.Time // the row's last moment before this transaction; zero for a new row
 }
 
-// NoteLocked notes rows that the transaction has locked (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the transaction itself
-// is enough) and then read. The transaction may change no other rows.
+// NoteLocked notes that the transaction has locked these rows (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the transaction
+// itself is enough) and read them after that. The transaction may change no other rows.
 func NoteLocked(ctx context.Context, rows ...ent.Value) error {
 	r := from(ctx)
 	for _, row := range rows {
@@ -85,8 +86,8 @@ func NoteLocked(ctx context.Context, rows ...ent.Value) error {
 	return nil
 }
 
-// errLate fails tests that lock a row after asking for the time: while the lock waited, another transaction may have given the
-// row a later moment.
+// errLate is the error, only in tests, of a lock after the transaction has asked for its time: while the lock waited,
+// another transaction may have given the row a later moment.
 var errLate = errors.New("the transaction has asked for its time (hook.Time) before this lock")
 
 func (r *recorder) lock(id uuid.UUID, row ent.Value, moments ...*time.Time) error {

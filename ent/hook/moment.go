@@ -7,13 +7,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// Time returns the moment of a change: now, or one millisecond after the last moment of the locked row with this id if that is
-// later. So the moments of one object increase from commit to commit even if the clocks of two servers differ. Moments of
-// different objects are only as exact as the clocks.
+// Time returns the moment of a change of the locked rows with the ids of: the current time or, if it is later, one
+// millisecond after the last moment of these rows. So the moments of one object increase from commit to commit even if the
+// clocks of two servers differ. Moments of different objects are only as exact as the clocks.
 //
-// "Now" is read at the first call and stays the same for the whole transaction; it is in UTC and whole milliseconds. Call Time
-// after locking the last row, because waiting for a lock would make the time old; in tests, locking a row after Time fails. The
-// moment of an object stays the same within the transaction. Time panics outside of a transaction.
+// The current time is read at the first call and stays the same for the whole transaction; it is in UTC and whole
+// milliseconds. Call Time after locking the last row, because waiting for a lock would make the time old; in tests, locking
+// a row after Time fails. The moment of an object stays the same within the transaction. Time panics outside of a
+// transaction.
 func Time(ctx context.Context, of ...uuid.UUID) time.Time { return from(ctx).time(of...) }
 
 func (r *recorder) time(of ...uuid.UUID) time.Time {

@@ -41,7 +41,8 @@ func (r *recorder) write(ctx context.Context, tx *ent.Tx) (queued bool, err erro
 	return queued, nil
 }
 
-// span starts the span of writing the records. Its context makes the spans of deliveries children of it.
+// span starts the trace span in which the records are written. The returned context makes the spans of deliveries its
+// children.
 func (r *recorder) span(ctx context.Context) (context.Context, trace.Span) {
 	var types []string
 	for _, c := range r.changes {
@@ -81,7 +82,8 @@ func (r *recorder) writeJournal(ctx context.Context, tx *ent.Tx) error {
 	return tx.ActivityEntry.CreateBulk(entries...).Exec(ctx)
 }
 
-// addTo adds the counts of a part (RecordPart) to the larger change's journal entry, and reports whether that entry exists.
+// addTo adds the counts of part, which RecordPart noted, to the journal entry part.entry. It returns false if there is no
+// such entry yet.
 func addTo(ctx context.Context, tx *ent.Tx, store uuid.UUID, part notedMutation) (bool, error) {
 	is := []predicate.ActivityEntry{activityentry.StoreID(store), activityentry.ID(part.entry)}
 	whole, err := tx.ActivityEntry.Query().Where(is...).Only(ctx)
@@ -102,7 +104,8 @@ func addTo(ctx context.Context, tx *ent.Tx, store uuid.UUID, part notedMutation)
 	return true, tx.ActivityEntry.Update().Where(is...).SetChanges(appendChanges(nil, sums)).Exec(ctx)
 }
 
-// writeEvents writes the events, and adds an outbox entry for each event to which a webhook subscribes.
+// writeEvents writes the events, and an outbox entry for each event to which a webhook subscribes. queued is true if it
+// wrote an outbox entry.
 func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, err error) {
 	store, _, _ := tenant.From(ctx)
 	var events []*ent.EventCreate
@@ -148,7 +151,8 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, er
 	return len(rows) > 0, tx.OutboxEntry.CreateBulk(rows...).Exec(ctx)
 }
 
-// data returns an event's data: the answer that a GET of its object gives right after the commit.
+// data returns the data of an event about the object with this id: the answer that a GET of the object gives right after the
+// commit.
 func (r *recorder) data(ctx context.Context, tx *ent.Tx, store tenant.Store, id uuid.UUID) (proto.Message, error) {
 	if r.shown != nil {
 		if of, shown := r.shown(); of == id {

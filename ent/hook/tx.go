@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Open is db.Open with clients whose changes are recorded.
+// Open opens a database as db.Open does, and adds the hook to its clients, so that their changes are recorded.
 func Open(ctx context.Context, c db.Config) (*db.DB, error) { return db.Open(ctx, c, register) }
 
 // recorder collects the changes of one transaction. It travels in the context of the transaction.
@@ -54,8 +54,8 @@ func WithoutCreations(r *recorder) { r.journal = func(op ent.Op) bool { return !
 // WithoutEvents leaves out the events of mutations.
 func WithoutEvents(r *recorder) { r.withoutEvents = true }
 
-// EventData supplies the data of one object's events: the answer to a GET right after the commit. After the last change the
-// transaction calls the function shown, so that the commit need not read the object.
+// EventData supplies the data of one object's events, the answer to a GET right after the commit, so that the commit need
+// not read the object. The commit calls shown after the last change; of is the object's id.
 func EventData(shown func() (of uuid.UUID, data proto.Message)) Option {
 	return func(r *recorder) { r.shown = shown }
 }
@@ -75,10 +75,10 @@ func WithTx(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.
 	})
 }
 
-// raceAttempts bounds how often Change runs a change. The second run already reads the row that the other transaction stored.
+// raceAttempts is how often Change runs fn at most. The second run already reads the row that the other transaction stored.
 const raceAttempts = 5
 
-// Change is WithTx, run again if another transaction has stored the same unique value first.
+// Change does the same as WithTx, and runs fn again if another transaction has stored the same unique value first.
 func Change(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.Tx) error, options ...Option) error {
 	var err error
 	for range raceAttempts {
@@ -110,7 +110,7 @@ func (r *recorder) register() {
 	})
 }
 
-// announce wakes followers and workers for the committed events.
+// announce signals the committed events to the store's followers and, if queued is true, to the workers.
 func (r *recorder) announce(ctx context.Context, queued bool) {
 	if len(r.events) > 0 {
 		store, _, _ := tenant.From(ctx)

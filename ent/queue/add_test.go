@@ -63,7 +63,7 @@ func newOutlet(t *testing.T, d *db.DB, slug string) outlet {
 	return o
 }
 
-// change runs a transaction that must succeed.
+// change runs fn in a transaction. The test fails if fn or the commit fails.
 func (o outlet) change(fn func(ctx context.Context, tx *ent.Tx) error) {
 	o.t.Helper()
 	require.NoError(o.t, hook.WithTx(o.ctx, o.DB, fn))
@@ -81,7 +81,7 @@ func (o outlet) newWebhook() uuid.UUID {
 	return made
 }
 
-// event writes a past event that is not in the outbox.
+// event writes an event of this type and time, without an entry in the outbox, and returns its id.
 func (o outlet) event(kind string, at time.Time) uuid.UUID {
 	o.t.Helper()
 	made := id.At(at)
@@ -91,7 +91,8 @@ func (o outlet) event(kind string, at time.Time) uuid.UUID {
 	return made
 }
 
-// events writes n events, a millisecond apart.
+// events writes n events order.paid, the first at the time from and each a millisecond after the one before. None is in the
+// outbox.
 func (o outlet) events(n int, from time.Time) {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error {
@@ -105,7 +106,8 @@ func (o outlet) events(n int, from time.Time) {
 	})
 }
 
-// draft is a delivery of an event to a webhook of the outlet.
+// draft returns a delivery of the event to the webhook, which add can put into the queue. It has the webhook's current
+// epoch.
 func (o outlet) draft(webhook, event uuid.UUID) queue.NewDelivery {
 	epoch := int64(1)
 	for row := range db.Rows(o.ctx, o.Reader(), "SELECT epoch FROM webhooks WHERE id = $1", webhook) {
@@ -115,19 +117,19 @@ func (o outlet) draft(webhook, event uuid.UUID) queue.NewDelivery {
 		Epoch: epoch}
 }
 
-// add puts deliveries into the queue.
+// add puts deliveries into the queue; the test fails if it cannot.
 func (o outlet) add(drafts ...queue.NewDelivery) {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error { return queue.Add(ctx, tx, o.DB, drafts) })
 }
 
-// ended writes a finished delivery into the journal.
+// ended writes d as a delivery with this final status into the delivery journal.
 func (o outlet) ended(d queue.NewDelivery, status string) {
 	o.t.Helper()
 	o.endedAt(o.Now(), d, status)
 }
 
-// endedAt is ended with the time at which the delivery was made and finished.
+// endedAt does the same as ended, with at as the time at which the delivery was made and finished.
 func (o outlet) endedAt(at time.Time, d queue.NewDelivery, status string) {
 	o.t.Helper()
 	o.exec("INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, "+
@@ -135,7 +137,7 @@ func (o outlet) endedAt(at time.Time, d queue.NewDelivery, status string) {
 		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)", d.ID, d.StoreID, d.WebhookID, d.EventID, d.EventType, status, []byte("[]"), at)
 }
 
-// row is a delivery in the queue.
+// row returns the delivery with this id, which must be in the queue.
 func (o outlet) row(id uuid.UUID) dbtest.Delivery {
 	o.t.Helper()
 	all := dbtest.Deliveries(o.t, o.DB, "id = $1", id)
@@ -143,7 +145,7 @@ func (o outlet) row(id uuid.UUID) dbtest.Delivery {
 	return all[0]
 }
 
-// live counts the deliveries to a webhook in the queue by event.
+// live returns how many deliveries to the webhook are in the queue, by the ids of their events.
 func (o outlet) live(webhook uuid.UUID) map[uuid.UUID]int {
 	o.t.Helper()
 	found := map[uuid.UUID]int{}

@@ -14,20 +14,22 @@ type Attempt struct {
 	Number int
 	// StartedAt is UTC, in milliseconds.
 	StartedAt time.Time
-	// Duration is the time from the start to the answer's headers or to the problem, in whole milliseconds.
+	// Duration is the time from the attempt's start to the headers of the answer, or to the error if none came; in whole
+	// milliseconds.
 	Duration time.Duration
 	// StatusCode is the status of the receiver's answer, or 0 if there was none.
 	StatusCode int
 	// Error is why the attempt failed, in a few words; empty if it succeeded. It never contains an address, a URL or a secret.
 	Error string
-	// Answer is the beginning of the receiver's answer to a failed attempt, as text; empty without a body.
+	// Answer is the beginning of the answer's body, as text, if the attempt failed. It is empty after a success and without
+	// a body.
 	Answer string
 }
 
 // Succeeded reports whether the attempt delivered its event.
 func (a Attempt) Succeeded() bool { return a.Error == "" }
 
-// attemptJSON is an attempt in the database and in the admin API.
+// attemptJSON is the JSON of an Attempt, which the database stores and the admin API returns.
 type attemptJSON struct {
 	Number     int             `json:"number"`
 	StartedAt  json.RawMessage `json:"startedAt"`
@@ -72,7 +74,7 @@ func (a *Attempt) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Attempts reads the attempts column of a delivery, oldest first.
+// Attempts returns the attempts in column, the JSON of a delivery's column attempts. The oldest attempt is first.
 func Attempts(column []byte) ([]Attempt, error) {
 	var attempts []Attempt
 	if err := json.Unmarshal(column, &attempts); err != nil {
@@ -81,10 +83,10 @@ func Attempts(column []byte) ([]Attempt, error) {
 	return attempts, nil
 }
 
-// noAttempts is the column of a delivery without attempts.
+// noAttempts is the value of the column attempts before a delivery's first attempt.
 const noAttempts = "[]"
 
-// appendAttempt appends an attempt to the column.
+// appendAttempt returns column, which is the JSON of a delivery's earlier attempts, with the attempt a added at its end.
 func appendAttempt(column []byte, a Attempt) ([]byte, error) {
 	text, err := json.Marshal(a)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"go.storefront.example/ent/notice"
 )
 
-// maxCounted is where counting a Backlog stops: beyond it the exact number is not worth its cost.
+// maxCounted is the highest count in a Backlog. A longer table also has this count, because counting all its rows would be
+// slow.
 const maxCounted = 10000
 
 // Backlog is the work that waits in a database.
@@ -28,24 +29,24 @@ type Backlog struct {
 	First int
 	// Retries is how many deliveries wait for another attempt or are in it, up to maxCounted.
 	Retries int
-	// NoticesFailing is how long the sink has failed.
+	// NoticesFailing is how long the sink has been failing; 0 if it is not failing.
 	NoticesFailing time.Duration
-	// ForgettingsFailing is how many customers' erasures are unfinished because their last step failed.
+	// ForgettingsFailing is the number of customers' erasures that are not finished and whose last step failed.
 	ForgettingsFailing int
 	// BackupAge is the age of the last verified backup of a SQLite file; without one, the age of the database. It is nil on
 	// PostgreSQL, which has its own backups.
 	BackupAge *time.Duration
-	// Snapshots are the snapshots that somebody holds open; nil on SQLite.
+	// Snapshots are PostgreSQL's open snapshots and the number of dead rows that they keep; nil on SQLite.
 	Snapshots *Snapshots
 }
 
-// MarkBackup stores, in a transaction on SQLite, when a verified backup began.
+// MarkBackup stores began, the time at which a verified backup began. tx is a transaction of a SQLite file.
 func MarkBackup(ctx context.Context, tx notice.Tx, began time.Time) error {
 	_, err := sqlite.exec(ctx, tx, "mark backup", began)
 	return wrap("note the time of a backup", err)
 }
 
-// ReadBacklog reads the backlog, with statements that read only indexes.
+// ReadBacklog reads the backlog of the database d. Its statements read only indexes.
 func ReadBacklog(ctx context.Context, d *db.DB) (Backlog, error) {
 	var (
 		b      Backlog
@@ -87,7 +88,7 @@ const (
 	collectTimeout = time.Second
 )
 
-// sameForAll ends the HELP of metrics that are read from the database.
+// sameForAll is the end of the HELP text of each metric that is read from the database.
 const sameForAll = " Read from the database: every server and worker on it reports the same value, " +
 	"so take the max and do not add."
 
@@ -125,8 +126,8 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector returns the metrics of a database's backlog. While the database cannot be read they are absent, and the reason
-// is logged.
+// NewCollector returns a collector of the backlog of the database d. While the database cannot be read, the collector
+// returns no metrics and logs the error.
 func NewCollector(d *db.DB, log *slog.Logger) *Collector {
 	return &Collector{db: d, log: log, read: ReadBacklog}
 }

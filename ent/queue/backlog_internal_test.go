@@ -54,7 +54,7 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 var backlogWebhooks = []string{"00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002",
 	"00000000-0000-0000-0000-000000000003"}
 
-// ownerOf returns a store with these webhooks; the third is disabled.
+// ownerOf stores a store that has webhooks with these ids, and returns its id. The third webhook is disabled.
 func ownerOf(t *testing.T, d *db.DB, webhooks ...string) uuid.UUID {
 	t.Helper()
 	owner := uuid.New()
@@ -158,7 +158,7 @@ storefront_outbox_rows ROWS
  VALUES ($1, $2, $3, $4, $4, $5, $6)`, uuid.New(), owner, []byte("{}"), now, failures, finished)
 			require.NoError(t, err)
 		}
-		forgettings = 1 // the second is finished
+		forgettings = 1 // two have failed, but one of these is finished
 		expect(text("90", "2", "1", "2"))
 		_, err := d.Writer().Exec("UPDATE webhooks SET epoch = 2 WHERE id = $1", webhook)
 		require.NoError(t, err)
@@ -166,7 +166,7 @@ storefront_outbox_rows ROWS
 	})
 }
 
-// told are the metrics whose values the test knows.
+// told are the names of the metrics that the test compares.
 var told = []string{"storefront_backup_age_seconds", "storefront_deliveries_waiting", "storefront_forgettings_failing",
 	"storefront_notices_failing_seconds", "storefront_outbox_lag_seconds", "storefront_outbox_rows"}
 

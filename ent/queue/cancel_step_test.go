@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// batch is how many deliveries a step looks at.
+// batch is how many deliveries one call of MoveCancelled moves at most.
 const batch = 400
 
 // switchOff disables the outlet's webhook, as the admin API does; switchOn enables it again.

@@ -66,7 +66,7 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 	})
 }
 
-// cancelAll calls MoveCancelled until no cancelled delivery is left, and returns how many were moved.
+// cancelAll calls MoveCancelled until no cancelled delivery is left to move, and returns how many deliveries it moved.
 func (o outlet) cancelAll(q *queue.Queue) (total int) {
 	o.t.Helper()
 	for {

@@ -15,7 +15,8 @@ type Want struct {
 	Max int `json:"max"`
 }
 
-// Claim leases due deliveries of the lanes, longest due first, at most Max per lane. It skips cancelled ones.
+// Claim leases due deliveries for the duration lease and returns them: from the lane of each want at most Max, first those
+// that have been due longest. It leases no cancelled deliveries.
 func (q *Queue) Claim(ctx context.Context, wants []Want, lease time.Duration) ([]Delivery, error) {
 	if len(wants) == 0 {
 		return nil, nil
@@ -39,10 +40,11 @@ func scanClaimed(rows iter.Seq[db.Row]) (claimed []Delivery, err error) {
 	return claimed, nil
 }
 
-// dueReach is how far each search overlaps the previous one, to catch late commits and clock differences.
+// dueReach is how long before the end of Due's previous search its next search begins, because a row may commit late and
+// clocks differ.
 const dueReach = 2 * time.Second
 
-// dueInterval is how often a search reads all due deliveries.
+// dueInterval is how often Due reads all due deliveries, not only those that became due since its previous call.
 const dueInterval = 10 * time.Second
 
 // Due returns the lanes in which deliveries became due since the previous call: retries whose time has come, deliveries whose

@@ -21,7 +21,7 @@ func (o outlet) lane(webhook uuid.UUID, retry bool) queue.Lane {
 	return queue.Lane{StoreID: o.owner, WebhookID: webhook, Retry: retry}
 }
 
-// claim claims and must not fail.
+// claim returns the deliveries that q claims; the test fails if Claim fails.
 func (o outlet) claim(q *queue.Queue, wants ...queue.Want) []queue.Delivery {
 	o.t.Helper()
 	got, err := q.Claim(o.ctx, wants, lease)
@@ -29,7 +29,7 @@ func (o outlet) claim(q *queue.Queue, wants ...queue.Want) []queue.Delivery {
 	return got
 }
 
-// put adds a delivery of a new event to the queue, due at this time; retry chooses its lane.
+// put adds a delivery of a new event to the queue and returns it. The delivery is due at due, and a retry if retry is true.
 func (o outlet) put(webhook uuid.UUID, due time.Time, retry bool) queue.NewDelivery {
 	o.t.Helper()
 	d := o.draft(webhook, o.event(hook.OrderPaid, o.Now()))

@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// Settings returns the settings that a worker's connections to PostgreSQL should have. The queue's tables may be empty at one
-// moment and full at the next. So PostgreSQL plans each statement anew, and always by indexes.
+// Settings returns the settings that a worker's connections to PostgreSQL should have. The queue's tables may be empty at
+// one time and full soon after. So PostgreSQL plans each statement anew, and always reads by an index.
 func Settings() map[string]string {
 	return map[string]string{
 		"plan_cache_mode": "force_custom_plan",
@@ -21,18 +21,19 @@ func Settings() map[string]string {
 	}
 }
 
-// dialect holds the differences between the databases. A statement has the same arguments on both.
+// dialect has what differs between the databases. A statement of one name has the same arguments in every dialect.
 type dialect struct {
 	statements map[string]string
 	// singleWriter is true if only one transaction at a time writes, on one machine with one clock.
 	singleWriter bool
-	// dropsLater is true if outbox entries are deleted only after the commit of their deliveries.
+	// dropsLater is true if DropRelayed deletes the outbox entries, after Relay has committed their deliveries. If it is
+	// false, Relay deletes them in its own transaction.
 	dropsLater bool
 	// then maps the name of a statement to the name of a second statement, which runs after it with the same arguments. Only
 	// SQLite needs it, because SQLite cannot insert the rows that a DELETE returns.
 	then  map[string]string
 	claim func(context.Context, *Queue, []Want, time.Duration) ([]Delivery, error)
-	// array encodes several ids as one argument.
+	// array encodes several ids as one argument of a statement.
 	array func([]uuid.UUID) string
 }
 
@@ -46,7 +47,7 @@ var (
 	//go:embed queue.sql
 	sharedSQL string
 
-	shared   = db.Statements(sharedSQL) // statements that the dialects share
+	shared   = db.Statements(sharedSQL) // statements whose text is the same in every dialect
 	postgres = &dialect{
 		statements: db.Statements(postgresSQL, sharedSQL),
 		claim:      claimPostgres,
@@ -59,7 +60,7 @@ var (
 		claim:      claimPostgres,
 		array:      postgres.array,
 	}
-	// Statements on SQLite take times in milliseconds.
+	// sqlite is for a SQLite file. Its statements take times in milliseconds.
 	sqlite = &dialect{
 		statements:   db.Statements(sqliteSQL, sharedSQL),
 		singleWriter: true,
@@ -78,7 +79,8 @@ func dialectOf(d *db.DB) *dialect {
 	return db.ByDialect(d, postgres, sqlite)
 }
 
-// exec runs a statement and the one that must follow it, and returns how many rows the first one changed.
+// exec runs the statement with this name, and after it the second statement that d.then maps the name to, if any. It returns
+// how many rows the first statement changed.
 func (d *dialect) exec(ctx context.Context, on execer, name string, args ...any) (changed int64, err error) {
 	result, err := on.ExecContext(ctx, d.statements[name], args...)
 	if err == nil {
@@ -98,7 +100,7 @@ func claimPostgres(ctx context.Context, q *Queue, wants []Want, lease time.Durat
 	return scanClaimed(db.Rows(ctx, q.db.Writer(), q.dialect.statements["claim"], q.db.TimeArg(), set, lease.Milliseconds()))
 }
 
-// claimSQLite leases one lane after the other, and reads the leased deliveries.
+// claimSQLite leases the deliveries of one lane after the other, in one transaction, and returns them.
 func claimSQLite(ctx context.Context, q *Queue, wants []Want, lease time.Duration) (claimed []Delivery, err error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		now, token := q.db.Now(), uuid.New()

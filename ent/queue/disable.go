@@ -30,8 +30,8 @@ type WebhookState struct {
 // time since the delivery was made.
 func (w WebhookState) Accepts(d Delivery) bool { return w.Enabled && d.Epoch == w.epoch }
 
-// WebhookStates reports for each webhook whether it is enabled, and whether it has failed for at least patience since its first
-// failure in a row. A webhook that is not in the result is disabled or deleted.
+// WebhookStates returns the states of the webhooks by their ids; a disabled or deleted webhook is missing. FailedTooLong is
+// true if the first failure since the webhook's last success was at least patience ago.
 func (q *Queue) WebhookStates(ctx context.Context, webhooks []uuid.UUID, patience time.Duration) (
 	map[uuid.UUID]WebhookState, error) {
 	states, err := q.webhookStates(ctx, q.db.Writer(), webhooks, patience)
@@ -56,13 +56,14 @@ func (q *Queue) webhookStates(ctx context.Context, on db.Querier, webhooks []uui
 	return states, nil
 }
 
-// automaticDisabling is the actor in the activity journal for a webhook that is disabled automatically.
+// automaticDisabling is the actor in the activity journal when the service itself disables a webhook.
 var automaticDisabling = tenant.Actor{Type: tenant.ActorOperator, Name: "automatic disabling"}
 
-// Disable disables a webhook that has failed too long and cancels its waiting deliveries, with an entry in the activity
-// journal, all in one transaction. It reports whether it disabled the webhook. A webhook that had a success or was changed
-// meanwhile stays as it is. So does a webhook whose row is locked, because waiting would delay the results of other
-// webhooks; the next failure tries again.
+// Disable disables a webhook whose first failure since its last success was at least patience ago. In the same transaction
+// it cancels the webhook's waiting deliveries and writes an entry into the activity journal. It returns false and changes
+// nothing if the webhook has had a success meanwhile or is disabled already. It also returns false if another transaction
+// has locked the webhook's row: waiting would delay the results of other webhooks, and after the next failure the worker
+// tries again.
 func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patience time.Duration) (disabled bool, err error) {
 	row, err := q.db.Client().Store.Query().Where(entstore.ID(storeID)).Only(ctx)
 	if err != nil {
@@ -79,7 +80,7 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 		if err != nil {
 			return fmt.Errorf("read it: %w", err)
 		}
-		// Check again, by the clock of the first check, now that the row is locked.
+		// The row is locked now. Read the state again, because it may have changed before the lock.
 		states, err := q.webhookStates(ctx, tx, []uuid.UUID{webhookID}, patience)
 		if err != nil {
 			return fmt.Errorf("read its state: %w", err)
@@ -104,12 +105,12 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 }
 
 // Cancel cancels all deliveries to a webhook except those that a worker is attempting, and ends the webhook's resends. It
-// raises the webhook's epoch and changes no delivery, so it takes the same time for any number of them. Workers later move the
-// cancelled ones to the finished deliveries. The caller has locked the webhook's row and disables or deletes it in this
-// transaction.
+// raises the webhook's epoch and changes no delivery, so it takes the same time for any number of deliveries. Workers later
+// move the cancelled deliveries to finished_deliveries. The caller has locked the webhook's row in tx, and disables or
+// deletes the webhook in the same transaction.
 //
-// A worker that is making an attempt finishes it. A relay that read the webhook earlier adds deliveries of the old epoch,
-// which are cancelled too.
+// A worker that is making an attempt finishes it. A relay that read the webhook before the change may still add deliveries.
+// They have the old epoch, so they are cancelled too.
 func Cancel(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID) error {
 	if _, err := tx.ExecContext(ctx, "UPDATE webhooks SET epoch = epoch + 1 WHERE store_id = $1 AND id = $2", storeID,
 		webhookID); err != nil {
@@ -119,16 +120,19 @@ func Cancel(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID) error
 	return wrap("end its resends", err)
 }
 
-// cancelBatch is how many deliveries one MoveCancelled moves, few enough that its transaction takes no longer than a request.
+// cancelBatch is how many deliveries one call of MoveCancelled moves at most, so that its transaction takes no longer than a
+// request.
 const cancelBatch = 400
 
-// CancelledDeliveries are the deliveries of one epoch of a webhook that waited when the epoch ended.
+// CancelledDeliveries names the cancelled deliveries of one epoch of a webhook: they were made in that epoch and still
+// waited at its end.
 type CancelledDeliveries struct {
 	StoreID, WebhookID uuid.UUID
 	Epoch              int64
 }
 
-// FindCancelled returns the cancelled deliveries that must still be moved to the finished ones.
+// FindCancelled returns the webhooks and epochs whose cancelled deliveries MoveCancelled has yet to move to
+// finished_deliveries.
 func (q *Queue) FindCancelled(ctx context.Context) (found []CancelledDeliveries, err error) {
 	for row := range db.Rows(ctx, q.db.Reader(), q.dialect.statements["cancelled"]) {
 		var c CancelledDeliveries
@@ -140,8 +144,8 @@ func (q *Queue) FindCancelled(ctx context.Context) (found []CancelledDeliveries,
 	return found, nil
 }
 
-// MoveCancelled moves some of the cancelled deliveries, except leased ones, to the finished ones. It returns how many, and
-// whether there may be more.
+// MoveCancelled moves at most cancelBatch of the deliveries of c to finished_deliveries. It moves none that is leased. It
+// returns how many it moved; more is true if some may be left.
 func (q *Queue) MoveCancelled(ctx context.Context, c CancelledDeliveries) (moved int, more bool, err error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		n, err := q.dialect.exec(ctx, tx, "cancel", q.db.TimeArg(), c.StoreID, c.WebhookID, c.Epoch, cancelBatch)

@@ -3,7 +3,8 @@
 -- If a relay is killed in between, the next relay finds the entries again, and adds no delivery that exists.
 
 -- name: turn
--- One relay at a time, because a statement cannot lock and skip rows on several nodes.
+-- Returns true if this transaction may relay. Only one relay runs at a time, because a statement cannot lock and skip rows
+-- on several nodes.
 SELECT pg_try_advisory_xact_lock(5917214180743271)
 
 -- name: wait for turn

@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// lanesDue returns the due lanes and must not fail.
+// lanesDue returns the result of q.Due; the test fails if Due fails.
 func (o outlet) lanesDue(q *queue.Queue) ([]queue.Lane, bool) {
 	o.t.Helper()
 	due, all, err := q.Due(o.ctx)

@@ -11,20 +11,20 @@ import (
 	"go.storefront.example/ent/notice"
 )
 
-// Outcome is an attempt's result and its delivery's next state.
+// Outcome is the result of an attempt, and the status that its delivery gets.
 type Outcome struct {
 	Delivery Delivery
 	// Attempt is nil when none was made, for example because the webhook was disabled.
 	Attempt *Attempt
 	// Status is one of Statuses; Pending when another attempt follows.
 	Status string
-	// Delay is the time from now to the next attempt.
+	// Delay is the time from Finish to the next attempt, if Status is Pending.
 	Delay time.Duration
-	// CountsAsFailure reports whether a failure counts towards disabling the webhook.
+	// CountsAsFailure is true if a failed attempt counts towards disabling the webhook.
 	CountsAsFailure bool
 }
 
-// row is an outcome as an argument of the statements.
+// row is an Outcome as JSON for the SQL statements. Delay is in milliseconds.
 type row struct {
 	ID       uuid.UUID `json:"id"`
 	Lease    uuid.UUID `json:"lease"`
@@ -33,13 +33,13 @@ type row struct {
 	Delay    int64     `json:"delay"`
 }
 
-// Finish stores outcomes, given in the order in which their attempts ended. A delivery that has ended moves to the finished
-// deliveries; the others wait for their next attempt. If a worker has lost the lease, its outcome changes nothing; lost is the
-// number of such outcomes.
+// Finish stores outcomes, which are in the order in which their attempts ended. A delivery with the status Pending waits for
+// its next attempt; any other moves to finished_deliveries. An outcome changes nothing if the delivery's row no longer has
+// the outcome's lease. lost is the number of such outcomes.
 //
-// It also updates each webhook's failing_since, the time of the first failure since the last success. A success clears it, the
-// next failure that counts sets it to now, and further failures leave it. If a webhook's row is locked, its failing_since stays
-// until its next outcome.
+// Finish also updates each webhook's failing_since, the time of the first failure since the last success. A success clears
+// it, the next failure that counts sets it to now, and further failures leave it. If a webhook's row is locked, its
+// failing_since stays unchanged until its next outcome.
 func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err error) {
 	var ends, waits []row
 	for _, o := range outcomes {
@@ -70,7 +70,7 @@ func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err e
 	return len(outcomes) - int(waiting+ended), wrap("finish", err)
 }
 
-// mark is the effect of a webhook's outcomes on its failing_since: whether there was a success, and whether a failure that
+// mark sums up the outcomes of one webhook. Succeeded is true if an attempt succeeded. Failed is true if a failure that
 // counts came after the last success.
 type mark struct {
 	ID        uuid.UUID `json:"id"`
@@ -78,7 +78,7 @@ type mark struct {
 	Failed    bool      `json:"failed"`
 }
 
-// marksOf returns the marks of outcomes, which are in the order in which their attempts ended.
+// marksOf returns a mark for each webhook of outcomes, which are in the order in which their attempts ended.
 func marksOf(outcomes []Outcome) []mark {
 	var marks []mark
 	at := map[uuid.UUID]int{}
@@ -98,7 +98,7 @@ func marksOf(outcomes []Outcome) []mark {
 	return marks
 }
 
-// mark updates the failing_since of webhooks, and writes a notice for each that began or ceased to fail.
+// mark updates the failing_since of webhooks, and writes a notice for each webhook that began or ceased to fail.
 func (q *Queue) mark(ctx context.Context, tx *sql.Tx, marks []mark) error {
 	if len(marks) == 0 {
 		return nil
@@ -119,7 +119,7 @@ func (q *Queue) mark(ctx context.Context, tx *sql.Tx, marks []mark) error {
 	return nil
 }
 
-// Release ends the leases of deliveries that were not attempted; these are due at once.
+// Release ends the leases of deliveries that the worker did not attempt. The deliveries are then due at once.
 func (q *Queue) Release(ctx context.Context, deliveries []Delivery) error {
 	rows := make([]row, len(deliveries))
 	for i, d := range deliveries {

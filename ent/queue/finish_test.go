@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// finish stores outcomes; no lease may be lost.
+// finish stores outcomes; the test fails if a lease was lost.
 func (o outlet) finish(q *queue.Queue, outcomes ...queue.Outcome) {
 	o.t.Helper()
 	lost, err := q.Finish(o.ctx, outcomes)
@@ -21,7 +21,7 @@ func (o outlet) finish(q *queue.Queue, outcomes ...queue.Outcome) {
 	require.Zero(o.t, lost)
 }
 
-// leased puts a delivery into the queue and claims it.
+// leased puts a delivery to the webhook into the queue, claims it with q and returns it.
 func (o outlet) leased(q *queue.Queue, webhook uuid.UUID) queue.Delivery {
 	o.t.Helper()
 	o.put(webhook, o.Now(), false)
@@ -35,7 +35,7 @@ func (o outlet) failingSince(webhook uuid.UUID) *time.Time {
 	return o.Client().Webhook.GetX(o.ctx, webhook).FailingSince
 }
 
-// answer is an attempt with this status as the receiver's answer.
+// answer returns an attempt to which the receiver answered with this status. Every status except 204 makes it a failure.
 func answer(number int, at time.Time, status int) *queue.Attempt {
 	a := &queue.Attempt{Number: number, StartedAt: at, Duration: 21 * time.Millisecond, StatusCode: status}
 	if status != 204 {
@@ -138,7 +138,7 @@ func TestOutcomesOfOneBatch(t *testing.T) {
 	})
 }
 
-// A batch affects its webhook in the order in which its attempts ended.
+// The outcomes of one batch change a webhook's failing_since in the order in which their attempts ended.
 func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 	t.Parallel()
 	before, now := noon.Add(-time.Hour), noon.Add(time.Second)

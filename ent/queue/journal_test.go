@@ -17,7 +17,7 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		other, elsewhere := o.newWebhook(), newOutlet(t, s, "elsewhere")
-		// One delivery a minute, of each kind in turn.
+		// Make one delivery a minute: succeeded, waiting, failed, cancelled, and again from the start.
 		var made []queue.NewDelivery
 		for i := range 12 {
 			c.advance(time.Minute)

@@ -75,7 +75,7 @@ type Search struct {
 	// Limit bounds how many are listed.
 	Limit int
 
-	events []uuid.UUID // the events that EntriesOf was given; empty means all
+	events []uuid.UUID // the events whose deliveries EntriesOf lists; empty means all events
 }
 
 const (
@@ -88,21 +88,21 @@ const (
 	maxReadOfEvents = "10000"
 )
 
-// Entries lists the newest deliveries that match. It uses one statement, so that a delivery that ends meanwhile is listed once.
-// For each finished status it follows an index of the store's deliveries until it has Limit matching rows, and it may read all
-// unfinished deliveries of the store.
+// Entries lists the newest deliveries that match the search. It uses one statement, so that a delivery that ends meanwhile
+// is listed once. For each finished status the statement follows an index of the store's deliveries until it has Limit
+// matching rows. It may read all unfinished deliveries of the store.
 func Entries(ctx context.Context, d *db.DB, which Search) ([]Entry, error) {
 	return EntriesIn(ctx, d, d.Reader(), which)
 }
 
-// EntriesIn is Entries in a transaction.
+// EntriesIn lists the same deliveries as Entries, through the transaction tx.
 func EntriesIn(ctx context.Context, d *db.DB, tx db.Querier, which Search) ([]Entry, error) {
 	entries, err := which.list(ctx, d, tx)
 	return entries, wrap("list deliveries", err)
 }
 
-// EntriesOf lists the newest deliveries of up to maxFound events that match a search. It ignores the search's Since, Until,
-// Before and Limit.
+// EntriesOf lists the newest deliveries of the events that match the search. There are at most maxFound events. EntriesOf
+// ignores the search's Since, Until, Before and Limit.
 func EntriesOf(ctx context.Context, d *db.DB, which Search, events []uuid.UUID) ([]Entry, error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -118,9 +118,10 @@ func (w Search) list(ctx context.Context, d *db.DB, on db.Querier) ([]Entry, err
 	return entries[:min(len(entries), w.Limit)], err
 }
 
-// statement returns the search's text and arguments; moment is the database's TimeArg. It searches each status separately, and
-// up to the limit, because the index has the status before the id. The limit is part of the text: with the limit as an
-// argument, PostgreSQL would plan the statement at every call.
+// statement returns the text and the arguments of the SQL statement for a search; moment is the database's TimeArg. The
+// statement reads each status separately, and of each at most Limit rows, because in the index the status comes before the
+// id. The limit is a part of the text, because PostgreSQL would plan a statement with the limit as an argument at every
+// call.
 func (w Search) statement(d *dialect, moment any) (string, []any) {
 	var args db.Args
 	live := w.Status == "" || w.Status == Pending || w.Status == Cancelled
@@ -132,7 +133,7 @@ func (w Search) statement(d *dialect, moment any) (string, []any) {
 	if len(w.events) > 0 {
 		events := make([]uuid.UUID, maxFound)
 		copy(events, w.events)
-		// Because of the limit, the database uses the index of events, whatever the order and the other conditions.
+		// The inner LIMIT makes the database use the index on event_id, whatever the order and the other conditions are.
 		of := where + " AND event_id IN (" + args.AddIDs(events) + ")"
 		rows = func(name string) string {
 			return "(SELECT * FROM (" + d.statements[name] + ") r WHERE " + of + " LIMIT " + maxReadOfEvents + ") e"
@@ -172,10 +173,11 @@ func (w Search) statement(d *dialect, moment any) (string, []any) {
 	return strings.Join(parts, "\nUNION ALL "), args
 }
 
-// ErrNoDelivery means that there is no such delivery.
+// ErrNoDelivery means that no delivery has this id or matches.
 var ErrNoDelivery = errors.New("no such delivery")
 
-// FindEntry reads the delivery with this id, of any store, through q. It fails with ErrNoDelivery if there is none.
+// FindEntry reads the delivery with the id deliveryID, in any store, through q. It fails with ErrNoDelivery if there is
+// none.
 func FindEntry(ctx context.Context, d *db.DB, q db.Querier, deliveryID uuid.UUID) (Entry, error) {
 	dialect := dialectOf(d)
 	query := "SELECT * FROM (" + dialect.statements["live"] + ") r WHERE id = $2 UNION ALL " + dialect.statements["ended"] + " WHERE id = $2"
@@ -202,7 +204,7 @@ func FindPending(ctx context.Context, tx *ent.Tx, d *db.DB, storeID, webhookID, 
 	return pending[0], nil
 }
 
-// scanEntries reads the rows, newest first.
+// scanEntries converts rows to entries and sorts them, newest first.
 func scanEntries(rows iter.Seq[db.Row]) ([]Entry, error) {
 	var entries []Entry
 	for row := range rows {
@@ -225,7 +227,8 @@ func scanEntries(rows iter.Seq[db.Row]) ([]Entry, error) {
 	return entries, nil
 }
 
-// storedTime scans a time that may be null. SQLite returns the result of an expression as the stored milliseconds.
+// storedTime scans a time; at is nil for NULL. SQLite returns a time that an expression computes as a number of
+// milliseconds.
 type storedTime struct{ at *time.Time }
 
 // Scan implements sql.Scanner.
@@ -246,11 +249,11 @@ func (t *storedTime) Scan(v any) error {
 const (
 	// searchStep is how many events one statement of a search reads.
 	searchStep = 1000
-	// MaxSearched is how many events a search reads.
+	// MaxSearched is how many events one call of FindEvents reads at most.
 	MaxSearched = 10 * searchStep
 	// searchTime is the time after which a search begins no further step.
 	searchTime = 2 * time.Second
-	// searchDeadline ends an unexpectedly slow statement, because payloads may be long.
+	// searchDeadline is the time after which a statement of a search is aborted. Long payloads can make a statement slow.
 	searchDeadline = 5 * time.Second
 )
 
@@ -274,15 +277,16 @@ type EventSearch struct {
 // FoundEvents is the result of an EventSearch.
 type FoundEvents struct {
 	IDs []uuid.UUID
-	// EndAt and EndID are the position of the oldest event that was read; another search continues from it.
+	// EndAt and EndID are the time and id of the oldest event that was read. As BeforeAt and BeforeID they let another
+	// search continue there.
 	EndAt time.Time
 	EndID uuid.UUID
-	// More reports whether there may be older events.
+	// More is true if there may be older events.
 	More bool
 }
 
-// FindEvents searches up to MaxSearched events from the newest back, for about two seconds. The caller can continue where it
-// ended.
+// FindEvents searches the events from the newest back, until it has found Limit events, has read MaxSearched events, or two
+// seconds have passed.
 func FindEvents(ctx context.Context, d *db.DB, which EventSearch) (FoundEvents, error) {
 	text := string(apijson.AppendString(nil, which.Text))
 	text = text[1 : len(text)-1]
@@ -306,7 +310,8 @@ func FindEvents(ctx context.Context, d *db.DB, which EventSearch) (FoundEvents, 
 	return found, nil
 }
 
-// step reads the next events, until it has found limit events.
+// step runs one statement, which reads the next searchStep events. It adds the ids of matching events to f, until f has
+// limit ids.
 func (f *FoundEvents) step(ctx context.Context, d *db.DB, limit int, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, searchDeadline)
 	defer cancel()

@@ -1,5 +1,5 @@
--- Statements of a worker on PostgreSQL. Where a statement needs the current time, $1 is null, so that the database's clock
--- decides, or in tests the time.
+-- Statements of a worker on PostgreSQL. In a statement that needs the current time, $1 is null, so that the database's clock
+-- decides. In tests with a clock of their own, $1 is the time.
 
 -- name: take
 -- Deletes the oldest entries of the outbox, and returns them with the webhooks that subscribe to each.
@@ -24,7 +24,7 @@ SELECT id, created_at, position(lower($5::text) IN lower(convert_from(payload, '
  ORDER BY created_at DESC, id DESC LIMIT 1000) e ORDER BY created_at DESC, id DESC
 
 -- name: insert
--- Leaves out deliveries that exist already, even finished ones.
+-- Adds no delivery that exists already, in deliveries or in finished_deliveries.
 INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at, epoch)
 SELECT r.id, r.store_id, r.webhook_id, r.event_id, r.event_type, false,
  COALESCE($1::timestamptz, now()) + CASE WHEN r.lease IS NULL THEN 0 ELSE $2::bigint END * interval '1 millisecond',

@@ -54,10 +54,10 @@ type Queue struct {
 	}
 }
 
-// New returns the queue of a database. Its connections should have Settings.
+// New returns a queue in the database d, whose connections should have Settings.
 func New(d *db.DB) *Queue { return &Queue{db: d, dialect: dialectOf(d)} }
 
-// Lane is the first attempts or the retries of one webhook.
+// Lane is the first attempts of one webhook, or, if Retry is true, its retries.
 type Lane struct {
 	StoreID   uuid.UUID `json:"store_id"`
 	WebhookID uuid.UUID `json:"webhook_id"`
@@ -106,8 +106,8 @@ type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// write runs a statement whose arguments are the current time and rows, and returns how many rows it changed. Without rows
-// it does nothing.
+// write runs the statement with this name, whose arguments are the current time and the rows as JSON. It returns how many
+// rows the statement changed. If rows is empty, it runs nothing.
 func write[T any](ctx context.Context, q *Queue, on execer, name string, rows []T) (int64, error) {
 	if len(rows) == 0 {
 		return 0, nil
@@ -128,7 +128,7 @@ func rowset[T any](rows []T) (string, error) {
 	return string(text), nil
 }
 
-// idsIn reads the rows of a query with one column, an id.
+// idsIn returns the ids in the rows of a query with one column.
 func idsIn(rows iter.Seq[db.Row]) (ids []uuid.UUID, err error) {
 	for row := range rows {
 		var id uuid.UUID
@@ -140,7 +140,6 @@ func idsIn(rows iter.Seq[db.Row]) (ids []uuid.UUID, err error) {
 	return ids, nil
 }
 
-// texts writes ids as text.
 func texts(ids []uuid.UUID) []string {
 	written := make([]string, len(ids))
 	for i, id := range ids {

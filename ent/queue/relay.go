@@ -16,9 +16,10 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Transactions may commit in another order than the times of their events. So most searches of the outbox start lateBy before
-// the newest event taken, and one every fullInterval starts at the beginning. Starting there takes longer, because it passes
-// the deleted rows that PostgreSQL keeps while an open transaction might see them.
+// A transaction may commit after another transaction whose events are newer. So most searches of the outbox start lateBy
+// before the newest event that Relay has taken, and one search every fullInterval starts at the oldest entry. That search is
+// slower if a transaction is open for long, because it also reads the deleted rows that PostgreSQL keeps for the
+// transaction.
 const (
 	lateBy       = 200 * time.Millisecond
 	fullInterval = time.Second
@@ -32,7 +33,8 @@ type Relayed struct {
 	Leased []Delivery
 	// Waiting are the lanes in which Relay left deliveries, for any worker with room.
 	Waiting []Lane
-	// Unused has a lane for each delivery for which there was room, but which already existed.
+	// Unused are the lanes of deliveries for which the worker had room, but which already existed; one lane for each
+	// delivery.
 	Unused []Lane
 }
 
@@ -104,7 +106,9 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 // entry is an outbox entry: an event and its store.
 type entry struct{ ID, StoreID uuid.UUID }
 
-// take takes entries out of the outbox, and returns their deliveries. These have no payloads if the events are on other machines.
+// take takes at most limit outbox entries with ids above after, by the statement with this name. It returns the entries and,
+// as found, their events with each webhook that subscribes to them. found has no payloads if the events are on other
+// machines.
 func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uuid.UUID, limit int) (found []Delivery,
 	entries []entry, err error) {
 	if turn := q.dialect.statements["turn"]; turn != "" {
@@ -115,7 +119,7 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uu
 	}
 	for row := range db.Rows(ctx, tx, q.dialect.statements[statement], after, limit) {
 		var d Delivery
-		// Without a webhook or a request the id stays zero.
+		// The columns are null if no webhook subscribes or the event has no request; the id then stays zero.
 		if err := row.Scan(&d.EventID, &d.StoreID, &d.EventType, &d.WebhookID, &d.URL, &d.Secret, &d.SecretKey,
 			&d.Epoch, &d.Payload, &d.RequestID, &d.Trace); err != nil {
 			return nil, nil, err
@@ -137,8 +141,8 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uu
 }
 
 // DropRelayed deletes the outbox entries that Relay has relayed, on a database where Relay's own transaction cannot delete
-// them. Call it after Relay, once the leased deliveries have been started. Entries that could not be deleted are relayed
-// again, without effect.
+// them. Call it after Relay, once the worker has started to attempt the leased deliveries. If an entry could not be deleted,
+// Relay takes it again and adds no delivery.
 func (q *Queue) DropRelayed(ctx context.Context) error {
 	entries := q.outbox.relayed
 	q.outbox.relayed = nil
@@ -158,7 +162,8 @@ func (q *Queue) drop(ctx context.Context, on execer, entries []entry) (failed er
 	return failed
 }
 
-// readPayloads reads the events' payloads. It reads each once, not once for each webhook.
+// readPayloads sets the payloads of the deliveries. It reads an event's payload once, even if several deliveries have the
+// event.
 func (q *Queue) readPayloads(ctx context.Context, on db.Querier, of []Delivery) error {
 	if len(of) == 0 {
 		return nil
@@ -186,7 +191,8 @@ func (q *Queue) readPayloads(ctx context.Context, on db.Querier, of []Delivery) 
 	return nil
 }
 
-// distribute makes deliveries from the found rows, and leases those for which there is room.
+// distribute returns the rows to insert for the deliveries found. It leases each delivery for which room returns true and
+// adds it to done.Leased. It adds the lanes of the other deliveries to done.Waiting.
 func distribute(found []Delivery, now time.Time, room func(Lane) bool, done *Relayed) []newRow {
 	var inserts []newRow
 	waiting := map[Lane]bool{}
@@ -206,7 +212,8 @@ func distribute(found []Delivery, now time.Time, room func(Lane) bool, done *Rel
 	return inserts
 }
 
-// keep moves deliveries that existed already from Leased to Unused.
+// keep removes the deliveries from Leased whose ids are not in added, because they existed already, and adds their lanes to
+// Unused.
 func (r *Relayed) keep(added []uuid.UUID) {
 	isNew := map[uuid.UUID]bool{}
 	for _, delivery := range added {
@@ -222,7 +229,7 @@ func (r *Relayed) keep(added []uuid.UUID) {
 
 // NewDelivery is a delivery to add.
 type NewDelivery struct {
-	// ID is made by package id from the transaction's time.
+	// ID is made by package id, from the transaction's time or from the event and the webhook.
 	ID uuid.UUID `json:"id"`
 	// StoreID is the store of the webhook and the event.
 	StoreID   uuid.UUID `json:"store_id"`
@@ -233,9 +240,8 @@ type NewDelivery struct {
 	Epoch int64 `json:"epoch"`
 }
 
-// Add puts deliveries into the queue, due now and with no attempt made, in one statement. The
-// caller has locked their webhooks and found them enabled, and wakes the workers after the commit
-// (db.DB.Announce).
+// Add puts deliveries into the queue in one statement. They are due now and have no attempt. The caller has locked their
+// webhooks and found them enabled, and wakes the workers after the commit (db.DB.Announce).
 func Add(ctx context.Context, tx *ent.Tx, d *db.DB, deliveries []NewDelivery) error {
 	_, err := insert(ctx, tx, d, waiting(deliveries), hook.Time(ctx), 0)
 	return wrap("add deliveries", err)
@@ -256,8 +262,8 @@ func waiting(deliveries []NewDelivery) []newRow {
 	return rows
 }
 
-// insert adds the rows in one statement, in the order of their ids, so that two statements that add the same rows never
-// deadlock. It returns the ids of the rows that did not exist.
+// insert adds the rows in one statement and returns the ids of those that did not exist. It sorts the rows by id, so that
+// two statements that add the same rows never deadlock.
 func insert(ctx context.Context, on db.Querier, d *db.DB, rows []newRow, now time.Time, lease time.Duration) ([]uuid.UUID, error) {
 	if len(rows) == 0 {
 		return nil, nil

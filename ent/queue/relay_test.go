@@ -25,7 +25,7 @@ func everyLane(queue.Lane) bool { return true }
 
 func noLane(queue.Lane) bool { return false }
 
-// subscribe makes a webhook of the outlet's store for the types.
+// subscribe creates a webhook of the outlet's store that subscribes to these event types, and returns its id.
 func (o outlet) subscribe(types ...string) uuid.UUID {
 	o.t.Helper()
 	made := o.newWebhook()
@@ -33,7 +33,7 @@ func (o outlet) subscribe(types ...string) uuid.UUID {
 	return made
 }
 
-// edit changes a webhook.
+// edit changes the row of the webhook as the func change says.
 func (o outlet) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error {
@@ -50,14 +50,14 @@ func (o outlet) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 	})
 }
 
-// exec runs a statement.
+// exec runs a statement; the test fails if the statement fails.
 func (o outlet) exec(statement string, args ...any) {
 	o.t.Helper()
 	_, err := o.Writer().Exec(statement, args...)
 	require.NoError(o.t, err)
 }
 
-// emit writes an event with its entry in the outbox.
+// emit writes an event of this type with its entry in the outbox, and returns the event's id.
 func (o outlet) emit(kind string) uuid.UUID {
 	o.t.Helper()
 	event := o.event(kind, o.Now())
@@ -67,7 +67,7 @@ func (o outlet) emit(kind string) uuid.UUID {
 
 const intoOutbox = "INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, $3)"
 
-// relay relays and must not fail.
+// relay calls Relay and then DropRelayed; the test fails if one of them fails.
 func (o outlet) relay(q *queue.Queue, limit int, room func(queue.Lane) bool) queue.Relayed {
 	o.t.Helper()
 	relayed, err := q.Relay(o.ctx, limit, lease, room)

@@ -19,8 +19,8 @@ import (
 const (
 	// resendStep is how many events one step of a resend reads.
 	resendStep = 500
-	// resendAhead is how long after its order a resend still sends events, because a host whose clock is ahead may have dated
-	// an earlier event that late.
+	// resendAhead is how far after the time of its order a resend still sends events: an event that was made before the
+	// order may have a later time, if its host's clock was ahead.
 	resendAhead = time.Minute
 )
 
@@ -55,10 +55,10 @@ func OrderResend(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID, 
 	return r, wrap("order a resend", err)
 }
 
-// resending is a resend with its position.
+// resending is a Resend with the range of events that it has still to read.
 type resending struct {
 	Resend
-	until      time.Time // it sends events before this time
+	until      time.Time // upper bound of the times of the events that it sends, exclusive
 	positionAt time.Time // time of the last event that it read
 	positionID uuid.UUID // id of the same event
 }
@@ -83,9 +83,9 @@ func UnfinishedResends(ctx context.Context, d *db.DB, limit int) ([]uuid.UUID, e
 // ErrNoResend means that there is no resend with this id.
 var ErrNoResend = errors.New("no such resend")
 
-// StepResend does one step of a resend: it makes the waiting deliveries of the next events due now, and adds a delivery of
-// each subscribed event without a pending or a succeeded delivery to the webhook. It returns ErrNoResend if no resend has
-// this id, and does nothing for a finished one.
+// StepResend runs one step of a resend and returns its new state. If the delivery of one of the next events waits, the step
+// makes it due now. If a subscribed event has neither a pending nor a succeeded delivery to the webhook, the step adds one.
+// StepResend returns ErrNoResend if no resend has this id, and does nothing if the resend is finished.
 func StepResend(ctx context.Context, d *db.DB, resendID uuid.UUID) (Resend, error) {
 	var r Resend
 	err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
@@ -120,7 +120,7 @@ func StepResend(ctx context.Context, d *db.DB, resendID uuid.UUID) (Resend, erro
 	return r, nil
 }
 
-// step runs a step of a resend. This transaction has locked its webhook's row.
+// step runs one step of job. tx has locked the row of w, the webhook of the job.
 func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resending, w *ent.Webhook) error {
 	dialect := dialectOf(d)
 	now := hook.Time(ctx)
@@ -137,7 +137,7 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resending, w *ent.Webh
 		}
 		job.positionID = next.EventID
 		events = append(events, next.EventID)
-		// This leaves out pings, because no webhook subscribes to them.
+		// No webhook subscribes to pings, so they are left out.
 		if slices.Contains(w.Events, next.EventType) {
 			due = append(due, next)
 		}
@@ -166,8 +166,8 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resending, w *ent.Webh
 	return job.save(ctx, tx)
 }
 
-// deliveriesOf returns the events for which the webhook has a delivery, and whether each is settled: a delivery has succeeded
-// or is pending.
+// deliveriesOf returns those of the events that have a delivery to the webhook w. The value is true if one of these
+// deliveries has succeeded or is pending, so that the event needs no other.
 func deliveriesOf(ctx context.Context, tx *ent.Tx, d *dialect, w *ent.Webhook, events []uuid.UUID) (map[uuid.UUID]bool, error) {
 	settled := map[uuid.UUID]bool{}
 	for row := range db.Rows(ctx, tx, d.statements["deliveries of"], w.StoreID, w.ID, d.array(events)) {
@@ -181,7 +181,7 @@ func deliveriesOf(ctx context.Context, tx *ent.Tx, d *dialect, w *ent.Webhook, e
 	return settled, nil
 }
 
-// save stores the position of a resend.
+// save stores the counts, the position and the end of a resend.
 func (job resending) save(ctx context.Context, tx *ent.Tx) error {
 	var finishedAt *time.Time
 	if job.Finished {
@@ -192,7 +192,7 @@ func (job resending) save(ctx context.Context, tx *ent.Tx) error {
 	return wrap("move the resend on", err)
 }
 
-// SendBatch is how many waiting deliveries one SendWaiting makes due.
+// SendBatch is how many waiting deliveries one call of SendWaiting makes due at most.
 const SendBatch = 500
 
 // SendNow makes a delivery due if it waits for its next attempt; it creates no new delivery. The caller wakes the workers after
@@ -202,8 +202,8 @@ func SendNow(ctx context.Context, tx *ent.Tx, d *db.DB, e Entry) error {
 	return err
 }
 
-// SendWaiting makes the next SendBatch deliveries due that wait at a webhook for another attempt, and returns how many. The
-// caller wakes the workers as after SendNow.
+// SendWaiting makes at most SendBatch of the deliveries that wait at a webhook for another attempt due now, first those with
+// the earliest times, and returns how many. The caller wakes the workers after the commit (db.DB.Announce).
 func SendWaiting(ctx context.Context, tx *ent.Tx, d *db.DB, storeID, webhookID uuid.UUID) (int, error) {
 	return send(ctx, tx, d, "send retries", storeID, webhookID, d.TimeArg(), SendBatch)
 }
@@ -213,15 +213,15 @@ func send(ctx context.Context, tx *ent.Tx, d *db.DB, name string, args ...any) (
 	return int(n), wrap("send waiting deliveries now", err)
 }
 
-// Retries counts the deliveries that wait at a webhook for another attempt.
+// Retries is how many deliveries wait at a webhook for another attempt, and until when.
 type Retries struct {
-	// Count is their number; MaxRetries + 1 means more than MaxRetries.
+	// Count is their number, at most MaxRetries + 1, which means more than MaxRetries.
 	Count int
-	// Next is when the next of them is due, by the database's clock; nil if there is none.
+	// Next is the earliest time at which one of them is due, by the database's clock; nil if none waits.
 	Next *time.Time
 }
 
-// MaxRetries is the number up to which Retries counts.
+// MaxRetries is the highest number of waiting deliveries that ReadRetries counts exactly.
 const MaxRetries = 1000
 
 // ReadRetries counts the deliveries that wait at a webhook for another attempt.

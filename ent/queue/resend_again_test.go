@@ -12,12 +12,13 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// A second resend sends the deliveries that ended without success after the first resend had passed them, and none twice.
+// A second resend of the same time sends every event again whose delivery failed or was cancelled after the first resend had
+// read the event. It adds no second delivery of an event whose delivery is pending.
 func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		reason string
-		// meanwhile ends the deliveries of the first step.
+		// meanwhile changes the deliveries of the first resend's first step.
 		meanwhile func(o outlet)
 		resent    int // by the second resend
 	}{

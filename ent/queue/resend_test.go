@@ -28,7 +28,7 @@ func (o outlet) order(since time.Time) queue.Resend {
 	return r
 }
 
-// carryOut steps until the resend is finished.
+// carryOut runs steps of the resend until it is finished, and returns its last state.
 func (o outlet) carryOut(r queue.Resend) queue.Resend {
 	o.t.Helper()
 	for !r.Finished {
@@ -44,7 +44,8 @@ func (o outlet) step(resend uuid.UUID) queue.Resend {
 	return r
 }
 
-// forEach runs f on a fresh store of every database under a clock of its own.
+// forEach runs f as a subtest on each kind of database, with an empty database d whose clock is c. The clock advances by
+// step at each reading.
 func forEach(t *testing.T, step time.Duration, f func(t *testing.T, d *db.DB, c *handClock)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
@@ -63,7 +64,7 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 		reason string
 		kind   string
 		at     time.Time
-		// became brings the event's delivery to the webhook into the row's state.
+		// became brings the event's delivery to the webhook into the state that reason names; nil if there is no delivery.
 		became func(o outlet, event uuid.UUID)
 		taken  bool
 	}{

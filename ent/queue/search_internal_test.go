@@ -17,9 +17,9 @@ import (
 // access matches two lines of a query plan: an index read, and the line below with its condition.
 var access = regexp.MustCompile(`(?:Index Scan|Index Only Scan|Bitmap Index Scan) (using|on) \S+.*\n.*`)
 
-// wasteful returns the index reads of a plan that read a whole index: those without a condition, and those with a condition
-// on an id if the index starts with another column. It ignores webhooks and moving stores, because there are few, and
-// partitions of future days, because they are empty.
+// wasteful returns the index reads of a query plan that read a whole index: those without a condition, and those with a
+// condition on an id in an index that starts with another column. It ignores the tables webhooks and store_moving, because
+// they are small, and the partitions of events, because those of future days are empty.
 func wasteful(plan string) []string {
 	var found []string
 	for _, lines := range access.FindAllString(plan, -1) {
@@ -56,7 +56,7 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
 			name, statement string
 			args            []any
 			indexes         []string
-			leaps           int // accesses that read the first entry only
+			leaps           int // index reads that read only the first entry
 		}{
 			{"relay", "take", []any{uuid.Nil, 500}, []string{"outbox_pkey"}, 0},
 			{"what is posted", "payloads", []any{stores, events}, []string{"events_pkey"}, 0},

@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// paid writes an event with a payload, and its delivery with this status.
+// paid writes an event order.paid with this time and payload, and a delivery with this status. It returns the event's id.
 func (o outlet) paid(at time.Time, payload string, status string) uuid.UUID {
 	o.t.Helper()
 	made := id.At(at)

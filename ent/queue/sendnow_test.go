@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// waiting is a delivery whose first attempt failed and whose next one is an hour away.
+// waiting returns a delivery of the event whose first attempt failed and whose next attempt is due in an hour.
 func (o outlet) waiting(q *queue.Queue, webhook, event uuid.UUID) queue.Delivery {
 	o.t.Helper()
 	o.add(o.draft(webhook, event))

@@ -20,13 +20,13 @@ type HeldSnapshot struct {
 
 // Snapshots lists the snapshots that are held open, and their cost.
 type Snapshots struct {
-	// Held are the snapshots of this database that the role may see, the oldest first.
+	// Held are the snapshots of this database that the service's database role may see, the oldest first.
 	Held []HeldSnapshot
-	// DeadRows is about how many dead rows of the outbox, the deliveries and the row deltas are kept.
+	// DeadRows is about how many dead rows the outbox, the deliveries and the row deltas have.
 	DeadRows int64
 }
 
-// Oldest is the age of the oldest snapshot whose age is known, 0 if there is none.
+// Oldest returns the age of the oldest snapshot whose age is known, or 0 if there is none.
 func (s Snapshots) Oldest() (oldest time.Duration) {
 	for _, h := range s.Held {
 		if h.Age != nil {

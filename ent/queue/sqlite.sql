@@ -1,5 +1,5 @@
--- Statements of a worker on SQLite, with the same arguments as on PostgreSQL. $1 is the current time in milliseconds.
--- Nothing locks rows, because there is a single writer.
+-- Statements of a worker on SQLite, with the same arguments as on PostgreSQL. Times are in milliseconds. No statement locks
+-- rows, because there is a single writer.
 
 -- name: take
 SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0),
@@ -128,6 +128,6 @@ UPDATE deliveries SET due_at = $3
 INSERT INTO clock_marks (id, seen_at) VALUES ('backup', $1) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
 
 -- name: last backup
--- In milliseconds; without a backup, the time at which the database was made.
+-- The time of the last verified backup, in milliseconds; without a backup, the time at which the database was made.
 SELECT COALESCE((SELECT CAST(seen_at AS integer) FROM clock_marks WHERE id = 'backup'),
  (SELECT 1000 * CAST(strftime('%s', min(tstamp)) AS integer) FROM goose_db_version))

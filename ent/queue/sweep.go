@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/ent/usage"
 )
 
-// sweepBatch is how many rows one transaction deletes. With so few, other writers wait no longer than for a request.
+// sweepBatch is how many rows one transaction deletes at most, so that other writers wait no longer than for a request.
 const sweepBatch = 1000
 
 // keyAge is the minimum time for which idempotency keys are stored.
@@ -86,8 +86,8 @@ func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
 	return oldest, nil
 }
 
-// deleteBelow deletes the rows with lower ids that meet a condition, batch by batch. Between two batches it leaves the database
-// to others for as long as the batch took.
+// deleteBelow deletes the rows of table with ids lower than below that meet the SQL condition in also, batch by batch.
+// Between two batches it waits for as long as the batch took, so that others can use the database.
 func (q *Queue) deleteBelow(ctx context.Context, table, also string, below uuid.UUID) (rows int64, err error) {
 	statement := "DELETE FROM " + table + " WHERE id IN (" +
 		"SELECT id FROM " + table + " WHERE id < $1" + also + " ORDER BY id LIMIT $2)"
@@ -111,10 +111,11 @@ func (q *Queue) deleteBelow(ctx context.Context, table, also string, below uuid.
 }
 
 const (
-	// baselineAge is the age at which the mark of the last sweep no longer counts. A running worker sets a mark every ten
+	// baselineAge is how long the mark of a sweep proves that the clock is right. A running worker sets a mark every ten
 	// minutes.
 	baselineAge = 24 * time.Hour
-	// baselineHold is how long sweeps delete nothing after a missing mark, so that somebody can correct the clock.
+	// baselineHold is how long sweeps delete nothing once a sweep found no such mark, so that somebody can correct the
+	// clock.
 	baselineHold = 24 * time.Hour
 	// baselineBack is how far the clock may go back without a hold, because NTP may set it back a little.
 	baselineBack = time.Minute
@@ -131,7 +132,7 @@ var ErrHeld = errors.New("nothing is deleted for a day, " +
 //	        ▲                                                             │
 //	        └──────────── the clock leaps, or no worker runs for a day ◄──┘
 
-// takeBaseline stores the time of a sweep, and fails with ErrHeld while nothing may be deleted.
+// takeBaseline stores now as the mark of this sweep. It fails with ErrHeld while sweeps must delete nothing.
 func (q *Queue) takeBaseline(ctx context.Context, now time.Time) error {
 	var held sql.NullTime
 	err := q.db.Writer().QueryRowContext(ctx, shared["mark clock"],

@@ -17,8 +17,8 @@ import (
 
 const day = 24 * time.Hour
 
-// sweep deletes what is older than 30 days, and returns how many rows it deleted. Before that it stores the mark of an
-// earlier sweep, for SQLite.
+// sweep calls Sweep with a retention of 30 days, and returns how many rows Sweep deleted. First it stores the mark of an
+// earlier sweep, without which Sweep deletes nothing on SQLite.
 func (o outlet) sweep() int64 {
 	o.t.Helper()
 	o.exec("DELETE FROM clock_marks")
@@ -28,7 +28,7 @@ func (o outlet) sweep() int64 {
 	return rows
 }
 
-// past writes an event with a finished delivery, both made at this time.
+// past writes an event and its finished delivery, both made at the time at, and returns their ids.
 func (o outlet) past(at time.Time) (event, delivery uuid.UUID) {
 	o.t.Helper()
 	d := o.draft(o.webhook, o.event(hook.OrderPaid, at))
