@@ -33,7 +33,7 @@ import (
 )
 
 const (
-	// foldBatch is how many row deltas one statement folds.
+	// foldBatch is how many row deltas one statement folds at most.
 	foldBatch = 5000
 	// interval is how often Keep folds. Lists add the deltas of at most about this time.
 	interval = time.Second
@@ -43,18 +43,18 @@ const (
 	foldTimeout = 15 * time.Second
 )
 
-// dialect holds the differences between the databases.
+// dialect has what differs between the databases.
 type dialect struct {
 	lists *resource.Dialect
-	// fold is the statement that folds row deltas of all stores, foldStore the statement that folds one store's. A database
-	// uses only one of them; the other is "".
+	// fold is the statement that folds row deltas of all stores; foldStore is the statement that folds row deltas of one
+	// store. Each dialect has at most one of them; the other is "".
 	fold, foldStore string
 	day             string // SQL for the day of a row's created_at, as in the triggers
-	// exclusive begins Recount's transaction: no other process folds until the transaction ends. It is "" if there is only
-	// one writer.
+	// exclusive is the first statement of Recount's transaction: until the transaction ends, no other process can fold. It
+	// is "" if there is only one writer.
 	exclusive string
 	isolation sql.IsolationLevel
-	// counted are the tables with counts and row deltas.
+	// counted are the tables from which Recount deletes a store's counts and row deltas.
 	counted []string
 }
 
@@ -85,8 +85,8 @@ var (
 	}
 )
 
-// folding returns a statement that adds row deltas to the counts and returns how many deltas it added. The statement named by
-// take deletes them and returns them.
+// folding returns a statement that adds row deltas to the counts and returns their number. take is the name of the statement
+// in count.sql that deletes the row deltas and returns them.
 func folding(take string) string {
 	return "WITH taken AS (" + statements[take] + "), added AS (" + statements["add"] + ") SELECT count(*) FROM taken"
 }
@@ -105,13 +105,13 @@ func New(d *db.DB) *Counts {
 	return &Counts{d, db.ByDialect(d, postgres, sqlite)}
 }
 
-// Lists returns a reader of the lists of the context's store.
+// Lists returns a reader of lists that queries the database where the rows of the context's store are.
 func (c *Counts) Lists(ctx context.Context) resource.Lists {
 	return resource.Lists{Querier: c.db.ForStore(ctx).Reader(), Dialect: c.dialect.lists}
 }
 
-// Keep folds until the context ends. On SQLite, where the triggers change the counts, it returns at once. Any number of
-// processes may run it at once.
+// Keep calls Fold every interval until the context ends. Any number of processes may run it at once. On SQLite it returns at
+// once, because the triggers change the counts themselves.
 func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 	for c.dialect != sqlite && ctx.Err() == nil {
 		start := time.Now()
@@ -141,8 +141,8 @@ func (c *Counts) Waiting(ctx context.Context, limit int) (n int, err error) {
 	return n, err
 }
 
-// Fold adds a batch of row deltas to the counts and returns how many there were; on SQLite there are none. It skips deltas that
-// another process folds, and adds in the order of their keys, so that two processes never deadlock.
+// Fold adds at most foldBatch row deltas to the counts and returns how many it added; on SQLite, 0. It skips deltas that
+// another process is folding. It adds in the order of the counts' keys, so that two processes never deadlock.
 func (c *Counts) Fold(ctx context.Context) (n int, err error) {
 	switch {
 	case c.dialect.fold != "":
@@ -156,7 +156,7 @@ func (c *Counts) Fold(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// foldStores folds a batch of each store that has row deltas.
+// foldStores folds at most foldBatch row deltas of each store that has some, and returns how many it folded.
 func (c *Counts) foldStores(ctx context.Context) (n int, err error) {
 	var stores []uuid.UUID
 	for row := range db.Rows(ctx, c.db.Reader(), statements["stores"]) {

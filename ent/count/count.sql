@@ -10,7 +10,7 @@ DELETE FROM row_deltas WHERE store_id = $2 AND (store_id, id) IN (
  RETURNING store_id, kind, day, status, type, change
 
 -- name: add
--- Adds the taken deltas to the counts of a day and of 32 days.
+-- Adds the deltas in "taken" to the counts of their days and to the counts of 32 days.
 INSERT INTO row_counts AS c (store_id, kind, days, first_day, status, type, total)
  SELECT store_id, kind, days, first_day, status, type, sum(change) FROM (
    SELECT store_id, kind, 1 AS days, day AS first_day, status, type, change FROM taken
@@ -23,7 +23,7 @@ INSERT INTO row_counts AS c (store_id, kind, days, first_day, status, type, tota
 SELECT DISTINCT store_id FROM row_deltas LIMIT 1000
 
 -- name: days
--- Stores the result of the query "found" as counts of single days ($1 is the store, $2 the kind).
+-- Stores the rows of the query "found" as counts of single days. $1 is the store, $2 the kind.
 INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total)
  SELECT $1, $2, 1, day, status, type, total FROM found
 

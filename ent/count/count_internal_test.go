@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// day0 is the first day with rows of the tests.
+// day0 is the day of the first rows in the tests.
 var day0 = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func exec(t *testing.T, d *db.DB, query string, args ...any) {
@@ -25,7 +25,7 @@ func exec(t *testing.T, d *db.DB, query string, args ...any) {
 	require.NoError(t, err)
 }
 
-// newStore makes a store with n customers, created 90 minutes apart.
+// newStore creates a store with n customers, who were created 90 minutes apart from day0 on, and returns its id.
 func newStore(t *testing.T, d *db.DB, n int) uuid.UUID {
 	t.Helper()
 	id := uuid.Must(uuid.NewV7())
@@ -46,7 +46,7 @@ func insertCustomer(d *db.DB, store uuid.UUID, at time.Time) error {
 	return err
 }
 
-// total is how many customers a list of the store shows.
+// total returns the total of the list of all the store's customers.
 func total(t *testing.T, c *Counts, store uuid.UUID) int64 {
 	t.Helper()
 	_, n, err := resource.Customers(context.Background(), c.Lists(context.Background()), tenant.Store{ID: store, Currency: "XAF"}, "",
@@ -55,7 +55,7 @@ func total(t *testing.T, c *Counts, store uuid.UUID) int64 {
 	return n
 }
 
-// Counting a store's rows may take longer than the timeout of statements.
+// Recount may take longer than the database's timeout for statements.
 func TestCountingIsNoStatementThatTimesOut(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{StatementTimeout: 2 * time.Second})
@@ -92,7 +92,7 @@ func TestARecountRepairsWrongCounts(t *testing.T) {
 	})
 }
 
-// Triggers also count changes that are made by hand or by another release.
+// Every counted table has triggers, which also count changes that are made by hand or by another release.
 func TestEveryCountedTableHasItsTriggers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

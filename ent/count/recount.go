@@ -13,8 +13,8 @@ import (
 // Kinds lists the tables whose rows are counted.
 func Kinds() []string { return []string{"customers", "orders", "payment_links", "products"} }
 
-// found returns the beginning of a statement: the query "found", which counts a store's rows of a kind by day, status and
-// type. A kind without a status or type has "" for it.
+// found returns the beginning of a statement, "WITH found AS (…)", in which found has the numbers of a store's rows of a
+// kind by day, status and type. For a kind without a status or a type, that column is "".
 func (d *dialect) found(kind string) string {
 	facets := "'' AS status, '' AS type"
 	switch kind {
@@ -27,7 +27,8 @@ func (d *dialect) found(kind string) string {
 		" WHERE store_id = $1 GROUP BY 1, 2, 3)\n"
 }
 
-// Recount counts all rows of a store again, and returns how many there are. While it runs, totals that are right stay right.
+// Recount counts all rows of a store again and replaces its counts. It returns the number of rows. Totals that are right
+// stay right while it runs.
 func (c *Counts) Recount(ctx context.Context, store uuid.UUID) (rows int64, err error) {
 	for _, kind := range Kinds() {
 		n, err := c.recount(ctx, kind, store)
@@ -39,7 +40,7 @@ func (c *Counts) Recount(ctx context.Context, store uuid.UUID) (rows int64, err 
 	return rows, nil
 }
 
-// recount counts a kind in one transaction, while no process folds row deltas.
+// recount counts the store's rows of one kind again, in one transaction during which no process can fold row deltas.
 func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (rows int64, err error) {
 	tx, err := c.db.Writer().BeginTx(ctx, &sql.TxOptions{Isolation: c.dialect.isolation})
 	if err != nil {
@@ -67,8 +68,8 @@ func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (row
 	return rows, tx.Commit()
 }
 
-// Wrong returns how many counts of a kind, of one day or of 32 days, differ from the rows. It counts all rows of the store
-// in one statement.
+// Wrong returns how many of the store's counts of a kind are wrong, compared with the rows. Each day and each 32 days have a
+// count. One statement counts all rows of the store.
 func (c *Counts) Wrong(ctx context.Context, store uuid.UUID, kind string) (buckets int, err error) {
 	query := c.dialect.found(kind) + statements["wrong"]
 	if err := c.db.Reader().QueryRowContext(ctx, query, store, kind).Scan(&buckets); err != nil {
@@ -77,7 +78,7 @@ func (c *Counts) Wrong(ctx context.Context, store uuid.UUID, kind string) (bucke
 	return buckets, nil
 }
 
-// Store is a store with its slug, for operators.
+// Store is the id and the slug of a store, which operators know by its slug.
 type Store struct {
 	ID   uuid.UUID
 	Slug string
@@ -88,7 +89,7 @@ func (c *Counts) Sample(ctx context.Context, n int) ([]Store, error) {
 	return c.stores(ctx, "SELECT id, slug FROM stores ORDER BY random() LIMIT $1", n)
 }
 
-// StoresAfter returns up to n stores in the order of their ids, after this id.
+// StoresAfter returns the n stores with the lowest ids above id, in the order of their ids; fewer if there are no more.
 func (c *Counts) StoresAfter(ctx context.Context, id uuid.UUID, n int) ([]Store, error) {
 	return c.stores(ctx, "SELECT id, slug FROM stores WHERE id > $1 ORDER BY id LIMIT $2", id, n)
 }

@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// If the server vanishes silently behind a proxy, folding continues on a new connection.
+// If the server vanishes silently behind a proxy, Keep continues to fold on a new connection.
 func TestFoldingPassesAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.URL(t, dbtest.Postgres)

@@ -115,14 +115,14 @@ func (n *notifier) run() {
 	defer func() { _ = db.Close() }()
 	for range n.signal {
 		ctx, cancel := context.WithTimeout(context.Background(), announceTimeout)
-		// A lost notification costs listeners the time until their next poll.
+		// The error is ignored: after a lost notification, listeners find the new work at their next poll.
 		_, _ = db.ExecContext(ctx, "NOTIFY "+channel)
 		cancel()
 		time.Sleep(announceGap)
 	}
 }
 
-// close sends a pending notification, so that a command that writes and exits still notifies.
+// close ends run after the last notification is sent, so that a command that writes and exits still notifies.
 func (n *notifier) close() {
 	n.mu.Lock()
 	if !n.closed {

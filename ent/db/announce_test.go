@@ -34,7 +34,7 @@ func TestWhatIsAnnouncedIsHeard(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithCancel(context.Background())
 		signal := d.Listen(ctx)
-		// The listener connects by itself; what is announced before is lost.
+		// The listener connects in the background, and announcements before that are lost. So announce until it gets one.
 		deadline := time.After(hang)
 		for connected := false; !connected; {
 			d.Announce()
@@ -77,7 +77,7 @@ func TestACommitOfAnotherProcessOnSQLiteIsNoticed(t *testing.T) {
 	}
 }
 
-// A worker in another process receives the signal of a command that writes and exits.
+// A worker in another process receives the signal of a command that writes and then exits.
 func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.Postgres)

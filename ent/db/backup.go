@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/atomicfile"
 )
 
-// ErrNotEmbedded means that the database is PostgreSQL, which has its own backup tools.
+// ErrNotEmbedded means that the database is on PostgreSQL, which has its own backup tools, and not one SQLite file.
 var ErrNotEmbedded = errors.New("only a SQLite database is one file")
 
 // Unverified is the suffix of a copy that the check of Backup rejected.
@@ -55,13 +55,14 @@ func (d *DB) Backup(ctx context.Context, path string, check func(temporary strin
 
 func (d *DB) copyTo(ctx context.Context, file string) error {
 	defer d.markReader(ctx, ReaderBackup)()
-	// Use a separate pool: the reading pool's query_only rejects VACUUM INTO, and on the writing connection all changes would
-	// wait for its end.
+	// Use a separate pool: the reading pool's query_only rejects VACUUM INTO, and on the writing connection all changes
+	// would wait until the copy is complete.
 	pool, err := d.copier()
 	if err != nil {
 		return err
 	}
-	// SQLite accepts an empty file (documentation of VACUUM), and this one already has the right mode.
+	// SQLite copies into an existing file if it is empty (documentation of VACUUM). This empty file already has the right
+	// mode.
 	_, err = pool.ExecContext(ctx, "VACUUM INTO $1", file)
 	return errors.Join(err, pool.Close())
 }

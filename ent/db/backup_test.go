@@ -22,7 +22,7 @@ func TestBackupIsTheDatabaseOfOneMoment(t *testing.T) {
 		_, err := d.Writer().Exec(statement)
 		require.NoError(t, err)
 	}
-	// Rows are written in pairs, and no copy may have only one row of a pair.
+	// Each transaction writes a pair of rows, and no copy may have only one row of a pair.
 	var writing sync.WaitGroup
 	stop, started := make(chan struct{}), make(chan struct{})
 	writing.Go(func() {

@@ -19,7 +19,7 @@ var ErrClaimed = errors.New("another server works on it")
 // Claim is one process's right to serve a database.
 type Claim struct{ lock *flock.Flock }
 
-// claimTimeout is how long a claim waits for another process to release its own.
+// claimTimeout is how long ClaimServer waits for another process to release the lock.
 const claimTimeout = 200 * time.Millisecond
 
 // ClaimServer claims the right to be the server of a database. Call it before opening the database, because two servers on one
@@ -49,8 +49,8 @@ func ClaimServer(databaseURL string) (*Claim, error) {
 	return &Claim{lock}, nil
 }
 
-// claimOn returns the lock of the SQLite file at a path. It follows links, because with one lock for each name two servers
-// could claim one file.
+// claimOn returns the lock of the SQLite file at path. It follows symbolic links, so that a file with several paths has one
+// lock.
 func claimOn(path string) *flock.Flock {
 	return flock.New(withoutLinks(path)+".lock", flock.SetPermissions(0o600))
 }

@@ -72,7 +72,7 @@ func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	return read.UTC().Truncate(time.Millisecond), nil
 }
 
-// ClockOffset returns the least by which this process's clock is ahead of the database's, as of the last ReadClock. It is
+// ClockOffset returns how far this process's clock is at least ahead of the database's, as of the last ReadClock. It is
 // negative if this process's clock is behind, and 0 on SQLite.
 func (d *DB) ClockOffset() time.Duration {
 	if d.clock.asked == nil {
@@ -81,7 +81,7 @@ func (d *DB) ClockOffset() time.Duration {
 	return d.clock.process().Round(0).Sub(d.clock.now().Round(0))
 }
 
-// Watch reads the database's clock, and on a cluster which node has which stores, every clockInterval until the context ends.
+// Watch calls ReadClock every clockInterval until the context ends. On a cluster it also reads on which node each store is.
 func (d *DB) Watch(ctx context.Context) {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()

@@ -15,7 +15,7 @@ import (
 
 const years = 3 * 365 * 24 * time.Hour
 
-// skewed is a clock that is wrong.
+// skewed returns a clock that is ahead of the right time by off.
 func skewed(off time.Duration) func() time.Time {
 	return func() time.Time { return time.Now().Add(off) }
 }

@@ -40,8 +40,8 @@ type Config struct {
 	// ReadOnly opens an existing SQLite file that nobody writes, such as a backup, and leaves the file and its folder
 	// unchanged. Open rejects a file with a write-ahead log beside it, because the file is in use or lacks the log's changes.
 	ReadOnly bool
-	// Clock replaces the clock for everything in the database; statements on PostgreSQL get its time as a parameter. Nil means
-	// PostgreSQL's own clock, on SQLite this process's. Only tests set it; goroutines share it.
+	// Clock replaces the database's clock in tests; statements on PostgreSQL get its time as a parameter. With nil,
+	// PostgreSQL's own clock decides, and on SQLite this process's clock. Goroutines share it.
 	Clock func() time.Time
 	// ProcessClock replaces this process's clock, which on PostgreSQL is only compared with the database's. Nil means Clock, or
 	// time.Now. Only tests set it; goroutines share it.
@@ -50,8 +50,8 @@ type Config struct {
 	// the number of processors.
 	MaxConns int
 	// AdmissionConns is how many connections are reserved for admitting requests (server/auth), so that no other work delays
-	// the admission. With 0, admitting requests uses the common connections. On SQLite any other value reserves as many as
-	// there are for reading.
+	// the admission. With 0, admitting requests uses the common connections. On SQLite any other value reserves a second
+	// pool as large as the pool for reading.
 	AdmissionConns int
 	// StatementTimeout bounds each statement on PostgreSQL; 0 means the server's own setting.
 	StatementTimeout time.Duration
@@ -67,7 +67,7 @@ type Config struct {
 	// ignores them.
 	Settings map[string]string
 
-	// sessions compares the server sessions of PostgreSQL's pools.
+	// sessions records the server sessions of the connections to PostgreSQL, to detect a pooler.
 	sessions *sessions
 }
 
@@ -75,14 +75,14 @@ type Config struct {
 type DB struct {
 	dialect        *dialect
 	reader, writer *sql.DB
-	prober         *sql.DB     // on SQLite reader, on PostgreSQL a pool of its own
-	admissions     *sql.DB     // reader, unless connections are reserved
+	prober         *sql.DB     // for CheckWritable; on SQLite the same pool as reader
+	admissions     *sql.DB     // the same pool as reader, unless connections are reserved
 	client, tx     *ent.Client // clients on reader and on writer
 	prepare        func(*ent.Client)
 	clock          *clock
 	announcer      announcer
 	followers      *signals // signals for FollowEvents
-	path           string   // the SQLite file's
+	path           string   // of the SQLite file; "" on PostgreSQL
 	// sharded is true if Citus had distributed the tables by store when Open ran. Tables are distributed only while no server
 	// or worker runs.
 	sharded bool
@@ -95,14 +95,14 @@ type DB struct {
 	impatient, copier func() (*sql.DB, error)
 }
 
-// dialect holds the differences between the databases once they are open.
+// dialect has what differs between an open PostgreSQL and an open SQLite database.
 type dialect struct {
 	name string // as in entgo.io/ent/dialect
 	// attempts bounds how often WithTx runs a transaction that conflicts with others.
 	attempts int
 	// rowLock is the clause that makes a SELECT lock its rows; "" on SQLite, where one transaction at a time writes.
 	rowLock string
-	// versions is the query that counts the tables of migrations: none or one.
+	// versions is a query that returns 1 if goose's table of the applied migrations exists, and 0 if not.
 	versions string
 	// tables is a query of all tables: the name, an estimate of the rows, the bytes with the indexes, and whether a migration
 	// checks the table's foreign keys.
@@ -111,7 +111,7 @@ type dialect struct {
 	findElsewhere func(ctx context.Context, pool *sql.DB) error
 	// provider applies migrations through the pool.
 	provider func(pool *sql.DB, files fs.FS) (*goose.Provider, error)
-	// write makes a write that changes nothing.
+	// write tests whether the database accepts writes, by one that changes no data.
 	write func(context.Context, *DB) error
 }
 

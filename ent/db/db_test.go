@@ -24,7 +24,7 @@ import (
 	entstore "go.storefront.example/gen/ent/store"
 )
 
-// addStore creates a store with this creation time.
+// addStore creates a store with this slug and creation time, and returns its id.
 func addStore(t testing.TB, d *db.DB, slug string, at time.Time) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
@@ -34,7 +34,7 @@ func addStore(t testing.TB, d *db.DB, slug string, at time.Time) uuid.UUID {
 	return id
 }
 
-// newStore is the store that the context names.
+// newStore returns the creation of the store whose id the context has.
 func newStore(ctx context.Context, tx *ent.Tx, slug string, at time.Time) *ent.StoreCreate {
 	subject, _, _ := tenant.From(ctx)
 	return tx.Store.Create().SetID(subject.ID).SetName(slug).SetSlug(slug).SetURL("https://example.com/" + slug).
@@ -46,13 +46,13 @@ func asOperator(storeID uuid.UUID) context.Context {
 		tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
 }
 
-// pools counts this process's connection pools by their goroutines.
+// pools returns how many connection pools this process has open, counted by their goroutines.
 func pools() int {
 	stacks := make([]byte, 4<<20)
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("sql.(*DB).connectionOpener("))
 }
 
-// Nothing else may open a pool meanwhile, so the test runs alone.
+// If Open fails, it has closed all its pools. The test runs alone, because it counts the pools of the process.
 func TestOpenLeavesNoPoolBehindWhenItFails(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "text.db")
 	require.NoError(t, os.WriteFile(text, bytes.Repeat([]byte("no database"), 100), 0o600))

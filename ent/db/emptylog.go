@@ -50,8 +50,8 @@ func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 // markPause is the wait between two tries to mark a reader, because markedReader may hold the lock for a moment.
 const markPause = time.Millisecond
 
-// readerLock returns the lock with which readers of a kind mark themselves. flag is passed to os.OpenFile. The lock's file is
-// never removed, and has no effect without its lock.
+// readerLock returns the lock with which readers of this kind mark themselves. flag is passed to os.OpenFile. The lock's
+// file is never removed; without a lock on it, it means nothing.
 func (d *DB) readerLock(kind string, flag int) *flock.Flock {
 	return flock.New(withoutLinks(d.path)+"."+kind+".lock", flock.SetFlag(flag), flock.SetPermissions(0o600))
 }
@@ -67,7 +67,7 @@ func (d *DB) markReader(ctx context.Context, kind string) (unmark func()) {
 	return func() { _ = lock.Close() }
 }
 
-// markedReader returns the kind of a marked reader, or ReaderOther.
+// markedReader returns the kind of a reader that has marked itself, or ReaderOther if none has.
 func (d *DB) markedReader() string {
 	for _, kind := range []string{ReaderExport, ReaderBackup} {
 		lock := d.readerLock(kind, os.O_RDONLY)

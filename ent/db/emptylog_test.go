@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// longWait is a busy timeout longer than any test, so a wait for a lock shows as a hang.
+// longWait is a busy timeout longer than any test: if a statement waits for a lock, the test hangs.
 const longWait = time.Hour
 
 // writeMark changes a row through the writer.
@@ -72,7 +72,7 @@ func TestEmptyLogWaitsForNothing(t *testing.T) {
 	require.Empty(t, empty())
 }
 
-// Others can write while a backup is made.
+// Another connection can write while a backup is made.
 func TestABackupLeavesTheWriterFree(t *testing.T) {
 	t.Parallel()
 	var d *db.DB

@@ -26,7 +26,7 @@ const codeTakenStatement = pqerror.Code("42P05")
 const (
 	routineStalePlan     = "RevalidateCachedQuery"
 	routineNotReplicated = "SyncRepWaitForLSN"
-	// In Citus: the commit was not confirmed by a node.
+	// In Citus: a node did not confirm the commit.
 	routineNodeFailed = "ErrorIfPostCommitFailedShardPlacements"
 )
 
@@ -99,7 +99,7 @@ func (e *connectError) Error() string {
 func (e *connectError) Unwrap() error { return e.error }
 
 // isReadOnly reports whether the server accepts no writes, because it is a standby or its transactions are read-only by
-// default. Drop the connection then, because after a failover another server is the primary.
+// default. The caller drops the connection, because after a failover another server is the primary.
 func isReadOnly(err error) bool {
 	e := pq.As(err)
 	if e == nil {

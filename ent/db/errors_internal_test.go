@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The texts are German, as a server with lc_messages=de_DE.UTF-8 writes them: none of them may matter.
+// Errors are recognized by their codes and routines, and not by their texts. The texts here are German, as a server with
+// lc_messages=de_DE.UTF-8 writes them.
 func TestPostgresErrorsAreTakenByCodeAndRoutine(t *testing.T) {
 	t.Parallel()
 	type kinds struct{ unreachable, lost, stale, retryable bool }

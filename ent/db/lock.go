@@ -17,7 +17,8 @@ func (d *DB) RowLock(of string) string {
 	return d.dialect.rowLock + of
 }
 
-// SkipLocked makes a lock skip rows that another transaction has locked.
+// SkipLocked is an option of Lock: the query leaves out rows that another transaction has locked, and does not wait for
+// them.
 const SkipLocked = " SKIP LOCKED"
 
 // Lock makes a query lock its rows for the rest of the transaction (RowLock). how may be SkipLocked.

@@ -142,7 +142,7 @@ func pending(list []Migration) int {
 	return n
 }
 
-// applied returns when each version was applied. It is empty for a database without the table.
+// applied returns when each version was applied. The map is empty if goose's table of versions does not exist.
 func (d *DB) applied(ctx context.Context, db *sql.DB) (map[int64]time.Time, error) {
 	var tables int
 	if err := db.QueryRowContext(ctx, d.dialect.versions).Scan(&tables); err != nil || tables == 0 {

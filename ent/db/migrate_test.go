@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/ent/migrations/drift"
 )
 
-// eachEmpty runs f for each database, on an empty one.
+// eachEmpty runs f as a subtest on each kind of database, with the URL of an empty database.
 func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
@@ -163,7 +163,7 @@ func TestMigrateOnPostgreSQLWaitsForTheLockOfAnother(t *testing.T) {
 	defer func() { require.NoError(t, held.Close()) }()
 	_, err = held.ExecContext(context.Background(), "SELECT pg_advisory_lock($1)", lock.DefaultLockID)
 	require.NoError(t, err)
-	// Ten times as long as the migration takes without waiting.
+	// A second is ten times as long as the migration takes if it waits for no lock.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	require.Error(t, d.Migrate(ctx, func(m db.Migration) { t.Errorf("applied %d", m.Version) }))
@@ -172,8 +172,8 @@ func TestMigrateOnPostgreSQLWaitsForTheLockOfAnother(t *testing.T) {
 	require.False(t, current)
 }
 
-// Servers and workers lock tables in another order than a migration does. PostgreSQL ends such a deadlock with an error to
-// one side, here twice to the migration.
+// A migration that PostgreSQL aborts because of a deadlock is tried again, here twice. Deadlocks happen because servers and
+// workers lock tables in another order than a migration.
 func TestAMigrationThatLosesADeadlockIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
@@ -302,7 +302,8 @@ func TestMigrationsMakeTheTablesOfTheSchema(t *testing.T) {
 	})
 }
 
-// PostgreSQL says only that permission is denied.
+// If another role than the tables' owner migrates, the error says what to do. PostgreSQL's own error says only that
+// permission is denied.
 func TestMigrateByAnotherThanTheOwnerSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	owners := dbtest.EmptyURL(t, dbtest.Postgres)

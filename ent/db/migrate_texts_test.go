@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// Texts that an older release folded and stored are found and compared like new ones.
+// A migration folds again the texts that an older release folded by another rule, so that searches find them.
 func TestTextsOfAnOlderRuleAreRenewed(t *testing.T) {
 	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {

@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/ent/migrations/drift"
 )
 
-// addStores adds stores with a customer each, as release 2026-09 stored them.
+// addStores adds n stores with one customer each, in the schema of release 2026-09.
 func addStores(t *testing.T, d *db.DB, n int) {
 	t.Helper()
 	now, series := "now()", "SELECT n, md5(n::text)::uuid AS id FROM generate_series(1, $1::int) AS n"
@@ -89,8 +89,7 @@ func TestAPlanHasThePendingMigrations(t *testing.T) {
 	})
 }
 
-// A plan reads the locks from the text of each statement. This test compares them, for every migration, with the locks that
-// PostgreSQL takes.
+// Plan derives the locks from the text of each statement. They must be the locks that PostgreSQL takes, for every migration.
 func TestAPlanHasTheLocksThatPostgreSQLTakes(t *testing.T) {
 	t.Parallel()
 	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
@@ -198,8 +197,8 @@ func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 	require.Zero(t, dbtest.Count(t, d, "pg_constraint WHERE NOT convalidated OR conname LIKE '%2026_09'"))
 }
 
-// watch runs a migration and calls the function each with its progress, until each returns true. After that it calls the
-// function then. It returns the migration's error.
+// watch runs a migration and calls each with its progress, until each returns true. Then it calls then, which can stop the
+// migration. It returns the migration's error.
 func watch(t *testing.T, d *db.DB, each func(db.MigrationProgress) bool, then func(stop func())) error {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -245,7 +244,7 @@ func TestAMigrationNamesTheTransactionThatHoldsATable(t *testing.T) {
 	require.Regexp(t, `^process \d+ \("a long report", idle in transaction, its transaction since \S+Z\): SET .* SELECT 1 AS yearly FROM orders$`, waits.String())
 }
 
-// A CREATE INDEX CONCURRENTLY that is stopped leaves an invalid index.
+// A stopped CREATE INDEX CONCURRENTLY leaves an invalid index. The next migration drops the index and builds it again.
 func TestAMigrationThatWasStoppedBuildsItsIndexAgain(t *testing.T) {
 	t.Parallel()
 	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
@@ -270,7 +269,8 @@ func TestAMigrationThatWasStoppedBuildsItsIndexAgain(t *testing.T) {
 	require.Equal(t, 10, dbtest.Count(t, d, "row_counts WHERE kind = 'customers' AND days = 1 AND total = 1"))
 }
 
-// A SQLite file has a migration either whole or not at all.
+// If a migration of a SQLite file is stopped, the file has either the whole migration or nothing of it, and the next call
+// continues.
 func TestAMigrationOnSQLiteThatIsStoppedAnywhereGoesOn(t *testing.T) {
 	t.Parallel()
 	files, err := migrations.List(entdialect.SQLite)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The hashes that SELECT uuid_hash(…) returns on PostgreSQL 15.
+// hash returns what SELECT uuid_hash(…) returns on PostgreSQL 15.
 func TestHashIsThatOfPostgreSQL(t *testing.T) {
 	t.Parallel()
 	for id, hashed := range map[string]int32{

@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// of returns a context in a store.
+// of returns a context of this store.
 func of(store uuid.UUID) context.Context {
 	return tenant.With(context.Background(), tenant.Store{ID: store}, tenant.Actor{})
 }
@@ -45,7 +45,8 @@ func TestOnOneDatabaseEachStoreIsThere(t *testing.T) {
 	})
 }
 
-// Citus 13.2.1, 13.2.2 and 14.0 leak 44 kB at each execution of a prepared statement.
+// A node's memory does not grow with each execution of a prepared statement, although Citus 13.2.1, 13.2.2 and 14.0 leak 44
+// kB at each execution of a generic plan.
 func TestANodeKeepsNothingOfAnExecution(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
@@ -102,7 +103,7 @@ func TestTheURLMayLeavePlansToCitus(t *testing.T) {
 	}
 }
 
-// textOf reads one value.
+// textOf returns the value that a query returns.
 func textOf(t *testing.T, on db.Querier, query string) (text string) {
 	t.Helper()
 	for row := range db.Rows(t.Context(), on, query) {

@@ -31,12 +31,12 @@ type PlannedStatement struct {
 	Duration time.Duration
 }
 
-// PlannedTable is a table before the migration.
+// PlannedTable is a table that a statement locks or reads, as it is before the migration.
 type PlannedTable struct {
 	Name string
 	// Lock is the lock that a statement takes on it, by PostgreSQL's name. On SQLite it is always WRITE, the lock of the file.
 	Lock string
-	// Rows is an estimate, and Bytes includes the indexes.
+	// Rows is an estimated number of rows. Bytes is the table's size with its indexes.
 	Rows, Bytes int64
 }
 
@@ -78,7 +78,7 @@ var commands = []command{
 // form compiles the form of a command, which begins a line.
 func form(text string) *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*` + text) }
 
-// index finds the table of an index.
+// index matches a command that creates an index. Its groups are the names of the index and of its table.
 var index = regexp.MustCompile(`INDEX (?:CONCURRENTLY )?(?:IF NOT EXISTS )?\W(\w+)\W ON \W(\w+)`)
 
 // Plan lists the migrations that Migrate would apply, which locks they take on tables that exist, and about how long they take. It
@@ -132,7 +132,8 @@ func (d *DB) Plan(ctx context.Context) ([]PlannedMigration, error) {
 	return plan, nil
 }
 
-// plan plans a statement.
+// plan returns the statement sql with the tables that it locks or reads, and its estimated duration. tables are the existing
+// tables by name, and indexes has the table of each index.
 func (d *DB) plan(sql string, tables map[string]PlannedTable, indexes map[string]string) PlannedStatement {
 	s := PlannedStatement{SQL: sql}
 	for _, c := range commands {
@@ -158,7 +159,7 @@ func (d *DB) plan(sql string, tables map[string]PlannedTable, indexes map[string
 	return s
 }
 
-// add keeps the strongest lock of each table.
+// add adds a table to the statement's tables. For a table that is among them it keeps the stronger lock.
 func (s *PlannedStatement) add(t PlannedTable) {
 	for i, known := range s.Tables {
 		if known.Name == t.Name {

@@ -129,7 +129,7 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	var clients sync.WaitGroup
 	for n := range 8 {
 		clients.Go(func() {
-			// Each client runs a statement with a different result, so that it notices when it gets the result of a wrong
+			// Each client runs a statement with another result, so that it notices if it gets the result of another client's
 			// statement.
 			query := "SELECT $1::int + " + strings.Repeat("0 + ", n) + "1"
 			for ctx.Err() == nil {

@@ -96,7 +96,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		_ = db.Close()
 		return nil, fmt.Errorf("reach the database: %w", withHint(err))
 	}
-	// Before the pool is bounded, because the check needs two connections.
+	// Check before the pool is bounded, because the check needs two connections.
 	if err := refusePooler(ctx, db, poolerRounds, poolerTimeout); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
@@ -292,7 +292,7 @@ func postgresConfig(text string) (pq.Config, error) {
 		cfg.Runtime = map[string]string{}
 	}
 	cfg.Runtime["timezone"] = "UTC"
-	// Off, because PostgreSQL rejects text for a jsonb column in the binary format.
+	// Do not use the binary format, in which PostgreSQL rejects text for a jsonb column.
 	cfg.BinaryParameters = false
 	several := len(cfg.Multi) > 0
 	if cfg.ConnectTimeout == 0 {
@@ -363,9 +363,10 @@ func settingsStatement(settings map[string]string) string {
 	return "SELECT " + strings.Join(calls, ", ")
 }
 
-// writable is sent as one message, so it is one transaction. Locking a row is a write that goes to the log and to a synchronous
-// standby, but leaves no dead row. FOR KEY SHARE waits for no other lock that the service takes. The last statement needs more
-// than work_mem and so writes a temporary file, which fails if the tables' disk is full.
+// writable has the statements with which CheckWritable tests PostgreSQL. They are sent as one message, so they are one
+// transaction. Locking a row is a write that goes to the log and to a synchronous standby, but leaves no dead row. FOR KEY
+// SHARE waits for no other lock that the service takes. The last statement needs more than work_mem and so writes a
+// temporary file, which fails if the tables' disk is full.
 const writable = "SELECT 1 FROM " + goose.DefaultTablename + " LIMIT 1 FOR KEY SHARE; " +
 	"SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true); " +
 	"SELECT count(*) FROM generate_series(1, 5000)"

@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// setDatabase gives a PostgreSQL database a setting of its own, which each new connection has.
+// setDatabase sets a default of the database, which each new connection gets.
 func setDatabase(t *testing.T, d *db.DB, setting, value string) {
 	t.Helper()
 	_, err := d.Writer().Exec(fmt.Sprintf("DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I SET %s = %%L', current_database(), "+
@@ -20,7 +20,7 @@ func setDatabase(t *testing.T, d *db.DB, setting, value string) {
 	require.NoError(t, err)
 }
 
-// The settings of a database or a role do not change what statements mean.
+// Whatever defaults a database or a role has, each statement means the same.
 func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
 	t.Parallel()
 	rows := []struct{ setting, value, truth string }{
@@ -51,7 +51,8 @@ func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
 	}
 }
 
-// A database's or a role's time limit for statements would end a large migration each time.
+// A migration is not subject to a database's or a role's time limit for statements, which would end a large migration at
+// each try.
 func TestMigrationsTakeAsLongAsTheyNeed(t *testing.T) {
 	t.Parallel()
 	url := dbtest.EmptyURL(t, dbtest.Postgres)

@@ -14,7 +14,7 @@ import (
 // silentGuard is how long a test waits for a silent connection to be replaced.
 const silentGuard = time.Minute
 
-// announceUntil announces until a listener receives it.
+// announceUntil calls Announce until the signal has a value.
 func announceUntil(t *testing.T, d *db.DB, signal <-chan struct{}) {
 	t.Helper()
 	deadline := time.After(silentGuard)
@@ -30,7 +30,7 @@ func announceUntil(t *testing.T, d *db.DB, signal <-chan struct{}) {
 	}
 }
 
-// quiet waits until the listeners have received everything that was announced.
+// quiet returns once no listener has received anything for a while.
 func quiet(signals ...<-chan struct{}) {
 	for _, signal := range signals {
 		for heard := true; heard; {
@@ -43,8 +43,8 @@ func quiet(signals ...<-chan struct{}) {
 	}
 }
 
-// If connections fall silent, as when the server vanishes behind a proxy, announcer and listener replace theirs. Announce,
-// Listen and Close do not wait for an answer.
+// If a server vanishes silently behind a proxy, the announcer and the listener open new connections. Announce, Listen and
+// Close do not wait for the old ones.
 func TestNotificationsPassAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.URL(t, dbtest.Postgres)

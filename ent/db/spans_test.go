@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// traced runs f under a span and returns the spans below it, and their names.
+// traced runs f under a span, and returns the spans that f started and their names.
 func traced(t *testing.T, f func(context.Context)) (names []string, spans tracetest.SpanStubs) {
 	t.Helper()
 	kept := tracetest.NewInMemoryExporter()
@@ -43,7 +43,7 @@ func as(ctx context.Context, owner uuid.UUID) context.Context {
 		Name: "operator"})
 }
 
-// shown is everything that a span shows.
+// shown returns all texts of a span: its name, its status and its attributes.
 func shown(s tracetest.SpanStub) string {
 	all := s.Name + s.Status.Description
 	for _, a := range s.Attributes {

@@ -110,7 +110,7 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		admissions.SetMaxOpenConns(conns)
 		admissions.SetMaxIdleConns(conns)
 	}
-	// The writer comes first, because it creates the write-ahead log of a new file.
+	// Open the writer first, because it creates the write-ahead log of a new file.
 	for _, db := range []*sql.DB{writer, reader} {
 		if err := db.PingContext(ctx); err != nil {
 			_, _, _ = admissions.Close(), reader.Close(), writer.Close()
@@ -137,8 +137,8 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 	}, nil
 }
 
-// openReadOnly opens a file that nobody changes, so that SQLite creates neither a log nor the log's index beside it
-// (https://www.sqlite.org/uri.html#uriimmutable).
+// openReadOnly opens a file that nobody changes. It tells SQLite so (https://www.sqlite.org/uri.html#uriimmutable), which
+// then creates neither a log nor the log's index beside the file.
 func openReadOnly(ctx context.Context, c Config, path string) (*DB, error) {
 	if _, err := os.Stat(path + "-wal"); err == nil {
 		return nil, fmt.Errorf("open %s: %s-wal is beside it: it is in use, or lacks what that file has", path, filepath.Base(path))

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxCachedStatements is how many prepared statements one connection caches. The service has fewer distinct ones. The least
-	// recently used is evicted.
+	// maxCachedStatements is how many prepared statements one connection caches. The service has fewer different statements.
+	// If the cache is full, the connection drops the statement that it has not used for the longest time.
 	maxCachedStatements = 200
 
 	// maxCachedQueryBytes is the length in bytes of the longest cached query. Longer ones are inserts of many rows, whose text
@@ -60,7 +60,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	cn := &conn{innerConn: full, remote: c.remote, socket: socket, observe: func(string) {}, sessions: c.sessions}
 	if c.kept > 0 {
-		// Fails only for a size below 1.
+		// The error is ignored: NewLRU fails only for a size below 1.
 		cn.kept, _ = simplelru.NewLRU(c.kept, func(_ string, s *statement) { cn.retire(s) })
 	}
 	if c.settings != "" {
@@ -68,7 +68,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	if c.sessions != nil {
 		cn.shared = c.sessions.shared.Load()
-		// Twice, because a busy pooler may give the connection another session the second time.
+		// Check twice, because a busy pooler may give the connection another session the second time.
 		for range 2 {
 			if err == nil {
 				err = cn.ownsSession(ctx)
@@ -118,8 +118,8 @@ type conn struct {
 	observe func(query string)
 	inTx    bool
 	broken  bool // true if the connection must not be reused
-	// sessions is nil if sessions are not compared. session identifies this connection's session on the server. shared is what
-	// sessions.shared was when the connection opened.
+	// sessions is nil if sessions are not compared. session identifies this connection's session on the server. shared is
+	// the value of sessions.shared at the time when the connection opened.
 	sessions *sessions
 	session  string
 	shared   int64
@@ -264,7 +264,7 @@ func (r *rows) Close() error {
 	return err
 }
 
-// notice handles the server's warnings.
+// notice notes a warning of the server that it did not wait for its synchronous standby. It ignores other warnings.
 func (c *conn) notice(warning *pq.Error) {
 	if warning.Routine == routineNotReplicated {
 		c.unreplicated = true

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeConn is a driver's connection that records its calls.
+// fakeConn is a connection of a driver. It records which statements are prepared and closed.
 type fakeConn struct {
 	innerConn
 	prepared, closed []string

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// trips records the observed round trips.
+// trips records the round trips that a database observes (Config.Observe).
 type trips struct {
 	mu   sync.Mutex
 	list []string
@@ -29,7 +29,7 @@ func (l *trips) add(query string) {
 	l.list = append(l.list, query)
 }
 
-// take returns the round trips since the last call.
+// take returns the round trips since its previous call.
 func (l *trips) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,7 +38,7 @@ func (l *trips) take() []string {
 	return list
 }
 
-// runObserved runs f for each database, with a DB of one connection and the round trips that the DB makes.
+// runObserved runs f as a subtest on each kind of database. The DB has one connection, and observed records its round trips.
 func runObserved(t *testing.T, f func(t *testing.T, d *db.DB, observed *trips)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
@@ -91,7 +91,8 @@ func TestATransactionUsesTheStatementsOfItsConnection(t *testing.T) {
 	})
 }
 
-// PostgreSQL's protocol carries one result at a time.
+// SQLite can read two results in one transaction at once. PostgreSQL cannot, because its protocol carries one result at a
+// time.
 func TestTwoResultsInOneTransactionOnSQLite(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// The tables that are not distributed by store, and why.
+// inOnePlace has the tables that are not distributed by store, and why each is not.
 var inOnePlace = map[string]string{
 	"stores": "small, read with every key, and changed by the operator alone; its slug is unique " +
 		"among all stores",
@@ -37,7 +37,7 @@ var inOnePlace = map[string]string{
 	"goose_db_version": "one row for each migration",
 }
 
-// The unique indexes and primary keys of stores' tables that lack the store, and why.
+// withoutStore has the unique indexes and primary keys that do not contain the store, and why each does not.
 var withoutStore = map[string]string{
 	"api_keys_pkey":          "not distributed: see api_keys",
 	"apikey_fingerprint":     "not distributed: see api_keys",
@@ -47,11 +47,11 @@ var withoutStore = map[string]string{
 	"signinlink_fingerprint": "not distributed: see sign_in_links",
 }
 
-// The per-store tables can be distributed by store: in the migrated schema, each of their keys contains the store.
+// Every table of stores' rows can be distributed by store, because each of its keys contains the store.
 func TestKeysHaveTheirStore(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{})
-	// names is the list of a relation's columns with these numbers.
+	// names returns a query for the columns of a relation that have these numbers.
 	names := func(relation, numbers string) string {
 		return "SELECT array_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = " + relation +
 			" AND a.attnum = ANY (" + numbers + ")"
@@ -126,7 +126,7 @@ func TestKeysHaveTheirStore(t *testing.T) {
 	}
 }
 
-// A table that PostgreSQL partitions by store must meet the same conditions as a distributed table.
+// The distributed tables can be partitioned by store on PostgreSQL, which has the same conditions as Citus.
 func TestTablesCanBeCutByStore(t *testing.T) {
 	t.Parallel()
 	shards := dbtest.NewShards(t, dbtest.New(t, dbtest.Postgres, db.Config{}))
@@ -136,7 +136,7 @@ func TestTablesCanBeCutByStore(t *testing.T) {
 	require.Equal(t, []string{"orders"}, shards.Crossed("UPDATE orders SET note = '' WHERE id = $1"))
 }
 
-// each reads the rows of a query.
+// each runs a query and calls row for each of its rows.
 func each(t *testing.T, d *db.DB, query string, row func(*sql.Rows) error) {
 	t.Helper()
 	rows, err := d.Reader().QueryContext(context.Background(), query)

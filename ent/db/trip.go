@@ -27,7 +27,7 @@ const (
 	cancelTimeout = time.Second
 )
 
-// trip is a round trip to the database, until its result has been read.
+// trip is one round trip to the database. It ends when the result has been read.
 type trip struct {
 	conn *conn
 	ctx  context.Context
@@ -98,8 +98,8 @@ func (t *trip) end(err error) error {
 	return err
 }
 
-// judge drops a connection whose server no longer serves it, and returns an error for a commit that the server's standby
-// did not confirm.
+// judge returns the error err of a round trip. It marks the connection as broken if the server no longer serves it, and adds
+// errNotReplicated if the synchronous standby did not confirm a commit.
 func (c *conn) judge(err error) error {
 	if err != nil && isLost(err) {
 		c.broken = true
@@ -116,8 +116,8 @@ var (
 	reads   = regexp.MustCompile("(FROM) [\"`]?([a-z_]+)")
 )
 
-// summary returns a statement's verb and table, such as UPDATE orders. It takes them from the statement's last change or, if it
-// changes nothing, from its first read.
+// summary returns the verb and the table of a statement, such as UPDATE orders. If the statement has several parts, they are
+// those of its last change or, if it changes nothing, of its first read.
 func summary(query string) string {
 	if found := changes.FindAllStringSubmatch(query, -1); len(found) > 0 {
 		last := found[len(found)-1]

@@ -11,10 +11,10 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// firstPause is the longest pause before the second attempt; it doubles with each attempt.
+// firstPause is the longest pause before the second attempt of a transaction. The longest pause doubles with each attempt.
 const firstPause = 5 * time.Millisecond
 
-// txKey is the context key of a transaction on a database.
+// txKey is the key under which a context has its transaction on a database, which is identified by its clock.
 type txKey struct{ of *clock }
 
 // WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back. It writes no journal entries and

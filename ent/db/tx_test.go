@@ -120,8 +120,8 @@ func TestAnErrorOfAUniqueIndexIsKnown(t *testing.T) {
 	})
 }
 
-// Two transactions lock two rows in opposite order. PostgreSQL ends one with a deadlock error, and SQLite runs one after the
-// other. Both must commit.
+// Two transactions that lock two rows in opposite order both commit. PostgreSQL aborts one with a deadlock error, and WithTx
+// runs it again. SQLite runs one after the other.
 func TestWithTxRunsTheLoserOfADeadlockAgain(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -28,11 +28,11 @@ func Customer(row *ent.Customer, currency string) *storefrontv1.Customer {
 	}
 }
 
-// ForgottenEmail returns the e-mail of a customer whose data was erased: it contains only the id, and nobody can receive mail
-// there (RFC 2606, section 2).
+// ForgottenEmail returns the e-mail that a customer has after the erasure of its data. It contains only the customer's id,
+// and its domain receives no mail (RFC 2606, section 2).
 func ForgottenEmail(id uuid.UUID) string { return id.String() + "@forgotten.invalid" }
 
-// IsForgotten reports whether a row holds no data of its customer, because the customer was erased.
+// IsForgotten reports whether the customer of the row was erased, so that the row has no personal data.
 func IsForgotten(row *ent.Customer) bool {
 	return row.Name == "" && row.Phone == nil && row.Email != nil && *row.Email == ForgottenEmail(row.ID)
 }
@@ -54,9 +54,9 @@ func FindCustomer(ctx context.Context, q Querier, store tenant.Store, id uuid.UU
 	return Customer(rows[0], store.Currency), nil
 }
 
-// IdentifiedCustomers reads the customers of the store with an e-mail (in lower case) or a phone (in E.164 form), in the
-// order of their ids: none, one, or one with the e-mail and another with the phone. The rows lack their search text. rowLock
-// is db.DB.RowLock's clause, or "".
+// IdentifiedCustomers reads the customers of the store who have this e-mail (in lower case) or this phone (in E.164 form).
+// One of the two may be nil and then matches nobody. It finds at most two customers, one by the e-mail and one by the phone,
+// in the order of their ids. The rows lack their search text. rowLock is the clause of db.DB.RowLock, or "".
 func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, email, phone *string, rowLock string) (
 	[]*ent.Customer, error) {
 	query := selectCustomers
@@ -78,8 +78,8 @@ func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, ema
 
 var customerList = list{table: "customers", alias: "c", columns: customerColumns}
 
-// customerFilter matches the store's customers whose name, e-mail or phone contains the text, or all for the empty text. If the
-// text is written as a phone, its digits are compared with the phone's.
+// customerFilter returns a filter for the store's customers whose name, e-mail or phone contains the text; "" matches all
+// customers. If the text looks like a phone, its digits are compared with the phone's digits.
 func customerFilter(l Lists, store tenant.Store, text string) *filter {
 	f := &filter{args: []any{store.ID}}
 	if text == "" {

@@ -1,6 +1,6 @@
 package resource
 
-// SetFewMatches changes fewMatches until the function that it returns is called.
+// SetFewMatches sets fewMatches to n. restore sets it back.
 func SetFewMatches(n int) (restore func()) {
 	before := fewMatches
 	fewMatches = n

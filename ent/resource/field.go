@@ -9,7 +9,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Form is the form of a text that a request sets. server/shop checks it and normalizes the text for storage.
+// Form is the form of a text field. It decides how server/shop checks and normalizes a text that a request sets.
 type Form int
 
 // The forms of texts.
@@ -32,8 +32,7 @@ const (
 type Field[R any] struct {
 	// Name is the name of the column, and of the proto's field in requests.
 	Name string
-	// Of returns a pointer to the field of a row. A field without Of exists only for the journal, because the service sets it
-	// by its own rules.
+	// Of returns a pointer to the field in row. It is nil for a field that requests cannot set and only the journal has.
 	Of func(row *R) any
 	// Form is the form of the field's text.
 	Form Form
@@ -49,7 +48,7 @@ type Fields[R any] []Field[R]
 // Column is a journaled column and its name in the journal.
 type Column struct{ Name, Journal string }
 
-// Columns returns the journaled columns.
+// Columns returns the columns that the journal has, with their names in the journal.
 func (t Fields[R]) Columns() []Column {
 	columns := make([]Column, len(t))
 	for i, f := range t {
@@ -61,7 +60,7 @@ func (t Fields[R]) Columns() []Column {
 	return columns
 }
 
-// camel returns the JSON form of a column's name.
+// camel returns the JSON form of a column's name, such as coverUrl for cover_url.
 func camel(name string) string {
 	words := strings.Split(name, "_")
 	for i, w := range words[1:] {
@@ -70,7 +69,7 @@ func camel(name string) string {
 	return strings.Join(words, "")
 }
 
-// Lookup returns the settable field with this name.
+// Lookup returns the field with this name that a request can set; ok is false if there is none.
 func (t Fields[R]) Lookup(name string) (Field[R], bool) {
 	for _, f := range t {
 		if f.Name == name && f.Of != nil {
@@ -85,13 +84,13 @@ func (f Field[R]) Nullable() bool {
 	return reflect.TypeOf(f.Of(new(R))).Elem().Kind() == reflect.Pointer
 }
 
-// Copy copies the field from one row to another.
+// Copy sets the field in the row to, to its value in the row from.
 func (f Field[R]) Copy(to, from *R) {
 	reflect.ValueOf(f.Of(to)).Elem().Set(reflect.ValueOf(f.Of(from)).Elem())
 }
 
-// Set sets a row's field to a value. nil stands for null, or for the zero value of a field that cannot be null. A field of a
-// named text type accepts a string.
+// Set sets the field of row to value. nil sets null, or the zero value if the field cannot be null. A field of a named text
+// type accepts a string.
 func (f Field[R]) Set(row *R, value any) {
 	field := reflect.ValueOf(f.Of(row)).Elem()
 	if value == nil {
@@ -117,7 +116,7 @@ func (f Field[R]) value(row *R) any {
 	return v.Elem().Interface()
 }
 
-// Differs reports whether the field differs between two rows.
+// Differs reports whether the rows a and b have different values of the field.
 func (f Field[R]) Differs(a, b *R) bool {
 	x, y := f.value(a), f.value(b)
 	if t, ok := x.(time.Time); ok {
@@ -127,7 +126,7 @@ func (f Field[R]) Differs(a, b *R) bool {
 	return !reflect.DeepEqual(x, y)
 }
 
-// Fill sets, in a mutation that creates a row, the row's fields that are not null.
+// Fill sets all fields of row that are not null in the mutation m, which creates the row.
 func (t Fields[R]) Fill(m ent.Mutation, row *R) error {
 	for _, f := range t {
 		if f.Of == nil || f.value(row) == nil {
@@ -140,7 +139,8 @@ func (t Fields[R]) Fill(m ent.Mutation, row *R) error {
 	return nil
 }
 
-// Update sets, in a mutation that updates row, the fields in which next differs, and reports whether there are any.
+// Update sets in the mutation m, which updates row, the fields whose values in next differ from those in row. changed is
+// true if there are any.
 func (t Fields[R]) Update(m ent.Mutation, row, next *R) (changed bool, err error) {
 	for _, f := range t {
 		if f.Of == nil || !f.Differs(row, next) {
@@ -154,7 +154,7 @@ func (t Fields[R]) Update(m ent.Mutation, row, next *R) (changed bool, err error
 	return changed, nil
 }
 
-// save sets a row's value in a mutation, or clears it if it is null.
+// save sets the field's value in row in the mutation m, or clears the field in m if the value is null.
 func (f Field[R]) save(m ent.Mutation, row *R) (err error) {
 	if value := f.value(row); value == nil {
 		err = m.ClearField(f.Name)

@@ -36,7 +36,7 @@ func TestEveryLineIsAColumn(t *testing.T) {
 	require.Equal(t, "paymentLinks", resource.StoreFields.Columns()[11].Journal, "a name of its own")
 }
 
-// saved returns what an update of a row saves.
+// saved returns what Update saves when row becomes next: the fields set, with their values, and the fields cleared.
 func saved[R any](t *testing.T, table resource.Fields[R], m ent.Mutation, row, next *R) (set map[string]any, cleared []string) {
 	t.Helper()
 	changed, err := table.Update(m, row, next)

@@ -27,7 +27,8 @@ func Fold(text string) string {
 	return strings.ToLower(text)
 }
 
-// CustomerSearch returns the text that a search for a customer compares.
+// CustomerSearch returns a customer's search text, with which searches for customers compare: the folded name, e-mail and
+// phone.
 func CustomerSearch(name string, email, phone *string) string {
 	var b strings.Builder
 	b.WriteString(Fold(name))
@@ -42,8 +43,8 @@ func CustomerSearch(name string, email, phone *string) string {
 	return b.String()
 }
 
-// phoneDigits returns the digits of a text that consists only of digits and separators of phone numbers. ok is false for other
-// texts, and for a text of digits only.
+// phoneDigits returns the digits of a text that has only digits and separators of phone numbers, such as "+237 6 99". ok is
+// false for any other text, and for a text of digits only.
 func phoneDigits(text string) (found string, ok bool) {
 	digits := make([]byte, 0, len(text))
 	for _, r := range norm.NFKC.String(mark.TrimPhone(text)) {
@@ -68,8 +69,8 @@ func phonePattern(digits string) string {
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// contains returns the LIKE pattern, with \ as its escape, that finds the text anywhere. It folds the text first, because
-// folding may produce wildcard characters.
+// contains returns the LIKE pattern, with \ as its escape, for texts that contain this text. It folds the text before it
+// escapes wildcard characters, because folding may produce some.
 func contains(text string) string {
 	return "%" + likeEscapes.Replace(Fold(text)) + "%"
 }

@@ -35,7 +35,8 @@ func TestContainsTakesTextLiterally(t *testing.T) {
 	require.Equal(t, `%100\%\_a\\b%`, contains(`100%_A\b`))
 }
 
-// Fold has a fast way for ASCII. The fold of an ASCII text must be found in the fold of a longer text that is not ASCII.
+// Fold handles ASCII texts separately. The fold of an ASCII text is still found in the fold of a longer text that is not
+// ASCII.
 func TestFoldOfAnyPartOfAsciiTextIsFound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

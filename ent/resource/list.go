@@ -32,13 +32,13 @@ type list struct {
 type filter struct {
 	args  db.Args
 	where string
-	// counted are the conditions on columns by which package count counts, such as the status.
+	// counted has the conditions on columns by which package count counts, such as the status.
 	counted string
-	// uncounted is true if there are other conditions, so that the rows must be counted one by one.
+	// uncounted is true if there are other conditions, so that the total cannot come from the counts.
 	uncounted bool
-	// text is true if one of the conditions searches for a text.
+	// text is true if a condition searches for a text.
 	text bool
-	// from is inclusive, to exclusive; both bound createdAt.
+	// from and to limit createdAt: from is inclusive, to exclusive, and nil means no limit.
 	from, to *time.Time
 }
 
@@ -49,7 +49,7 @@ func (f *filter) facet(column string, value any) {
 	f.counted += condition
 }
 
-// and adds a condition for which there are no counts, so that the rows must be counted.
+// and adds a condition for which package count has no counts, so that the list must count its rows.
 func (f *filter) and(condition string) {
 	f.where += " AND " + condition
 	f.uncounted = true
@@ -115,7 +115,7 @@ func (l Lists) read(ctx context.Context, what list, f *filter, page Page, total 
 	})
 }
 
-// first reads the total and the id of a row; the id is nil if the page is empty.
+// first reads a row's first two columns, the total and the id; the id is nil if the page is empty.
 func first(rows *sql.Rows, total *int64) (id any, err error) {
 	columns, err := rows.Columns()
 	if err != nil {

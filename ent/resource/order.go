@@ -25,7 +25,7 @@ const (
  LEFT JOIN payment_links l ON l.id = o.payment_link_id AND l.store_id = $1
  LEFT JOIN order_items i ON i.store_id = $1 AND i.order_id = o.id`
 
-	// Two look-ups by primary key and one by the index on the items: the cost does not depend on the store's size.
+	// orderByID costs the same in a store of any size: two look-ups by primary key and one by the index on the items.
 	orderByID = "SELECT 0, " + orderColumns + orderFrom
 
 	orderFrom = `
@@ -34,7 +34,7 @@ const (
  WHERE o.store_id = $1 AND o.id = $2
  ORDER BY i.position`
 
-	// A page of the store's orders, oldest first, after the order created at $2 with id $3.
+	// ordersAfter reads the $4 oldest of the store's orders after the order created at $2 with the id $3.
 	ordersAfter = "SELECT 0, " + orderColumns + `
  FROM (SELECT * FROM orders WHERE store_id = $1 AND (created_at, id) > ($2, $3) ORDER BY created_at, id LIMIT $4) o
  JOIN ` + customerOfOrder + linkAndItems + `
@@ -54,8 +54,8 @@ func FindOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID)
 	return into.orders[0], nil
 }
 
-// EachOrder calls a function with each of the store's orders, oldest first, as FindOrder reads it; size is how many orders a
-// statement reads.
+// EachOrder calls pass with each of the store's orders, oldest first. An order has everything that FindOrder reads. Each
+// statement reads size orders.
 func EachOrder(ctx context.Context, q Querier, store tenant.Store, size int, pass func(*storefrontv1.Order) error) error {
 	into, lastID := &orderScan{currency: store.Currency}, uuid.Nil.String()
 	for {
@@ -78,7 +78,7 @@ func EachOrder(ctx context.Context, q Querier, store tenant.Store, size int, pas
 // OrderFilter chooses the orders of a list; zero fields filter nothing.
 type OrderFilter struct {
 	Status storefrontv1.Order_Status
-	// From is inclusive, To exclusive; both bound createdAt.
+	// From and To limit createdAt: From is inclusive, To exclusive, and nil means no limit.
 	From, To *time.Time
 }
 
@@ -90,7 +90,8 @@ func (w OrderFilter) filter(store tenant.Store) *filter {
 	return f
 }
 
-// orderList uses left joins, because the row of an empty page has no order and so no customer.
+// orderList has the SQL of lists of orders. It uses left joins, because the row of an empty page has no order and so no
+// customer.
 var orderList = list{table: "orders", alias: "o", columns: orderColumns, joins: "\n LEFT JOIN " + customerOfOrder + linkAndItems,
 	order: ", i.position"}
 
@@ -105,7 +106,8 @@ func Orders(ctx context.Context, l Lists, store tenant.Store, which OrderFilter,
 	return into.orders, into.total, nil
 }
 
-// orderScan merges the rows of the join, one for each item, into one message for each order.
+// orderScan reads rows of orders joined with their items, one row for each item. It makes one message of all rows of an
+// order.
 type orderScan struct {
 	currency string
 	orders   []*storefrontv1.Order
@@ -151,8 +153,8 @@ func orderItem(id, productID, itemType, title string, unitAmount int64, quantity
 	}
 }
 
-// Order returns the message that FindOrder will read once a transaction has stored these rows. The link is nil for an order
-// from the catalogue.
+// Order returns the same message as FindOrder after a transaction has stored these rows. link is nil for an order from the
+// catalogue.
 func Order(row *ent.Order, buyer *ent.Customer, link *ent.PaymentLink, items []*ent.OrderItem,
 	currency string) *storefrontv1.Order {
 	s := &orderScan{
@@ -174,7 +176,7 @@ func Order(row *ent.Order, buyer *ent.Customer, link *ent.PaymentLink, items []*
 	return o
 }
 
-// order returns the order of the row, without its items.
+// order returns the order of the row that was scanned last, without its items.
 func (s *orderScan) order() *storefrontv1.Order {
 	o := &storefrontv1.Order{
 		Id: s.id, Reference: s.reference, Status: storefrontv1.Order_Status(storefrontv1.Order_Status_value[s.status]),

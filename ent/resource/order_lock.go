@@ -14,8 +14,8 @@ import (
 
 // LockedOrder is an order that a transaction has locked to change its status.
 type LockedOrder struct {
-	// Row has the order's key, references, amount, status and times. Buyer has its customer's key, total and times. Other
-	// fields are zero.
+	// Row has only the ids of the order, its store, customer and payment link, and the order's amount, status and times.
+	// Buyer has only its customer's id, store, total and times. Other fields are zero.
 	Row   *ent.Order
 	Buyer *ent.Customer
 	// Order is the order as a GET returns it.
@@ -28,8 +28,8 @@ const (
 	// orderToMove is orderByID with the columns of LockedOrder.
 	orderToMove = "SELECT 0, " + orderColumns + lockedColumns + orderFrom
 
-	// LockedRows are the rows that LockOrder locks: the order first, then its customer. Items need no lock, because they
-	// never change. The payment link is not locked, because PostgreSQL cannot lock a row of an outer join.
+	// LockedRows is the argument of db.DB.RowLock with which LockOrder locks the order and its customer. Items need no lock,
+	// because they never change. The payment link stays unlocked, because PostgreSQL cannot lock a row of an outer join.
 	LockedRows = " OF o, c"
 )
 

@@ -54,7 +54,7 @@ func Availability(row *ent.PaymentLink, now time.Time) storefrontv1.PaymentLink_
 	}
 }
 
-// takesPayments returns the condition that a link's Availability is ACTIVE; now is the placeholder of the time.
+// takesPayments returns the SQL condition under which a link's Availability is ACTIVE; now is the placeholder of the time.
 func takesPayments(now string) string {
 	return "(disabled_at IS NULL AND (expires_at IS NULL OR expires_at > " + now + ") AND (max_payments IS NULL OR paid_count < " +
 		"max_payments))"

@@ -34,7 +34,7 @@ func Product(row *ent.Product, currency string) *storefrontv1.Product {
 
 // ProductFilter chooses the products of a list; zero fields filter nothing.
 type ProductFilter struct {
-	// matches any part of the title, in any case
+	// Title is a part of the title; the case of its letters does not matter.
 	Title  string
 	Status storefrontv1.Product_Status
 	Type   storefrontv1.Product_Type

@@ -15,7 +15,7 @@ import (
 // ErrNotFound means that the store has no such row.
 var ErrNotFound = errors.New("not found")
 
-// Querier runs a query: a *sql.DB, or a transaction if the read must see its changes.
+// Querier runs a query: a *sql.DB, or a transaction whose changes the query must see.
 type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }

@@ -12,7 +12,7 @@ const day = 24 * time.Hour
 // whose first day is a multiple of WideDays.
 const WideDays = 32
 
-// Day returns the UTC day of a time, as days since 1 January 1970. Each day is a bucket of the counts.
+// Day returns the UTC day of a time, as the number of days since 1 January 1970.
 func Day(at time.Time) int64 {
 	d := at.UnixMilli() / day.Milliseconds()
 	if at.UnixMilli()%day.Milliseconds() < 0 {
@@ -21,13 +21,13 @@ func Day(at time.Time) int64 {
 	return d
 }
 
-// DayStart returns the beginning of a day.
+// DayStart returns the time at which the day d begins. d is a number that Day returns.
 func DayStart(d int64) time.Time { return time.UnixMilli(d * day.Milliseconds()).UTC() }
 
-// WideStart returns the first day of the wide bucket that contains a day.
+// WideStart returns the first day of the wide bucket that contains the day d.
 func WideStart(d int64) int64 { return d &^ (WideDays - 1) }
 
-// nextDay returns the first day that begins at or after a time.
+// nextDay returns the first day that begins at or after the time at.
 func nextDay(at time.Time) int64 { return Day(at.Add(day - time.Millisecond)) }
 
 // statement builds the SQL of a list. Its texts depend on which filters there are and on the page's size, never on values,
@@ -50,15 +50,15 @@ type statement struct {
 	upto    string // the placeholder of to; empty if to is nil
 }
 
-// Dialect holds the differences between the databases in a list.
+// Dialect has what differs in lists between the databases.
 type Dialect struct {
 	// trigrams is true if a search reads a trigram index.
 	trigrams bool
-	// deltas is true if there are row deltas that are not in the counts yet.
+	// deltas is true if the counts lack some changes, which are in the row deltas.
 	deltas bool
-	// page changes a page's condition or limit so that a page beyond the end reads no rows.
+	// page returns where and limit, one of them changed so that a page beyond the end of the list reads no rows.
 	page func(where, offset, limit string) (string, string)
-	// until returns the condition for rows before both the list's end and the end of a day.
+	// until returns the condition for rows that are older than the list's end and than the day's end.
 	until func(s *statement, day string) string
 }
 
@@ -103,7 +103,7 @@ func (s *statement) timeParameter(at time.Time) string {
 	return "(SELECT CAST(" + s.args.Add(at) + " AS timestamptz))"
 }
 
-// scannedPage returns the statement of a list whose total is counted row by row.
+// scannedPage returns the statement of a list that counts the matching rows one by one.
 func (s *statement) scannedPage(page Page) string {
 	if s.from != nil {
 		s.where += " AND created_at >= " + s.timeParameter(*s.from)
@@ -128,8 +128,8 @@ func (s *statement) scannedPage(page Page) string {
 	return counted + s.rows("counted", s.page(where, limit, page), page.Offset > 0)
 }
 
-// fewMatches is the number of a search's matches up to which all are looked up and sorted. With more, the list is read in its
-// order until the page is full.
+// fewMatches is the highest number of a search's matches for which the statement looks up and sorts all matches. If there
+// are more, it reads the list in its order until the page is full.
 var fewMatches = 20_000
 
 // searched returns the query for a page's ids in a search on PostgreSQL. A rare text is looked up by its trigrams, because
@@ -146,13 +146,13 @@ func (s *statement) searched(where, limit string) string {
 // newestFirst is the end of a list's query: its ORDER BY, and LIMIT without its number, which the caller appends.
 const newestFirst = "\n  ORDER BY created_at DESC, id DESC LIMIT "
 
-// indexScan returns the query of a page that is read along the list's index.
+// indexScan returns the query that reads these columns of a page along the list's index. where has further conditions.
 func (s *statement) indexScan(columns, where, limit string) string {
 	return "SELECT " + columns + " FROM " + s.table + " WHERE " + store + where + newestFirst + limit
 }
 
-// page returns indexScan with all columns for the first page, and with ids only for any other page, because the index holds
-// the ids.
+// page returns the query of a page along the list's index. For the first page it selects all columns, for a later one only
+// ids, which the index has, so that rows before the page are not looked up.
 func (s *statement) page(where, limit string, page Page) string {
 	if page.Offset > 0 {
 		return s.indexScan("id", where, limit)
@@ -160,8 +160,9 @@ func (s *statement) page(where, limit string, page Page) string {
 	return s.indexScan("*", where, limit)
 }
 
-// rows returns the statement of a page. It has at least one row, which on an empty page holds only the total. byID says that
-// the page's query selects only ids, so that the rows must be looked up.
+// rows returns the statement of a page. total and page are its queries of the total and of the page. The statement returns
+// at least one row, which on an empty page has only the total. byID is true if page selects only ids, so that the statement
+// must look up the rows.
 func (s *statement) rows(total, page string, byID bool) string {
 	join := ") " + s.alias + " ON true"
 	if byID {
@@ -171,8 +172,8 @@ func (s *statement) rows(total, page string, byID bool) string {
 		"\n ORDER BY " + s.alias + ".created_at DESC, " + s.alias + ".id DESC" + s.order
 }
 
-// hasWholeDay reports whether there is a whole day between from and to. Without one the rows are few, or at least next to each
-// other in the index.
+// hasWholeDay reports whether there is a whole day between from and to. Without one, counting the rows reads few rows, or at
+// least only rows that are side by side in the index.
 func (s *statement) hasWholeDay() bool {
 	return s.from == nil || s.to == nil || nextDay(*s.from) < Day(*s.to)
 }
@@ -201,7 +202,7 @@ func (s *statement) countedPage(page Page) string {
 	return query + s.rows(total, s.page(where, limit, page), true)
 }
 
-// before returns the condition for rows before to.
+// before returns the condition for rows before the time to, or "" if to is nil.
 func (s *statement) before() string {
 	if s.upto == "" {
 		return ""
@@ -209,8 +210,9 @@ func (s *statement) before() string {
 	return " AND created_at < " + s.upto
 }
 
-// begins returns a query that finds among parts, newest day first, the part that contains the row number offset. skip is how
-// many of the part's own rows come before that row. If there are too few rows, the query finds nothing.
+// begins returns a query that finds the part in which the row with the number offset is, counted from the newest row. parts
+// is a table of parts. skip is how many rows of the found part are newer than that row. The query returns no row if there
+// are too few.
 func begins(parts, days, offset string) string {
 	return `SELECT day, ` + days + `, ` + offset + ` - (upto - total) AS skip
   FROM (SELECT day, ` + days + `, total, sum(total) OVER (ORDER BY day DESC) AS upto FROM ` + parts + `) r

@@ -8,7 +8,7 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// The expected results are those of pg_trgm in PostgreSQL 15, seen in index scans with these patterns.
+// hasNoTrigram agrees with pg_trgm in PostgreSQL 15, whose results were seen in index scans with these patterns.
 func TestHasNoTrigram(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
