@@ -20,7 +20,7 @@ func (Codec) IsBinary() bool { return false }
 // Marshal returns the JSON of a proto.Message; anything else is an error.
 func (c Codec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
-// MarshalStable is Marshal, because Marshal always returns the same bytes.
+// MarshalStable returns the same as Marshal, which always returns the same bytes for a message.
 func (c Codec) MarshalStable(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
 // MarshalAppend appends the JSON of a proto.Message; anything else is an error.
@@ -32,8 +32,8 @@ func (Codec) MarshalAppend(b []byte, message any) ([]byte, error) {
 	return Append(b, m), nil
 }
 
-// Unmarshal resets a proto.Message and reads data into it. It fails with an *Invalid, as the function Unmarshal does, or
-// because the value is not a message.
+// Unmarshal resets a proto.Message and reads data into it. If it refuses data, the error is an *Invalid, as with the
+// function Unmarshal. A value that is not a proto.Message is also an error.
 func (Codec) Unmarshal(data []byte, message any) error {
 	m, err := asMessage(message)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// connectCodec has all methods that connect looks for in a codec. Of them connect exports only those of connect.Codec.
+// connectCodec has all methods that connect looks for in a codec. connect exports only some of them, as connect.Codec.
 type connectCodec interface {
 	connect.Codec
 	MarshalAppend(b []byte, message any) ([]byte, error)
@@ -132,7 +132,7 @@ func TestCodecReadsTheNamesOfTheProtosAtEveryDepth(t *testing.T) {
 	require.Equal(t, []Field{{"price_amount", problemUnknown}}, invalid.Fields, "/v1 has one name")
 }
 
-// Marshal also encodes dynamic messages, and values that no answer has, such as an unknown enum value, as valid JSON.
+// Marshal writes valid JSON also for dynamic messages, and for values that no answer has, such as an unknown enum value.
 func TestAppendOfOddValues(t *testing.T) {
 	t.Parallel()
 	dynamic := dynamicpb.NewMessage((&storefrontv1.Customer{}).ProtoReflect().Descriptor())

@@ -22,7 +22,7 @@ const (
 	problemMask    = "must name fields of the request, separated by commas"
 )
 
-// unreadable is the error of a text that is not one valid JSON object. The client sees its text.
+// unreadable is the error for a text that is not one valid JSON object. The string is the message that the client sees.
 type unreadable string
 
 func (e unreadable) Error() string { return string(e) }
@@ -37,7 +37,7 @@ const (
 	errName      unreadable = "The body has a name that is not valid text."
 )
 
-// decoder reads one JSON text into one message. It stops at the first syntax error; it lists all other errors.
+// decoder reads one JSON text into one message. At the first syntax error it stops; other errors it collects.
 type decoder struct {
 	*jsontext.Decoder
 
@@ -96,7 +96,7 @@ func (d *decoder) body(m protoreflect.Message) error {
 	return nil
 }
 
-// refuse lists the field of the last value by its JSON name, unless it is already listed.
+// refuse adds the field of the value that was read last to d.fields, by its JSON name, unless the field is in there.
 func (d *decoder) refuse(message string) {
 	if len(d.fields) >= maxFields {
 		return
@@ -128,7 +128,7 @@ func (d *decoder) refuse(message string) {
 	}
 }
 
-// refuseNext skips a value and lists its field as refused.
+// refuseNext skips the next value and refuses its field.
 func (d *decoder) refuseNext(message string) error {
 	err := d.SkipValue()
 	if err == nil {

@@ -36,7 +36,7 @@ func appendMessage(b []byte, m proto.Message) []byte {
 	return append(b, '}')
 }
 
-// append encodes one field with its key.
+// append appends the key and the value of one field of m.
 func (f *field) append(b []byte, m protoreflect.Message) []byte {
 	b = append(b, f.key...)
 	if f.nullable && !m.Has(f.desc) {

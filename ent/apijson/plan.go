@@ -21,8 +21,8 @@ type plan struct {
 	mask        int            // index of update_mask; -1 without one
 }
 
-// index finds a field by its JSON name. If typed, it also finds the field by its name in the .proto file, because Protobuf's
-// JSON mapping requires parsers to accept both.
+// index returns the index of the field with this JSON name. If typed is true, name may also be the field's name in the
+// .proto file, because Protobuf's JSON mapping requires parsers to accept both. known is false if there is no such field.
 func (p *plan) index(name string, typed bool) (i int, known bool) {
 	if i, known = p.byName[name]; !known && typed {
 		i, known = p.byProtoName[name]
@@ -39,7 +39,7 @@ type field struct {
 	nullable bool
 	// message is the plan of a message field's type.
 	message *plan
-	// must is the error message for an invalid value.
+	// must says what a value must be: the error message for an invalid value.
 	must string
 }
 
@@ -73,7 +73,8 @@ func planOf(m protoreflect.Message) *plan {
 	return build(md)
 }
 
-// build builds the plan of a type after the plans of the types in it. No type of the API contains itself.
+// build returns the plan of a type. It first builds the plans of the types of the fields; no type of the API contains
+// itself.
 func build(md protoreflect.MessageDescriptor) *plan {
 	if p, ok := plans.Load(md); ok {
 		return p.(*plan)

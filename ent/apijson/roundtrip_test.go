@@ -153,8 +153,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRoundTripOfCodec is TestRoundTrip for the codec, with the zeros of enums, because typed clients and transcoders may
-// send them.
+// TestRoundTripOfCodec checks the same as TestRoundTrip for the codec. Its messages may have the zeros of enums, because
+// typed clients and transcoders may send them.
 func TestRoundTripOfCodec(t *testing.T) {
 	t.Parallel()
 	for _, mt := range messageTypes() {

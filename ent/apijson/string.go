@@ -4,7 +4,7 @@ import "unicode/utf8"
 
 const hex = "0123456789abcdef"
 
-// plain is true for each byte below 0x80 that needs no escape in a JSON string. Other bytes are handled as runes.
+// plain has true for each byte below 0x80 that needs no escape in a JSON string. It has false for other bytes.
 var plain = func() (t [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		t[c] = c != '"' && c != '\\'

@@ -28,7 +28,8 @@ func TestAppendStringIsEncodingJSON(t *testing.T) {
 	})
 }
 
-// TestAppendFloatIsEncodingJSON compares random numbers, and the numbers at which the form changes, such as 1e21.
+// TestAppendFloatIsEncodingJSON compares the JSON of numbers with encoding/json: random ones, and those at which the form
+// changes, such as 1e21.
 func TestAppendFloatIsEncodingJSON(t *testing.T) {
 	t.Parallel()
 	f := &field{shape: shapeFloat}

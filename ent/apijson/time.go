@@ -16,7 +16,7 @@ func Timestamp(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t.Truncate(time.Millisecond))
 }
 
-// OptionalTimestamp is Timestamp for a time that may be absent; nil stays nil.
+// OptionalTimestamp returns t in whole milliseconds, or nil if t is nil.
 func OptionalTimestamp(t *time.Time) *timestamppb.Timestamp {
 	if t == nil {
 		return nil

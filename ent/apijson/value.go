@@ -38,8 +38,8 @@ func SetText(m proto.Message, fd protoreflect.FieldDescriptor, text string) (pro
 
 var decimal = regexp.MustCompile(`^-?[0-9]+$`)
 
-// parse returns the value of a text, which is a JSON string or a query parameter. digits allows decimal digits for an integer
-// field, zero allows an enum's zero.
+// parse returns the value of a text, which is a JSON string or a query parameter, or the problem of an invalid text. If
+// digits is true, an integer field accepts decimal digits; if zero is true, an enum field accepts the name of its zero.
 func (f *field) parse(text string, digits, zero bool) (v protoreflect.Value, problem string) {
 	switch f.shape {
 	case shapeString:
@@ -63,7 +63,8 @@ func (f *field) parse(text string, digits, zero bool) (v protoreflect.Value, pro
 	return v, f.must
 }
 
-// number returns the value of a JSON number. named allows numbers for enum values.
+// number returns the value of a JSON number, or the problem of an invalid one. If named is true, an enum field accepts the
+// number of a value.
 func (f *field) number(text string, named bool) (v protoreflect.Value, problem string) {
 	switch f.shape {
 	case shapeFloat:
@@ -95,10 +96,11 @@ func (f *field) number(text string, named bool) (v protoreflect.Value, problem s
 // is64 reports whether the field holds 64-bit integers.
 func (f *field) is64() bool { return f.desc.Kind() == protoreflect.Int64Kind }
 
-// maxDigits bounds the digits and the exponent of a number that integer evaluates exactly.
+// maxDigits is the most digits, and the highest exponent, of a number that the function integer evaluates exactly.
 const maxDigits = 400
 
-// integer returns the exact value of a JSON number: 100.0 and 1e2 are 100; 1.5 is an error.
+// integer returns the value of a JSON number that is an integer, such as 100.0 or 1e2, or a problem for any other number,
+// such as 1.5.
 func integer(text string) (n int64, problem string) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, ""

@@ -64,8 +64,8 @@ const (
 	failurePause, maxFailurePause = 10 * time.Second, time.Hour
 )
 
-// passes are the phases of erasing a customer, in order. A function does one step of its phase and reports whether the phase is
-// done. Forgetting.Pass is the index of the current phase.
+// passes are the phases of erasing a customer, in order; Forgetting.Pass is the index of the current one. Each function does
+// one step of its phase. It returns last as true if the phase is done.
 var passes = []func(on, context.Context, *ent.Tx, *Forgetting) (last bool, err error){
 	on.customer, on.activity, on.events, on.refused, on.keys,
 }
@@ -78,29 +78,29 @@ var ErrNone = errors.New("no such forgetting")
 type Forgetting struct {
 	// CustomerID is the customer whose data is erased.
 	CustomerID, StoreID uuid.UUID
-	// How many rows were changed.
+	// The numbers of rows that the erasure changed, by table.
 	Events, Deliveries, ActivityEntries, Notes, IdempotencyKeys, RefusedRequests int64
 	CreatedAt                                                                    time.Time
-	// FinishedAt is nil while a row may name the customer.
+	// FinishedAt is nil until the erasure is finished; until then a row may still name the customer.
 	FinishedAt *time.Time
-	// LogWaitsFor is the kind of reader (db.EmptyLog) that still keeps old pages in SQLite's log; "" once they are gone.
+	// LogWaitsFor is the kind of reader (db.EmptyLog) that keeps old pages in SQLite's log; "" once the log has none.
 	LogWaitsFor string `json:"-"`
-	// Pass is the number of finished passes. The current one has read the rows up to PositionAt and PositionID.
+	// Pass is the index of the current phase in passes. This phase has read the rows up to PositionAt and PositionID.
 	Pass       int
 	PositionAt time.Time
 	PositionID uuid.UUID
 	// RowAt is the updatedAt that the customer's row got when it was emptied. A later value means that somebody has changed
 	// the row.
 	RowAt time.Time
-	// again is true if BeginAgain was called since the first pass began.
+	// again is true if BeginAgain was called since the first phase began.
 	again bool
-	// Known has the values that the passes search for in texts; it is emptied when they are done.
+	// Known has the customer's values for which the phases search in texts. It is emptied when all phases are done.
 	Known identity
 	// Before is the receipt of the customer's previous erasure. It is kept if this erasure finds nothing to erase.
 	Before *Forgetting `json:",omitzero"`
 }
 
-// on is the database on which an erasure runs. Its methods are the steps.
+// on is the database on which an erasure runs. Its methods are the phases and their steps.
 type on struct{ *db.DB }
 
 // exec runs a statement and returns how many rows it changed.
@@ -112,7 +112,8 @@ func exec(ctx context.Context, tx *ent.Tx, statement string, args ...any) (int64
 	return result.RowsAffected()
 }
 
-// row is a row of a statement: an id, a time, two texts, and a bool whose meaning depends on the statement.
+// row is a row that a statement of erase.sql reads: an id, a time, two texts, and a bool whose meaning depends on the
+// statement.
 type row struct {
 	id    uuid.UUID
 	at    time.Time
@@ -121,7 +122,7 @@ type row struct {
 	yes   bool
 }
 
-// read reads the rows of a query; name is for the error.
+// read returns the rows of a query, which has the columns of row. An error says that it reads name.
 func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (rows []row, err error) {
 	for read := range db.Rows(ctx, tx, query, args...) {
 		var r row
@@ -133,7 +134,8 @@ func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (row
 	return rows, nil
 }
 
-// page reads the rows after the position, moves the position to the last of them, and reports whether there are no more.
+// page reads at most limit rows after the position of f, by the statement name, and moves the position to the last of these
+// rows. last is true if there are no more.
 func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, limit int, also ...any) (rows []row, last bool,
 	err error) {
 	rows, err = read(ctx, tx, name, statements[name], append([]any{f.StoreID, f.PositionAt, f.PositionID, limit}, also...)...)
@@ -144,7 +146,8 @@ func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, li
 	return rows, len(rows) < limit, err
 }
 
-// rewrite replaces a column's text in each of the rows by the result of change, and returns the ids of the rows that changed.
+// rewrite replaces the text of a column, such as events.payload, in each of the rows by the result of change. It returns the
+// ids of the rows whose text changed.
 func (s on) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, rows []row, change func(row) ([]byte, error)) (
 	changed []uuid.UUID, err error) {
 	table, name, _ := strings.Cut(column, ".")
@@ -192,7 +195,7 @@ func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUI
 	return f, err
 }
 
-// begin restarts at the first pass.
+// begin sets the erasure back to the beginning of its first phase.
 func (f *Forgetting) begin() { f.Pass, f.PositionAt, f.PositionID = 0, time.Time{}, uuid.Nil }
 
 // BeginAgain makes the running erasures of a store read all rows again. Call it in a transaction that adds old rows, because
@@ -205,7 +208,7 @@ func BeginAgain(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
 	return nil
 }
 
-// step does a step of the current pass.
+// step does one step of the current phase.
 func (s on) step(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
 	last, err := passes[f.Pass](s, ctx, tx, f)
 	if last {
@@ -240,7 +243,8 @@ func (s on) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
 	return err
 }
 
-// Unfinished lists the ids of unfinished erasures, the longest waiting first. It leaves out erasures that Postpone has delayed.
+// Unfinished returns at most ten unfinished erasures, with only their ids, the longest waiting first. It leaves out erasures
+// that Postpone has delayed.
 func Unfinished(ctx context.Context, d *db.DB) (found []Forgetting, err error) {
 	const query = "SELECT id, store_id FROM forgettings WHERE finished_at IS NULL AND (due_at IS NULL OR due_at <= $1) " +
 		"ORDER BY due_at NULLS FIRST, id LIMIT 10"
@@ -276,7 +280,8 @@ func Postpone(ctx context.Context, d *db.DB, f Forgetting) error {
 	return nil
 }
 
-// errBusy means that a worker is delivering an event about the customer. The step has changed nothing and must wait.
+// errBusy means that a worker is delivering an event about the customer. The step changes nothing, and must be repeated
+// later.
 var errBusy = errors.New("busy")
 
 // Step does one step of an erasure in a transaction, and then pauses in favour of other writers. If the erasure is finished and
@@ -325,8 +330,9 @@ func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forge
 	return f, nil
 }
 
-// finish makes the receipt, which names the kind of reader that keeps SQLite's log, if any. But if somebody has named the
-// customer again or added a note, or if an import has added rows, it restarts at the first pass.
+// finish finishes the erasure and makes the receipt, in which reader is the kind of reader that keeps SQLite's log, or "".
+// If somebody has named the customer again or added a note, or if an import has added rows, it does not finish, but begins
+// again with the first phase.
 func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
 	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
 	if err != nil {
@@ -434,8 +440,8 @@ func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, e
 	return last, err
 }
 
-// answers erases the receivers' answers in the deliveries of events. It returns how many deliveries there are and how many
-// changed, or errBusy while one is being attempted.
+// answers erases the receivers' answers in all deliveries of the events. all is the number of these deliveries, and changed
+// how many of them had an answer. It returns errBusy while one of the deliveries is being attempted.
 func (s on) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events []uuid.UUID) (all, changed int64, err error) {
 	if len(events) == 0 {
 		return 0, 0, nil
@@ -443,7 +449,7 @@ func (s on) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events []uui
 	args := db.Args{f.StoreID}
 	of := " WHERE store_id = $1 AND event_id IN (" + args.AddIDs(events) + ") ORDER BY id"
 	now := slices.Clone(args)
-	// The last column tells whether an attempt is running.
+	// The last column is true if an attempt of the delivery is running.
 	live := "SELECT id, created_at, attempts, '', lease IS NOT NULL AND due_at > COALESCE(CAST(" + now.Add(s.TimeArg()) +
 		" AS timestamptz), CURRENT_TIMESTAMP) FROM deliveries" + of + s.RowLock("")
 	for _, q := range []struct {
@@ -466,8 +472,8 @@ func (s on) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events []uui
 	return all, changed, nil
 }
 
-// withoutAnswers erases the receivers' answers in the attempts of a delivery; it drops attempts that cannot be read. It fails
-// with errBusy if an attempt is running.
+// withoutAnswers returns a delivery's attempts without the receivers' answers. It returns no attempts if it cannot read
+// them, and errBusy if an attempt is running.
 func withoutAnswers(delivery row) ([]byte, error) {
 	if delivery.yes {
 		return nil, errBusy
@@ -488,7 +494,8 @@ func withoutAnswers(delivery row) ([]byte, error) {
 	return json.Marshal(attempts)
 }
 
-// in reports whether JSON that cannot be parsed contains the customer's id or values.
+// in reports whether a text contains the customer's id or values. The text is JSON, but cannot be parsed as the expected
+// message.
 func (f *Forgetting) in(text []byte) bool {
 	plain := bytes.Clone(text) // with its escapes removed
 	for tokens := json.NewDecoder(bytes.NewReader(text)); ; {
@@ -517,8 +524,8 @@ func (s on) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 // personal are the journaled fields of a customer or an order that name or describe the customer.
 var personal = []string{"name", "email", "phone", "note"}
 
-// withoutValues erases the personal values in a journal entry about the customer. It keeps nulls and empty texts, and empties
-// an entry that cannot be read.
+// withoutValues returns the changes of a journal entry without the personal values of the customer. It keeps nulls and empty
+// texts. It returns no changes if it cannot read them.
 func (f *Forgetting) withoutValues(entry row) ([]byte, error) {
 	var changes map[string]map[string]any
 	number := json.NewDecoder(bytes.NewReader(entry.text))
@@ -561,7 +568,7 @@ func isNumber(value any) bool {
 	return is
 }
 
-// refused erases names of fields in refused requests if they name the customer.
+// refused erases the field names of refused requests that name the customer.
 func (s on) refused(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := s.page(ctx, tx, f, "refused_requests", f.texts())
 	if err != nil {
@@ -577,7 +584,7 @@ func (s on) refused(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, 
 	return last, changeAll(ctx, tx, "UPDATE refused_requests SET fields = ''", f.StoreID, ids)
 }
 
-// keys erases the customer in answers stored under idempotency keys, and removes keys that name the customer.
+// keys erases the customer's data in the answers stored under idempotency keys, and deletes keys that name the customer.
 func (s on) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := s.page(ctx, tx, f, "idempotency_keys.answer", f.texts())
 	if err != nil {
@@ -606,8 +613,8 @@ func (s on) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err
 	return last, changeAll(ctx, tx, "DELETE FROM idempotency_keys", f.StoreID, drop)
 }
 
-// names reports whether an idempotency key contains a value of the customer. If the key's order is another customer's, it
-// ignores the values that the two customers share.
+// names reports whether an idempotency key contains a value of the customer. of is the customer of the key's order: if it is
+// another customer, values that both customers have do not count.
 func (f *Forgetting) names(key string, of *storefrontv1.Order_Customer) bool {
 	if !f.Known.in(key) {
 		return false
@@ -615,7 +622,7 @@ func (f *Forgetting) names(key string, of *storefrontv1.Order_Customer) bool {
 	return of.GetId() == f.CustomerID.String() || f.Known.without(of.GetName(), of.GetEmail(), of.GetPhone()).in(key)
 }
 
-// texts returns how many texts a step reads.
+// texts returns how many texts one step reads: the fewer, the more values it searches for.
 func (f *Forgetting) texts() int {
 	return max(1, min(stepRows, stepTexts/(1+len(f.Known.Texts)+len(f.Known.Phones))))
 }

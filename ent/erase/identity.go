@@ -32,7 +32,8 @@ const (
 	// longPhone is the number of digits above which only the last endOfPhone digits are searched, because in some countries,
 	// such as Argentina, the earlier digits differ between the national and the international form.
 	longPhone, endOfPhone = 10, 8
-	// cutBytes is the length in bytes from which a refused field's name may have been cut by package usage.
+	// cutBytes is the length in bytes from which the name of a refused field may be incomplete, because package usage cuts
+	// longer names.
 	cutBytes = 64 - utf8.UTFMax + 1
 )
 
@@ -56,7 +57,7 @@ func (i *identity) add(name, email, phone string) {
 	}
 }
 
-// number returns the digits by which a phone is found.
+// number returns the digits of a phone for which texts are searched.
 func number(phone string) string {
 	parsed, err := phonenumbers.Parse(phone, "")
 	if err != nil {
@@ -72,7 +73,7 @@ func number(phone string) string {
 	}
 }
 
-// digits returns the digits of a text, with a space for each run of letters.
+// digits returns the digits of a text. Each run of letters in it becomes one space, other characters are left out.
 func digits(text string) string {
 	var found strings.Builder
 	for _, r := range norm.NFKC.String(text) {
@@ -144,7 +145,7 @@ func (i *identity) inField(name string) bool {
 		slices.ContainsFunc(i.Phones, func(value string) bool { return endsInPart(numbers, value, shortPhone) })
 }
 
-// endsInPart reports whether a text ends with the beginning of a value, at least its first `least` bytes.
+// endsInPart reports whether a text ends with the beginning of value. The beginning must have at least `least` bytes.
 func endsInPart(text, value string, least int) bool {
 	for n := least; n < len(value); n++ {
 		if strings.HasSuffix(text, value[:n]) {
@@ -154,7 +155,7 @@ func endsInPart(text, value string, least int) bool {
 	return false
 }
 
-// without returns the identity without the values that another customer has as well.
+// without returns the identity without the values that the customer with this name, email and phone has as well.
 func (i *identity) without(name, email, phone string) *identity {
 	var other identity
 	other.add(name, email, phone)
@@ -164,7 +165,7 @@ func (i *identity) without(name, email, phone string) *identity {
 	return &identity{differs(other.Texts, i.Texts), differs(other.Phones, i.Phones)}
 }
 
-// know adds values that the customer has or had, except the replacements of erased values.
+// know adds values that the customer has or had to Known. It ignores the texts that replace erased values.
 func (f *Forgetting) know(name, email, phone string) {
 	for _, text := range []*string{&name, &email, &phone} {
 		if *text == forgotten || *text == resource.ForgottenEmail(f.CustomerID) {
@@ -174,7 +175,7 @@ func (f *Forgetting) know(name, email, phone string) {
 	f.Known.add(name, email, phone)
 }
 
-// knowField adds the value of a journaled field, such as an earlier name.
+// knowField adds the value of a field in the activity journal, such as an earlier name, to Known.
 func (f *Forgetting) knowField(field, value string) {
 	switch field {
 	case "name":
@@ -194,8 +195,8 @@ type buyer interface {
 	GetPhone() string
 }
 
-// shows reports whether a message shows data of the customer besides the id, and adds these values to Known. The message is a
-// *Customer, or an *Order with its buyer and note.
+// shows reports whether a message contains the customer's data besides the id, and adds these data to Known. The message is
+// a *Customer, or an *Order with its buyer and note.
 func (f *Forgetting) shows(message any) bool {
 	var of buyer
 	note := ""

@@ -31,8 +31,8 @@ func (s on) emptyLog(ctx context.Context) (reader string, err error) {
 	}
 }
 
-// EmptyLog tries once to empty SQLite's write-ahead log if a finished erasure still waits for that. It stores in the waiting
-// receipts which kind of reader prevents it, if any, and reports whether receipts still wait.
+// EmptyLog tries once to empty SQLite's write-ahead log, if the receipt of a finished erasure waits for that. It stores the
+// kind of the reader that prevents it in the waiting receipts. waiting is true if receipts still wait.
 func EmptyLog(ctx context.Context, d *db.DB) (waiting bool, err error) {
 	if !db.ByDialect(d, false, true) {
 		return false, nil // PostgreSQL has no such log

@@ -13,7 +13,8 @@ const (
 	restMost   = time.Second
 )
 
-// rest pauses after a transaction that began at this time, so that other writers can use the database.
+// rest pauses after a transaction, so that other writers can use the database. began is the time at which the transaction
+// began.
 func rest(ctx context.Context, began time.Time) error {
 	return wait(ctx, min(max(restLeast, restFactor*time.Since(began)), restMost))
 }

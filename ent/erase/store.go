@@ -36,8 +36,8 @@ func DueStores(ctx context.Context, d *db.DB) ([]uuid.UUID, error) {
 	return found, nil
 }
 
-// Store deletes all data of a store that is due for deletion, and finally the store, while the service runs. After an error the
-// next call continues, and several calls may run at once. A store that is not, or no longer, due stays unchanged.
+// Store deletes all data of a store that is due for deletion, and finally the store's row, while the service runs. If it
+// fails, another call continues. Several calls may run at once. A store that is not due, or no longer due, stays unchanged.
 func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 	begun, err := begin(ctx, d, storeID)
 	if err != nil || !begun {
@@ -68,8 +68,8 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 	})
 }
 
-// begin marks a store as being deleted, before any of its rows is deleted, and reports whether to delete it. Restoring a store
-// locks the same row: either the restoration commits first and nothing is deleted, or it fails.
+// begin marks a store as being deleted before any of its rows is deleted. begun is false if the store must not be deleted. A
+// restoration of the store locks the same row: either it commits first and nothing is deleted, or it fails.
 func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err error) {
 	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		// A store whose deletion has begun is due even if the clock has been set back since.

@@ -44,7 +44,7 @@ const (
 	CustomerForgotten = "customer.forgotten"
 )
 
-// subjects are the subjects of mails, for every type of notice; %s is the store's name.
+// subjects are the subjects of mails, by the type of notice; %s is the store's name.
 var subjects = map[string]string{
 	WebhookFailing:    "A webhook of %s is failing",
 	WebhookDisabled:   "A webhook of %s was disabled",
@@ -63,7 +63,7 @@ var subjects = map[string]string{
 // Platform is the store id of notices, their deliveries and their sink.
 var Platform = uuid.Nil
 
-// SinkID is the webhook of the sink: "notices", as a UUID of version 8.
+// SinkID is the id of the sink's row in the table webhooks: "notices" as a UUID of version 8.
 var SinkID = uuid.MustParse("6e6f7469-6365-8373-8000-000000000000")
 
 // Notice is a message to the platform, about one store or about none.
@@ -109,8 +109,8 @@ type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// Write writes a notice in the transaction that causes it; at is the notice's time. It returns the event's id, or the zero
-// id without a sink. The workers post the notice after the commit.
+// Write writes a notice in the transaction that causes it; at is the notice's time. It returns the id of the notice's event,
+// or the zero id if there is no sink. The workers post the notice after the commit.
 func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error) {
 	dashboard, on, err := sink(ctx, tx)
 	if err != nil || !on {
@@ -148,7 +148,7 @@ func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error
 	return e.ID, nil
 }
 
-// sink returns the dashboard's public address, or "" if it is unknown, and whether there is a sink.
+// sink returns whether there is a sink, and the public address of the dashboard; "" if the address is unknown.
 func sink(ctx context.Context, on db.Querier) (dashboard string, enabled bool, err error) {
 	enabled, err = one(ctx, on, "look for the address of notices",
 		"SELECT description FROM webhooks WHERE id = $1 AND store_id = $2 AND enabled", []any{SinkID, Platform}, &dashboard)
@@ -165,7 +165,7 @@ type Sink struct {
 	Dashboard string
 }
 
-// SetSink makes all processes send notices only to this address. Without a URL they send none, and waiting notices are
+// SetSink makes all processes send notices only to this sink. If its URL is empty, they send none, and waiting notices are
 // cancelled.
 func SetSink(ctx context.Context, d *db.DB, secrets *seal.Keyring, to Sink) error {
 	set := func(ctx context.Context, tx *ent.Tx) error {
@@ -196,7 +196,7 @@ func SetSink(ctx context.Context, d *db.DB, secrets *seal.Keyring, to Sink) erro
 	return nil
 }
 
-// Failing returns how long the sink has failed; 0 if it works or there is none.
+// Failing returns for how long notices have failed to reach the sink; 0 if they reach it or there is no sink.
 func Failing(ctx context.Context, d *db.DB) (time.Duration, error) {
 	var since time.Time
 	if found, err := one(ctx, d.Reader(), "read how the address of notices does",

@@ -30,7 +30,7 @@ type bench struct {
 
 var noon = time.Date(2026, time.October, 1, 12, 0, 0, 0, time.UTC)
 
-// run runs a test on both databases.
+// run runs test as a subtest on each kind of database.
 func run(t *testing.T, test func(b bench)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
@@ -54,13 +54,13 @@ func (b bench) exec(ctx context.Context, tx *ent.Tx, query string, args ...any) 
 	return err
 }
 
-// do runs a transaction that must succeed.
+// do runs fn in a transaction; the test fails if fn or the commit fails.
 func (b bench) do(fn func(ctx context.Context, tx *ent.Tx) error) {
 	b.t.Helper()
 	require.NoError(b.t, hook.WithTx(b.t.Context(), b.DB, fn))
 }
 
-// set runs one statement in a transaction that must succeed.
+// set runs one statement in a transaction; the test fails if it fails.
 func (b bench) set(query string, args ...any) {
 	b.t.Helper()
 	b.do(func(ctx context.Context, tx *ent.Tx) error { return b.exec(ctx, tx, query, args...) })
@@ -86,7 +86,7 @@ type told struct {
 	}
 }
 
-// notices returns the written notices, oldest first, and checks that each is in the outbox once.
+// notices returns the notices written so far, oldest first.
 func (b bench) notices() (all []told) {
 	b.t.Helper()
 	rows, err := b.Client().Event.Query().Where(event.StoreID(notice.Platform)).Order(event.ByID()).All(b.t.Context())
@@ -116,7 +116,7 @@ func (b bench) sweep(after time.Duration) {
 	require.NoError(b.t, notice.Sweep(b.t.Context(), b.DB))
 }
 
-// webhook makes a webhook that has failed since this time.
+// webhook creates a webhook that has failed since the time failingSince, and returns its id.
 func (b bench) webhook(failingSince time.Time) uuid.UUID {
 	made := id.At(noon)
 	b.set(`INSERT INTO webhooks (id, store_id, url, events, secret, secret_key, failing_since, created_at, updated_at)
@@ -160,7 +160,8 @@ func TestANoticeNamesItsStoreAndItsPage(t *testing.T) {
 	})
 }
 
-// A failing webhook causes one notice for each step, however often and by however many processes its state is checked.
+// A failing webhook causes one notice for each step of its failure, however often and by however many processes its state is
+// checked.
 func TestAWebhookIsToldOfInSteps(t *testing.T) {
 	t.Parallel()
 	run(t, func(b bench) {

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Values of a key's notice_level: the last expiry notice sent.
+// Values of a key's notice_level: the last notice about the key's expiry that was written.
 const (
 	valid = iota
 	expiring
@@ -21,8 +21,8 @@ const (
 	expired
 )
 
-// Times of a key's expiry notices. A key that expired longer than `forgotten` ago gets none, because it expired before
-// notices existed.
+// When the notices about a key's expiry are due, before and after the expiry. No notice is written about a key that expired
+// longer ago than `forgotten`.
 const (
 	expiringAhead     = 14 * day
 	expiringSoonAhead = 3 * day
@@ -51,7 +51,7 @@ func Sweep(ctx context.Context, d *db.DB) error {
 	return nil
 }
 
-// each runs a query that finds ids, and calls tell once for each id, every time in a new transaction.
+// each runs a query that finds ids, and calls tell for each id in a transaction of its own.
 func each(ctx context.Context, d *db.DB, tell func(context.Context, *db.DB, Tx, uuid.UUID, time.Time) error, query string,
 	args ...any) error {
 	var found []uuid.UUID
@@ -72,7 +72,7 @@ func each(ctx context.Context, d *db.DB, tell func(context.Context, *db.DB, Tx, 
 	return nil
 }
 
-// key writes the due notice about a key's expiry, if any.
+// key writes the notice about a key's expiry that is due at now, if any.
 func key(ctx context.Context, d *db.DB, tx Tx, keyID uuid.UUID, now time.Time) error {
 	var store uuid.UUID
 	var name string

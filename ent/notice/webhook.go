@@ -36,7 +36,7 @@ const day = 24 * time.Hour
 // most two notices an hour.
 const minGap = time.Hour
 
-// webhookRow has the columns that decide about a webhook's notices.
+// webhookRow has the columns of a webhook that decide whether a notice about it is due.
 type webhookRow struct {
 	store                          uuid.UUID
 	url, description               string
@@ -61,8 +61,8 @@ func (w webhookRow) state(now time.Time) int {
 	return failing
 }
 
-// Webhook writes the due notice about a webhook, if any. The caller's transaction may hold the lock on the webhook's row; if
-// another transaction holds it, Webhook leaves the notice to the sweep.
+// Webhook writes the notice about a webhook that is due at now, if any. The caller's transaction may hold the lock on the
+// webhook's row. If another transaction holds it, Webhook writes nothing, and the next Sweep writes the notice.
 func Webhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, now time.Time) error {
 	var w webhookRow
 	if found, err := one(ctx, tx, "read what was told of a webhook", `SELECT w.store_id, w.url, w.description, w.enabled,

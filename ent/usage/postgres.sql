@@ -1,4 +1,4 @@
--- Rows come as a JSON array, $1.
+-- $1 is a JSON array of rows.
 
 -- name: add tallies
 INSERT INTO tallies (id, store_id, subject_id, began_at, succeeded, failed, duration_ms)

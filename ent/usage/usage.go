@@ -49,18 +49,19 @@ const (
 )
 
 const (
-	// flushEvery is how often uses are written. It is not shorter, because on SQLite each write keeps the only writer busy.
+	// flushEvery is how often a recorder writes to the database. Each write keeps the only writer of SQLite busy, so it is
+	// not shorter.
 	flushEvery   = 5 * time.Second
 	flushTimeout = 5 * time.Second
-	// maxHeld bounds the refused requests in memory, maxHeldOfKey those of one key, and maxTallies the counts, one for each
-	// subject and period.
+	// maxHeld is the most refused requests that memory keeps, maxHeldOfKey the most of one key. maxTallies is the most
+	// counts; there is one for each subject and period.
 	maxHeld      = 5000
 	maxHeldOfKey = 20
 	maxTallies   = 50000
 	// batchSize is how many rows one statement writes.
 	batchSize = 500
-	// maxFields bounds how many names of refused fields are kept, maxFieldBytes each name's length: callers may choose the
-	// names.
+	// maxFields is the most names of refused fields that are kept of a request, and maxFieldBytes the length of a name.
+	// Callers can choose the names.
 	maxFields, maxFieldBytes = 20, 64
 )
 
@@ -98,7 +99,7 @@ type count struct{ succeeded, failed, millis int64 }
 type Recorder struct {
 	db  *db.DB
 	log *slog.Logger
-	// dropped counts the uses that did not fit into memory.
+	// dropped is the number of uses that did not fit into memory.
 	dropped atomic.Int64
 
 	mu      sync.Mutex
@@ -107,7 +108,7 @@ type Recorder struct {
 	ofKey   map[uuid.UUID]int
 }
 
-// New returns a recorder for a database. The caller runs Run.
+// New returns a recorder that writes to the database d while the caller runs Run.
 func New(d *db.DB, log *slog.Logger) *Recorder {
 	return &Recorder{db: d, log: log, tallies: map[subject]count{}, ofKey: map[uuid.UUID]int{}}
 }
@@ -115,7 +116,8 @@ func New(d *db.DB, log *slog.Logger) *Recorder {
 // Dropped returns how many uses were dropped because memory had no room for them.
 func (l *Recorder) Dropped() int64 { return l.dropped.Load() }
 
-// Count adds one use of a subject, an API key or a webhook, to the period in which it began.
+// Count adds one use of a subject, an API key or a webhook, to the counts of the period that contains at. took is the use's
+// duration.
 func (l *Recorder) Count(storeID, subjectID uuid.UUID, at time.Time, period time.Duration, succeeded bool, took time.Duration) {
 	c := count{millis: took.Milliseconds()}
 	if succeeded {
@@ -128,7 +130,7 @@ func (l *Recorder) Count(storeID, subjectID uuid.UUID, at time.Time, period time
 	l.add(subject{storeID, subjectID, at.Truncate(period).UnixMilli()}, c)
 }
 
-// add adds a count. The caller holds the lock.
+// add adds c to the count of the subject and period. The caller holds the lock.
 func (l *Recorder) add(to subject, c count) {
 	sum, known := l.tallies[to]
 	if !known && len(l.tallies) >= maxTallies {
@@ -151,8 +153,8 @@ func (l *Recorder) Refuse(r Refused) {
 	l.refused = append(l.refused, r)
 }
 
-// short bounds the names of fields and removes control characters. PostgreSQL rejects a zero byte, and all rows of its
-// statement with it.
+// short returns at most maxFields names, each at most maxFieldBytes long and without control characters. PostgreSQL rejects
+// a zero byte, and with it all rows of the statement.
 func short(names []string) []string {
 	kept := make([]string, 0, min(len(names), maxFields))
 	apart := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
@@ -190,7 +192,8 @@ func (l *Recorder) Flush(ctx context.Context) error {
 	return errors.Join(l.writeTallies(ctx, tallies), l.writeRefused(ctx, refused))
 }
 
-// writeTallies adds the counts. All processes use one order of rows, so that no two deadlock.
+// writeTallies adds the counts to the table tallies. It writes the rows in the order that all processes use, so that no two
+// deadlock.
 func (l *Recorder) writeTallies(ctx context.Context, tallies map[subject]count) error {
 	type row struct {
 		ID        uuid.UUID `json:"id"`
@@ -258,7 +261,8 @@ func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	return nil
 }
 
-// forgettings returns when a customer was last erased, for each store in which one was erased since the oldest of the requests.
+// forgettings returns the time of the last erasure of a customer, by store, for the stores with an erasure since the oldest
+// of the requests.
 func (l *Recorder) forgettings(ctx context.Context, since []Refused) (at map[uuid.UUID]time.Time, err error) {
 	oldest := slices.MinFunc(since, func(a, b Refused) int { return a.At.Compare(b.At) }).At
 	at = map[uuid.UUID]time.Time{}
@@ -285,12 +289,12 @@ func write[Row any](ctx context.Context, d *db.DB, statement string, rows []Row)
 	return nil
 }
 
-// Tally counts a subject's successes and failures in a period.
+// Tally is the numbers of a subject's successes and failures in one period.
 type Tally struct {
 	SubjectID         uuid.UUID
 	BeganAt           time.Time
 	Succeeded, Failed int64
-	// Took is the sum of their durations.
+	// Took is the sum of the durations of the successes and failures.
 	Took time.Duration
 }
 
@@ -314,7 +318,7 @@ func Tallies(ctx context.Context, d *db.DB, storeID uuid.UUID, subjects []uuid.U
 	return all, nil
 }
 
-// RefusedOf lists the refused requests of a key, newest first: at most limit.
+// RefusedOf returns at most limit refused requests of a key, newest first.
 func RefusedOf(ctx context.Context, d *db.DB, storeID, keyID uuid.UUID, limit int) ([]Refused, error) {
 	all := []Refused{}
 	for row := range db.Rows(ctx, d.Reader(), `SELECT store_id, key_id, request_id, method, route, code, status, fields, created_at

@@ -120,7 +120,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	require.EqualValues(t, 15, l.Dropped())
 }
 
-// A caller chooses the names of unknown parameters, such as ?a%00b=1.
+// A name of a field that the database rejects does not keep other refused requests from being written. Callers can choose
+// names of parameters, such as ?a%00b=1.
 func TestNoNameKeepsOtherRefusedRequestsFromBeingWritten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
