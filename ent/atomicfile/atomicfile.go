@@ -102,11 +102,11 @@ func inOwnFolder(path string, write func(temporary string) error) error {
 	return err
 }
 
-// maxTries bounds how many folders a call makes. Until a folder is locked, another call may take it for a dead process's
-// folder and remove it; then the call makes a new folder.
+// maxTries is how many folders a call makes at most. Until a folder is locked, another call may take it for a dead process's
+// folder and remove it. Then the call makes another folder.
 const maxTries = 10
 
-// ownFolder makes a folder and locks it.
+// ownFolder makes a folder in parent and locks it.
 func ownFolder(parent string) (own string, lock *flock.Flock, err error) {
 	for range maxTries {
 		if own, err = os.MkdirTemp(parent, ownPattern); err != nil { // mode 0700
@@ -151,7 +151,8 @@ func remove(own string, lock *flock.Flock) {
 	_ = os.RemoveAll(own) // After unlocking, because Windows removes no open file.
 }
 
-// name renames a file, but fails if the new name exists, which os.Rename would replace. The old name may stay.
+// name gives a file another name, and fails if a file has that name already; os.Rename would replace that file. The file may
+// keep its old name as well.
 func name(from, to string) error {
 	if err := os.Link(from, to); err == nil || errors.Is(err, fs.ErrExist) {
 		return err
@@ -170,7 +171,7 @@ func name(from, to string) error {
 	return nil
 }
 
-// sync flushes a file or a folder to disk.
+// sync flushes a file or a folder to disk. how is the flag of os.OpenFile.
 func sync(path string, how int) error {
 	f, err := os.OpenFile(path, how, 0)
 	if err != nil {

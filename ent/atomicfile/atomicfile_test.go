@@ -17,7 +17,8 @@ import (
 	"go.storefront.example/ent/atomicfile"
 )
 
-// forms are Create and CreateFolder, which follow the same rules.
+// forms are Create and CreateFolder, which follow the same rules. write puts texts into the file or into files of the
+// folder.
 var forms = map[string]func(path string, write func(into func(name, text string) error) error) error{
 	"file": func(path string, write func(func(name, text string) error) error) error {
 		return atomicfile.Create(path, func(temporary string) error {
@@ -61,7 +62,7 @@ func content(t *testing.T, path string) string {
 	return all.String()
 }
 
-// namesIn are the names in a folder, hidden ones too.
+// namesIn returns the names in a folder, hidden ones too.
 func namesIn(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -93,7 +94,7 @@ func TestOverlappingCallsAreWholeOrRefused(t *testing.T) {
 	}
 }
 
-// Of many calls at once, each of which also removes folders of dead calls, exactly one wins.
+// Of many calls at once for one path, exactly one succeeds, although each also removes the folders of dead calls.
 func TestOfManyCallsOneWins(t *testing.T) {
 	t.Parallel()
 	for form, create := range forms {
@@ -153,7 +154,7 @@ func TestWhatIsThereIsLeftAlone(t *testing.T) {
 	}
 	require.Equal(t, before, namesIn(t, folder))
 
-	// Something that appears at the path while the call runs stays unchanged, too.
+	// A file or folder that appears at the path while the call runs stays unchanged, too.
 	for form, create := range forms {
 		for kind, make := range map[string]func(path string) error{
 			"file": func(path string) error { return os.WriteFile(path, []byte("mine"), 0o600) },

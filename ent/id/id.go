@@ -32,7 +32,8 @@ func At(t time.Time) uuid.UUID {
 	return made
 }
 
-// For derives an id from two ids, always the same one. It sorts like the first of them, which must come from At.
+// For returns an id that is derived from first and second, always the same one. It sorts like first, which must come from
+// At.
 func For(first, second uuid.UUID) uuid.UUID {
 	made := first
 	sum := sha256.Sum256(append(first[:], second[:]...))
@@ -54,7 +55,7 @@ func Time(made uuid.UUID) time.Time {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(ms[:]))).UTC()
 }
 
-// put writes the time's 48 bits.
+// put writes the milliseconds of t into the first 48 bits of made.
 func put(made *uuid.UUID, t time.Time) {
 	var ms [8]byte
 	binary.BigEndian.PutUint64(ms[:], uint64(max(0, t.UnixMilli())))

@@ -157,9 +157,9 @@ func sink(ctx context.Context, on db.Querier) (dashboard string, enabled bool, e
 
 // Sink is the receiver of all notices.
 type Sink struct {
-	// URL is the address; its caller has checked it.
+	// URL is the address of the receiver, which the caller has checked; "" for no receiver.
 	URL string
-	// Secret signs the notices.
+	// Secret is the secret with which workers sign the notices.
 	Secret string
 	// Dashboard is the public address of the dashboard's listener, for the links in notices; empty if there is none.
 	Dashboard string

@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// On a file system without hard links, such as FAT, processes that start at once also get one key.
+// Processes that start at once get one key also on a file system without hard links, such as FAT.
 func TestAKeyFileWithoutHardLinks(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

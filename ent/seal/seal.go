@@ -81,7 +81,7 @@ func (r *Keyring) Format(f fmt.State, _ rune) {
 	}
 }
 
-// shown shortens an id that came from outside, for an error.
+// shown returns an id for an error. The id may come from anywhere, so shown shortens a long one.
 func shown(id string) string {
 	if len(id) > idDigits {
 		return id[:idDigits] + "..."

@@ -35,7 +35,7 @@ func ForeignKeys() []string {
 	return []string{"order_items_orders_items", "orders_customers_orders", "orders_payment_links_orders"}
 }
 
-// anchor is the table with whose shards the shards of all other tables are aligned.
+// anchor is the distributed table beside whose shards Citus places the shards of all other tables.
 const anchor = "customers"
 
 var (
@@ -47,14 +47,14 @@ var (
 	ErrNotReady = errors.New("the database cannot be sharded yet")
 )
 
-// ApplicationName is the application_name of the connections of these operations. Servers and workers use other names: Apply
-// refuses to run while they are connected.
+// ApplicationName is the application_name of the connections over which this package works. Servers and workers use other
+// names: Apply refuses to run while they are connected.
 const ApplicationName = "storefront shard"
 
 // Cluster is a database, sharded or not. Goroutines may share it.
 type Cluster struct{ db *db.DB }
 
-// New returns the cluster whose coordinator has this database. It fails with ErrNotPostgres.
+// New returns the cluster whose coordinator has the database d. It fails with ErrNotPostgres if d is a SQLite file.
 func New(d *db.DB) (*Cluster, error) {
 	if c := db.ByDialect(d, &Cluster{d}, nil); c != nil {
 		return c, nil
@@ -146,7 +146,7 @@ func (c *Cluster) dependents(ctx context.Context, query string, args ...any) (fo
 	return found, nil
 }
 
-// installed reports whether the database has the extension.
+// installed reports whether the database has the extension of Citus.
 func (c *Cluster) installed(ctx context.Context) (bool, error) {
 	var found bool
 	err := c.db.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')").Scan(&found)
@@ -255,10 +255,10 @@ const lockWait = "10s"
 
 type step struct{ name, statement string }
 
-// steps are the statements of Apply's transaction.
+// steps returns the statements of Apply's transaction, with a name for each.
 func steps(plan Plan) []step {
 	all := []step{
-		// Sequential, because among several connections to one node only one would see the foreign keys that this transaction
+		// Use one connection to each node (sequential): of several, only one would see the foreign keys that this transaction
 		// changes.
 		{"prepare", "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '" +
 			lockWait + "'; SET LOCAL citus.multi_shard_modify_mode = 'sequential'; " +

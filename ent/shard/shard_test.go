@@ -19,7 +19,8 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// fill writes rows of stores without the hooks, in the form of an older release. Each store has a customer and three orders.
+// fill writes stores with a customer and three orders each. It writes the rows without the hooks, in the form of an older
+// release.
 func fill(t *testing.T, d *db.DB, stores int) {
 	t.Helper()
 	for _, statement := range []string{
@@ -37,7 +38,7 @@ func fill(t *testing.T, d *db.DB, stores int) {
 	}
 }
 
-// on opens the database as the shard commands do; no server runs on it.
+// on opens the database at this address as the shard commands do. No server works on the database.
 func on(t *testing.T, address string) (*shard.Cluster, *db.DB) {
 	t.Helper()
 	d, err := hook.Open(t.Context(), db.Config{URL: address, MaxConns: 4, Settings: map[string]string{"application_name": "storefront shard"}})

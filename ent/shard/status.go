@@ -43,7 +43,7 @@ type Move struct {
 	Progress string `json:"progress"`
 }
 
-// Status says which nodes, stores and moves a cluster has.
+// Status has the nodes of a cluster, some of its stores, and its running moves.
 type Status struct {
 	Nodes   []Node  `json:"nodes"`
 	Largest []Store `json:"largestStores"`
@@ -54,11 +54,11 @@ type Status struct {
 // maxStores is the maximum length of each list of stores in a Status.
 const maxStores = 10
 
-// ofStore joins a store with the placement of its shard.
+// ofStore is the SQL that joins a store s with its shard h and the node n that has the shard.
 const ofStore = `JOIN pg_dist_shard h ON h.shardid = get_shard_id_for_distribution_column('` + anchor + `', s.id)
  JOIN pg_dist_placement p ON p.shardid = h.shardid JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'`
 
-// Status reads the cluster's status. It fails with ErrNotSharded.
+// Status reads the cluster's status. It fails with ErrNotSharded if the tables are not distributed.
 func (c *Cluster) Status(ctx context.Context) (Status, error) {
 	s := Status{Nodes: []Node{}, Largest: []Store{}, Moves: []Move{}}
 	if err := c.requireSharded(ctx); err != nil {
@@ -103,7 +103,8 @@ func (c *Cluster) largest(ctx context.Context, distributed bool) ([]Store, error
 		func(of *Store) *int64 { return &of.Rows })
 }
 
-// most returns the stores with the highest sums. sums is the SQL of a query of store ids and sums.
+// most returns at most maxStores stores, those with the highest sums, highest first. sums is a query of store ids and sums.
+// field returns the field of a Store that gets the sum.
 func (c *Cluster) most(ctx context.Context, sums string, distributed bool, field func(*Store) *int64) ([]Store, error) {
 	place, of := "'', false", ""
 	if distributed {
@@ -175,7 +176,7 @@ type Health struct {
 	Extension string
 	// LockTimeout is how long a statement on the node waits for a lock; 0 means without limit.
 	LockTimeout time.Duration
-	// Skew is the least by which the node's clock differs from the coordinator's.
+	// Skew is how far the node's clock is at least from the coordinator's.
 	Skew time.Duration
 	// Prepared counts the transactions that have waited for minutes for the second phase of their commit.
 	Prepared int
@@ -196,8 +197,8 @@ type health struct {
 	Slots       int
 }
 
-// healthOf runs on each node. It counts only transactions prepared more than 5 minutes ago, because Citus itself ends younger
-// ones.
+// healthOf is the query of a node's health, which runs on each node. It counts only transactions prepared more than 5
+// minutes ago, because Citus itself ends younger ones.
 const healthOf = `SELECT json_build_object('extension', (SELECT extversion FROM pg_extension WHERE extname = 'citus'),
  'lockTimeout', (SELECT setting::bigint FROM pg_settings WHERE name = 'lock_timeout'),
  'now', extract(epoch FROM clock_timestamp()), 'prepared', (SELECT count(*) FROM pg_prepared_xacts

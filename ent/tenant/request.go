@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxNoted bounds how many events of one request its log line names.
+// maxNoted is how many events of one request its log line names at most.
 const maxNoted = 10
 
 // Request is the request that caused a change. Events carry its id, so that the log lines of the request and of the

@@ -78,7 +78,8 @@ func Traceparent(ctx context.Context) string {
 	return carrier[traceparent]
 }
 
-// Remote returns a context whose spans are children of a traceparent. An invalid one is ignored.
+// Remote returns a context whose spans are children of the span that parent, a traceparent, names. It ignores an invalid
+// parent.
 func Remote(ctx context.Context, parent string) context.Context {
 	if parent == "" {
 		return ctx

@@ -45,9 +45,8 @@ func OnePostgres(t testing.TB, because string) {
 	}
 }
 
-// Unsorted returns how many outbox entries a test must expect for a number of events to which no webhook subscribes. On
-// Citus it is one for each event, until the relay drops it, because the node that stores an event does not have the
-// webhooks. Elsewhere it is none.
+// Unsorted returns how many of a number of events are in the outbox although no webhook subscribes to them. On Citus all
+// are, until the relay drops them, because the node that stores an event does not have the webhooks. Elsewhere none is.
 func Unsorted(d *db.DB, events int) int {
 	if IsCitus(d) {
 		return events
@@ -89,7 +88,7 @@ var pools = sync.OnceValues(func() ([]*sql.DB, error) {
 	return all, nil
 })
 
-// everywhere executes statements on all nodes at once.
+// everywhere executes the statements, one after the other, on all nodes at once.
 func everywhere(ctx context.Context, statements ...string) error {
 	all, err := pools()
 	if err != nil {
@@ -185,7 +184,7 @@ func addNodes(ctx context.Context, name string) error {
 	return nil
 }
 
-// applyTries is how often a template is distributed before the failure counts.
+// applyTries is how often distribute tries to distribute the tables of a template.
 const applyTries = 3
 
 // distribute distributes the migrated template with this name.

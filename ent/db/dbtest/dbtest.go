@@ -40,7 +40,7 @@ func Run(t *testing.T, f func(t *testing.T, d *db.DB)) {
 	RunWith(t, db.Config{}, f)
 }
 
-// RunWith is Run with a clock or other settings. It sets c's URL for each database.
+// RunWith does the same as Run, and opens each database with c, such as another clock. It sets the URL in c.
 func RunWith(t *testing.T, c db.Config, f func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	for _, name := range Databases() {
@@ -58,7 +58,7 @@ func New(t testing.TB, name string, c db.Config) *db.DB {
 	return open(t, c)
 }
 
-// NewEmpty is New without the migrations.
+// NewEmpty opens a fresh database without tables, and removes it when the test ends.
 func NewEmpty(t testing.TB, name string, c db.Config) *db.DB {
 	t.Helper()
 	c.URL = EmptyURL(t, name)
@@ -85,7 +85,7 @@ func URL(t testing.TB, name string) string {
 	return createDatabase(t, true)
 }
 
-// EmptyURL is URL without the migrations.
+// EmptyURL returns the URL of a fresh database without tables, which is removed when the test ends.
 func EmptyURL(t testing.TB, name string) string {
 	t.Helper()
 	if isSQLite(t, name) {

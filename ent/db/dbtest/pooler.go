@@ -36,7 +36,7 @@ func Pooler(t testing.TB, database string, settings ...string) string {
 	return through
 }
 
-// ChangingPooler is Pooler, and also returns a function that changes the settings of the running pooler.
+// ChangingPooler does the same as Pooler. It also returns reload, which changes the settings of the running pooler.
 func ChangingPooler(t testing.TB, database string, settings ...string) (through string, reload func(settings ...string)) {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")

@@ -31,8 +31,8 @@ const (
 	templateLock = 0x5f0e57a6
 )
 
-// createDatabase creates a database on the server, or with the same name on all nodes of the Citus cluster, and drops it when
-// the test ends. migrated copies it from the template; otherwise it is empty.
+// createDatabase creates a database on the server, or with the same name on all nodes of the Citus cluster, and drops it
+// when the test ends. If migrated is true, the database is a copy of the template; otherwise it is empty.
 func createDatabase(t testing.TB, migrated bool) string {
 	t.Helper()
 	servers := nodes()
@@ -157,7 +157,7 @@ func withDatabase(server, name string) (string, error) {
 		return "", fmt.Errorf("%s is not a URL", serverVariable)
 	}
 	u.Path = "/" + name
-	// A longer timeout than the service's 3 s, because a busy machine may need more for one connection.
+	// Use a longer timeout than the service's 3 s, because a busy machine may need more for one connection.
 	q := u.Query()
 	q.Set("connect_timeout", "60")
 	u.RawQuery = q.Encode()

@@ -16,7 +16,8 @@ import (
 
 const fileName = "storefront.db"
 
-// emptyFile creates a database file, because commands other than migrate and dev require it.
+// emptyFile creates an empty database file and returns its URL. All commands except migrate and dev require an existing
+// file.
 func emptyFile(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), fileName)

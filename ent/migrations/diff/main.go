@@ -72,7 +72,7 @@ func run(ctx context.Context, name string) error {
 	return nil
 }
 
-// diff migrates the scratch database and writes the migration for what its tables lack.
+// diff migrates the scratch database, and writes a migration with everything that its tables lack of ent/schema.
 func diff(ctx context.Context, root, name, address string) error {
 	d, err := hook.Open(ctx, db.Config{URL: address})
 	if err != nil {

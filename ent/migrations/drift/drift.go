@@ -45,7 +45,7 @@ func Missing(ctx context.Context, d *db.DB) (string, error) {
 	return string(bytes.ReplaceAll(text, []byte("\n\t "), []byte("\n\t"))), nil
 }
 
-// asModelled hides from Atlas what ent does not model: the store in the keys of per-store tables.
+// asModelled hides from Atlas what ent does not model: the store_id in the keys of per-store tables.
 func asModelled(next schema.Differ) schema.Differ {
 	return schema.DiffFunc(func(current, desired *atlas.Schema) ([]atlas.Change, error) {
 		for _, t := range current.Tables {
@@ -75,7 +75,7 @@ func constantDefaults(of *atlas.ModifyTable) {
 
 const storeColumn = "store_id"
 
-// hideStore removes the store from keys of two columns.
+// hideStore removes store_id from the table's primary key and foreign keys of two columns.
 func hideStore(t *atlas.Table) {
 	if key := t.PrimaryKey; key != nil && len(key.Parts) == 2 && key.Parts[1].C != nil && key.Parts[1].C.Name == storeColumn {
 		key.Parts = key.Parts[:1]

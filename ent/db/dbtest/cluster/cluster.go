@@ -27,8 +27,8 @@ const (
 	commandTimeout = time.Minute
 	// portAttempts is how many ports begin tries, because another program may take a free port before the server does.
 	portAttempts = 5
-	// firstPort and endPort bound the ports to the range below those that systems hand out: Linux from 32768 on, other systems
-	// later ones.
+	// Servers get ports from firstPort to below endPort. Systems hand out only higher ports to connections: Linux from 32768
+	// on, other systems from later ones on.
 	firstPort, endPort = 20_000, 32_768
 	maxConns           = 100
 )
@@ -87,7 +87,7 @@ func Start(ctx context.Context, programs string) (*Cluster, error) {
 	return StartWith(ctx, programs, Options{})
 }
 
-// StartWith is Start with options.
+// StartWith does the same as Start, with options.
 func StartWith(ctx context.Context, programs string, o Options) (*Cluster, error) {
 	c, err := prepare(programs, o)
 	if err != nil {
@@ -103,7 +103,7 @@ func StartWith(ctx context.Context, programs string, o Options) (*Cluster, error
 	return c.begin(ctx)
 }
 
-// begin starts the server on a free port.
+// begin starts the server on a free port and returns c.
 func (c *Cluster) begin(ctx context.Context) (*Cluster, error) {
 	var err error
 	for range portAttempts {
@@ -213,7 +213,7 @@ func (c *Cluster) Crash(ctx context.Context) error {
 
 // Close stops the server and removes its data.
 func (c *Cluster) Close() error {
-	// The only error is that the server is already down.
+	// The error is ignored: it only says that the server is already down.
 	_ = c.Crash(context.Background())
 	return c.remove()
 }
