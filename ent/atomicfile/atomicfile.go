@@ -46,7 +46,7 @@ func Create(path string, fill func(temporary string) error) error {
 // must have synced the files to disk when it returns. The folder may replace an empty folder. If anything else is at path, or
 // somebody else creates it meanwhile, CreateFolder leaves that alone and fails with fs.ErrExist.
 func CreateFolder(path string, fill func(temporary string) error) error {
-	path, err := filepath.Abs(path) // without a slash behind it
+	path, err := filepath.Abs(path) // Abs also removes a slash at the end
 	if err != nil {
 		return err
 	}

@@ -10,19 +10,21 @@ import (
 	"github.com/lib/pq"
 )
 
-// channel is the PostgreSQL notification channel of Announce and Listen.
+// channel is the name of the PostgreSQL channel over which Announce notifies Listen.
 const channel = "storefront_outbox"
 
 const (
 	// announceGap is the minimum time between two notifications, because each is a commit that locks the database's whole
 	// notification queue. One notification wakes listeners as well as many do.
 	announceGap = 5 * time.Millisecond
-	// announceTimeout bounds one notification, and the wait for the last one when the database closes.
+	// announceTimeout is how long one notification may take, and how long closing the database waits for the last
+	// notification.
 	announceTimeout = 2 * time.Second
 	// pingInterval is how often a listener pings the server. After maxSilence without a byte from the server it reconnects.
 	pingInterval = 5 * time.Second
 	maxSilence   = 3 * pingInterval
-	// minReconnect and maxReconnect bound the growing pause before a lost listener reconnects.
+	// minReconnect and maxReconnect are the shortest and the longest pause before a listener that has lost its connection
+	// reconnects. The pauses grow.
 	minReconnect = 100 * time.Millisecond
 	maxReconnect = 5 * time.Second
 )
@@ -53,7 +55,7 @@ func (d *DB) FollowEvents(ctx context.Context, store uuid.UUID) <-chan struct{} 
 // SignalEvents sends a value to the channels that FollowEvents returned for the store.
 func (d *DB) SignalEvents(store uuid.UUID) { d.followers.raise(store) }
 
-// raise puts a value into a signal's channel, unless the channel has one.
+// raise puts a value into the channel signal, unless a value is in it already.
 func raise(signal chan struct{}) {
 	select {
 	case signal <- struct{}{}:
@@ -64,7 +66,7 @@ func raise(signal chan struct{}) {
 // signals are the channels of this process's listeners, each with its store; the nil id means all stores.
 type signals struct{ of sync.Map } // from chan struct{} to uuid.UUID
 
-// add returns a new signal, which is removed when the context ends.
+// add returns a new channel for events of the store, and removes it when the context ends.
 func (s *signals) add(ctx context.Context, store uuid.UUID) chan struct{} {
 	signal := make(chan struct{}, 1)
 	s.of.Store(signal, store)
@@ -141,7 +143,7 @@ func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 	listener := pq.NewDialListener(dialer, n.url, minReconnect, maxReconnect, nil)
 	go func() {
 		defer func() { _ = listener.Close() }()
-		// Listen waits for the first connection. Repeat it while the server refuses LISTEN, as a standby does.
+		// listener.Listen waits for the first connection. A standby refuses LISTEN, so try again until the server accepts it.
 		for listener.Listen(channel) != nil {
 			select {
 			case <-ctx.Done():

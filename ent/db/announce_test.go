@@ -50,7 +50,7 @@ func TestWhatIsAnnouncedIsHeard(t *testing.T) {
 	})
 }
 
-// A worker in another process wakes at a server's commit, not at its next poll.
+// On SQLite a worker wakes when a server in another process commits, and not only at its next poll.
 func TestACommitOfAnotherProcessOnSQLiteIsNoticed(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -90,10 +90,10 @@ func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
 	writing.Announce()
 	require.NoError(t, writing.Close())
 	requireSignal(t, signal, "the last announcement is lost")
-	writing.Announce() // nobody listens
+	writing.Announce() // does nothing on a closed database
 }
 
-// A standby refuses LISTEN. A worker that started before its promotion must receive signals afterwards, and not only poll.
+// A worker that started while its server was a standby, which refuses LISTEN, receives signals once the standby is promoted.
 func TestAListenerOnAStandbyIsHeardOnceItIsPromoted(t *testing.T) {
 	t.Parallel()
 	primary := dbtest.Cluster(t, cluster.Options{})

@@ -66,7 +66,7 @@ func withoutLinks(path string) string {
 	return path
 }
 
-// IsClaimed reports whether a process serves the SQLite file at a path. It creates no database file.
+// IsClaimed reports whether a process has claimed the SQLite file at this path. It creates no database file.
 func IsClaimed(path string) (bool, error) {
 	lock := claimOn(path)
 	if _, err := os.Stat(lock.Path()); errors.Is(err, fs.ErrNotExist) {

@@ -27,7 +27,7 @@ func TestOneServerClaimsASQLiteFile(t *testing.T) {
 		return is
 	}
 	require.True(t, isClaimed())
-	open(t, url) // commands and workers go on
+	open(t, url) // commands and workers can still open the claimed file
 	other, err := db.ClaimServer(url + "2")
 	require.NoError(t, err, "another file")
 	require.NoError(t, other.Release())
@@ -55,7 +55,7 @@ func TestALinkToASQLiteFileIsThatFile(t *testing.T) {
 	folder := t.TempDir()
 	file, link := filepath.Join(folder, "storefront.db"), filepath.Join(folder, "link.db")
 	require.NoError(t, os.Symlink(file, link))
-	open(t, "sqlite:"+link) // makes the file
+	open(t, "sqlite:"+link) // creates the file to which the link leads
 	info, err := os.Stat(file)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "customers' data is nobody else's")

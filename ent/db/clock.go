@@ -10,7 +10,7 @@ import (
 const (
 	// clockInterval is how often Watch reads the database's clock.
 	clockInterval = 10 * time.Second
-	// clockTimeout bounds one reading of the database's clock.
+	// clockTimeout is how long one reading of the database's clock may take.
 	clockTimeout = 5 * time.Second
 )
 
@@ -52,11 +52,12 @@ func (k *clock) now() time.Time {
 	return k.steady(time.Now()).Add(time.Duration(k.ahead.Load()))
 }
 
-// ReadClock queries the database's time, in UTC and truncated to milliseconds, and adjusts Now to it. On SQLite it returns
+// ReadClock queries the database's time, in UTC and truncated to milliseconds, and corrects Now by it. On SQLite it returns
 // this machine's time.
 //
-// The database read its clock between the sending of the query and the arrival of the answer. If Now lies between these two
-// times, it stays; otherwise it moves only as far as needed. So a slow answer does not change Now.
+// The database has read its clock at some time between the sending of the query and the arrival of the answer. If the time
+// read is consistent with Now, ReadClock does not change Now; otherwise it changes Now as little as possible. So a slow
+// answer does not make Now wrong.
 func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	k := d.clock
 	if k.asked == nil || k.given != nil {

@@ -29,7 +29,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Config selects the database and configures it.
+// Config says which database to open, and how.
 type Config struct {
 	// URL is sqlite:PATH, postgres://… or postgresql://…. It may name several hosts in libpq's forms:
 	// postgres://a:5432,b:5432/name or ?host=a,b&port=5432,5432. Open then uses the writable one, unless target_session_attrs
@@ -43,20 +43,20 @@ type Config struct {
 	// Clock replaces the database's clock in tests; statements on PostgreSQL get its time as a parameter. With nil,
 	// PostgreSQL's own clock decides, and on SQLite this process's clock. Goroutines share it.
 	Clock func() time.Time
-	// ProcessClock replaces this process's clock, which on PostgreSQL is only compared with the database's. Nil means Clock, or
-	// time.Now. Only tests set it; goroutines share it.
+	// ProcessClock replaces this process's clock in tests. On PostgreSQL this clock is only compared with the database's.
+	// Nil means Clock, or time.Now if that is nil. Goroutines share it.
 	ProcessClock func() time.Time
-	// MaxConns bounds the connections to PostgreSQL, or SQLite's reading connections besides its single writer. 0 chooses by
-	// the number of processors.
+	// MaxConns is the most connections to PostgreSQL, or the most reading connections to SQLite, which has one writer
+	// besides. 0 means a number that depends on the number of processors.
 	MaxConns int
 	// AdmissionConns is how many connections are reserved for admitting requests (server/auth), so that no other work delays
 	// the admission. With 0, admitting requests uses the common connections. On SQLite any other value reserves a second
 	// pool as large as the pool for reading.
 	AdmissionConns int
-	// StatementTimeout bounds each statement on PostgreSQL; 0 means the server's own setting.
+	// StatementTimeout is how long a statement on PostgreSQL may take; 0 means the server's own setting.
 	StatementTimeout time.Duration
-	// LockTimeout bounds each wait for a lock; on SQLite the file has the only lock. 0 means the server's own setting on
-	// PostgreSQL, and readerWait or writerWait on SQLite.
+	// LockTimeout is how long a statement waits for a lock; on SQLite the file is the only lock. 0 means the server's own
+	// setting on PostgreSQL, and readerWait or writerWait on SQLite.
 	LockTimeout time.Duration
 	// Observe, if not nil, is called once for each round trip to the database: with the text of a
 	// statement, with BEGIN, COMMIT, ROLLBACK or PING, and with "prepare" for the extra trip that
@@ -98,7 +98,7 @@ type DB struct {
 // dialect has what differs between an open PostgreSQL and an open SQLite database.
 type dialect struct {
 	name string // as in entgo.io/ent/dialect
-	// attempts bounds how often WithTx runs a transaction that conflicts with others.
+	// attempts is how often WithTx runs a transaction at most, if it conflicts with others.
 	attempts int
 	// rowLock is the clause that makes a SELECT lock its rows; "" on SQLite, where one transaction at a time writes.
 	rowLock string
@@ -107,9 +107,9 @@ type dialect struct {
 	// tables is a query of all tables: the name, an estimate of the rows, the bytes with the indexes, and whether a migration
 	// checks the table's foreign keys.
 	tables string
-	// findElsewhere returns ErrSearchPath if the tables are in another schema.
+	// findElsewhere returns ErrSearchPath if the tables are in a schema that is not on the search_path.
 	findElsewhere func(ctx context.Context, pool *sql.DB) error
-	// provider applies migrations through the pool.
+	// provider returns the provider of goose that applies the migrations in files through the pool.
 	provider func(pool *sql.DB, files fs.FS) (*goose.Provider, error)
 	// write tests whether the database accepts writes, by one that changes no data.
 	write func(context.Context, *DB) error
@@ -175,8 +175,7 @@ func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
 	return made
 }
 
-// ByDialect returns its argument postgres for a PostgreSQL database, and its argument sqlite for SQLite. Packages keep their
-// differences between the two in such values.
+// ByDialect returns its argument postgres if the database is PostgreSQL, and its argument sqlite if it is SQLite.
 func ByDialect[T any](d *DB, postgres, sqlite T) T {
 	if d.dialect == sqliteFile {
 		return sqlite
@@ -199,8 +198,8 @@ func (d *DB) Reader() *sql.DB { return d.reader }
 // would wait for a second connection while the transaction holds one.
 func (d *DB) Writer() *sql.DB { return d.writer }
 
-// Admissions returns the pool for the statement that admits a request. It has connections of its own if Config reserves some.
-// On SQLite they only read.
+// Admissions returns the pool for the statement that admits a request. If Config.AdmissionConns is 0, it is the pool Reader.
+// On SQLite its connections only read.
 func (d *DB) Admissions() *sql.DB { return d.admissions }
 
 // Conns returns how many statements the database runs at a time besides admissions: the size of the reading pool.

@@ -63,11 +63,11 @@ func TestOpenLeavesNoPoolBehindWhenItFails(t *testing.T) {
 
 	url := dbtest.EmptyURL(t, dbtest.Postgres)
 	before = pools()
-	for err = nil; err == nil; { // the last answer may arrive before the context is checked
+	for err = nil; err == nil; { // again if Open succeeds: the last answer may arrive before Open checks the context
 		ctx, leave := context.WithCancel(t.Context())
 		var opened *db.DB
 		opened, err = hook.Open(ctx, db.Config{URL: url, AdmissionConns: 2, Observe: func(query string) {
-			if query == "SELECT clock_timestamp()" { // the last step
+			if query == "SELECT clock_timestamp()" { // the last query of Open
 				leave()
 			}
 		}})

@@ -14,7 +14,8 @@ const (
 	aliveCount    = 3
 )
 
-// socketKey is the context key of a pointer to the variable in which the dialer stores its socket.
+// socketKey is the key under which a context has a *net.Conn: the variable into which the dialer puts the socket that it
+// opens.
 type socketKey struct{}
 
 // dialer dials PostgreSQL. It implements pq.Dialer and pq.DialerContext.
@@ -31,7 +32,7 @@ func newDialer() dialer {
 	}}}
 }
 
-// DialContext connects, and stores the socket in the variable to which the context points (socketKey).
+// DialContext connects. If the context has a variable under socketKey, it puts the socket into that variable.
 func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	socket, err := d.Dialer.DialContext(ctx, network, address)
 	if err != nil {

@@ -46,7 +46,7 @@ func IsUnique(err error) bool {
 // left; or if a SQLite file cannot be opened, read or written, or stays locked. A missing table counts as well, because the
 // schema may be too old or the search_path wrong.
 func IsUnreachable(err error) bool {
-	// Checked first, because a connectError may wrap any error of the server.
+	// Check this first, because a connectError may wrap any error of the server.
 	if _, ok := errors.AsType[*connectError](err); ok || errors.Is(err, errNotReplicated) {
 		return true
 	}
@@ -69,7 +69,7 @@ func IsUnreachable(err error) bool {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY:
 		return true
 	}
-	// *net.OpError and not net.Error, because an expired context is a net.Error too.
+	// Look for *net.OpError and not for net.Error, because an expired context is a net.Error too.
 	if _, ok := errors.AsType[*net.OpError](err); ok {
 		return true
 	}

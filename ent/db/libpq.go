@@ -29,6 +29,6 @@ func ReadByLibpq(text string) Libpq {
 	if err != nil {
 		return Libpq{}
 	}
-	delete(cfg.Runtime, "timezone") // postgresConfig sets it
+	delete(cfg.Runtime, "timezone") // this setting is not from the URL; postgresConfig adds it
 	return Libpq{RawAt: strings.Count(authority, "@") > 1, Parameters: slices.Sorted(maps.Keys(cfg.Runtime))}
 }

@@ -21,7 +21,7 @@ func (d *DB) RowLock(of string) string {
 // them.
 const SkipLocked = " SKIP LOCKED"
 
-// Lock makes a query lock its rows for the rest of the transaction (RowLock). how may be SkipLocked.
+// Lock makes the query q lock its rows until the transaction ends (RowLock). how may be SkipLocked.
 func Lock[Q interface {
 	ForUpdate(opts ...sql.LockOption) Q
 }](d *DB, q Q, how ...string) Q {

@@ -43,7 +43,7 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	applied := int64(0) // the version that this process applied last
+	applied := int64(0) // the version that this process applied last; 0 for none
 	for deadlocks := 0; ; {
 		before, err := d.Migrations(ctx)
 		if err != nil {
@@ -62,13 +62,13 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 			applied, deadlocks = result.Source.Version, 0
 		case pq.As(err, pqerror.LockNotAvailable) != nil:
 			applied = 0
-			select { // statements that waited behind this migration run meanwhile
+			select { // in the pause, statements that waited behind this migration run
 			case <-ctx.Done():
 				return fmt.Errorf("migrate: %w", ctx.Err())
 			case <-time.After(lockPause):
 			}
 		case pq.As(err, pqerror.TRDeadlockDetected) != nil && deadlocks < maxDeadlocks:
-			applied, deadlocks = 0, deadlocks+1 // other processes, which use the tables, made progress
+			applied, deadlocks = 0, deadlocks+1 // in a deadlock PostgreSQL lets the other process continue
 		default:
 			applied = 0
 			after, listing := d.Migrations(ctx)
@@ -82,7 +82,7 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 // lockPause is the time between two tries to lock a table that another transaction has locked.
 const lockPause = 2 * time.Second
 
-// maxDeadlocks bounds the retries of a migration that deadlocked with servers or workers.
+// maxDeadlocks is how often Migrate tries a migration again that was aborted in a deadlock with servers or workers.
 const maxDeadlocks = 20
 
 // provider returns goose's provider of the binary's migrations for the database.

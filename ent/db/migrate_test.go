@@ -136,7 +136,8 @@ func TestTheLoserOfARaceOnSQLiteIsRolledBackAndGoesOn(t *testing.T) {
 		if query != "BEGIN" {
 			return
 		}
-		// The first transaction makes the table of versions. The second is a migration, which goose has already chosen.
+		// The loser's first transaction makes the table of versions. Its second is a migration: just before, the winner applies
+		// all migrations.
 		if begun++; begun == 2 {
 			require.NoError(t, winner.Migrate(ctx, func(db.Migration) {}))
 		}

@@ -147,7 +147,7 @@ func TestAPlanHasTheLocksThatPostgreSQLTakes(t *testing.T) {
 var lockNames = strings.NewReplacer("RowExclusiveLock", "ROW EXCLUSIVE", "ShareUpdateExclusiveLock", "SHARE UPDATE EXCLUSIVE",
 	"ShareRowExclusiveLock", "SHARE ROW EXCLUSIVE", "ShareLock", "SHARE", "AccessExclusiveLock", "ACCESS EXCLUSIVE")
 
-// tables lists the tables of a database.
+// tables returns the names of all tables in the database.
 func tables(t *testing.T, on db.Querier) (names []string) {
 	t.Helper()
 	for row := range db.Rows(t.Context(), on, "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace") {

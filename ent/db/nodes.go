@@ -34,7 +34,7 @@ type shard struct {
 }
 
 const (
-	// nodeTimeout bounds the check whether a node can be reached.
+	// nodeTimeout is how long the check may take whether a node can be reached.
 	nodeTimeout = 3 * time.Second
 	// placements selects the largest hash of each shard, in order, and the address of its node, which is empty for the
 	// coordinator and for a node that cannot query others.
@@ -52,8 +52,8 @@ func (d *DB) ForStore(ctx context.Context) *DB {
 	return d.forStore(store.ID)
 }
 
-// PoolOf returns a value that identifies the connection pool for a store's rows, for comparing only: stores with the same value
-// share a pool. nil means the common pool.
+// PoolOf returns a value that stands for the connection pool of a store's rows. Two stores have equal values if they share a
+// pool. nil stands for the pool of d.
 func (d *DB) PoolOf(store uuid.UUID) any {
 	if its := d.forStore(store); its != d {
 		return its

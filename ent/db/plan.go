@@ -17,8 +17,8 @@ import (
 type PlannedMigration struct {
 	Migration
 	Statements []PlannedStatement
-	// Duration is an estimate of how long the migration takes. WritesWait is an estimate of how long writes to its tables have
-	// to wait meanwhile.
+	// Duration is an estimate of how long the migration takes. WritesWait is an estimate of how long writes to its tables
+	// wait for it.
 	Duration, WritesWait time.Duration
 }
 
@@ -51,7 +51,7 @@ func (t PlannedTable) BlocksWrites() bool {
 // sqliteLock is the only lock of a SQLite file. While a migration has it, other connections can only read.
 const sqliteLock = "WRITE"
 
-// command describes one form of SQL command that migrations use.
+// command is a form of SQL command that migrations use, with its lock and its duration.
 type command struct {
 	// form matches such a command. Its groups are the names of the tables, or of the index, that the command locks.
 	form *regexp.Regexp

@@ -24,7 +24,7 @@ const (
 	// poolerTimeout bounds the wait for the second connection. If a pooler in session mode has only one session left, the
 	// second connection waits until the first one is closed.
 	poolerTimeout = 3 * time.Second
-	// writableTimeout bounds the same wait in CheckWritable, which has less time.
+	// writableTimeout is how long CheckWritable waits for its second connection. It has less time than Open.
 	writableTimeout = 500 * time.Millisecond
 )
 
@@ -96,7 +96,7 @@ func refusePooler(ctx context.Context, pool *sql.DB, rounds int, patience time.D
 	case waiting.Err() == nil || ctx.Err() != nil:
 		return err
 	}
-	// If the pooler has no session for a second connection, only the first is checked.
+	// If the pooler gave no second connection, check only the first.
 	for range rounds {
 		for _, one := range looked {
 			err := one.Raw(func(inner any) error { return inner.(*conn).ownsSession(ctx) })

@@ -179,7 +179,7 @@ func TestNotificationsPassAPoolerInSessionMode(t *testing.T) {
 		select {
 		case <-heard:
 			done = true
-		case <-time.After(50 * time.Millisecond): // it may not listen yet
+		case <-time.After(50 * time.Millisecond): // announce again, because the listener may not have connected yet
 		case <-t.Context().Done():
 			t.Fatal("no notification arrives")
 		}

@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// connectTimeout bounds the wait for a PostgreSQL server, unless the URL sets another.
+	// connectTimeout is how long connecting to a PostgreSQL server may take, unless the URL sets another time.
 	connectTimeout = 10 * time.Second
 	// hostTimeout replaces connectTimeout if the URL has several hosts. It is short, because a host that does not answer delays
 	// every new connection by this time.
@@ -263,7 +263,7 @@ func (c Config) openProber(connect driver.Connector) *sql.DB {
 	return db
 }
 
-// limit bounds a pool's connections and how long each is kept.
+// limit sets the most connections of a pool, and how long it keeps a connection.
 func limit(pool *sql.DB, conns int) {
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)

@@ -14,7 +14,7 @@ import (
 // seen twice.
 const watchEvery = 500 * time.Millisecond
 
-// MigrationProgress is what the migrating session is doing now, as PostgreSQL shows it.
+// MigrationProgress is the present state of the session that migrates, as PostgreSQL shows it.
 type MigrationProgress struct {
 	// SQL is the running statement; a long one is cut.
 	SQL string
@@ -25,13 +25,13 @@ type MigrationProgress struct {
 	// without a count.
 	Done, Total int64
 	Unit        string
-	// Waits are the sessions for which the statement waits. They hold the lock that it needs, or stand before it in the queue
-	// for that lock.
+	// Waits are the sessions for which the statement waits: they hold the lock that it needs, or are before it in the queue
+	// for the lock.
 	Waits []Blocker
 }
 
-// Blocker is a session for which another one waits. PostgreSQL shows its state and query only to the same role and to members of
-// pg_read_all_stats.
+// Blocker is a session for which the migration waits. PostgreSQL shows its state and query only to the same role and to
+// members of pg_read_all_stats.
 type Blocker struct {
 	PID         int // 0 for a prepared transaction, which has no session
 	Application string
@@ -40,7 +40,7 @@ type Blocker struct {
 	Query       string    // the beginning of its last query
 }
 
-// String names the blocker so that somebody can look for it.
+// String returns a text by which an operator can find the blocker.
 func (b Blocker) String() string {
 	if b.PID == 0 {
 		return "a prepared transaction (pg_prepared_xacts)"

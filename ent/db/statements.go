@@ -23,7 +23,7 @@ const (
 	maxCachedQueryBytes = 4096
 )
 
-// The names of observed round trips that run no statement of the caller.
+// The names under which Config.Observe gets round trips that run no statement of the caller.
 const (
 	tripPrepare  = "prepare"
 	tripBegin    = "BEGIN"
@@ -43,7 +43,7 @@ type connector struct {
 	settings string
 	// observe is called once for each round trip; nil means never.
 	observe func(query string)
-	// sessions compares the connections' sessions; nil means no comparison.
+	// sessions finds connections that share a server session; nil means that nothing looks for them.
 	sessions *sessions
 }
 
@@ -161,7 +161,7 @@ func (c *conn) release(s *statement) {
 	}
 }
 
-// retire closes a statement that left the cache, once its result has been read.
+// retire closes a statement that is no longer in the cache, as soon as nobody reads its result.
 func (c *conn) retire(s *statement) {
 	s.retired = true
 	if s.running {
@@ -219,7 +219,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return r, nil
 }
 
-// rows is the result of a query. Its statement may run again once rows is closed.
+// rows is the result of a query. Once it is closed, its statement can run again.
 type rows struct {
 	driver.Rows
 	trip      *trip      // nil after Close

@@ -87,7 +87,7 @@ func TestATransactionUsesTheStatementsOfItsConnection(t *testing.T) {
 			return newStore(ctx, tx, "second", d.Now()).Exec(ctx)
 		}))
 		require.Equal(t, "ROLLBACK", observed.take()[2])
-		addStore(t, d, "third", d.Now()) // the statement outlives the failure
+		addStore(t, d, "third", d.Now()) // the prepared statement still works after the failure
 	})
 }
 
@@ -197,7 +197,7 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 				}
 			}})
 			query := slow[d.Dialect()]
-			// This uses another connection to the database, because the first DB has only one, which is busy.
+			// Ask over another database handle, because d has one connection, which is busy.
 			running := func() bool { return true }
 			if d.Dialect() == dialect.Postgres {
 				other := openAt(t, db.Config{URL: url})

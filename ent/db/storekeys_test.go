@@ -58,7 +58,7 @@ func TestKeysHaveTheirStore(t *testing.T) {
 	}
 
 	distributed := shard.Tables()
-	owned := map[string]bool{} // tables, by whether they have a store
+	owned := map[string]bool{} // for each table, whether it has the column store_id
 	each(t, d, `SELECT t.table_name, EXISTS (SELECT FROM information_schema.columns c
   WHERE c.table_name = t.table_name AND c.table_schema = t.table_schema AND c.column_name = 'store_id' AND c.is_nullable = 'NO')
  FROM information_schema.tables t JOIN pg_class r ON r.oid = to_regclass(quote_ident(t.table_name))

@@ -80,7 +80,7 @@ func (t *trip) end(err error) error {
 	}
 	err = c.judge(err)
 	if e := pq.As(err); e != nil && t.span.IsRecording() {
-		// Only the code, because the text may contain values of the rejected row.
+		// Show only the code, because the text may contain values of the rejected row.
 		t.span.SetAttributes(attribute.String("db.response.status_code", string(e.Code)))
 	}
 	tracing.End(t.span, err)

@@ -126,7 +126,7 @@ func TestWithTxRunsTheLoserOfADeadlockAgain(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		a, b := addStore(t, d, "a", d.Now()), addStore(t, d, "b", d.Now())
-		var both sync.WaitGroup // until each has locked its first row
+		var both sync.WaitGroup // done once both transactions have locked their first rows
 		both.Add(2)
 		transfer := func(ids ...any) error {
 			runs := 0
@@ -166,7 +166,7 @@ func TestWithTxRunsTheLoserOfASerializationFailureAgain(t *testing.T) {
 		if _, err := tx.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); err != nil {
 			return err
 		}
-		if _, err := tx.Store.Query().Count(ctx); err != nil { // takes the snapshot
+		if _, err := tx.Store.Query().Count(ctx); err != nil { // the first statement begins the snapshot
 			return err
 		}
 		if runs == 1 {

@@ -13,8 +13,8 @@ import (
 // of a core.
 const watchInterval = 30 * time.Millisecond
 
-// watcher notifies on SQLite: at once in this process, and within watchInterval after another process's commit
-// (https://www.sqlite.org/pragma.html#pragma_data_version).
+// watcher is the announcer on SQLite. Listeners in this process get a value at once, and listeners in another process within
+// watchInterval after the commit (https://www.sqlite.org/pragma.html#pragma_data_version).
 type watcher struct {
 	signals
 	// open returns a pool that reads the file.
@@ -28,7 +28,7 @@ func (w *watcher) listen(ctx context.Context) <-chan struct{} {
 	signal := w.add(ctx, uuid.Nil)
 	go func() {
 		for ctx.Err() == nil {
-			_ = w.watch(ctx, signal) // its listener polls meanwhile
+			_ = w.watch(ctx, signal) // after an error, listeners still find work by polling
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):
@@ -38,8 +38,8 @@ func (w *watcher) listen(ctx context.Context) <-chan struct{} {
 	return signal
 }
 
-// watch raises the signal after commits that leave an entry in the outbox or a new delivery. It ignores other commits, such as
-// counts of requests.
+// watch puts a value into signal after each commit that leaves an entry in the outbox or adds a delivery. It ignores other
+// commits, such as counts of requests.
 func (w *watcher) watch(ctx context.Context, signal chan struct{}) error {
 	pool, err := w.open()
 	if err != nil {
@@ -49,7 +49,7 @@ func (w *watcher) watch(ctx context.Context, signal chan struct{}) error {
 	pool.SetMaxOpenConns(1) // one connection, because data_version is per connection
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
-	// look reads whether the outbox has entries, and the newest delivery, whose id is the largest.
+	// look reads whether the outbox has entries, and the id of the newest delivery, which is the highest.
 	const look = "SELECT EXISTS (SELECT 1 FROM outbox), (SELECT max(id) FROM deliveries)"
 	var (
 		seen, version int64

@@ -215,7 +215,7 @@ func (s on) step(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
 		f.Pass, f.PositionAt, f.PositionID = f.Pass+1, time.Time{}, uuid.Nil
 	}
 	if f.Pass == len(passes) {
-		f.Known = identity{} // done before SQLite's log is emptied
+		f.Known = identity{} // not needed any more to empty SQLite's log
 	}
 	return err
 }
@@ -377,7 +377,7 @@ func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 	named, first := !resource.IsForgotten(c), f.PositionID == uuid.Nil
 	if named || first && (notes > 0 || f.Before == nil) {
 		hook.Record(ctx, "customer.forgotten", "customer", c.ID)
-		f.Before = nil // something was erased
+		f.Before = nil // this erasure has erased something, so the old receipt is not needed
 	}
 	f.shows(resource.Customer(c, ""))
 	if _, err := tx.ExecContext(ctx, "UPDATE forgettings SET begun_at = $1 WHERE id = $2 AND store_id = $3", hook.Time(ctx), c.ID,
@@ -497,7 +497,7 @@ func withoutAnswers(delivery row) ([]byte, error) {
 // in reports whether a text contains the customer's id or values. The text is JSON, but cannot be parsed as the expected
 // message.
 func (f *Forgetting) in(text []byte) bool {
-	plain := bytes.Clone(text) // with its escapes removed
+	plain := bytes.Clone(text) // will have the JSON and, after it, its strings without escapes
 	for tokens := json.NewDecoder(bytes.NewReader(text)); ; {
 		token, err := tokens.Token()
 		if err != nil {

@@ -71,5 +71,5 @@ func TestARequestNotesAFewOfItsEvents(t *testing.T) {
 	request.Caused(many[:4]...)
 	request.Caused(many[4:]...)
 	require.Equal(t, many[:10], request.Events)
-	tenant.RequestOf(t.Context()).Caused(many...) // without a request
+	tenant.RequestOf(t.Context()).Caused(many...) // does nothing without a request
 }

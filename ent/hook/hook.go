@@ -36,7 +36,7 @@ type notedMutation struct {
 	id               uuid.UUID
 	fields           []FieldChange
 	events           []string
-	entry            uuid.UUID // the journal entry to add to, if the change is a part of a larger one
+	entry            uuid.UUID // id of the journal entry to which this part of a larger change adds; zero for a change of its own
 }
 
 // Record adds a journal entry for a change that the hook does not journal, such as a load of many rows.

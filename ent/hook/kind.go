@@ -220,7 +220,7 @@ func column(row ent.Value, name string) any {
 func plain(v any) any {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() == reflect.Pointer {
-		rv = rv.Elem() // invalid for nil
+		rv = rv.Elem() // the invalid Value for a nil pointer
 	}
 	switch {
 	case !rv.IsValid():

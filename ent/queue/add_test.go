@@ -40,7 +40,8 @@ func (c *handClock) advance(d time.Duration) time.Time {
 	return time.UnixMilli(c.milliseconds.Add(d.Milliseconds())).UTC()
 }
 
-// outlet is a store with one webhook that subscribes to all order events.
+// outlet is a test's database with one store, whose id is owner, and one webhook of this store, which subscribes to all
+// events of orders.
 type outlet struct {
 	*db.DB
 	t       *testing.T

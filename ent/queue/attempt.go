@@ -39,8 +39,8 @@ type attemptJSON struct {
 	Answer     string          `json:"answer,omitempty"`
 }
 
-// MarshalJSON writes {number,startedAt,durationMs,statusCode,error,answer}. A missing status or error is null; an empty answer
-// is left out.
+// MarshalJSON returns a JSON object with number, startedAt, durationMs, statusCode, error and answer. A missing status or
+// error is null; an empty answer is left out.
 func (a Attempt) MarshalJSON() ([]byte, error) {
 	j := attemptJSON{
 		Number: a.Number, DurationMs: a.Duration.Milliseconds(), Answer: a.Answer, StartedAt: apijson.AppendTime(nil, a.StartedAt),

@@ -24,8 +24,8 @@ type Backlog struct {
 	Lag time.Duration
 	// Outbox is how many events are in the outbox, up to maxCounted.
 	Outbox int
-	// First is how many deliveries wait for their first attempt or are in it, up to maxCounted. Cancelled deliveries that are
-	// not yet moved to the finished ones do not count.
+	// First is how many deliveries wait for their first attempt or are in it, up to maxCounted. Cancelled deliveries do not
+	// count, even those that no worker has moved to finished_deliveries yet.
 	First int
 	// Retries is how many deliveries wait for another attempt or are in it, up to maxCounted.
 	Retries int
@@ -168,7 +168,7 @@ func (c *Collector) Collect(into chan<- prometheus.Metric) {
 	}
 }
 
-// look reads the backlog, unless it was read less than collectEvery ago.
+// look returns a reading of the backlog that is less than collectEvery old. It reads the backlog again if there is none.
 func (c *Collector) look(now time.Time) (Backlog, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -140,7 +140,7 @@ func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 		require.Equal(t, []uuid.UUID{fresh.ID}, ids(got), "what is fresh does not wait for what is cancelled")
 		require.Equal(t, map[string]int{queue.Cancelled: n, queue.Pending: 1}, o.statuses(queue.Search{}))
 
-		// The webhook is disabled again: the deliveries that were added in between are cancelled now.
+		// The webhook is disabled again. The delivery that was added while it was enabled is cancelled now.
 		again := o.put(o.webhook, d.Now(), false)
 		o.switchOff()
 		entry, err := queue.FindEntry(o.ctx, d, d.Reader(), again.ID)

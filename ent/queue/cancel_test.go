@@ -20,7 +20,7 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 	rows := []struct {
 		reason string
 		lease  bool
-		due    time.Duration // from now
+		due    time.Duration // how long after now the delivery is due
 		ends   bool
 	}{
 		{"it waits for its first attempt", false, -time.Minute, true},

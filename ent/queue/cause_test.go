@@ -30,7 +30,7 @@ func TestADeliveryTellsWhatCausedItsEvent(t *testing.T) {
 		relayed := o.relay(q, 10, everyLane)
 		check(relayed.Leased)
 		require.NoError(t, q.Release(o.ctx, relayed.Leased))
-		o.exec("UPDATE deliveries SET retry = (event_id <> $1)", caused) // so that each delivery is in another lane
+		o.exec("UPDATE deliveries SET retry = (event_id <> $1)", caused) // so that the two deliveries are in different lanes
 		got := o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 1}, queue.Want{Lane: o.lane(o.webhook, true), Max: 1})
 		require.Len(t, got, 2)
 		if got[0].EventID != caused {

@@ -47,9 +47,9 @@ const dueReach = 2 * time.Second
 // dueInterval is how often Due reads all due deliveries, not only those that became due since its previous call.
 const dueInterval = 10 * time.Second
 
-// Due returns the lanes in which deliveries became due since the previous call: retries whose time has come, deliveries whose
-// lease ended, and deliveries that a relay did not lease. At the first call, every dueInterval and after the clock was set
-// back, it returns every lane with due deliveries, and all is true.
+// Due returns the lanes in which deliveries became due since the previous call: retries whose time has come, deliveries
+// whose lease ended, and deliveries that a relay did not lease. At the first call, once every dueInterval, and after the
+// clock was set back, Due returns all lanes with due deliveries, and all is true.
 func (q *Queue) Due(ctx context.Context) (lanes []Lane, all bool, err error) {
 	now := q.db.Now()
 	since := q.due.at.Add(-dueReach)

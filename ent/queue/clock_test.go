@@ -28,7 +28,8 @@ func TestAProcessWithAWrongClockForgetsNothingYoung(t *testing.T) {
 	require.Len(t, o.keptEvents(), 1)
 }
 
-// A worker dates its rows by the database's clock. With dates of its own wrong clock, no sweep would delete the rows in time.
+// A worker dates its rows by the database's clock, even if its own clock is years ahead. With dates in the future, no sweep
+// would delete the rows in time.
 func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: func() time.Time { return time.Now().Add(years) }})
@@ -45,8 +46,8 @@ func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 	require.Equal(t, d.ID, o.journal()[0])
 }
 
-// If a SQLite machine's only clock is wrong, everything may look too old. Without a sweep in the last day nothing is deleted
-// for a day. If the clock is corrected meanwhile, nothing is deleted at all.
+// On SQLite sweeps delete nothing for a day if there was no sweep in the last day, because the clock may be wrong and all
+// rows may look too old. If somebody corrects the clock in that time, no row is lost.
 func TestAClockThatMayBeWrongForgetsNothing(t *testing.T) {
 	t.Parallel()
 	c := newHandClock(0)

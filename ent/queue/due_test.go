@@ -48,7 +48,7 @@ func TestDueTellsWhatBecameDue(t *testing.T) {
 		lanes, _ = o.lanesDue(q)
 		require.ElementsMatch(t, []queue.Lane{o.lane(o.webhook, true), o.lane(third, false)}, lanes, "and a little of what was before")
 
-		// A row that is committed late, with a time that Due has already passed.
+		// The next row has a time up to which Due has already read, as if it had been committed late.
 		c.advance(3 * time.Second)
 		o.put(third, start, true)
 		lanes, all = o.lanesDue(q)

@@ -14,9 +14,9 @@ import (
 // Outcome is the result of an attempt, and the status that its delivery gets.
 type Outcome struct {
 	Delivery Delivery
-	// Attempt is nil when none was made, for example because the webhook was disabled.
+	// Attempt is nil if no attempt was made, for example because the webhook was disabled.
 	Attempt *Attempt
-	// Status is one of Statuses; Pending when another attempt follows.
+	// Status is one of Statuses. Pending means that another attempt follows.
 	Status string
 	// Delay is the time from Finish to the next attempt, if Status is Pending.
 	Delay time.Duration

@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// hangGuard bounds a wait that would otherwise hang the test.
+// hangGuard is how long a test waits before it fails instead of hanging.
 const hangGuard = time.Minute
 
 // A lock on one webhook's row delays no results, neither of this webhook nor of others.

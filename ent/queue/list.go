@@ -19,8 +19,8 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// The statuses of a delivery. Once its webhook is disabled or deleted, a waiting delivery has the status cancelled, even before
-// a worker moves it to the finished ones.
+// The statuses of a delivery. If its webhook is disabled or deleted, a waiting delivery has the status cancelled, even
+// before a worker moves the delivery to finished_deliveries.
 const (
 	// Pending is a delivery that waits for an attempt or is being attempted.
 	Pending   = "pending"
@@ -61,26 +61,25 @@ type Search struct {
 	StoreID uuid.UUID
 	// WebhookID is a webhook of the store, or uuid.Nil for all webhooks.
 	WebhookID uuid.UUID
-	// Since and Until bound the time at which deliveries were made; Until is exclusive. Zero means no bound.
+	// Since and Until limit the times at which the deliveries were made: from Since until before Until. Zero means no limit.
 	Since, Until time.Time
 	// Status is one of Statuses, or "" for all.
 	Status string
-	// Retrying restricts the status Pending to deliveries that have had a failed attempt.
+	// Retrying, with the status Pending, finds only deliveries that have had a failed attempt.
 	Retrying bool
 	// EventType is the type of the delivered event, or "" for all.
 	EventType string
-	// Before is a delivery's id: only older deliveries are listed. With uuid.Nil the list starts from the
-	// newest.
+	// Before is the id of a delivery: only older deliveries are listed. uuid.Nil lists from the newest on.
 	Before uuid.UUID
-	// Limit bounds how many are listed.
+	// Limit is how many deliveries are listed at most.
 	Limit int
 
 	events []uuid.UUID // the events whose deliveries EntriesOf lists; empty means all events
 }
 
 const (
-	// maxFound is how many events EntriesOf takes at most. The statement always has this many parameters, so that it is
-	// prepared once.
+	// maxFound is how many events EntriesOf takes at most. The statement always has this many parameters, so that its text
+	// is always the same and the database prepares it once.
 	maxFound = 25
 	// maxOfEvents bounds how many deliveries EntriesOf lists, and maxReadOfEvents how many it reads. An event may have many
 	// deliveries, because each webhook and each resend adds one.
@@ -264,13 +263,13 @@ type EventSearch struct {
 	Text string
 	// EventType is a type of event, or "" for all.
 	EventType string
-	// From is the time of the oldest events that it searches, or zero.
+	// From is the time of the oldest events to search; zero searches all.
 	From time.Time
 	// BeforeAt and BeforeID are the time and id of an event, such as the last event of an earlier search. Only older events are
 	// searched. The zero time means to begin with the newest event.
 	BeforeAt time.Time
 	BeforeID uuid.UUID
-	// Limit bounds how many events are found: at most maxFound.
+	// Limit is how many events the search finds at most; it may not be above maxFound.
 	Limit int
 }
 

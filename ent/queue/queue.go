@@ -35,8 +35,8 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// Queue is one worker's access to the tables. One goroutine may call Relay, DropRelayed, Claim and Due; any may call
-// the other methods.
+// Queue is one worker's access to the tables. Only one goroutine at a time may call Relay, DropRelayed, Claim and Due. Any
+// number may call the other methods.
 type Queue struct {
 	db      *db.DB
 	dialect *dialect
@@ -45,12 +45,12 @@ type Queue struct {
 
 	outbox struct {
 		taken        time.Time // time of the newest event that Relay has taken
-		lastFullScan time.Time // when Relay last searched from the beginning
+		lastFullScan time.Time // time at which Relay last searched from the oldest entry
 		relayed      []entry   // entries that DropRelayed must delete
 	}
 	due struct {
 		at           time.Time // time, by the database's clock, up to which Due has read
-		lastFullScan time.Time // when Due last read everything
+		lastFullScan time.Time // time at which Due last read all due deliveries
 	}
 }
 
@@ -119,7 +119,7 @@ func write[T any](ctx context.Context, q *Queue, on execer, name string, rows []
 	return q.dialect.exec(ctx, on, name, q.db.TimeArg(), set)
 }
 
-// rowset encodes rows as JSON, which is a statement's only argument for them.
+// rowset returns the rows as a JSON array, which is one argument of a statement.
 func rowset[T any](rows []T) (string, error) {
 	text, err := json.Marshal(rows)
 	if err != nil {
@@ -148,7 +148,7 @@ func texts(ids []uuid.UUID) []string {
 	return written
 }
 
-// wrap adds the operation to an error; nil stays nil.
+// wrap adds the operation to the text of an error. For nil it returns nil.
 func wrap(operation string, err error) error {
 	if err == nil {
 		return nil

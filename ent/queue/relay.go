@@ -38,11 +38,11 @@ type Relayed struct {
 	Unused []Lane
 }
 
-// Relay takes at most limit of the oldest outbox entries. For each it adds one delivery for every enabled webhook of the
-// store that subscribes to the event's type. It leases a delivery if room reports that the worker has room in the lane; other
-// deliveries wait. It skips entries that another worker is relaying.
+// Relay takes at most limit of the oldest outbox entries. For each entry it adds one delivery for every enabled webhook of
+// the store that subscribes to the event's type. It leases the delivery if room returns true for the delivery's lane,
+// because the worker has room there; otherwise the delivery waits. It skips entries that another worker is relaying.
 //
-// A delivery's id is derived from its event and webhook, so Relay and a resend never both create it.
+// A delivery's id is derived from its event and webhook, so Relay and a resend never both create the delivery.
 func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room func(Lane) bool) (Relayed, error) {
 	now := q.db.Now()
 	after, full := id.Floor(q.outbox.taken.Add(-lateBy)), now.Sub(q.outbox.lastFullScan).Abs() >= fullInterval
@@ -75,7 +75,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 				}
 			}
 			taken = true
-			found = slices.DeleteFunc(found, func(d Delivery) bool { return d.Payload == nil }) // the event does not exist
+			found = slices.DeleteFunc(found, func(d Delivery) bool { return d.Payload == nil }) // a deleted event has none
 			added, err := insert(ctx, tx, q.db, distribute(found, now, room, &done), now, lease)
 			done.keep(added)
 			return err
@@ -130,7 +130,7 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uu
 		if n := len(entries); n == 0 || entries[n-1].ID != d.EventID {
 			entries = append(entries, entry{d.EventID, d.StoreID})
 		}
-		if d.WebhookID != uuid.Nil { // a webhook subscribes
+		if d.WebhookID != uuid.Nil { // a webhook subscribes to the event
 			found = append(found, d)
 		}
 	}

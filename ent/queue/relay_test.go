@@ -121,7 +121,7 @@ func TestRelayFansOutToThoseWhoSubscribe(t *testing.T) {
 	})
 }
 
-// A batch of long events does not fill the memory: each payload is held once, however many webhooks get it.
+// A batch of long events does not fill the memory: all deliveries of an event share one copy of its payload.
 func TestAnEventIsHeldOnce(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
@@ -177,7 +177,7 @@ func TestAnEntryWithoutItsEventIsDropped(t *testing.T) {
 	})
 }
 
-// A transaction may take its entries' ids early, and commit long after other transactions that took higher ids.
+// Relay finds entries whose transaction commits late, after transactions that took higher ids have committed.
 func TestEntriesThatCommitLateAreFound(t *testing.T) {
 	t.Parallel()
 	rows := []struct {

@@ -40,9 +40,9 @@ type Resend struct {
 	Since time.Time
 	// Resent counts the deliveries that it created, and the waiting ones that it made due.
 	Resent int
-	// Finished is true if nothing is left to do.
+	// Finished is true if all steps are done, or Stopped is true.
 	Finished bool
-	// Stopped is true if it ended early, because its webhook was disabled or deleted.
+	// Stopped is true if the resend ended early, because its webhook was disabled or deleted.
 	Stopped bool
 }
 
@@ -142,7 +142,8 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resending, w *ent.Webh
 			due = append(due, next)
 		}
 	}
-	// Read the deliveries after the outbox, because an entry leaves the outbox only when its deliveries exist.
+	// Read the deliveries after reading the outbox: an entry leaves the outbox only when its deliveries exist, so no event
+	// is in neither.
 	settled, err := deliveriesOf(ctx, tx, dialect, w, events)
 	if err != nil {
 		return fmt.Errorf("read their deliveries: %w", err)

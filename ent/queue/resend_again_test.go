@@ -20,7 +20,7 @@ func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 		reason string
 		// meanwhile changes the deliveries of the first resend's first step.
 		meanwhile func(o outlet)
-		resent    int // by the second resend
+		resent    int // what Resent of the second resend must be
 	}{
 		{"nothing has ended", func(outlet) {}, 600},
 		{"they have failed", func(o outlet) {
@@ -57,7 +57,7 @@ func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 	})
 }
 
-// withoutEnded returns only the count of pending deliveries.
+// withoutEnded returns counts with only the number of pending deliveries.
 func withoutEnded(counts map[string]int) map[string]int {
 	return map[string]int{queue.Pending: counts[queue.Pending]}
 }

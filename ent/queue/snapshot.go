@@ -10,11 +10,11 @@ import (
 // HeldSnapshot is a snapshot of PostgreSQL that somebody holds open. While it is open, VACUUM cannot remove rows deleted
 // since it began, and every scan of the outbox, the deliveries and the row deltas passes over these dead rows.
 type HeldSnapshot struct {
-	// Holder names the session, the prepared transaction, the replication slot or the standby.
+	// Holder names who holds the snapshot: a session, a prepared transaction, a replication slot or a standby.
 	Holder string
 	// Age is nil for replication slots and standbys, because PostgreSQL does not store when they began.
 	Age *time.Duration
-	// Transactions is how many transactions have begun since the snapshot.
+	// Transactions is how many transactions have begun since the snapshot began.
 	Transactions int64
 }
 

@@ -18,7 +18,7 @@ import (
 // sweepBatch is how many rows one transaction deletes at most, so that other writers wait no longer than for a request.
 const sweepBatch = 1000
 
-// keyAge is the minimum time for which idempotency keys are stored.
+// keyAge is how long idempotency keys are stored at least.
 const keyAge = 24 * time.Hour
 
 // Sweep deletes events and finished deliveries that are older than the retention by the database's clock, except events that
@@ -40,7 +40,8 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 		return 0, wrap("sweep", err)
 	}
 	oldest := id.Floor(now.Add(-retention))
-	// An event may be older than its delivery, but by at most the retention: an older event has been deleted.
+	// Events below eventsBefore are deleted: those older than the retention, but none from the oldest event on that an
+	// unfinished delivery or the outbox needs.
 	eventsBefore := oldest
 	if needed != uuid.Nil && bytes.Compare(needed[:], oldest[:]) < 0 {
 		eventsBefore = needed

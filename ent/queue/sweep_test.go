@@ -117,7 +117,7 @@ func TestSweepForgetsResendsThatAreFinished(t *testing.T) {
 	})
 }
 
-// A checkout's stored answer is kept for a day.
+// An idempotency key, with the stored answer of its operation, is kept for a day.
 func TestSweepForgetsIdempotencyKeysAfterADay(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2031, 3, 2, 10, 0, 0, 0, time.UTC)

@@ -91,7 +91,7 @@ func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	require.ErrorIs(t, err, shard.ErrNotReady)
 	require.ErrorContains(t, err, "servers and workers must be stopped")
 	require.NoError(t, server.Close())
-	require.Eventually(t, func() bool { // until PostgreSQL has ended its connections
+	require.Eventually(t, func() bool { // PostgreSQL ends the closed connections a little later
 		plan, err := cluster.Plan(t.Context())
 		require.NoError(t, err)
 		return len(plan.Obstacles) == 0
