@@ -35,11 +35,11 @@ import (
 const (
 	// foldBatch is how many row deltas one statement folds at most.
 	foldBatch = 5000
-	// interval is how often Keep folds. Lists add the deltas of at most about this time.
+	// interval is how often Keep folds. So a list adds the row deltas of little more than this time.
 	interval = time.Second
 	// errorPause is how long Keep waits after a database error.
 	errorPause = 10 * time.Second
-	// foldTimeout bounds the wait for the database, because a server behind a proxy may vanish silently.
+	// foldTimeout is how long one Fold may take. Without it a server that vanished silently behind a proxy would block Keep.
 	foldTimeout = 15 * time.Second
 )
 
@@ -67,7 +67,7 @@ var (
 		lists: resource.Postgres,
 		fold:  folding("take"),
 		day:   "(created_at AT TIME ZONE 'UTC')::date - DATE '1970-01-01'",
-		// No timeouts, because counting may take longer than a request. The snapshot begins only after the lock is granted.
+		// Set no timeouts, because counting may take longer than a request. The snapshot begins after the lock is granted.
 		exclusive: "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE",
 		isolation: sql.LevelRepeatableRead,
 		counted:   []string{"row_counts", "row_deltas"},
@@ -91,13 +91,13 @@ func folding(take string) string {
 	return "WITH taken AS (" + statements[take] + "), added AS (" + statements["add"] + ") SELECT count(*) FROM taken"
 }
 
-// Counts keeps the counts of a database. Goroutines may share it.
+// Counts reads and maintains the counts of a database's rows. Goroutines may share it.
 type Counts struct {
 	db      *db.DB
 	dialect *dialect
 }
 
-// New returns the counts of the database.
+// New returns the Counts of the database d.
 func New(d *db.DB) *Counts {
 	if d.Distributed() {
 		return &Counts{d, distributed}
@@ -135,7 +135,7 @@ func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// Waiting returns how many row deltas wait to be folded, up to limit.
+// Waiting returns how many row deltas no process has folded yet, at most limit.
 func (c *Counts) Waiting(ctx context.Context, limit int) (n int, err error) {
 	err = c.db.Reader().QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM row_deltas LIMIT $1) d", limit).Scan(&n)
 	return n, err

@@ -49,16 +49,17 @@ var file string
 var statements = db.Statements(file)
 
 const (
-	// stepRows is how many rows one step reads, few enough that its transaction takes no longer than a request.
+	// stepRows is how many rows one step reads at most, so that its transaction takes no longer than a request.
 	stepRows = 200
-	// busyPause is how long Step waits if a delivery is being attempted.
+	// busyPause is how long Step waits if a worker is attempting a delivery about the customer.
 	busyPause = 250 * time.Millisecond
-	// forgotten replaces a personal value that must not be empty.
+	// forgotten is the text that replaces a personal value that must not be empty.
 	forgotten = "forgotten"
-	// stepNotes is the maximum number of notes that one step removes, besides the notes of PENDING and FAILED orders.
+	// stepNotes is how many notes of orders one step removes at most. All notes of PENDING and FAILED orders are removed
+	// besides.
 	stepNotes = 2000
-	// stepTexts bounds the work of a step: the number of texts that it reads, multiplied by the number of values that it
-	// searches for in each.
+	// stepTexts limits the number of texts that a step reads, multiplied by the number of values for which it searches in
+	// each.
 	stepTexts = 20_000
 	// failurePause is the pause after a failed step; it doubles with each failure, up to maxFailurePause.
 	failurePause, maxFailurePause = 10 * time.Second, time.Hour
@@ -70,11 +71,11 @@ var passes = []func(on, context.Context, *ent.Tx, *Forgetting) (last bool, err e
 	on.customer, on.activity, on.events, on.refused, on.keys,
 }
 
-// ErrNone means that the customer has no erasure.
+// ErrNone means that there is no erasure of this customer.
 var ErrNone = errors.New("no such forgetting")
 
-// Forgetting is the progress of erasing a customer's personal data and, when it is finished, the receipt, which holds no
-// personal data.
+// Forgetting is an erasure of a customer's personal data. While it runs, it has the progress. Once it is finished, it is the
+// receipt, which has no personal data.
 type Forgetting struct {
 	// CustomerID is the customer whose data is erased.
 	CustomerID, StoreID uuid.UUID
@@ -89,8 +90,8 @@ type Forgetting struct {
 	Pass       int
 	PositionAt time.Time
 	PositionID uuid.UUID
-	// RowAt is the updatedAt that the customer's row got when it was emptied. A later value means that somebody has changed
-	// the row.
+	// RowAt is the time updated_at that the customer's row got when it was emptied. If the row has a later time, somebody
+	// has changed it since.
 	RowAt time.Time
 	// again is true if BeginAgain was called since the first phase began.
 	again bool
@@ -103,7 +104,7 @@ type Forgetting struct {
 // on is the database on which an erasure runs. Its methods are the phases and their steps.
 type on struct{ *db.DB }
 
-// exec runs a statement and returns how many rows it changed.
+// exec runs a statement of an erasure and returns how many rows it changed.
 func exec(ctx context.Context, tx *ent.Tx, statement string, args ...any) (int64, error) {
 	result, err := tx.ExecContext(ctx, statement, args...)
 	if err != nil {
@@ -198,8 +199,8 @@ func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUI
 // begin sets the erasure back to the beginning of its first phase.
 func (f *Forgetting) begin() { f.Pass, f.PositionAt, f.PositionID = 0, time.Time{}, uuid.Nil }
 
-// BeginAgain makes the running erasures of a store read all rows again. Call it in a transaction that adds old rows, because
-// the erasures may already have read past the times of these rows.
+// BeginAgain makes the unfinished erasures of a store begin again with the first phase. Call it in a transaction that adds
+// rows with old times, because the erasures may have read past these times already.
 func BeginAgain(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
 	_, err := tx.ExecContext(ctx, "UPDATE forgettings SET begun_at = NULL WHERE store_id = $1 AND finished_at IS NULL", storeID)
 	if err != nil {
@@ -359,8 +360,8 @@ func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string
 
 // customer erases the personal data in the customer's row, and the notes of the customer's orders.
 func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	// Lock the orders that have a note or may still send an event. A transaction that changes such an order then either has
-	// already committed its event, or waits and reads the erased customer.
+	// Lock the customer's orders that have a note or may still send an event. If another transaction changes such an order,
+	// it has committed its event before this lock, or it waits and then reads the erased customer.
 	if _, err := db.Lock(s.DB, tx.Order.Query().Where(order.StoreID(f.StoreID), order.CustomerID(f.CustomerID),
 		order.Or(order.StatusIn(order.StatusPENDING, order.StatusFAILED), order.NoteNotNil())).Order(order.ByID())).IDs(ctx); err != nil {
 		return false, fmt.Errorf("wait for orders: %w", err)
@@ -393,8 +394,8 @@ func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 	return notes < stepNotes, nil
 }
 
-// events erases events about the customer, and what receivers answered to them. It also looks at the answers to events that
-// were erased earlier, because an import may have added answers.
+// events erases the payloads of events about the customer, and the receivers' answers to them. It also reads the answers to
+// events that were erased earlier, because an import may have added answers.
 func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := s.page(ctx, tx, f, "events.payload", stepRows)
 	if err != nil {
@@ -510,7 +511,7 @@ func (f *Forgetting) in(text []byte) bool {
 	return bytes.Contains(plain, []byte(f.CustomerID.String())) || f.Known.in(string(plain))
 }
 
-// activity erases the customer's values in the activity journal.
+// activity erases the customer's values from entries of the activity journal.
 func (s on) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := s.page(ctx, tx, f, "activity_entries.changes", stepRows, f.CustomerID)
 	if err != nil {
@@ -592,7 +593,7 @@ func (s on) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err
 	}
 	var drop []uuid.UUID
 	ids, err := s.rewrite(ctx, tx, f, "idempotency_keys.answer", rows, func(key row) ([]byte, error) {
-		// All operations whose answer is stored return an order.
+		// Every stored answer is an order, because only operations that return an order store theirs.
 		order := &storefrontv1.Order{}
 		err := proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(key.text, order)
 		shown := f.shows(order)
@@ -627,7 +628,7 @@ func (f *Forgetting) texts() int {
 	return max(1, min(stepRows, stepTexts/(1+len(f.Known.Texts)+len(f.Known.Phones))))
 }
 
-// changeAll runs an UPDATE or a DELETE on a store's rows with these ids; it adds the WHERE to the statement.
+// changeAll runs a statement, an UPDATE or a DELETE without a WHERE, for the store's rows with these ids.
 func changeAll(ctx context.Context, tx *ent.Tx, statement string, storeID uuid.UUID, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil

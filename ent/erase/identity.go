@@ -29,8 +29,8 @@ const (
 	shortText = 5
 	// shortPhone is the number of digits below which a phone is found only with its country's code.
 	shortPhone = 6
-	// longPhone is the number of digits above which only the last endOfPhone digits are searched, because in some countries,
-	// such as Argentina, the earlier digits differ between the national and the international form.
+	// longPhone is the number of digits above which a phone is found by its last endOfPhone digits alone. In some countries,
+	// such as Argentina, the digits before them differ between the national and the international form.
 	longPhone, endOfPhone = 10, 8
 	// cutBytes is the length in bytes from which the name of a refused field may be incomplete, because package usage cuts
 	// longer names.
@@ -99,8 +99,8 @@ func (i *identity) in(text string) bool {
 		slices.ContainsFunc(i.Phones, func(value string) bool { return strings.Contains(numbers, value) })
 }
 
-// holds reports whether a text contains a value. A short value must be a whole word of the text, and a value of one character
-// the whole text.
+// holds reports whether a text contains a value. A value shorter than shortText must be a whole word of the text, and a
+// value of one character must be the whole text.
 func holds(text, value string) bool {
 	switch n := utf8.RuneCountInString(value); {
 	case n == 1:

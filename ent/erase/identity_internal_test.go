@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The name of a refused field is cut off after 64 bytes, perhaps in the middle of a value or a character.
+// A value is found in the name of a refused field that is cut off after 64 bytes, even in the middle of the value or of a
+// character.
 func TestTheBeginningOfAValueIsFoundWhereAFieldWasCutOff(t *testing.T) {
 	t.Parallel()
 	var i identity

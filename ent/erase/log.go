@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// firstLogPause is the wait after an erasure's first attempt to empty SQLite's log. Each further wait is twice as long, up
-	// to lastLogPause. All waits together take about a second, which is long enough for a request to end its read, but not for
-	// an export.
+	// firstLogPause is the pause after the first attempt to empty SQLite's log. Each further pause is twice as long, up to
+	// lastLogPause. All pauses together take about a second: long enough for a request to end its read, but not for an
+	// export.
 	firstLogPause = time.Millisecond
 	lastLogPause  = 512 * time.Millisecond
 )
 
 // emptyLog empties SQLite's write-ahead log, which contains old pages; in the file itself deleted bytes are overwritten
-// (secure_delete). It tries again after each pause. If a reader still prevents it after the last pause, it returns the
-// reader's kind. It holds no lock during a pause.
+// (secure_delete). If a reader prevents it, it tries again after each pause. After the last pause it returns the reader's
+// kind; "" means that the log is empty. It holds no lock during a pause.
 func (s on) emptyLog(ctx context.Context) (reader string, err error) {
 	for pause := firstLogPause; ; pause *= 2 {
 		reader, err = s.EmptyLog(ctx)
@@ -46,7 +46,8 @@ func EmptyLog(ctx context.Context, d *db.DB) (waiting bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	// Update only receipts that were finished before the log was emptied: a later erasure may have left pages in it.
+	// Update only receipts that were finished before the log was emptied, because an erasure that finished later may have
+	// left pages in the log.
 	_, err = d.Writer().ExecContext(ctx, `UPDATE forgettings SET log_waits_for = NULLIF($1, '')
  WHERE log_waits_for <> $1 AND finished_at <= $2`, reader, before)
 	return reader != "", wrapLog(err)

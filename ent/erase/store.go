@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/gen/ent/store"
 )
 
-// storeRows is how many rows of a store one transaction deletes.
+// storeRows is how many rows of a store one transaction deletes at most.
 const storeRows = 50
 
 // owned lists the per-store tables in the order of their deletion: a table comes before those that it refers to. Sessions,
@@ -54,7 +54,7 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 		return fmt.Errorf("delete store %s: %w", storeID, err)
 	}
 	return hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-		// Only one of several concurrent calls finds the store.
+		// If several calls run at once, only one of them finds the store here.
 		found, err := db.Lock(d, tx.Store.Query().Where(store.ID(storeID), store.DeletionBeganAtNotNil())).IDs(ctx)
 		if err != nil || len(found) == 0 {
 			return err
@@ -88,7 +88,8 @@ func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err er
 	return begun, nil
 }
 
-// deleteAll deletes a store's rows from each of the tables, in order, and returns how many.
+// deleteAll deletes the store's rows from each of the tables, in order, and returns how many it deleted. It returns 0 if the
+// store is no longer to be deleted.
 func deleteAll(ctx context.Context, d *db.DB, writer *sql.DB, storeID uuid.UUID, tables []string) (rows int64, err error) {
 	for _, table := range tables {
 		key, of := "id", "store_id = $1"

@@ -43,7 +43,7 @@ func appendHead(b []byte, id uuid.UUID, eventType string, at time.Time, storeID 
 	return append(b, `},"data":`...)
 }
 
-// ReadEvent is an event read from its payload.
+// ReadEvent is an event as ReadEnvelope reads it from its payload.
 type ReadEvent struct {
 	ID        uuid.UUID
 	Type      string

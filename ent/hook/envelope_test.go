@@ -15,8 +15,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// TestEnvelopeBytes compares an envelope with the bytes that webhook receivers have seen. It reads the event's data, an
-// order, from the file and encodes it again, because an event has the same bytes as the answer to a GET.
+// TestEnvelopeBytes compares an envelope with the bytes that webhook receivers have seen. It decodes the order in these
+// bytes and encodes it again, because an event shows an order in the same bytes as the answer to a GET.
 func TestEnvelopeBytes(t *testing.T) {
 	t.Parallel()
 	want, err := os.ReadFile("testdata/envelope.json")
@@ -34,7 +34,7 @@ func TestEnvelopeBytes(t *testing.T) {
 	require.Equal(t, string(want), string(got)+"\n")
 }
 
-// What Envelope and PingEnvelope return is read back; any other text is refused.
+// ReadEnvelope reads back what Envelope and PingEnvelope return, and refuses any other text.
 func TestReadEnvelope(t *testing.T) {
 	t.Parallel()
 	id, store, at := uuid.New(), uuid.New(), time.Date(2026, 9, 1, 12, 0, 0, 5e6, time.UTC)

@@ -129,7 +129,8 @@ func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value,
 	return value, nil
 }
 
-// checkedChanges returns the journaled columns that a mutation changes, or an error that says why it is not allowed.
+// checkedChanges returns the journaled columns that the mutation m changes. It returns an error if the change is not
+// allowed.
 func (k kind) checkedChanges(ctx context.Context, m mutation) ([]FieldChange, error) {
 	r, begun := ctx.Value(contextKey{}).(*recorder)
 	store, _, tenanted := tenant.From(ctx)

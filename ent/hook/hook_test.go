@@ -132,8 +132,8 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 	})
 }
 
-// Rows that are created at once have their entries and events in the order of the rows. Only events to which a webhook
-// subscribes are queued.
+// Rows that are created in one statement have their entries and events in the order of the rows. Only events to which a
+// webhook subscribes get an outbox entry.
 func TestManyNewRowsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -218,7 +218,7 @@ func TestALockAfterTheTimeFails(t *testing.T) {
 	})
 }
 
-// The commit writes the records. If that fails, neither the change nor any record is stored.
+// The commit writes the records. If it fails to write them, neither the change nor any record is stored.
 func TestACommitWhoseRecordsFailChangesNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -237,7 +237,7 @@ func TestACommitWhoseRecordsFailChangesNothing(t *testing.T) {
 	})
 }
 
-// Counters of an object are not journaled. A deleted row is journaled with the values that it had.
+// A change of a counter gets no journal entry. A deletion gets an entry with the values that the row had.
 func TestCountersAndDeletions(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -37,12 +37,14 @@ const Ping = "ping"
 type kind struct {
 	// resource is the name of this kind of row in the activity journal.
 	resource string
-	// fields are the journaled columns in the order of an entry. Counters, and times that follow from other changes, are not
-	// journaled.
+	// fields are the columns that the journal has, in the order of an entry. It has no counters, and no times that follow
+	// from other changes.
 	fields []resource.Column
-	// updated returns the last part of an update's name in the journal: "paid" in order.paid. A nil func means "updated".
+	// updated returns the last part of an update's name in the journal, such as "paid" in order.paid. If updated is nil, the
+	// last part is "updated".
 	updated func(changes []FieldChange) string
-	// events returns the types of the events that a change sends. status is the new status, "" if it stays.
+	// events returns the types of the events that a change causes. status is the row's new status, or "" if the change does
+	// not set it.
 	events func(created bool, status string, row ent.Value) []string
 }
 
@@ -124,7 +126,8 @@ var kinds = map[string]kind{
 	},
 }
 
-// Journaled reports whether the journal's entries about a type of resource, such as "customer", can have this field.
+// Journaled reports whether the activity journal can show a change of this field in a resource of this type, such as
+// "customer".
 func Journaled(resourceType, field string) bool {
 	for _, k := range kinds {
 		if k.resource == resourceType && slices.ContainsFunc(k.fields, func(c resource.Column) bool { return c.Journal == field }) {
@@ -178,7 +181,7 @@ type FieldChange struct {
 	From, To any
 }
 
-// changes lists the journaled columns whose value a mutation changes; old is the locked row, nil for a new one.
+// changes returns the journaled columns whose values the mutation m changes. old is the locked row, or nil for a new row.
 func (k kind) changes(m mutation, old ent.Value) ([]FieldChange, error) {
 	var changes []FieldChange
 	for _, f := range k.fields {
@@ -215,8 +218,8 @@ func column(row ent.Value, name string) any {
 	return nil
 }
 
-// plain converts a column's value to one of the types of FieldChange: it follows pointers and drops
-// named types.
+// plain returns the value v of a column as one of the types that FieldChange can have. It follows pointers, and drops named
+// types.
 func plain(v any) any {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() == reflect.Pointer {

@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// query is a query for rows of one type that can lock them.
+// query is a query of ent for rows of one type, which it can lock.
 type query[Q any, R ent.Value] interface {
 	ForUpdate(opts ...sql.LockOption) Q
 	Only(ctx context.Context) (R, error)

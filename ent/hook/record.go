@@ -21,11 +21,11 @@ import (
 	"go.storefront.example/gen/ent/webhook"
 )
 
-// write writes the journal entries, the events and their outbox entries, right before the commit, and returns whether it
-// wrote outbox entries. Every event is kept, but only those to which an enabled webhook of the store subscribes go to the
-// outbox. A webhook receives the events of all transactions that begin after the commit that enabled it, and may receive
-// events of transactions that were running then. If a transaction cannot read the webhooks, all events go to the outbox, and
-// the relay drops those without a subscriber.
+// write writes the journal entries, the events and their outbox entries, right before the commit. queued is true if it wrote
+// outbox entries. Every event is stored, but only an event to which an enabled webhook of the store subscribes gets an
+// outbox entry. A webhook receives the events of all transactions that begin after the commit that enabled it, and may
+// receive events of transactions that were running then. If a transaction cannot read the webhooks, all its events get
+// outbox entries, and the relay drops those without a subscriber.
 func (r *recorder) write(ctx context.Context, tx *ent.Tx) (queued bool, err error) {
 	if len(r.changes) == 0 {
 		return false, nil

@@ -16,7 +16,7 @@ import (
 // Open opens a database as db.Open does, and adds the hook to its clients, so that their changes are recorded.
 func Open(ctx context.Context, c db.Config) (*db.DB, error) { return db.Open(ctx, c, register) }
 
-// recorder collects the changes of one transaction. It travels in the context of the transaction.
+// recorder collects the changes of one transaction. The transaction's context has it.
 type recorder struct {
 	db            *db.DB
 	tx            *ent.Tx
@@ -43,12 +43,12 @@ func from(ctx context.Context) *recorder {
 // Option leaves out some of a transaction's records, or supplies their data.
 type Option func(*recorder)
 
-// WithoutJournal leaves out the journal entries of mutations, because these would keep values that the transaction erases.
-// Record still writes its entry.
+// WithoutJournal leaves out the journal entries of mutations. An erasure uses it, because the entries would keep the values
+// that it erases. Record still adds its entry.
 func WithoutJournal(r *recorder) { r.journal = func(ent.Op) bool { return false } }
 
-// WithoutCreations leaves out the journal entries of created rows, because the import that creates these rows has one entry
-// for all of them.
+// WithoutCreations leaves out the journal entries of created rows. An import uses it, because it has one entry for all rows
+// that it creates.
 func WithoutCreations(r *recorder) { r.journal = func(op ent.Op) bool { return !op.Is(ent.OpCreate) } }
 
 // WithoutEvents leaves out the events of mutations.
@@ -60,10 +60,11 @@ func EventData(shown func() (of uuid.UUID, data proto.Message)) Option {
 	return func(r *recorder) { r.shown = shown }
 }
 
-// WithTx runs fn in one transaction and commits it (db.WithTx), with the journal entries, events and outbox entries of its
-// changes. fn locks the rows that it changes (LockRow), and then asks for its time (Time).
+// WithTx runs fn in one transaction and commits it (db.WithTx), together with the journal entries, events and outbox entries
+// of the changes that fn makes. fn locks the rows that it changes (LockRow), and then asks for the time of its changes
+// (Time).
 //
-// fn may run several times, because a transaction that conflicts with another one is run again. So it must change nothing
+// fn may run several times, because a transaction that conflicts with another one is run again. So fn must change nothing
 // outside the transaction.
 func WithTx(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.Tx) error, options ...Option) error {
 	return d.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {

@@ -60,7 +60,7 @@ var subjects = map[string]string{
 	CustomerForgotten: "A customer of %s was forgotten",
 }
 
-// Platform is the store id of notices, their deliveries and their sink.
+// Platform is the id of the store to which notices, their deliveries and their sink belong.
 var Platform = uuid.Nil
 
 // SinkID is the id of the sink's row in the table webhooks: "notices" as a UUID of version 8.
@@ -68,7 +68,7 @@ var SinkID = uuid.MustParse("6e6f7469-6365-8373-8000-000000000000")
 
 // Notice is a message to the platform, about one store or about none.
 type Notice struct {
-	// Type is one of the constants.
+	// Type is one of the constants above, such as WebhookFailing.
 	Type string
 	// StoreID is the store that the notice is about, whose row still exists; Platform for none.
 	StoreID uuid.UUID
@@ -80,8 +80,8 @@ type Notice struct {
 	About map[string]any
 }
 
-// envelope is a notice as it is stored, signed and sent: an event's envelope. If the notice is about no store, the store has
-// the zero id and no slug.
+// envelope is the JSON of a notice as it is stored, signed and sent. If the notice is about no store, its store has the zero
+// id and no slug.
 type envelope struct {
 	ID        uuid.UUID       `json:"id"`
 	Type      string          `json:"type"`
@@ -207,7 +207,7 @@ func Failing(ctx context.Context, d *db.DB) (time.Duration, error) {
 	return max(0, d.Now().Sub(since)), nil
 }
 
-// one scans the only row of a query, and returns whether there is one.
+// one scans the only row of a query into dest. found is false if there is none. An error says that it does what.
 func one(ctx context.Context, on db.Querier, what, query string, args []any, dest ...any) (found bool, err error) {
 	for row := range db.Rows(ctx, on, query, args...) {
 		if err := row.Scan(dest...); err != nil {

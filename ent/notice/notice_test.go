@@ -75,7 +75,7 @@ func (b bench) sink(dashboard string) {
 		Dashboard: dashboard}))
 }
 
-// told has the fields of a notice that tests compare.
+// told has the fields of a notice that the tests compare.
 type told struct {
 	Type  string
 	Store struct{ ID, Slug string }
@@ -107,7 +107,7 @@ func (b bench) types() (types []string) {
 	return types
 }
 
-// deliver empties the outbox, as if the sink had received all notices.
+// deliver deletes all outbox entries, as if the sink had received the notices.
 func (b bench) deliver() { b.set("DELETE FROM outbox") }
 
 func (b bench) sweep(after time.Duration) {
@@ -196,8 +196,8 @@ func TestAWebhookIsToldOfInSteps(t *testing.T) {
 	})
 }
 
-// While a notice about a webhook is undelivered, no other notice about it is written. So notices keep their order, and a
-// state that ends before that delivery causes no notice.
+// While a notice about a webhook is undelivered, no further notice about the webhook is written. So notices arrive in order,
+// and a state of the webhook that ends before the delivery causes no notice.
 func TestNoticesOfAWebhookWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	run(t, func(b bench) {

@@ -29,8 +29,8 @@ const (
 	forgotten         = 7 * day
 )
 
-// Sweep writes the notices that are due: for webhooks that have failed for a day or two, for keys that expire, and for states
-// that began before there was a sink. Several processes may sweep at once.
+// Sweep writes the notices for which the time has come: about webhooks that have failed for one or two days, about keys that
+// expire soon or have expired, and about states that began while there was no sink. Several processes may sweep at once.
 func Sweep(ctx context.Context, d *db.DB) error {
 	if _, on, err := sink(ctx, d.Reader()); err != nil || !on {
 		return err

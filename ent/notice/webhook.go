@@ -32,8 +32,8 @@ const (
 
 const day = 24 * time.Hour
 
-// minGap is the minimum time between a webhook's last notice and its next webhook.failing, so an unstable webhook causes at
-// most two notices an hour.
+// minGap is the shortest time between a webhook's last notice and its next webhook.failing. So a webhook that fails again
+// and again causes at most two notices an hour.
 const minGap = time.Hour
 
 // webhookRow has the columns of a webhook that decide whether a notice about it is due.
@@ -46,7 +46,7 @@ type webhookRow struct {
 	last                           uuid.NullUUID
 }
 
-// state returns the notice_level that the webhook should have now.
+// state returns the notice_level that follows from the webhook's state at the time now.
 func (w webhookRow) state(now time.Time) int {
 	switch failed := now.Sub(w.failingSince.Time); {
 	case !w.enabled && w.disabledAutomatically:
@@ -75,7 +75,8 @@ func Webhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, now time
 	if state == w.told {
 		return nil
 	}
-	// Wait until the last notice is delivered. It is in the outbox until its delivery exists, and then in deliveries.
+	// Write nothing until the last notice is delivered. It is in the outbox until its delivery exists, and then in
+	// deliveries.
 	for _, where := range []string{"outbox WHERE store_id = $1 AND id = $2", "deliveries WHERE store_id = $1 AND event_id = $2"} {
 		onItsWay, err := one(ctx, tx, "look for the last notice of a webhook", "SELECT 1 FROM "+where, []any{Platform, w.last},
 			new(int))

@@ -14,7 +14,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Customer returns the message for a row; currency is the store's. The message shares the row's texts.
+// Customer returns the message for a row of a store with this currency. The message shares the row's texts.
 func Customer(row *ent.Customer, currency string) *storefrontv1.Customer {
 	return &storefrontv1.Customer{
 		Id:          row.ID.String(),
@@ -97,11 +97,11 @@ func customerFilter(l Lists, store tenant.Store, text string) *filter {
 	return f
 }
 
-// Customers reads a page of the customers that match the text, newest first, and counts all matches. Empty text matches all
-// customers; the cost is then the same for every page and every size of the store (see statement). For any other text the
-// cost depends on how the matches are counted. PostgreSQL looks up the text's trigrams (three characters of a word) in an
-// index that starts with the store, so the cost grows with the matches. A text without a trigram, and any text on SQLite, is
-// compared with the store's whole part of an index.
+// Customers reads a page of the store's customers that match the text, newest first. total is the number of all matches. An
+// empty text matches all customers; the cost is then the same for every page and every size of the store (see statement).
+// For another text, PostgreSQL looks up the text's trigrams (three characters of a word) in an index that starts with the
+// store, so the cost grows with the number of matches. If the text has no trigram, and always on SQLite, the text is
+// compared with the search texts of all the store's customers in an index.
 func Customers(ctx context.Context, l Lists, store tenant.Store, text string, page Page) (customers []*storefrontv1.Customer,
 	total int64, err error) {
 	err = l.read(ctx, customerList, customerFilter(l, store, text), page, &total, func(rows *sql.Rows) error {

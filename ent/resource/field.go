@@ -16,7 +16,7 @@ type Form int
 const (
 	// Plain is any text.
 	Plain Form = iota
-	// Unchecked is stored as it is, because the rules of its resource check it.
+	// Unchecked is a text that is stored as it is, because the rules of its resource check it.
 	Unchecked
 	// Email is an e-mail address.
 	Email
@@ -24,28 +24,28 @@ const (
 	Phone
 	// Address is an http or https address.
 	Address
-	// Contact is an e-mail address that is only shown, never compared; it may be empty.
+	// Contact is an e-mail address that is shown but never compared with others; it may be empty.
 	Contact
 )
 
 // Field is one field of a resource whose rows are of type R.
 type Field[R any] struct {
-	// Name is the name of the column, and of the proto's field in requests.
+	// Name is the name of the column, and of the field in the protos of requests.
 	Name string
 	// Of returns a pointer to the field in row. It is nil for a field that requests cannot set and only the journal has.
 	Of func(row *R) any
 	// Form is the form of the field's text.
 	Form Form
-	// Journal is the field's name in the journal, if that is not the JSON form of Name.
+	// Journal is the field's name in the activity journal; "" means the JSON form of Name.
 	Journal string
 }
 
-// Fields lists the fields of a resource in the order in which the activity journal shows them. The list decides which fields a
-// request can set, how changes are detected, what is saved, and what the journal shows. The protos of the requests declare the
-// bounds.
+// Fields lists the fields of a resource in the order in which the activity journal shows them. From this list follow the
+// fields that a request can set, the comparison of an old row with a new one, and the columns that are saved and journaled.
+// The bounds of values are in the protos of the requests.
 type Fields[R any] []Field[R]
 
-// Column is a journaled column and its name in the journal.
+// Column is a column whose changes the activity journal has, and its name in the journal.
 type Column struct{ Name, Journal string }
 
 // Columns returns the columns that the journal has, with their names in the journal.
@@ -104,7 +104,7 @@ func (f Field[R]) Set(row *R, value any) {
 	field.Set(reflect.ValueOf(value).Convert(field.Type()))
 }
 
-// value returns the value of a row's field, or nil for null.
+// value returns the value of the field in row, or nil for null.
 func (f Field[R]) value(row *R) any {
 	v := reflect.ValueOf(f.Of(row)).Elem()
 	if v.Kind() != reflect.Pointer {

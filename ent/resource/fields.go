@@ -2,7 +2,7 @@ package resource
 
 import "go.storefront.example/gen/ent"
 
-// StoreFields are the fields of stores.
+// StoreFields are the fields of stores that the activity journal has. Requests can set those with Of.
 var StoreFields = Fields[ent.Store]{
 	{Name: "name", Of: func(s *ent.Store) any { return &s.Name }},
 	{Name: "slug"},
@@ -20,7 +20,7 @@ var StoreFields = Fields[ent.Store]{
 	{Name: "platform_fee_percent", Of: func(s *ent.Store) any { return &s.PlatformFeePercent }},
 }
 
-// ProductFields are the fields of products that the activity journal records. Requests can change those with Of.
+// ProductFields are the fields of products that the activity journal has. Requests can set those with Of.
 var ProductFields = Fields[ent.Product]{
 	{Name: "title", Of: func(p *ent.Product) any { return &p.Title }},
 	{Name: "slug"},
@@ -34,14 +34,14 @@ var ProductFields = Fields[ent.Product]{
 	{Name: "content_ready", Of: func(p *ent.Product) any { return &p.ContentReady }},
 }
 
-// CustomerFields are the fields of customers.
+// CustomerFields are the fields of customers that the activity journal has and requests can set.
 var CustomerFields = Fields[ent.Customer]{
 	{Name: "name", Of: func(c *ent.Customer) any { return &c.Name }},
 	{Name: "email", Of: func(c *ent.Customer) any { return &c.Email }, Form: Email},
 	{Name: "phone", Of: func(c *ent.Customer) any { return &c.Phone }, Form: Phone},
 }
 
-// OrderFields are the fields of orders.
+// OrderFields are the fields of orders that the activity journal has.
 var OrderFields = Fields[ent.Order]{
 	{Name: "reference"},
 	{Name: "status"},
@@ -51,7 +51,7 @@ var OrderFields = Fields[ent.Order]{
 	{Name: "note"},
 }
 
-// PaymentLinkFields are the fields of payment links.
+// PaymentLinkFields are the fields of payment links that the activity journal has. Requests can set those with Of.
 var PaymentLinkFields = Fields[ent.PaymentLink]{
 	{Name: "code"},
 	{Name: "title", Of: func(l *ent.PaymentLink) any { return &l.Title }},
@@ -66,10 +66,10 @@ var PaymentLinkFields = Fields[ent.PaymentLink]{
 	{Name: "disabled_at", Of: func(l *ent.PaymentLink) any { return &l.DisabledAt }},
 }
 
-// APIKeyFields are the fields of API keys.
+// APIKeyFields are the fields of API keys that the activity journal has.
 var APIKeyFields = Fields[ent.ApiKey]{{Name: "name"}, {Name: "scopes"}, {Name: "expires_at"}, {Name: "revoked_at"}}
 
-// WebhookFields are the fields of webhooks.
+// WebhookFields are the fields of webhooks that the activity journal has. Requests can set those with Of.
 var WebhookFields = Fields[ent.Webhook]{
 	{Name: "url", Of: func(w *ent.Webhook) any { return &w.URL }, Form: Unchecked},
 	{Name: "description", Of: func(w *ent.Webhook) any { return &w.Description }},

@@ -61,8 +61,8 @@ func phoneDigits(text string) (found string, ok bool) {
 	return string(digits), true
 }
 
-// phonePattern returns the LIKE pattern that finds a phone by its digits. In a customer's search text the phone follows two
-// separators.
+// phonePattern returns the LIKE pattern for customers' search texts whose phone contains these digits. In a search text the
+// phone follows two separators.
 func phonePattern(digits string) string {
 	return "%" + separator + "%" + separator + "%" + digits + "%"
 }

@@ -62,8 +62,8 @@ func storeRow() *ent.Store {
 	}
 }
 
-// TestGoldenBytes compares the messages of all rows, complete and with everything optional absent, with the bytes that
-// clients and webhook receivers have seen. ent/apijson compares orders, because no row holds a whole order.
+// TestGoldenBytes compares the JSON of each kind of row with the bytes that clients and webhook receivers have seen: once
+// complete, and once without everything optional. The tests of ent/apijson compare orders.
 func TestGoldenBytes(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string][]byte{

@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// Lists reads lists and their totals. Goroutines may share it.
+// Lists reads pages of lists and their totals. Goroutines may share it.
 type Lists struct {
 	// Querier is the pool for reading.
 	Querier Querier
@@ -19,7 +19,7 @@ type Lists struct {
 	Dialect *Dialect
 }
 
-// list is the SQL of one kind of list.
+// list has the parts of a list's SQL that depend on the resource.
 type list struct {
 	table   string
 	alias   string // the table's name in columns, joins and order
@@ -28,7 +28,7 @@ type list struct {
 	order   string // the order of the joined rows of one resource
 }
 
-// filter collects the conditions of a list and their arguments, in order.
+// filter collects the conditions of a list, and their arguments in order.
 type filter struct {
 	args  db.Args
 	where string
@@ -42,7 +42,7 @@ type filter struct {
 	from, to *time.Time
 }
 
-// facet adds a condition on a column by which package count counts.
+// facet adds the condition that a column has this value. Package count counts by this column.
 func (f *filter) facet(column string, value any) {
 	condition := " AND " + column + " = " + f.args.Add(value)
 	f.where += condition
@@ -55,7 +55,7 @@ func (f *filter) and(condition string) {
 	f.uncounted = true
 }
 
-// search adds a condition that searches a column with a trigram index.
+// search adds a condition on a text, for whose column there is a trigram index.
 func (f *filter) search(condition string) {
 	f.and(condition)
 	f.text = true
@@ -72,9 +72,9 @@ func (l Lists) compared(column string, texts ...string) string {
 	return column
 }
 
-// hasNoTrigram reports whether pg_trgm finds no trigram that all matches of the text share. pg_trgm looks only at words, and
-// adds two spaces before each word and one after it. At an end of the text it adds none, because the word may continue
-// there.
+// hasNoTrigram reports whether there is no trigram by which pg_trgm can find all texts that contain this text. pg_trgm looks
+// only at words, and adds two spaces before each word and one after it. At an end of the text it adds none, because the word
+// may continue there.
 func hasNoTrigram(text string) bool {
 	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	length := 0
@@ -97,8 +97,8 @@ func hasNoTrigram(text string) bool {
 	return true
 }
 
-// read reads a page of the store's matching rows, newest first, and sets total to the number of all matches. One statement
-// reads both, so that they agree. scan takes one row, whose first column is the total.
+// read reads a page of the rows that match f, newest first, and sets total to the number of all matching rows. One statement
+// reads both, so that they agree. scan scans one row, whose first column is the total.
 func (l Lists) read(ctx context.Context, what list, f *filter, page Page, total *int64, scan func(*sql.Rows) error) error {
 	s := &statement{filter: f, list: what, dialect: l.Dialect}
 	build := s.scannedPage

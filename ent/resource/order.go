@@ -95,8 +95,8 @@ func (w OrderFilter) filter(store tenant.Store) *filter {
 var orderList = list{table: "orders", alias: "o", columns: orderColumns, joins: "\n LEFT JOIN " + customerOfOrder + linkAndItems,
 	order: ", i.position"}
 
-// Orders reads a page of the matching orders, newest first, and counts all matches. It costs the same for every page and size
-// of the store (see statement).
+// Orders reads a page of the orders that match which, newest first. total is the number of all matching orders. The cost is
+// the same for every page and size of the store (see statement).
 func Orders(ctx context.Context, l Lists, store tenant.Store, which OrderFilter, page Page) (orders []*storefrontv1.Order,
 	total int64, err error) {
 	into := &orderScan{currency: store.Currency, orders: make([]*storefrontv1.Order, 0, page.Size)}

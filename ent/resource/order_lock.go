@@ -25,7 +25,7 @@ type LockedOrder struct {
 const (
 	lockedColumns = `, o.customer_id, o.payment_link_id, o.updated_at, c.total_paid, c.created_at, c.updated_at`
 
-	// orderToMove is orderByID with the columns of LockedOrder.
+	// orderToMove is the statement orderByID with further columns, which LockedOrder has.
 	orderToMove = "SELECT 0, " + orderColumns + lockedColumns + orderFrom
 
 	// LockedRows is the argument of db.DB.RowLock with which LockOrder locks the order and its customer. Items need no lock,

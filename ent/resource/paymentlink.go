@@ -12,8 +12,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// PaymentLink returns the message for a row, with its availability at now; currency is the store's. The message shares the
-// row's texts.
+// PaymentLink returns the message for a row of a store with this currency, with the link's availability at the time now. The
+// message shares the row's texts.
 func PaymentLink(row *ent.PaymentLink, currency string, now time.Time) *storefrontv1.PaymentLink {
 	return &storefrontv1.PaymentLink{
 		Id:              row.ID.String(),
@@ -39,8 +39,8 @@ func PaymentLink(row *ent.PaymentLink, currency string, now time.Time) *storefro
 	}
 }
 
-// Availability returns ACTIVE if a payment link takes payments at now, and otherwise the first reason why not: it is disabled,
-// its end date is reached, or its maximum of payments is.
+// Availability returns ACTIVE if a payment link takes payments at the time now. Otherwise it returns the first reason that
+// holds: the link is disabled, its end date is reached, or its maximum of payments is reached.
 func Availability(row *ent.PaymentLink, now time.Time) storefrontv1.PaymentLink_Availability {
 	switch {
 	case row.DisabledAt != nil:

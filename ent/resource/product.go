@@ -11,7 +11,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Product returns the message for a row; currency is the store's. The message shares the row's texts.
+// Product returns the message for a row of a store with this currency. The message shares the row's texts.
 func Product(row *ent.Product, currency string) *storefrontv1.Product {
 	return &storefrontv1.Product{
 		Id:              row.ID.String(),
@@ -46,9 +46,10 @@ var productList = list{
  p.url, p.cover_url, p.published_at, p.created_at, p.updated_at`,
 }
 
-// Products reads a page of the matching products, newest first, and counts all matches. Without a search it costs the same for
-// every page and size of the store (see statement). On PostgreSQL a search looks up the text's trigrams (three characters of a
-// word); otherwise it compares the titles along the store's part of an index.
+// Products reads a page of the products that match which, newest first. total is the number of all matching products.
+// Without a search the cost is the same for every page and size of the store (see statement). With a search, PostgreSQL
+// looks up the text's trigrams (three characters of a word) in an index. If the text has no trigram, and always on SQLite,
+// the text is compared with the titles of all the store's products in an index.
 func Products(ctx context.Context, l Lists, store tenant.Store, which ProductFilter, page Page) (products []*storefrontv1.Product,
 	total int64, err error) {
 	f := &filter{args: []any{store.ID}}

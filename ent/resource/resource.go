@@ -12,7 +12,7 @@ import (
 	"errors"
 )
 
-// ErrNotFound means that the store has no such row.
+// ErrNotFound means that the store has no row with this id.
 var ErrNotFound = errors.New("not found")
 
 // Querier runs a query: a *sql.DB, or a transaction whose changes the query must see.

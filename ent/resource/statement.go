@@ -52,7 +52,7 @@ type statement struct {
 
 // Dialect has what differs in lists between the databases.
 type Dialect struct {
-	// trigrams is true if a search reads a trigram index.
+	// trigrams is true if the database has trigram indexes for searches.
 	trigrams bool
 	// deltas is true if the counts lack some changes, which are in the row deltas.
 	deltas bool
@@ -89,7 +89,7 @@ var (
 	}
 )
 
-// store is the condition for the first argument of every statement.
+// store is the condition that a row is the store's. The store's id is the first argument of every statement.
 const store = "store_id = $1"
 
 // numberParameter and timeParameter add an argument and return an expression for it. The expression is a subquery, because
@@ -178,7 +178,7 @@ func (s *statement) hasWholeDay() bool {
 	return s.from == nil || s.to == nil || nextDay(*s.from) < Day(*s.to)
 }
 
-// countedPage returns the statement of a list whose total is read from the counts.
+// countedPage returns the statement of a list that reads the total from the counts.
 func (s *statement) countedPage(page Page) string {
 	pieces := "WITH pieces AS MATERIALIZED (" + s.pieces() + ")"
 	const total = "(SELECT COALESCE(CAST(sum(total) AS bigint), 0) AS total FROM pieces) t"
@@ -219,8 +219,8 @@ func begins(parts, days, offset string) string {
   WHERE upto > ` + offset + ` ORDER BY day DESC LIMIT 1`
 }
 
-// pieces cuts the matching rows into pieces and returns the query of their sizes. It also adds the bounds of time to the
-// conditions of the rows.
+// pieces cuts the matching rows into pieces by their times, and returns a query of the pieces' sizes. It also adds the
+// conditions that the rows are between from and to.
 func (s *statement) pieces() string {
 	var parts, wide []string
 	sums := func(days int, bounds ...string) {
@@ -263,8 +263,8 @@ func (s *statement) pieces() string {
 	return strings.Join(parts, "\n  UNION ALL ")
 }
 
-// buckets returns the query for the matching buckets that cover so many days each, within bounds of their first days. On
-// PostgreSQL it adds the row deltas that are not in the counts yet.
+// buckets returns a query of the matching buckets of this many days, each with its total. bounds are conditions on a
+// bucket's first day. On PostgreSQL the query also returns the row deltas that are not in the counts yet.
 func (s *statement) buckets(days int, bounds ...string) string {
 	within := func(first string) string {
 		text := ""

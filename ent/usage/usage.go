@@ -39,12 +39,12 @@ const (
 	Retention = 7 * 24 * time.Hour
 	// TallyRetention is how long tallies are kept.
 	TallyRetention = 8 * 24 * time.Hour
-	// MaxKept is how many refused requests of one key are kept, the newest ones.
+	// MaxKept is how many refused requests of one key are kept at most: the newest.
 	MaxKept = 200
 
-	// Hour is a period of tallies; it begins at a whole hour.
+	// Hour is one of the two periods of tallies. It begins at a whole hour.
 	Hour = time.Hour
-	// Day is a period of tallies; it begins at midnight in UTC.
+	// Day is the other period of tallies. It begins at midnight in UTC.
 	Day = 24 * time.Hour
 )
 
@@ -58,7 +58,7 @@ const (
 	maxHeld      = 5000
 	maxHeldOfKey = 20
 	maxTallies   = 50000
-	// batchSize is how many rows one statement writes.
+	// batchSize is how many rows one statement writes at most.
 	batchSize = 500
 	// maxFields is the most names of refused fields that are kept of a request, and maxFieldBytes the length of a name.
 	// Callers can choose the names.
@@ -181,7 +181,8 @@ func (l *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// Flush writes all recorded uses. If it fails, counts stay for the next flush, and refused requests are dropped.
+// Flush writes all recorded uses to the database. If it fails, the counts stay for the next Flush, and the refused requests
+// are lost.
 func (l *Recorder) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	tallies, refused := l.tallies, l.refused
@@ -227,8 +228,9 @@ func (l *Recorder) writeTallies(ctx context.Context, tallies map[subject]count) 
 	return nil
 }
 
-// writeRefused writes the refused requests, and deletes the oldest ones of keys that have too many. If a customer of the store
-// was erased since a request, it drops the request's field names, because they may name the customer.
+// writeRefused writes the refused requests, and deletes the oldest requests of each key that has more than MaxKept. If a
+// customer of the store was erased since a request, it leaves out the request's field names, because they may name the
+// customer.
 func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	type row struct {
 		Refused
@@ -298,7 +300,7 @@ type Tally struct {
 	Took time.Duration
 }
 
-// Tallies lists the counts of the subjects since a time, oldest first.
+// Tallies lists the tallies of the subjects whose periods began at or after since, oldest first.
 func Tallies(ctx context.Context, d *db.DB, storeID uuid.UUID, subjects []uuid.UUID, since time.Time) ([]Tally, error) {
 	of := entsql.Dialect(d.Dialect()).Select("subject_id", "began_at", "succeeded", "failed", "duration_ms").
 		From(entsql.Table("tallies")).Where(entsql.And(entsql.EQ("store_id", storeID), entsql.GTE("began_at", since))).OrderBy(
