@@ -9,7 +9,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// plainOrder is an order as encoding/json writes it. The benchmark compares the speed of this package with it.
+// plainOrder is an order in the form for encoding/json. The benchmark compares how fast encoding/json writes it with how
+// fast this package writes an order.
 type plainOrder struct {
 	ID                 string            `json:"id"`
 	Reference          string            `json:"reference"`
@@ -99,7 +100,7 @@ func BenchmarkOrderAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkCustomerUnmarshal measures how fast a small body is decoded, because most bodies are small.
+// BenchmarkCustomerUnmarshal measures how fast this package decodes a small body, because most bodies are small.
 func BenchmarkCustomerUnmarshal(b *testing.B) {
 	data := []byte(`{"name": "Awa Ngo", "email": "awa@example.com", "phone": null}`)
 	b.ReportAllocs()

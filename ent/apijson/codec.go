@@ -6,9 +6,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Codec is the JSON of this package as a connect codec named "json". It also reads forms that typed clients send and /v1
-// refuses: 64-bit integers as strings, enum values as numbers, an enum's zero, and the names that fields have in the .proto
-// files. Goroutines may share it.
+// Codec is a connect codec named "json" that writes and reads the JSON of this package. It also reads forms that typed
+// clients send and /v1 refuses: 64-bit integers as strings, enum values as numbers, an enum's zero, and the names that
+// fields have in the .proto files. Goroutines may share it.
 type Codec struct{}
 
 // Name returns "json".

@@ -107,7 +107,8 @@ func TestCodecReadsTypedClients(t *testing.T) {
 	}
 }
 
-// The codec also reads .proto names in nested messages. The keys of a map are no names of fields, so they stay as they are.
+// The codec also reads the .proto names of fields in nested messages. It changes no keys of a map, because these are not
+// names of fields.
 func TestCodecReadsTheNamesOfTheProtosAtEveryDepth(t *testing.T) {
 	t.Parallel()
 	order := &storefrontv1.Order{}

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 )
 
-// maxFields bounds how many refused fields are listed. Otherwise the answer to a body of unknown names could be many times the
-// body's size.
+// maxFields is how many refused fields are listed at most. Without it, the answer to a body with many unknown names could be
+// many times as long as the body.
 const maxFields = 1000
 
 const (
@@ -50,7 +50,7 @@ type decoder struct {
 	named   map[string]bool // the names in fields
 }
 
-// decode resets m and reads data into it. It returns nil when nothing was refused.
+// decode resets m and reads data into it. It returns nil if it refused nothing.
 func decode(data []byte, m proto.Message, typed bool, unknown []string) *Invalid {
 	proto.Reset(m)
 	// Let the JSON reader accept repeated names and text that is not Unicode, so that the decoder can name the refused fields.
@@ -177,7 +177,7 @@ func (d *decoder) message(m protoreflect.Message, p *plan) error {
 	return err
 }
 
-// pathField is the request field that comes from the URL's path. It cannot be changed, so no mask contains it.
+// pathField is the field of a request that is in the URL's path. A request cannot change it, so no mask has it.
 const pathField = "id"
 
 // name reads the name of an object's member.
@@ -199,8 +199,8 @@ func unquote(raw jsontext.Value) (string, bool) {
 	return string(text), err == nil
 }
 
-// mask reads update_mask: camelCase names of the surrounding message's fields, which it converts to proto names. A null is
-// ignored: the mask is then filled from the names in the text, as if update_mask were missing.
+// mask reads update_mask into m. Its value names fields of m in camelCase, which mask converts to the names in the .proto
+// file. It ignores a null: the mask is then filled from the names in the text, as if update_mask were missing.
 func (d *decoder) mask(m protoreflect.Message, p *plan) error {
 	f, kind := &p.fields[p.mask], d.PeekKind()
 	raw, err := d.ReadValue()

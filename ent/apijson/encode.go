@@ -14,7 +14,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// appendMessage appends a whole message. A top-level Timestamp or FieldMask has the same form as one inside another message.
+// appendMessage appends the JSON of a message. For a Timestamp or a FieldMask it is the same as for one inside another
+// message.
 func appendMessage(b []byte, m proto.Message) []byte {
 	r := m.ProtoReflect()
 	if !r.IsValid() {

@@ -27,12 +27,12 @@ type Field struct {
 	Message string
 }
 
-// Invalid is the error of a request that cannot be read as its message. Goroutines may share it while none changes it.
+// Invalid is the error for a request whose text cannot be read as a message. Goroutines may share it while none changes it.
 type Invalid struct {
 	// Message is a sentence for the client.
 	Message string
-	// Fields are the refused fields in order of occurrence, each name once. It is empty if the text is not one valid JSON
-	// object.
+	// Fields are the refused fields in the order in which the text has them, each name once. It is empty if the text is not
+	// one valid JSON object.
 	Fields []Field
 }
 
@@ -59,10 +59,11 @@ func Marshal(m proto.Message) []byte {
 }
 
 // Unmarshal resets m and reads the JSON object in data into it, under the rules of /v1. It refuses the top-level names in
-// unknown as if the message lacked them. The error is an *Invalid; if it has Fields, m holds every valid field.
+// unknown, even if m has fields with these names. The error is an *Invalid; if it has Fields, m has every valid field of
+// data.
 //
-// If a message has a field update_mask that the text does not set, the mask is filled with the text's names, in order, except
-// id, which is bound to the path. A null for an optional field or a message leaves the field unset, but adds its name to the
+// If m has a field update_mask that the text does not set, the mask is filled with the text's names, in order, except id,
+// which is in the URL's path. A null for an optional field or a message leaves the field unset, but adds its name to the
 // mask.
 func Unmarshal(data []byte, m proto.Message, unknown ...string) error {
 	if invalid := decode(data, m, false, unknown); invalid != nil {

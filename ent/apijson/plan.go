@@ -13,7 +13,7 @@ const (
 	fieldMaskName = protoreflect.FullName("google.protobuf.FieldMask")
 )
 
-// plan holds the properties of a message type that encoding and decoding need. It is built once for each type.
+// plan has what encoding and decoding need to know about a message type. There is one plan for each type.
 type plan struct {
 	fields      []field        // in the order of their declaration
 	byName      map[string]int // JSON name to index in fields
@@ -30,14 +30,14 @@ func (p *plan) index(name string, typed bool) (i int, known bool) {
 	return i, known
 }
 
-// field is one field of a plan.
+// field has what encoding and decoding need to know about one field.
 type field struct {
 	desc  protoreflect.FieldDescriptor
 	key   []byte // `"priceAmount":`
 	shape shape  // the shape of each of its values
-	// nullable is true if null stands for an unset field.
+	// nullable is true if the field is null in JSON when it is not set.
 	nullable bool
-	// message is the plan of a message field's type.
+	// message is the plan of the field's type, if that is a message.
 	message *plan
 	// must says what a value must be: the error message for an invalid value.
 	must string

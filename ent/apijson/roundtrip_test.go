@@ -19,7 +19,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// messageTypes are all types of storefront.v1, nested ones included.
+// messageTypes returns all types of storefront.v1, with those nested in other types.
 func messageTypes() []protoreflect.MessageType {
 	var types []protoreflect.MessageType
 	_ = storefrontv1.File_storefront_v1_order_proto
@@ -33,8 +33,8 @@ func messageTypes() []protoreflect.MessageType {
 	return types
 }
 
-// draw makes a random message of the type, as a decoder could have made it: times in milliseconds, Unicode text without
-// U+0000, a mask in every mask field. It draws the zero of an enum only if zeros is set.
+// draw returns a random message of the type, as a decoder could have made it: times in milliseconds, Unicode text without
+// U+0000, a mask in every mask field. The zero of an enum occurs only if zeros is true.
 func draw(t *rapid.T, mt protoreflect.MessageType, zeros bool) protoreflect.Message {
 	m := mt.New()
 	fields := mt.Descriptor().Fields()
@@ -99,7 +99,7 @@ func drawValue(t *rapid.T, m protoreflect.Message, fd protoreflect.FieldDescript
 		return protoreflect.ValueOfEnum(protoreflect.EnumNumber(rapid.IntRange(from, fd.Enum().Values().Len()-1).Draw(t, label)))
 	case protoreflect.MessageKind:
 		if fd.Message().FullName() == timestampName {
-			// 0001-01-01 to 9999-12-31, as protocol buffers bound a Timestamp.
+			// From 0001-01-01 to 9999-12-31, which is the range of a protobuf Timestamp.
 			ms := rapid.Int64Range(-62135596800000, 253402300799999).Draw(t, label)
 			seconds := ms / 1000
 			if ms%1000 < 0 {
@@ -116,7 +116,7 @@ func drawValue(t *rapid.T, m protoreflect.Message, fd protoreflect.FieldDescript
 	}
 }
 
-// Marshal panics if a message has a field of an unsupported type.
+// Every message has only fields of types that Marshal supports. For another type Marshal panics.
 func TestEveryMessageHasJSON(t *testing.T) {
 	t.Parallel()
 	for _, file := range []protoreflect.FileDescriptor{

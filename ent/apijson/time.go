@@ -30,7 +30,7 @@ func AppendTime(b []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()
 	if year < 0 || year > 9999 {
-		// Only a damaged row can have such a time; show it as exactly as possible.
+		// Only a damaged row can have such a year. It is shown as it is.
 		return t.AppendFormat(b, `"2006-01-02T15:04:05.000Z"`)
 	}
 	hour, minute, second := t.Clock()
@@ -47,13 +47,13 @@ func AppendTime(b []byte, t time.Time) []byte {
 
 func digit(n int) byte { return '0' + byte(n%10) }
 
-// rfc3339 is the form of a date-time. It is checked, because time.Parse accepts other forms: an hour of one digit, a comma
-// before the fraction, an offset of 99 hours.
+// rfc3339 matches a date-time. ParseTime checks it first, because time.Parse accepts other forms as well: an hour of one
+// digit, a comma before the fraction, an offset of 99 hours.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// ParseTime parses an RFC 3339 date-time (section 5.6) with any offset. It returns it in UTC, truncated to nanoseconds. The
-// year must be 1 to 9999, also after the conversion to UTC. Unlike the RFC it refuses second 60, which no stored time can
-// have.
+// ParseTime parses an RFC 3339 date-time (section 5.6) with any offset, and returns the time in UTC, truncated to
+// nanoseconds. The year must be 1 to 9999, also after the conversion to UTC. Other than the RFC, ParseTime refuses the
+// second 60, which no stored time can have.
 func ParseTime(s string) (time.Time, error) {
 	if !rfc3339.MatchString(s) {
 		return time.Time{}, errTime

@@ -20,9 +20,9 @@ const (
 	problemRange   = "must be an integer within the range of the field"
 )
 
-// SetText sets a field of m from the text of a query parameter, which is Unicode: text as it is, integers in decimal digits,
-// enum values by name, times in RFC 3339. For an invalid text it leaves m unchanged and returns a problem, which explains what
-// the field may contain; otherwise the problem is empty. A field of another type always returns a problem.
+// SetText sets a field of m from the text of a query parameter: a string as it is, an integer in decimal digits, an enum
+// value by its name, a time in RFC 3339. The text is Unicode. problem is "" if it set the field. Otherwise m is unchanged,
+// and problem says what the field may contain. A field of another type always gives a problem.
 func SetText(m proto.Message, fd protoreflect.FieldDescriptor, text string) (problem string) {
 	r := m.ProtoReflect()
 	f := &planOf(r).fields[fd.Index()]

@@ -66,7 +66,8 @@ func CreateFolder(path string, fill func(temporary string) error) error {
 	})
 }
 
-// vacant returns fs.ErrExist if a path exists and is not an empty folder. A link counts as existing, wherever it leads.
+// vacant returns nil if nothing is at path, or an empty folder. Otherwise it returns fs.ErrExist, also for a link, wherever
+// it leads.
 func vacant(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +89,7 @@ const (
 	newName    = "new"
 )
 
-// inOwnFolder calls write with a temporary name in a new folder beside the path.
+// inOwnFolder makes a temporary folder beside path and calls write with the name of a file in it.
 func inOwnFolder(path string, write func(temporary string) error) error {
 	parent := filepath.Dir(path)
 	removeDead(parent)
@@ -129,7 +130,7 @@ func lockOf(own string, how int) *flock.Flock {
 	return flock.New(filepath.Join(own, lockName), flock.SetPermissions(0o600), flock.SetFlag(how))
 }
 
-// removeDead removes the temporary folders of dead processes.
+// removeDead removes the temporary folders in parent whose processes have died.
 func removeDead(parent string) {
 	entries, _ := os.ReadDir(parent) // The error is ignored: making a folder in parent returns it.
 	for _, entry := range entries {

@@ -41,7 +41,7 @@ var forms = map[string]func(path string, write func(into func(name, text string)
 	},
 }
 
-// content returns the text of a file, or one line for each file of a folder.
+// content returns the text of the file at path. For a folder it returns one line for each file.
 func content(t *testing.T, path string) string {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -73,7 +73,7 @@ func namesIn(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// Of two overlapping calls for one path, the first to end creates it whole, and the other fails.
+// Of two calls for one path that overlap, the first to end creates the whole file or folder, and the other fails.
 func TestOverlappingCallsAreWholeOrRefused(t *testing.T) {
 	t.Parallel()
 	for form, create := range forms {

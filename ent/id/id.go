@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// counted orders the ids that one process makes in a millisecond (RFC 9562, section 6.2, method 1). It starts at a random
-// number in its lower half, so that two processes count differently.
+// counted is the counter that orders the ids that one process makes in one millisecond (RFC 9562, section 6.2, method 1). It
+// starts at a random number in the lower half of its range, so that two processes have different numbers.
 var counted atomic.Uint32
 
 const counterBits = 26
@@ -41,7 +41,8 @@ func For(first, second uuid.UUID) uuid.UUID {
 	return made
 }
 
-// Floor returns the lowest id of the millisecond of t, which no row has: ids made before t are lower, others higher.
+// Floor returns the lowest possible id of the millisecond of t, which At never returns: ids made earlier are lower, and all
+// others are higher.
 func Floor(t time.Time) uuid.UUID {
 	var floor uuid.UUID
 	put(&floor, t)

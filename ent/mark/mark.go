@@ -8,8 +8,8 @@ import (
 )
 
 // invisible reports whether a character is white space or a format character of Unicode (White_Space, general category Cf),
-// such as U+200B, U+FEFF and the marks of direction. Of the control characters only tab and line end count, because only these
-// two are allowed in texts.
+// such as U+200B, U+FEFF and the marks of direction. Only two control characters, tab and line end, count as white space,
+// because texts may contain no others.
 func invisible(r rune) bool {
 	if unicode.IsControl(r) {
 		return r == '\t' || r == '\n'

@@ -28,11 +28,11 @@ type File struct {
 	// Statements are the statements of the file, each as it is sent to the database: one command, or everything between
 	// StatementBegin and StatementEnd.
 	Statements []string
-	// OneTransaction reports whether the file is applied as a whole, rather than each statement by itself.
+	// OneTransaction is true if the whole file is one transaction, and false if each statement is a transaction of its own.
 	OneTransaction bool
 }
 
-// Folder returns the name of the folder with an ent dialect's migrations.
+// Folder returns the name of the folder with the migrations for the ent dialect with this name.
 func Folder(name string) string {
 	if name == dialect.SQLite {
 		return "sqlite"
@@ -40,10 +40,10 @@ func Folder(name string) string {
 	return name
 }
 
-// FS returns the folder with an ent dialect's migrations.
+// FS returns the folder with the migrations for the ent dialect with this name.
 func FS(name string) (fs.FS, error) { return fs.Sub(files, Folder(name)) }
 
-// List lists an ent dialect's migrations in order. Goroutines may share it.
+// List returns the migrations for the ent dialect with this name, in order. Goroutines may call it at once.
 func List(name string) ([]File, error) {
 	entries, err := files.ReadDir(Folder(name))
 	if err != nil {
@@ -65,14 +65,15 @@ func List(name string) ([]File, error) {
 	return list, nil
 }
 
-// The annotations of goose by which split cuts a file.
+// The annotations of goose that split reads.
 const (
 	noTransaction  = "-- +goose NO TRANSACTION\n"
 	statementBegin = "-- +goose StatementBegin"
 	statementEnd   = "-- +goose StatementEnd"
 )
 
-// split cuts a file into its statements as goose does, whose parser is internal. Comments before a statement are not part of it.
+// split returns the statements of a file as goose reads them, because goose's parser is internal. It leaves out comments
+// before a statement.
 func split(text string) (statements []string) {
 	var lines []string
 	whole := false // the statement lasts until StatementEnd

@@ -7,8 +7,8 @@ import (
 	"entgo.io/ent/schema/field"
 )
 
-// ClockMark is, on SQLite, the time of the last sweep of old data or the begin of the last verified backup. Without a recent
-// sweep nothing is deleted for a while, because the clock may be wrong and data that looks old may be new.
+// ClockMark is a time in a SQLite file: when old data was last swept, or when the last verified backup began. If there was
+// no sweep recently, sweeps delete nothing for a while, because the clock may be wrong and make new data look old.
 type ClockMark struct{ ent.Schema }
 
 // Annotations of clock marks.

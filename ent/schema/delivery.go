@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Delivery is an event on its way to one webhook. Once it has succeeded, failed or been cancelled,
-// its row moves to the finished deliveries. So the table holds only pending work.
+// Delivery is an event on its way to one webhook. Once it has succeeded, failed or been cancelled, it is moved to the table
+// of finished deliveries. So this table has only deliveries that have not ended.
 type Delivery struct{ ent.Schema }
 
 // Fields of a delivery.

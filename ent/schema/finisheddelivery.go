@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// FinishedDelivery is a delivery that has ended, with all its attempts. Ids sort by time.
+// FinishedDelivery is a delivery that has ended, with all its attempts. Its ids sort by time.
 type FinishedDelivery struct{ ent.Schema }
 
 // Annotations of finished deliveries.

@@ -7,10 +7,10 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Forgetting is the job that erases a customer's personal data, its progress, and in the end its receipt, which is kept. It
-// runs in steps, each a transaction that advances the position; any process continues an unfinished job. Until the steps are
-// done the row holds the customer's names, e-mail addresses and phones, because the steps search for them. The receipt holds no
-// personal data.
+// Forgetting is an erasure of a customer's personal data: first the job with its progress, and in the end the receipt, which
+// is kept. The job runs in steps, each a transaction that advances the position; any process continues an unfinished job.
+// Until the steps are done, the row has the customer's names, e-mail addresses and phones, because the steps search for
+// them. The receipt has no personal data.
 type Forgetting struct{ ent.Schema }
 
 // Fields of a forgetting. Its id is the customer's.

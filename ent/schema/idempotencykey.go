@@ -8,8 +8,8 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// IdempotencyKey stores the answer of an admin operation. A checkout that repeats a request under the same key gets the same
-// answer and changes nothing, because the row is written in the operation's transaction.
+// IdempotencyKey is a key with the stored answer of an admin operation. A checkout that repeats a request under the same key
+// gets the same answer and changes nothing, because the row is written in the operation's transaction.
 type IdempotencyKey struct{ ent.Schema }
 
 // Annotations of idempotency keys.

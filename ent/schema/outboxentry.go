@@ -9,7 +9,8 @@ import (
 )
 
 // OutboxEntry is an event that no worker has turned into deliveries yet. It is written with its event, if a webhook of the
-// store subscribes to the type, and deleted by the relay. Its rows are small, so that relaying an event rewrites no payload.
+// store subscribes to the event's type, and the relay deletes it. The row has no payload, so that relaying an event copies
+// none.
 type OutboxEntry struct{ ent.Schema }
 
 // Annotations of outbox entries.

@@ -10,7 +10,7 @@ import (
 )
 
 // RefusedRequest is a refused request to the public API, as the key's owner sees it: which fields were wrong, without their
-// values. Package usage owns it.
+// values. Package usage writes the rows.
 type RefusedRequest struct{ ent.Schema }
 
 // Annotations of refused requests.

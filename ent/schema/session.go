@@ -34,8 +34,8 @@ func (Session) Indexes() []ent.Index {
 	}
 }
 
-// origin is the address at which a member uses the dashboard, such as https://dashboard.example.com. It is null in rows older
-// than the column, which count as https.
+// origin is the address at which a member uses the dashboard, such as https://dashboard.example.com. It is null in rows
+// older than the column; these count as https.
 func origin() ent.Field {
 	return field.String("origin").Optional().Immutable().Comment("scheme and host of the sign-in link")
 }

@@ -8,7 +8,8 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// SignInLink lets one member of a store into its dashboard once. Only the fingerprint of its secret is stored.
+// SignInLink is a link with which one member of a store signs in to its dashboard once. Only the fingerprint of its secret
+// is stored.
 type SignInLink struct{ ent.Schema }
 
 // Annotations of sign-in links.

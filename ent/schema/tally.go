@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Tally counts the successes and failures of one subject in one period: the requests of an API key in a day, the attempts of a
-// webhook in an hour. Package usage owns it.
+// Tally has the numbers of successes and failures of one subject in one period: the requests of an API key in a day, or the
+// attempts of a webhook in an hour. Package usage writes the rows.
 type Tally struct{ ent.Schema }
 
 // Fields of a tally. Its id contains the period's beginning, by which the sweep deletes it.

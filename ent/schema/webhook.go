@@ -7,7 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Webhook is a URL of a store's owner that receives events. The webhook of the zero store is the sink, which receives notices.
+// Webhook is the URL of a receiver to which a store's events are sent. The webhook of the zero store is the sink, which
+// receives notices.
 type Webhook struct{ ent.Schema }
 
 // Fields of a webhook. It has no edge to a store, because the sink has no store.

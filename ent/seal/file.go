@@ -10,9 +10,9 @@ import (
 	"go.storefront.example/ent/atomicfile"
 )
 
-// LoadOrCreateFile reads the key from a file, or creates the file with a new key in base64 and mode 0600. Processes that start
-// at once all return the same key, because the file gets its name only when it is complete, and later processes read it. A file
-// with other content is left alone and is an error, which never shows the content.
+// LoadOrCreateFile returns the key in the file at path. If there is no file, it creates one with a new key in base64 and
+// mode 0600. Processes that start at once all return the same key, because the file gets its name only when it is complete,
+// and the other processes read it. A file with other content stays unchanged and is an error, which never shows the content.
 func LoadOrCreateFile(path string) (Key, error) {
 	key, err := loadFile(path)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -15,10 +15,11 @@ import (
 // KeyBytes is the length of a key: AES-256.
 const KeyBytes = 32
 
-// idDigits is the length of a key's id in hex digits: 64 bits, enough that two keys of one operator never share an id.
+// idDigits is the length of a key's id in hex digits. It is 64 bits, so that in practice no two keys of an operator have one
+// id.
 const idDigits = 16
 
-// errKey names the command that makes a key, and shows no part of the invalid text.
+// errKey is the error for a text that is not a key. It shows no part of the text.
 var errKey = errors.New("secret key must be 32 bytes in base64: `storefront secret generate` prints one")
 
 // Key is an operator's secret key. The zero value is not usable; use ParseKey or LoadOrCreateFile. It prints only its id.
@@ -28,8 +29,8 @@ type Key struct {
 	cipher func() cipher.AEAD // a func, so that no printer shows the key
 }
 
-// NewKey returns a new random key as text for ParseKey. It has only letters and digits, so that a double click selects it
-// whole; that costs two of the key's 256 bits.
+// NewKey returns the text of a new random key, which ParseKey reads. The text has only letters and digits, so that a double
+// click selects it whole. This leaves about 254 of the key's 256 bits random.
 func NewKey() string {
 	for {
 		var secret [KeyBytes]byte
@@ -40,8 +41,8 @@ func NewKey() string {
 	}
 }
 
-// ParseKey reads a key: 32 bytes in standard base64 with or without padding (RFC 4648, section 4), white space
-// around it ignored. Its error never shows the text.
+// ParseKey reads a key: 32 bytes in standard base64, with or without padding (RFC 4648, section 4). It ignores white space
+// around the text. Its error never shows the text.
 func ParseKey(text string) (Key, error) {
 	text = strings.TrimSuffix(strings.TrimSpace(text), "=")
 	if len(text) != base64.RawStdEncoding.EncodedLen(KeyBytes) {
@@ -68,7 +69,7 @@ func (k Key) ID() string { return k.id }
 // String returns "secret key" and the id.
 func (k Key) String() string { return "secret key " + k.id }
 
-// Format writes String for every verb.
+// Format writes the same as String, whatever the verb, so that no verb prints the key.
 func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) }
 
 func (k Key) aead() cipher.AEAD { return k.cipher() }

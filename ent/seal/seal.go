@@ -12,21 +12,22 @@ import (
 	"io"
 )
 
-// ErrUnknownKey means that a text was sealed under a key that the keyring lacks. The error that wraps it names the key's id.
+// ErrUnknownKey means that the keyring lacks the key with which a text was sealed. The error that wraps it names the key's
+// id.
 var ErrUnknownKey = errors.New("secret key is not known")
 
 // ErrTampered means that a sealed text was changed, cut short or moved to another row, or that
 // another key has the same id.
 var ErrTampered = errors.New("sealed text was changed or belongs elsewhere")
 
-// Keyring seals with its current key and opens what any of its keys sealed. Goroutines may share it.
+// Keyring seals with its current key, and opens texts that any of its keys sealed. Goroutines may share it.
 type Keyring struct {
 	current Key
 	older   []Key
 }
 
-// NewKeyring returns a keyring that seals with current and opens what current or older sealed. Keys must come from ParseKey or
-// LoadOrCreateFile.
+// NewKeyring returns a keyring that seals with current, and opens texts that current or one of older sealed. Keys must come
+// from ParseKey or LoadOrCreateFile.
 func NewKeyring(current Key, older ...Key) *Keyring {
 	return &Keyring{current: current, older: append([]Key(nil), older...)}
 }
@@ -39,7 +40,7 @@ func (r *Keyring) Seal(plain string, context []byte) (sealed []byte, keyID strin
 	return r.current.aead().Seal(nil, nil, []byte(plain), context), r.current.id
 }
 
-// Open decrypts what Seal returned. Its errors are ErrUnknownKey and ErrTampered.
+// Open returns the text that Seal sealed. It fails with ErrUnknownKey or ErrTampered.
 func (r *Keyring) Open(sealed []byte, keyID string, context []byte) (string, error) {
 	key, found := r.key(keyID)
 	if !found {
@@ -73,7 +74,7 @@ func (r *Keyring) key(id string) (Key, bool) {
 	return Key{}, false
 }
 
-// Format writes the ids of the keys for every verb.
+// Format writes the ids of the keys, whatever the verb, so that no verb prints a key.
 func (r *Keyring) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, "ring of "+r.current.String())
 	for _, key := range r.older {

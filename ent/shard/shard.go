@@ -30,7 +30,7 @@ func Tables() []string {
 	}
 }
 
-// ForeignKeys lists the foreign keys between tables that are distributed.
+// ForeignKeys lists the names of the foreign keys between distributed tables.
 func ForeignKeys() []string {
 	return []string{"order_items_orders_items", "orders_customers_orders", "orders_payment_links_orders"}
 }
@@ -51,7 +51,7 @@ var (
 // names: Apply refuses to run while they are connected.
 const ApplicationName = "storefront shard"
 
-// Cluster is a database, sharded or not. Goroutines may share it.
+// Cluster is a PostgreSQL database, whether its tables are distributed or not. Goroutines may share it.
 type Cluster struct{ db *db.DB }
 
 // New returns the cluster whose coordinator has the database d. It fails with ErrNotPostgres if d is a SQLite file.
@@ -70,15 +70,15 @@ type Table struct {
 	Distributed bool   `json:"distributed"`
 }
 
-// Dependent is a foreign key or a trigger that Apply drops before it distributes tables.
+// Dependent is a foreign key or a trigger that Apply drops before it distributes the tables.
 type Dependent struct {
 	Name, Table string
-	// Definition is the SQL that makes the foreign key or trigger again on the distributed tables; "" for a foreign key to a
-	// table that stays on the coordinator.
+	// Definition is the SQL with which Apply creates the foreign key or trigger again. It is "" for a foreign key to a table
+	// that stays on the coordinator, which Apply does not create again.
 	Definition string
 }
 
-// Plan is what Apply would do.
+// Plan says what Apply would do, and what prevents it.
 type Plan struct {
 	Tables         []Table
 	Keys, Triggers []Dependent
@@ -218,8 +218,8 @@ func (c *Cluster) obstacles(ctx context.Context, installed bool) ([]string, erro
 	return found, nil
 }
 
-// Apply distributes the tables that are not distributed, and calls report before each step. It waits for a lock at most
-// lockWait. It fails with ErrNotReady if the plan has obstacles, and returns how many tables it distributed.
+// Apply distributes the tables that are not distributed yet, and returns how many these were. It calls report before each
+// step. It waits for a lock at most lockWait. It fails with ErrNotReady if the plan has obstacles.
 func (c *Cluster) Apply(ctx context.Context, report func(step string)) (int, error) {
 	plan, err := c.Plan(ctx)
 	if err != nil {
@@ -270,7 +270,7 @@ func steps(plan Plan) []step {
 		all = append(all, step{"drop the key " + k.Name,
 			"ALTER TABLE " + pq.QuoteIdentifier(k.Table) + " DROP CONSTRAINT " + pq.QuoteIdentifier(k.Name)})
 	}
-	// Triggers are dropped, because they would count each row once more as it is copied.
+	// Drop the triggers, because they would count each row once more when Citus copies it.
 	for _, t := range plan.Triggers {
 		all = append(all, step{"drop the trigger " + t.Name + " of " + t.Table,
 			"DROP TRIGGER " + pq.QuoteIdentifier(t.Name) + " ON " + pq.QuoteIdentifier(t.Table)})

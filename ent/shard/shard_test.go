@@ -55,7 +55,7 @@ func TestOnlyPostgresIsSharded(t *testing.T) {
 	require.ErrorIs(t, err, shard.ErrNotPostgres)
 }
 
-// Apply reports each obstacle. Once all are removed, it distributes the rows with their keys and triggers.
+// Apply fails with each obstacle that is left. Once there is none, it distributes the rows with their keys and triggers.
 func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
@@ -152,7 +152,7 @@ CREATE INDEX "order_store_id_coupon_id" ON "orders" ("store_id", "coupon_id");
 	require.Equal(t, 61, dbtest.Count(t, d, "orders WHERE weight = 7 AND coupon_id IS NULL"))
 }
 
-// Missing and Misplaced name what an operator has removed or moved by hand.
+// Missing and Misplaced name the objects that an operator has removed or moved by hand.
 func TestWhatIsMissingOrMisplacedIsNamed(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)

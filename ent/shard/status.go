@@ -24,7 +24,7 @@ type Node struct {
 	Bytes       int64  `json:"bytes"`
 }
 
-// Store is a store, the node that has it, and its size or load.
+// Store is a store in a list of stores: with the node that has it, and its rows or its requests.
 type Store struct {
 	ID       uuid.UUID `json:"id"`
 	Slug     string    `json:"slug"`
@@ -154,8 +154,8 @@ func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = tx.Rollback() }()
-	// Writes are blocked, because a split beside writes needs a replica identity on row_deltas. The new shard gets its
-	// replica identity too late, and the split would never end.
+	// Block writes. A split without blocking needs a replica identity on row_deltas. The new shard would get its replica
+	// identity too late, and the split would never end.
 	if _, err = tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '"+lockWait+"'"); err == nil {
 		var shard sql.NullInt64
 		err = tx.QueryRowContext(ctx, `SELECT isolate_tenant_to_new_shard('`+anchor+`', $1::uuid, 'CASCADE', 'block_writes')`, store).
@@ -167,22 +167,22 @@ func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
 	return err == nil, err
 }
 
-// Health is a node's report of itself.
+// Health is what a node reports about itself.
 type Health struct {
 	Node string
-	// Refusal is why the node did not answer; the other fields are then zero.
+	// Refusal says why the node did not answer; "" if it answered. The other fields are zero if it did not.
 	Refusal string
-	// Extension is the version of citus in this database.
+	// Extension is the version of Citus in this database.
 	Extension string
 	// LockTimeout is how long a statement on the node waits for a lock; 0 means without limit.
 	LockTimeout time.Duration
 	// Skew is how far the node's clock is at least from the coordinator's.
 	Skew time.Duration
-	// Prepared counts the transactions that have waited for minutes for the second phase of their commit.
+	// Prepared is how many transactions have waited for more than 5 minutes for the second phase of their commit.
 	Prepared int
-	// Connections counts the node's open connections, to all its databases; MaxConnections is their limit.
+	// Connections is how many connections to all its databases the node has open; MaxConnections is the limit.
 	Connections, MaxConnections int
-	// Slots counts the unused replication slots that shard moves left; each retains write-ahead log.
+	// Slots is how many replication slots of ended shard moves the node still has. Each keeps write-ahead log.
 	Slots int
 }
 
@@ -245,8 +245,8 @@ func (c *Cluster) Health(ctx context.Context) ([]Health, error) {
 	return all, nil
 }
 
-// Misplaced lists tables in the wrong place: a table of Tables that is not distributed by store beside the others, a table that
-// Citus distributes but should be on the coordinator, and a distributed table whose rows the coordinator has, too.
+// Misplaced lists tables in the wrong place: tables in Tables that are not distributed by store beside the others, other
+// tables that Citus distributes, and distributed tables that have rows on the coordinator as well.
 func (c *Cluster) Misplaced(ctx context.Context) ([]string, error) {
 	var found []string
 	for row := range db.Rows(ctx, c.db.Reader(), `SELECT r.relname || CASE
@@ -269,7 +269,8 @@ func (c *Cluster) Misplaced(ctx context.Context) ([]string, error) {
 	return found, nil
 }
 
-// Missing lists missing foreign keys between distributed tables, and missing triggers for commits in two phases.
+// Missing lists the foreign keys between distributed tables that do not exist, and the missing triggers for commits in two
+// phases.
 func (c *Cluster) Missing(ctx context.Context) ([]string, error) {
 	var found []string
 	for row := range db.Rows(ctx, c.db.Reader(), `SELECT 'the key ' || k FROM unnest($1::text[]) k

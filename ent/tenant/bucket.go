@@ -11,13 +11,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// Base62 has the digits of API keys and buckets, in ASCII order.
+// Base62 has the digits with which API keys and buckets are written, in ASCII order.
 const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Bucket returns the bucket of a store: two base-62 digits, which each of its API keys has behind the prefix. A proxy in
-// front of several installations reads the bucket from a key, and so finds the installation without a look-up. The bucket is
-// derived from the store's id, because a store keeps its id when it moves: the first four bytes of the id's SHA-256, modulo
-// 3,844.
+// Bucket returns the bucket of a store: two base-62 digits, which follow the prefix in each API key of the store. A proxy in
+// front of several installations reads the bucket in a key, and so finds the installation without a look-up. The bucket is
+// derived from the store's id, which stays when the store moves: the first four bytes of the id's SHA-256, modulo 3,844.
 func Bucket(store uuid.UUID) string {
 	sum := sha256.Sum256(store[:])
 	n := binary.BigEndian.Uint32(sum[:]) % uint32(len(Base62)*len(Base62))
@@ -48,7 +47,7 @@ func (b *Buckets) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Has reports whether a bucket is one of them.
+// Has reports whether bucket is one of the buckets b.
 func (b Buckets) Has(bucket string) bool {
 	for part := range strings.SplitSeq(string(b), ",") {
 		if first, last, _ := strings.Cut(part, "-"); first <= bucket && bucket <= cmp.Or(last, first) {

@@ -14,7 +14,7 @@ const maxNoted = 10
 type Request struct {
 	// ID is the request id that the caller got.
 	ID uuid.UUID
-	// Events are the first committed events that it caused, in order; at most maxNoted.
+	// Events are the first committed events that the request caused, in order; at most maxNoted.
 	Events []uuid.UUID
 }
 
@@ -31,7 +31,7 @@ func RequestOf(ctx context.Context) *Request {
 	return r
 }
 
-// Caused adds committed events to Events. For a nil request it does nothing.
+// Caused adds committed events to r.Events, up to maxNoted. If r is nil, it does nothing.
 func (r *Request) Caused(events ...uuid.UUID) {
 	if r == nil {
 		return

@@ -1,6 +1,6 @@
-// Package tenant identifies whose data a request touches and who made it: the store, with its settings that every request
-// needs, and the actor for the activity journal. Both are in the context from the edge to the hooks. The package reads nothing
-// from the database.
+// Package tenant identifies the store that a request reads or changes, with the store's settings that every request needs,
+// and the actor that the activity journal shows. From the edge to the hooks, both are in the context of the request. The
+// package reads nothing from the database.
 package tenant
 
 import (
@@ -62,7 +62,7 @@ func From(ctx context.Context) (Store, Actor, bool) {
 
 var errNoStore = errors.New("the context names no store")
 
-// StoreOf returns the store of the context. Without one it fails, which is a bug of the service.
+// StoreOf returns the store of the context. If the context has none, it fails, because of a bug in the service.
 func StoreOf(ctx context.Context) (Store, error) {
 	store, _, ok := From(ctx)
 	if !ok {

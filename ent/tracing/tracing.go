@@ -1,6 +1,6 @@
-// Package tracing starts and ends spans by three rules. A span starts only below one that is recorded, so that tracing costs
-// nothing while it is off and a timer's statements make no traces of their own. The provider is the parent span's, so that
-// there is no global one. No span contains the text of an error, because that may quote a client's input.
+// Package tracing starts and ends spans by three rules. A span is started only as the child of a recorded span, so that
+// tracing costs nothing while it is off, and the statements of timers make no traces. A span has the provider of its parent,
+// so that there is no global provider. No span contains the text of an error, because the text may quote a client's input.
 //
 // The package has no exporter and no settings: the caller that starts a trace's first span passes the provider.
 package tracing
@@ -20,7 +20,7 @@ import (
 // tracer is the name of the service's only instrumentation scope.
 const tracer = "go.storefront.example"
 
-// Tracer returns the provider's tracer for the service.
+// Tracer returns the service's tracer from the provider p.
 func Tracer(p trace.TracerProvider) trace.Tracer { return p.Tracer(tracer) }
 
 // Child starts a child of the context's span. If that span is not recorded, Child returns the context unchanged and a span that
@@ -50,7 +50,7 @@ func Fail(s trace.Span, reason string) {
 	s.SetAttributes(attribute.String("error.type", reason))
 }
 
-// typeOf returns the type of an error's innermost cause.
+// typeOf returns a name for the type of an error's innermost cause.
 func typeOf(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -64,11 +64,11 @@ func typeOf(err error) string {
 	return reflect.TypeOf(err).String()
 }
 
-// traceparent is the header and the key of W3C's Trace Context.
+// traceparent is the name of the header in W3C's Trace Context.
 const traceparent = "traceparent"
 
-// Traceparent returns the context's span as W3C's traceparent (Trace Context, section 3.2), or "" without a trace. An unsampled
-// span has one as well, so that its children are not sampled either.
+// Traceparent returns the context's span as W3C's traceparent (Trace Context, section 3.2), or "" if the context has no
+// span. A span that is not sampled also has a traceparent, so that its children are not sampled either.
 func Traceparent(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ""

@@ -21,8 +21,8 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// citusVariable names the environment variable with the URLs of a Citus cluster's nodes, separated by spaces, the coordinator's
-// first. If it is set, tests make their databases on every node and distribute them by store.
+// citusVariable is the name of the environment variable with the URLs of a Citus cluster's nodes, separated by spaces, the
+// coordinator's first. If it is set, tests make their databases on every node and distribute them by store.
 const citusVariable = "STOREFRONT_TEST_CITUS"
 
 // Citus lists the URLs of the Citus cluster's nodes, the coordinator's first. It is empty when tests run on one PostgreSQL
@@ -37,7 +37,8 @@ func RequireCitus(t testing.TB) {
 	}
 }
 
-// OnePostgres skips a test on Citus, because it is valid only on one PostgreSQL server; because says why.
+// OnePostgres skips a test if it runs on Citus, because the test is valid only on one PostgreSQL server. The argument
+// because says why.
 func OnePostgres(t testing.TB, because string) {
 	t.Helper()
 	if len(Citus()) > 0 {
@@ -54,7 +55,7 @@ func Unsorted(d *db.DB, events int) int {
 	return 0
 }
 
-// IsCitus reports whether Citus distributes a test's database.
+// IsCitus reports whether Citus distributes the database d of a test.
 func IsCitus(d *db.DB) bool { return d.Dialect() == dialect.Postgres && len(Citus()) > 0 }
 
 // nodes lists the servers on which tests' databases are made: the server of STOREFRONT_TEST_POSTGRES, or the Citus cluster's
@@ -69,7 +70,7 @@ func nodes() []string {
 	return nil
 }
 
-// pools are this process's connections to the nodes, in the order of nodes.
+// pools returns this process's connections to the nodes, in the order of the nodes.
 var pools = sync.OnceValues(func() ([]*sql.DB, error) {
 	var all []*sql.DB
 	for _, node := range nodes() {
@@ -132,8 +133,8 @@ func drop(ctx context.Context, name string) error {
 	return nil
 }
 
-// AddNodes turns a database, empty or migrated, into a Citus coordinator's: it installs the extension in the database of the
-// same name on every node, and adds the data nodes.
+// AddNodes makes the database at address, empty or migrated, the coordinator's database of a Citus cluster: it installs the
+// extension in the database with the same name on every node, and adds the data nodes.
 func AddNodes(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -142,7 +143,7 @@ func AddNodes(ctx context.Context, address string) error {
 	return addNodes(ctx, strings.TrimPrefix(u.Path, "/"))
 }
 
-// addNodes makes one cluster of the databases with this name on all nodes.
+// addNodes makes a Citus cluster of the databases with this name, one on each node.
 func addNodes(ctx context.Context, name string) error {
 	for i, node := range slices.Backward(nodes()) {
 		statements := []string{"CREATE EXTENSION IF NOT EXISTS citus"}
@@ -187,7 +188,7 @@ func addNodes(ctx context.Context, name string) error {
 // applyTries is how often distribute tries to distribute the tables of a template.
 const applyTries = 3
 
-// distribute distributes the migrated template with this name.
+// distribute distributes the tables of the migrated template with this name.
 func distribute(ctx context.Context, name, address string) error {
 	if err := addNodes(ctx, name); err != nil {
 		return err

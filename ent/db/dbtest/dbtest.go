@@ -17,16 +17,16 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// The names of the databases, as New and URL take them and as subtests are named.
+// The names of the kinds of databases, which New and URL take and subtests have.
 const (
 	SQLite   = "sqlite"
 	Postgres = "postgres"
 )
 
-// maxConns bounds each test's connections to PostgreSQL, because many tests share one server.
+// maxConns is how many connections to PostgreSQL one test has at most, because many tests share one server.
 const maxConns = 8
 
-// Databases lists the names of the databases. With Citus it leaves out SQLite, which other runs test.
+// Databases lists the names of the kinds of databases. On Citus it leaves out SQLite, because other test runs cover it.
 func Databases() []string {
 	if len(Citus()) > 0 {
 		return []string{Postgres}
@@ -34,7 +34,8 @@ func Databases() []string {
 	return []string{SQLite, Postgres}
 }
 
-// Run runs f once for each database, as parallel subtests, each on a fresh migrated database that is removed afterwards.
+// Run runs f as a subtest on each kind of database, each with a fresh migrated database that is removed afterwards. The
+// subtests run in parallel.
 func Run(t *testing.T, f func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	RunWith(t, db.Config{}, f)
@@ -51,7 +52,8 @@ func RunWith(t *testing.T, c db.Config, f func(t *testing.T, d *db.DB)) {
 	}
 }
 
-// New opens a fresh migrated database and removes it when the test ends. name is one of Databases or an ent dialect.
+// New opens a fresh migrated database and removes it when the test ends. name is one of Databases, or the name of an ent
+// dialect.
 func New(t testing.TB, name string, c db.Config) *db.DB {
 	t.Helper()
 	c.URL = URL(t, name)

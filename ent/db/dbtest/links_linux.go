@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WithoutLinks runs f while the kernel refuses it hard links with EPERM, like a file system without them. The filter applies to
-// one thread, which ends with f.
+// WithoutLinks runs f on a thread to which the kernel refuses hard links with EPERM, like a file system without hard links.
+// The thread ends with f.
 func WithoutLinks(t *testing.T, f func()) {
 	t.Helper()
 	filter := []unix.SockFilter{

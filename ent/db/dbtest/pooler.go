@@ -23,13 +23,13 @@ import (
 const (
 	// poolerAttempts is how many ports Pooler tries, because another program may take a free port before PgBouncer does.
 	poolerAttempts = 5
-	// poolerStart bounds the wait for PgBouncer to listen.
+	// poolerStart is how long Pooler waits until PgBouncer listens.
 	poolerStart = time.Minute
 )
 
-// Pooler runs PgBouncer in front of a PostgreSQL server until the test ends, and returns the URL through it. settings are lines
-// of its section [pgbouncer], such as pool_mode = session. If PgBouncer is not installed the test is skipped, or fails under
-// STOREFRONT_TEST_REQUIRE=1.
+// Pooler runs PgBouncer in front of a PostgreSQL server until the test ends, and returns the URL of the database through
+// PgBouncer. settings are lines of the section [pgbouncer] in its configuration, such as pool_mode = session. If PgBouncer
+// is not installed, the test is skipped, or fails under STOREFRONT_TEST_REQUIRE=1.
 func Pooler(t testing.TB, database string, settings ...string) string {
 	t.Helper()
 	through, _ := ChangingPooler(t, database, settings...)

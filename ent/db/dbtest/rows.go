@@ -21,7 +21,8 @@ func Count(t require.TestingT, d *db.DB, from string, args ...any) int {
 	return n
 }
 
-// Queued counts a store's events in the outbox to which a webhook subscribes. On Citus the outbox has the other events, too.
+// Queued returns how many of a store's events in the outbox have a webhook that subscribes to them. On Citus the outbox has
+// all other events as well.
 func Queued(t require.TestingT, d *db.DB, store uuid.UUID) (n int) {
 	subscribed, err := d.Client().Webhook.Query().Where(webhook.StoreID(store), webhook.Enabled(true)).All(context.Background())
 	require.NoError(t, err)
@@ -46,7 +47,8 @@ type Delivery struct {
 	CreatedAt                       time.Time
 }
 
-// Deliveries lists the deliveries that meet a condition such as "id = $1"; "true" lists all.
+// Deliveries returns the rows of the table deliveries that meet a condition such as "id = $1". The condition "true" gives
+// all rows.
 func Deliveries(t require.TestingT, d *db.DB, where string, args ...any) []Delivery {
 	var all []Delivery
 	for row := range db.Rows(context.Background(), d.Reader(), "SELECT id, store_id, webhook_id, event_id, event_type, retry,"+
@@ -59,7 +61,7 @@ func Deliveries(t require.TestingT, d *db.DB, where string, args ...any) []Deliv
 	return all
 }
 
-// FinishedDelivery is a row of the table of finished deliveries, for which ent has no type.
+// FinishedDelivery is a row of the table finished_deliveries, for which ent has no type.
 type FinishedDelivery struct {
 	ID, StoreID, WebhookID, EventID uuid.UUID
 	EventType, Status               string
@@ -67,7 +69,7 @@ type FinishedDelivery struct {
 	CreatedAt, FinishedAt           time.Time
 }
 
-// FinishedDeliveries lists the finished deliveries that meet a condition; "true" lists all.
+// FinishedDeliveries returns the rows of finished_deliveries that meet a condition. The condition "true" gives all rows.
 func FinishedDeliveries(t require.TestingT, d *db.DB, where string, args ...any) []FinishedDelivery {
 	var all []FinishedDelivery
 	for row := range db.Rows(context.Background(), d.Reader(), "SELECT id, store_id, webhook_id, event_id, event_type, status,"+

@@ -24,7 +24,8 @@ type Shards struct {
 	conn *sql.Conn
 }
 
-// NewShards makes the shards for a migrated PostgreSQL database. It fails the test if a unique index lacks the store.
+// NewShards makes the tables of Shards in a migrated PostgreSQL database. The test fails if a unique index does not contain
+// the store.
 func NewShards(t testing.TB, d *db.DB) *Shards {
 	t.Helper()
 	conn, err := d.Writer().Conn(t.Context())
@@ -40,7 +41,7 @@ func NewShards(t testing.TB, d *db.DB) *Shards {
 				"REMAINDER %[2]d)", table, n))
 		}
 	}
-	// Plan without the values of parameters, so that a plan holds for every store.
+	// Plan without the values of parameters, so that the plan is the same for every store.
 	shards.exec("SET search_path = shards, public; SET plan_cache_mode = force_generic_plan")
 	return shards
 }

@@ -25,7 +25,7 @@ func emptyFile(t testing.TB) string {
 	return "sqlite:" + path
 }
 
-// migratedFile returns a copy of the template, because copying is faster than migrating.
+// migratedFile copies the template into a file and returns the file's URL, because copying is faster than migrating.
 func migratedFile(t testing.TB) string {
 	t.Helper()
 	content, err := sqliteTemplate()

@@ -26,8 +26,8 @@ var (
 	writing sync.Mutex
 )
 
-// Missing returns the statements that bring the database's tables to the schema; it is empty when nothing is missing. It
-// changes nothing, and never drops a column or an index. It fails if a table would have to be rebuilt.
+// Missing returns the statements that bring the database's tables to the schema; "" means that nothing is missing. It does
+// not run them. None of them drops a column or an index. It fails if a table would have to be rebuilt.
 func Missing(ctx context.Context, d *db.DB) (string, error) {
 	writing.Lock()
 	defer writing.Unlock()
@@ -61,8 +61,8 @@ func asModelled(next schema.Differ) schema.Differ {
 	})
 }
 
-// constantDefaults turns the defaults of new columns into literals, because ent's defaults are literals. For an expression
-// Atlas would rebuild SQLite's table as ent models it, without its triggers, which keep counts.
+// constantDefaults turns the defaults of new columns into literals, because ent's defaults are literals. For a default that
+// is an expression, Atlas would rebuild the SQLite table as ent models it, without the triggers that count rows.
 func constantDefaults(of *atlas.ModifyTable) {
 	for _, change := range of.Changes {
 		if added, is := change.(*atlas.AddColumn); is {

@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/ent/migrations/drift"
 )
 
-// A column is added to the existing table, because rebuilding the table would lose its triggers and the store in its keys.
+// Missing adds a column to the existing table. A rebuilt table would lose its triggers and the store_id in its keys.
 func TestAColumnIsAddedToTheTableThatIsThere(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		missing, err := drift.Missing(t.Context(), d)
@@ -30,7 +30,7 @@ func TestAColumnIsAddedToTheTableThatIsThere(t *testing.T) {
 	})
 }
 
-// A change that needs a rebuilt table is refused, and left to a person.
+// Missing fails if a table would have to be rebuilt, because a person must write that migration.
 func TestATableThatWouldBeBuiltAnewIsNamed(t *testing.T) {
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
 	_, err := d.Writer().ExecContext(t.Context(), "PRAGMA writable_schema = ON; UPDATE sqlite_schema "+

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// commandTimeout bounds one call of PostgreSQL's programs.
+	// commandTimeout is how long one of PostgreSQL's programs may run.
 	commandTimeout = time.Minute
 	// portAttempts is how many ports begin tries, because another program may take a free port before the server does.
 	portAttempts = 5
@@ -76,13 +76,13 @@ func Find() (string, error) {
 	return filepath.Dir(newest), nil
 }
 
-// version returns NUMBER of /usr/lib/postgresql/NUMBER/bin/initdb.
+// version returns the number in a path such as /usr/lib/postgresql/15/bin/initdb.
 func version(path string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))) // 0 for another name
 	return n
 }
 
-// Start makes a cluster and starts it. programs is the folder with initdb and pg_ctl.
+// Start makes a new cluster and starts its server. programs is the folder with initdb and pg_ctl.
 func Start(ctx context.Context, programs string) (*Cluster, error) {
 	return StartWith(ctx, programs, Options{})
 }
@@ -156,7 +156,7 @@ func prepare(programs string, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// unprivileged returns the user as whom the server runs when root starts it.
+// unprivileged returns the user under whom the server runs if the tests run as root.
 func unprivileged() (*user.User, error) {
 	if found, err := user.Lookup("postgres"); err == nil {
 		return found, nil
@@ -250,7 +250,7 @@ func (c *Cluster) run(ctx context.Context, name string, args ...string) error {
 // complaint returns the last line of the server's log.
 func (c *Cluster) complaint() string { return last(c.log()) }
 
-// last returns the last line of a file.
+// last returns the last line of the file at path.
 func last(path string) string {
 	text, _ := os.ReadFile(path) // if the file cannot be read, the error gets no detail
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
