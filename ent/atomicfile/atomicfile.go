@@ -145,7 +145,7 @@ func removeDead(parent string) {
 	}
 }
 
-// remove removes a folder that this call has locked.
+// remove removes own, a folder that this call has locked, and unlocks it.
 func remove(own string, lock *flock.Flock) {
 	_ = os.RemoveAll(own)
 	_ = lock.Close()

@@ -18,11 +18,11 @@ var ErrPooler = errors.New("the database is behind a pooler in transaction or st
 	"where connections would run each other's statements; connect to PostgreSQL directly, or set pool_mode = session in PgBouncer")
 
 const (
-	// poolerRounds is how often Open compares two connections. An idle pooler is detected in the first
+	// poolerRounds is how often Open compares the sessions of two connections. An idle pooler is detected in the first
 	// round; a busy one may by chance give a connection the same session a few times.
 	poolerRounds = 6
-	// poolerTimeout bounds the wait for the second connection. If a pooler in session mode has only one session left, the
-	// second connection waits until the first one is closed.
+	// poolerTimeout is how long Open waits for the second connection. If a pooler in session mode has only one session left,
+	// the second connection waits until the first one is closed.
 	poolerTimeout = 3 * time.Second
 	// writableTimeout is how long CheckWritable waits for its second connection. It has less time than Open.
 	writableTimeout = 500 * time.Millisecond

@@ -60,7 +60,8 @@ var postgres = &dialect{
 		return goose.NewProvider(goose.DialectPostgres, pool, files,
 			goose.WithSessionLocker(dropInvalid{locker}), goose.WithDisableGlobalRegistry(true))
 	},
-	// A table that was never analyzed has no estimate; then a row counts as 200 bytes.
+	// PostgreSQL has no estimate of the rows in a table that was never analyzed. Then this query assumes 200 bytes for a
+	// row.
 	tables: `SELECT relname, COALESCE(pg_relation_size(oid) * NULLIF(reltuples, -1) / NULLIF(relpages, 0) / current_setting('block_size')::int,
   pg_relation_size(oid) / 200)::bigint, pg_total_relation_size(oid), false
  FROM pg_class WHERE relkind = 'r' AND relnamespace <> 'pg_catalog'::regnamespace AND pg_table_is_visible(oid) ORDER BY 1`,
@@ -271,7 +272,7 @@ func limit(pool *sql.DB, conns int) {
 	pool.SetConnMaxLifetime(lifeTime)
 }
 
-// postgresConfig reads a PostgreSQL URL. Its error is ErrURL.
+// postgresConfig returns the driver's configuration for a PostgreSQL URL. Its error is ErrURL.
 func postgresConfig(text string) (pq.Config, error) {
 	text, err := hostsInQuery(text)
 	if err != nil {

@@ -58,8 +58,7 @@ const (
 	// stepNotes is how many notes of orders one step removes at most. All notes of PENDING and FAILED orders are removed
 	// besides.
 	stepNotes = 2000
-	// stepTexts limits the number of texts that a step reads, multiplied by the number of values for which it searches in
-	// each.
+	// stepTexts is how many comparisons of a text with a value one step makes at most.
 	stepTexts = 20_000
 	// failurePause is the pause after a failed step; it doubles with each failure, up to maxFailurePause.
 	failurePause, maxFailurePause = 10 * time.Second, time.Hour

@@ -14,8 +14,9 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// identity has the names, e-mail addresses and phones that a customer has or had. It finds these values in texts that callers
-// chose: in upper or lower case, with other punctuation between the words, and phones with or without the country's code.
+// identity has the names, e-mail addresses and phones that a customer has or had, and finds them in texts that callers
+// chose. It finds a name or an e-mail address whatever its case and the punctuation between its words, and a phone with or
+// without the country's code.
 type identity struct {
 	// Texts are names and e-mail addresses, as the function words returns them.
 	Texts []string `json:",omitzero"`

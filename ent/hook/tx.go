@@ -51,7 +51,7 @@ func WithoutJournal(r *recorder) { r.journal = func(ent.Op) bool { return false 
 // that it creates.
 func WithoutCreations(r *recorder) { r.journal = func(op ent.Op) bool { return !op.Is(ent.OpCreate) } }
 
-// WithoutEvents leaves out the events of mutations.
+// WithoutEvents leaves out the events that the mutations of the transaction would cause.
 func WithoutEvents(r *recorder) { r.withoutEvents = true }
 
 // EventData supplies the data of one object's events, the answer to a GET right after the commit, so that the commit need

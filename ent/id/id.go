@@ -26,7 +26,7 @@ func At(t time.Time) uuid.UUID {
 	made := uuid.New()
 	put(&made, t)
 	n := counted.Add(1)
-	// 12 bits of the counter follow the version, 14 the variant; 48 stay random.
+	// The upper 12 bits of the counter follow the version, and the lower 14 bits the variant. The last 48 bits stay random.
 	binary.BigEndian.PutUint16(made[6:], 7<<12|uint16(n>>14&0xfff))
 	binary.BigEndian.PutUint16(made[8:], 1<<15|uint16(n&0x3fff))
 	return made

@@ -12,7 +12,7 @@ import (
 type Attempt struct {
 	// Number counts from 1; the header Service-Delivery-Attempt carries it.
 	Number int
-	// StartedAt is UTC, in milliseconds.
+	// StartedAt is the time at which the attempt began, in UTC and whole milliseconds.
 	StartedAt time.Time
 	// Duration is the time from the attempt's start to the headers of the answer, or to the error if none came; in whole
 	// milliseconds.

@@ -71,7 +71,7 @@ func TestAClockThatMayBeWrongForgetsNothing(t *testing.T) {
 	held()
 	c.advance(12 * time.Hour)
 	held()
-	// The clock is corrected; sweeps stay held for another day.
+	// The clock is corrected. Sweeps delete nothing for another day.
 	c.advance(-years - 12*time.Hour)
 	held()
 	for range 3 {
@@ -81,7 +81,7 @@ func TestAClockThatMayBeWrongForgetsNothing(t *testing.T) {
 	require.NoError(t, queue.CheckHeld(o.ctx, d))
 	require.Len(t, o.journal(), 1)
 
-	// After weeks without a worker, sweeps are held for a day too.
+	// After weeks without a worker, too, sweeps delete nothing for a day.
 	c.advance(40 * day)
 	held()
 	c.advance(day - time.Second)

@@ -81,7 +81,7 @@ type Delivery struct {
 	SecretKey string
 	// Payload is the body to send, byte for byte; nil if the event has been deleted.
 	Payload []byte
-	// RequestID is the request that caused the event, or the zero UUID.
+	// RequestID is the id of the request that caused the event, or the zero UUID if there was no request.
 	RequestID uuid.UUID
 	// Trace is the W3C traceparent of the change, or "".
 	Trace string

@@ -18,7 +18,7 @@ type HeldSnapshot struct {
 	Transactions int64
 }
 
-// Snapshots lists the snapshots that are held open, and their cost.
+// Snapshots has the snapshots that are held open, and the number of dead rows that they keep.
 type Snapshots struct {
 	// Held are the snapshots of this database that the service's database role may see, the oldest first.
 	Held []HeldSnapshot

@@ -69,8 +69,8 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 	return rows, nil
 }
 
-// oldestNeeded returns the lowest id of an event that an unfinished delivery or the outbox still needs, or the nil id if there
-// is none.
+// oldestNeeded returns the lowest id of the events that an unfinished delivery or the outbox still needs, or the nil id if
+// none is needed.
 func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
 	oldest := uuid.Nil
 	for _, events := range []string{"event_id AS text)) FROM deliveries", "id AS text)) FROM outbox"} {
