@@ -110,8 +110,8 @@ func (c *Counts) Lists(ctx context.Context) resource.Lists {
 	return resource.Lists{Querier: c.db.ForStore(ctx).Reader(), Dialect: c.dialect.lists}
 }
 
-// Keep calls Fold every interval until the context ends. Any number of processes may run it at once. On SQLite it returns at
-// once, because the triggers change the counts themselves.
+// Keep calls Fold every interval until the context ends. Several processes may run Keep at the same time. On SQLite it
+// returns immediately, because the triggers change the counts themselves.
 func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 	for c.dialect != sqlite && ctx.Err() == nil {
 		start := time.Now()

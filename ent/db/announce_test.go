@@ -34,7 +34,8 @@ func TestWhatIsAnnouncedIsHeard(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithCancel(context.Background())
 		signal := d.Listen(ctx)
-		// The listener connects in the background, and announcements before that are lost. So announce until it gets one.
+		// The listener connects in the background, and announcements before that are lost. So announce until the signal has a
+		// value.
 		deadline := time.After(hang)
 		for connected := false; !connected; {
 			d.Announce()

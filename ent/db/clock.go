@@ -73,8 +73,8 @@ func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	return read.UTC().Truncate(time.Millisecond), nil
 }
 
-// ClockOffset returns how far this process's clock is at least ahead of the database's, as of the last ReadClock. It is
-// negative if this process's clock is behind, and 0 on SQLite.
+// ClockOffset returns by how much this process's clock is ahead of the database's, as of the last ReadClock; the true
+// difference may be larger. It is negative if this process's clock is behind, and 0 on SQLite.
 func (d *DB) ClockOffset() time.Duration {
 	if d.clock.asked == nil {
 		return 0 // there is only this machine's clock

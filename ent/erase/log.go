@@ -17,8 +17,8 @@ const (
 )
 
 // emptyLog empties SQLite's write-ahead log, which contains old pages; in the file itself deleted bytes are overwritten
-// (secure_delete). If a reader prevents it, it tries again after each pause. After the last pause it returns the reader's
-// kind; "" means that the log is empty. It holds no lock during a pause.
+// (secure_delete). If a reader prevents that, emptyLog tries again after each pause, and holds no lock during the pause.
+// After the last pause it returns the kind of the reader. It returns "" if the log is empty.
 func (s on) emptyLog(ctx context.Context) (reader string, err error) {
 	for pause := firstLogPause; ; pause *= 2 {
 		reader, err = s.EmptyLog(ctx)

@@ -60,7 +60,7 @@ func (b bench) do(fn func(ctx context.Context, tx *ent.Tx) error) {
 	require.NoError(b.t, hook.WithTx(b.t.Context(), b.DB, fn))
 }
 
-// set runs one statement in a transaction; the test fails if it fails.
+// set runs one statement in a transaction; the test fails if the statement fails.
 func (b bench) set(query string, args ...any) {
 	b.t.Helper()
 	b.do(func(ctx context.Context, tx *ent.Tx) error { return b.exec(ctx, tx, query, args...) })

@@ -72,7 +72,7 @@ func each(ctx context.Context, d *db.DB, tell func(context.Context, *db.DB, Tx, 
 	return nil
 }
 
-// key writes the notice about a key's expiry that is due at now, if any.
+// key writes a notice about the expiry of a key if one is due at the time now.
 func key(ctx context.Context, d *db.DB, tx Tx, keyID uuid.UUID, now time.Time) error {
 	var store uuid.UUID
 	var name string

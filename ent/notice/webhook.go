@@ -61,7 +61,7 @@ func (w webhookRow) state(now time.Time) int {
 	return failing
 }
 
-// Webhook writes the notice about a webhook that is due at now, if any. The caller's transaction may hold the lock on the
+// Webhook writes a notice about the webhook if one is due at the time now. The caller's transaction may hold the lock on the
 // webhook's row. If another transaction holds it, Webhook writes nothing, and the next Sweep writes the notice.
 func Webhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, now time.Time) error {
 	var w webhookRow

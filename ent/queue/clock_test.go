@@ -66,7 +66,7 @@ func TestAClockThatMayBeWrongForgetsNothing(t *testing.T) {
 		require.ErrorIs(t, queue.CheckHeld(o.ctx, d), queue.ErrHeld)
 	}
 	require.NoError(t, queue.CheckHeld(o.ctx, d), "no sweep yet")
-	// The first sweep ever, by a clock that is three years ahead.
+	// At the first sweep ever, the clock is three years ahead.
 	c.advance(years)
 	held()
 	c.advance(12 * time.Hour)

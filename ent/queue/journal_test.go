@@ -128,7 +128,7 @@ func TestEntryIsFoundByItsIDAlone(t *testing.T) {
 	})
 }
 
-// A row with damaged attempts is listed without them, and the other rows are listed.
+// A delivery whose stored attempts are damaged is listed without attempts, and the other deliveries are listed as always.
 func TestEntriesWithDamagedAttempts(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, d *db.DB, _ *handClock) {

@@ -115,10 +115,11 @@ const (
 	// baselineAge is how long the mark of a sweep proves that the clock is right. A running worker sets a mark every ten
 	// minutes.
 	baselineAge = 24 * time.Hour
-	// baselineHold is how long sweeps delete nothing once a sweep found no such mark, so that somebody can correct the
-	// clock.
+	// baselineHold is how long sweeps delete nothing after a sweep that found no mark of the last day, so that somebody can
+	// correct the clock.
 	baselineHold = 24 * time.Hour
-	// baselineBack is how far the clock may go back without a hold, because NTP may set it back a little.
+	// baselineBack is how far the clock may go back after a mark without stopping the deletion, because NTP may set it back
+	// a little.
 	baselineBack = time.Minute
 )
 

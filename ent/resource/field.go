@@ -84,7 +84,7 @@ func (f Field[R]) Nullable() bool {
 	return reflect.TypeOf(f.Of(new(R))).Elem().Kind() == reflect.Pointer
 }
 
-// Copy sets the field in the row to, to its value in the row from.
+// Copy sets the field of the row `to` to the field's value in the row `from`.
 func (f Field[R]) Copy(to, from *R) {
 	reflect.ValueOf(f.Of(to)).Elem().Set(reflect.ValueOf(f.Of(from)).Elem())
 }

@@ -30,8 +30,8 @@ func WideStart(d int64) int64 { return d &^ (WideDays - 1) }
 // nextDay returns the first day that begins at or after the time at.
 func nextDay(at time.Time) int64 { return Day(at.Add(day - time.Millisecond)) }
 
-// statement builds the SQL of a list. Its texts depend on which filters there are and on the page's size, never on values,
-// so that a connection prepares each once.
+// statement builds the SQL of a list. The text of the SQL depends on which filters are set and on the page's size, but not on
+// the filters' values, so that a connection prepares each text once.
 //
 // Most matching rows need not be read, because buckets of the counts already count them: by creation time the rows are cut
 // into pieces, and only the rest of a day at each end is not a bucket.
@@ -54,7 +54,7 @@ type statement struct {
 type Dialect struct {
 	// trigrams is true if the database has trigram indexes for searches.
 	trigrams bool
-	// deltas is true if the counts lack some changes, which are in the row deltas.
+	// deltas is true if a list must add the row deltas to the counts.
 	deltas bool
 	// page returns where and limit, one of them changed so that a page beyond the end of the list reads no rows.
 	page func(where, offset, limit string) (string, string)

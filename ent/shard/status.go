@@ -176,7 +176,7 @@ type Health struct {
 	Extension string
 	// LockTimeout is how long a statement on the node waits for a lock; 0 means without limit.
 	LockTimeout time.Duration
-	// Skew is how far the node's clock is at least from the coordinator's.
+	// Skew is the difference between the node's clock and the coordinator's; the true difference may be larger.
 	Skew time.Duration
 	// Prepared is how many transactions have waited for more than 5 minutes for the second phase of their commit.
 	Prepared int

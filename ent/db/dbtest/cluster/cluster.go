@@ -27,8 +27,8 @@ const (
 	commandTimeout = time.Minute
 	// portAttempts is how many ports begin tries, because another program may take a free port before the server does.
 	portAttempts = 5
-	// Servers get ports from firstPort to below endPort. Systems hand out only higher ports to connections: Linux from 32768
-	// on, other systems from later ones on.
+	// Servers get ports from firstPort to below endPort. For connections, systems use only higher ports: Linux from 32768
+	// on, other systems even higher ones.
 	firstPort, endPort = 20_000, 32_768
 	maxConns           = 100
 )
