@@ -52,7 +52,7 @@ func pools() int {
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("sql.(*DB).connectionOpener("))
 }
 
-// If Open fails, it has closed all its pools. The test runs alone, because it counts the pools of the process.
+// If Open fails, it leaves no pool open. The test runs alone, because it counts the pools of the process.
 func TestOpenLeavesNoPoolBehindWhenItFails(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "text.db")
 	require.NoError(t, os.WriteFile(text, bytes.Repeat([]byte("no database"), 100), 0o600))

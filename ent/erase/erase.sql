@@ -20,7 +20,7 @@ SELECT a.id, a.created_at, a.changes, '', a.resource_id = $5 OR a.resource_type 
  FROM activity_entries a WHERE a.store_id = $1 AND (a.created_at, a.id) > ($2, $3) ORDER BY a.created_at, a.id LIMIT $4
 
 -- name: clear notes
--- Removes the notes of the customer's PENDING and FAILED orders, because their next change sends an event, and up to $3
--- notes of any of the customer's orders.
+-- Removes all notes of the customer's PENDING and FAILED orders, because the next change of such an order sends an event,
+-- and up to $3 notes of the customer's orders of any status.
 UPDATE orders SET note = NULL WHERE store_id = $1 AND customer_id = $2 AND note IS NOT NULL AND (status IN ('PENDING', 'FAILED')
  OR id IN (SELECT id FROM orders WHERE store_id = $1 AND customer_id = $2 AND note IS NOT NULL LIMIT $3))

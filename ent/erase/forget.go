@@ -122,7 +122,7 @@ type row struct {
 	yes   bool
 }
 
-// read returns the rows of a query, which has the columns of row. An error says that it reads name.
+// read returns the rows of a query, which has the columns of row. name is the name of the rows in the text of an error.
 func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (rows []row, err error) {
 	for read := range db.Rows(ctx, tx, query, args...) {
 		var r row

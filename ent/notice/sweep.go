@@ -21,8 +21,8 @@ const (
 	expired
 )
 
-// When the notices about a key's expiry are due, before and after the expiry. No notice is written about a key that expired
-// longer ago than `forgotten`.
+// expiringAhead and expiringSoonAhead are the times before a key's expiry from which its two notices are due. A key that
+// expired longer than `forgotten` ago gets no notice about its expiry.
 const (
 	expiringAhead     = 14 * day
 	expiringSoonAhead = 3 * day

@@ -8,7 +8,7 @@
 SELECT pg_try_advisory_xact_lock(5917214180743271)
 
 -- name: wait for turn
--- Blocks relays until the end of the transaction.
+-- Waits until a running relay has ended, and then blocks relays until the end of the transaction.
 SELECT pg_advisory_xact_lock(5917214180743271)
 
 -- name: take

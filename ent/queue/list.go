@@ -81,8 +81,8 @@ const (
 	// maxFound is how many events EntriesOf takes at most. The statement always has this many parameters, so that its text
 	// is always the same and the database prepares it once.
 	maxFound = 25
-	// maxOfEvents bounds how many deliveries EntriesOf lists, and maxReadOfEvents how many it reads. An event may have many
-	// deliveries, because each webhook and each resend adds one.
+	// maxOfEvents is how many deliveries EntriesOf lists at most, and maxReadOfEvents is how many its statement reads at
+	// most. An event may have many deliveries, because each webhook and each resend adds one.
 	maxOfEvents     = 500
 	maxReadOfEvents = "10000"
 )

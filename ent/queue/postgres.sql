@@ -90,7 +90,7 @@ UPDATE deliveries d SET lease = NULL, due_at = COALESCE($1::timestamptz, now())
  FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid) WHERE d.id = r.id AND d.lease = r.lease
 
 -- name: mark
--- Skips a webhook whose row is locked, because its next outcome marks it.
+-- Skips a webhook whose row is locked, because the webhook's next outcome updates it.
 UPDATE webhooks SET failing_since = CASE WHEN m.failed THEN date_trunc('milliseconds', COALESCE($1::timestamptz, now())) END
  FROM (SELECT w.id, r.failed FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, succeeded boolean, failed boolean)
   JOIN webhooks w ON w.id = r.id AND w.enabled
@@ -142,9 +142,9 @@ SELECT (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
   LIMIT 10000) d LIMIT 10000) r)
 
 -- name: snapshots
--- Lists who keeps VACUUM from removing dead rows, the holder of the oldest snapshot first. seconds is the snapshot's age,
--- null for slots and standbys, because PostgreSQL does not store it. transactions is how many transactions have begun since.
--- A role sees the times of other roles' sessions only with pg_read_all_stats.
+-- Lists who keeps VACUUM from removing dead rows, the holder of the oldest snapshot first. seconds is the snapshot's age; it
+-- is null for slots and standbys, because PostgreSQL does not store their age. transactions is how many transactions have
+-- begun since the snapshot began. A role sees the times of other roles' sessions only with pg_read_all_stats.
 SELECT holder, seconds, transactions FROM (
  SELECT format('process %s (%s, %s)', pid, COALESCE(NULLIF(application_name, ''), '-'), state) AS holder,
   extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds, GREATEST(age(backend_xmin), age(backend_xid)) AS transactions

@@ -66,7 +66,8 @@ UPDATE resends SET resent = $1, position_at = $2, position_id = $3, stopped = $4
 UPDATE resends SET finished_at = $1, stopped = true WHERE store_id = $2 AND webhook_id = $3 AND finished_at IS NULL
 
 -- name: mark clock
--- Stores the time of a sweep, $1. Nothing is deleted until $2 unless the sweep before was between $3 and $4.
+-- Stores $1 as the time of a sweep. If there was no sweep between $3 and $4, sweeps must delete nothing until $2. Returns
+-- the time until which they must delete nothing.
 INSERT INTO clock_marks AS m (id, seen_at, held_until) VALUES ('journal', $1, $2)
  ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at,
   held_until = CASE WHEN m.seen_at BETWEEN $3 AND $4 THEN m.held_until ELSE excluded.held_until END

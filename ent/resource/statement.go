@@ -92,9 +92,9 @@ var (
 // store is the condition that a row is the store's. The store's id is the first argument of every statement.
 const store = "store_id = $1"
 
-// numberParameter and timeParameter add an argument and return an expression for it. The expression is a subquery, because
-// with a plain parameter PostgreSQL would estimate a plan for each value as cheaper than one for all, and plan the statement
-// at every call. For the same reason the page's size is written into the statement's text.
+// numberParameter and timeParameter add an argument and return an expression for it. The expression is a subquery. With a
+// plain parameter, PostgreSQL would expect a plan for one value to be cheaper than one plan for all values, and so plan the
+// statement at every call. For the same reason the page's size is written into the statement's text.
 func (s *statement) numberParameter(n int64) string {
 	return "(SELECT CAST(" + s.args.Add(n) + " AS bigint))"
 }
