@@ -66,7 +66,7 @@ UPDATE resends SET resent = $1, position_at = $2, position_id = $3, stopped = $4
 UPDATE resends SET finished_at = $1, stopped = true WHERE store_id = $2 AND webhook_id = $3 AND finished_at IS NULL
 
 -- name: mark clock
--- Stores $1 as the time of a sweep. If there was no sweep between $3 and $4, sweeps must delete nothing until $2. Returns
+-- Stores $1 as the time of a sweep. If the previous sweep was not between $3 and $4, sweeps must delete nothing until $2. Returns
 -- the time until which they must delete nothing.
 INSERT INTO clock_marks AS m (id, seen_at, held_until) VALUES ('journal', $1, $2)
  ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at,

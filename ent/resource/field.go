@@ -154,7 +154,7 @@ func (t Fields[R]) Update(m ent.Mutation, row, next *R) (changed bool, err error
 	return changed, nil
 }
 
-// save sets the field's value in row in the mutation m, or clears the field in m if the value is null.
+// save puts the field's value in row into the mutation m. If the value is null, the mutation clears the column.
 func (f Field[R]) save(m ent.Mutation, row *R) (err error) {
 	if value := f.value(row); value == nil {
 		err = m.ClearField(f.Name)
