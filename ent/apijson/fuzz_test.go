@@ -12,8 +12,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// FuzzUnmarshal checks that no text causes a panic, that a message that was read is the same after it is written and read
-// again, and that a refusal has a message for the client.
+// FuzzUnmarshal checks three things: no text causes a panic; a message that was read stays the same when it is written and
+// read again; a refusal has a message for the client.
 func FuzzUnmarshal(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `null`, `[]`, `{"title":"a","pricing":"FIXED","amount":1e2,"expiresAt":"2026-09-01T12:00:00+01:00"}`,

@@ -14,7 +14,8 @@ import (
 // firstPause is the longest pause before the second attempt of a transaction. The longest pause doubles with each attempt.
 const firstPause = 5 * time.Millisecond
 
-// txKey is the key under which a context has its transaction on a database, which is identified by its clock.
+// txKey is the key of a value that a context has inside a transaction. of is the clock of the transaction's database; all
+// nodes of a cluster share it.
 type txKey struct{ of *clock }
 
 // WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back. It writes no journal entries and

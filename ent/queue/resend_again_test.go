@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// A second resend of the same time sends every event again whose delivery failed or was cancelled after the first resend had
-// read the event. It adds no second delivery of an event whose delivery is pending.
+// A second resend since the same time sends every event again whose delivery failed or was cancelled after the first resend
+// had read the event. It adds no second delivery of an event whose delivery is pending.
 func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 	t.Parallel()
 	rows := []struct {

@@ -40,8 +40,8 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 		return 0, wrap("sweep", err)
 	}
 	oldest := id.Floor(now.Add(-retention))
-	// Events below eventsBefore are deleted: those older than the retention, but none from the oldest event on that an
-	// unfinished delivery or the outbox needs.
+	// Events with ids below eventsBefore are deleted. It is the lowest id within the retention or, if that is lower, the id
+	// of the oldest event that an unfinished delivery or the outbox needs.
 	eventsBefore := oldest
 	if needed != uuid.Nil && bytes.Compare(needed[:], oldest[:]) < 0 {
 		eventsBefore = needed

@@ -89,7 +89,7 @@ var pools = sync.OnceValues(func() ([]*sql.DB, error) {
 	return all, nil
 })
 
-// everywhere executes the statements, one after the other, on all nodes at once.
+// everywhere executes the statements in order on each node, and does so on all nodes at once.
 func everywhere(ctx context.Context, statements ...string) error {
 	all, err := pools()
 	if err != nil {
