@@ -35,7 +35,7 @@ func (s on) emptyLog(ctx context.Context) (reader string, err error) {
 // kind of the reader that prevents it in the waiting receipts. waiting is true if receipts still wait.
 func EmptyLog(ctx context.Context, d *db.DB) (waiting bool, err error) {
 	if !db.ByDialect(d, false, true) {
-		return false, nil // on PostgreSQL no erased page stays readable
+		return false, nil // only SQLite has this log
 	}
 	const waits = "SELECT EXISTS (SELECT 1 FROM forgettings WHERE log_waits_for IS NOT NULL)"
 	if err := d.Reader().QueryRowContext(ctx, waits).Scan(&waiting); err != nil || !waiting {
