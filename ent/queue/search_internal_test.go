@@ -18,15 +18,14 @@ import (
 var access = regexp.MustCompile(`(?:Index Scan|Index Only Scan|Bitmap Index Scan) (using|on) \S+.*\n.*`)
 
 // wasteful returns the index reads of a query plan that read a whole index: those without a condition, and those with a
-// condition on an id in an index that starts with another column. It ignores the table webhooks and the index store_moving,
-// because they are small, and the partitions of events, because those of future days are empty.
+// condition on an id in an index that starts with another column. It ignores the table webhooks, because it is small, and the
+// partitions of events, because those of future days are empty.
 func wasteful(plan string) []string {
 	var found []string
 	for _, lines := range access.FindAllString(plan, -1) {
 		_, condition, bounded := strings.Cut(lines, "Index Cond: (")
 		onID := strings.HasPrefix(strings.TrimLeft(condition, "("), "id ")
-		if strings.Contains(lines, " on webhooks") || strings.Contains(lines, " on events_") || strings.Contains(lines,
-			"store_moving") {
+		if strings.Contains(lines, " on webhooks") || strings.Contains(lines, " on events_") {
 			continue
 		}
 		if !bounded || onID && !strings.Contains(lines, "_pkey") {
