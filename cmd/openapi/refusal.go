@@ -105,8 +105,8 @@ func (c *completion) addCommonResponses() error {
 	return nil
 }
 
-// refused returns the response for some codes, which all have one status. Its examples are, if possible, of requests with
-// the method verb.
+// refused returns the response for error codes that share one HTTP status, with an example for each code. verb is an HTTP
+// method: an example is of a request with this method if a golden file has one, and otherwise of any request.
 func (c *completion) refused(verb string, codes []apierr.Code) (*response, error) {
 	content := &mediaType{Schema: reference("Error")}
 	var text []string

@@ -198,8 +198,9 @@ const touching = `(() => {
   return found ? found.outerHTML.slice(0, 300) : "";
 })()`
 
-// see checks the open page at every width and in both colour schemes: axe finds no problem, no element exceeds its
-// container, and nothing moved while the page loaded.
+// see checks that the parts of the open page moved by at most maxLayoutShift while it loaded. Then it checks the page at every
+// width and in both colour schemes: axe finds no problem, the page is not wider than the window, and the scripts tooWide and
+// touching find no element. It saves a picture of each.
 func (b *browser) see(name string) {
 	b.t.Helper()
 	if shift := value[float64](b, layoutShift); shift > maxLayoutShift {

@@ -276,7 +276,7 @@ func (n *network) UnmarshalText(text []byte) error {
 // publicURL is the public address of the stores' pages; "" means the default.
 type publicURL string
 
-// UnmarshalText reads an http or https address without a query. A path can be appended to it.
+// UnmarshalText reads an http or https address without a query or a fragment, so that a path can be appended to it.
 func (u *publicURL) UnmarshalText(text []byte) error {
 	value := string(text)
 	var p validate.Problems

@@ -52,8 +52,8 @@ func digit(n int) byte { return '0' + byte(n%10) }
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
 // ParseTime parses an RFC 3339 date-time (section 5.6) with any offset, and returns the time in UTC, truncated to
-// nanoseconds. The year must be 1 to 9999, also after the conversion to UTC. Other than the RFC, ParseTime refuses the
-// second 60, which no stored time can have.
+// nanoseconds. The year in UTC must be 1 to 9999. The RFC allows the second 60; ParseTime refuses it, because no stored time can
+// have it.
 func ParseTime(s string) (time.Time, error) {
 	if !rfc3339.MatchString(s) {
 		return time.Time{}, errTime

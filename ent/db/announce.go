@@ -63,7 +63,8 @@ func raise(signal chan struct{}) {
 	}
 }
 
-// signals are the channels of this process's listeners, each with its store; the nil id means all stores.
+// signals are channels, each with the store for whose events a goroutine of this process waits. The channels of SQLite's watcher
+// belong to no store and have the nil id.
 type signals struct{ of sync.Map } // from chan struct{} to uuid.UUID
 
 // add returns a new channel for events of the store, and removes it when the context ends.

@@ -156,7 +156,8 @@ func endsInPart(text, value string, least int) bool {
 	return false
 }
 
-// without returns the identity without the values that the customer with this name, email and phone has as well.
+// without returns a copy of the identity that lacks the values of another customer, whose name, email and phone are given. What
+// is left belongs to the first customer only.
 func (i *identity) without(name, email, phone string) *identity {
 	var other identity
 	other.add(name, email, phone)

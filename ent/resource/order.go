@@ -122,7 +122,7 @@ type orderScan struct {
 	createdAt                                       time.Time
 	unitAmount, quantity                            sql.NullInt64
 	columns                                         []any
-	more                                            []any // destinations of further columns
+	more                                            []any // where scan puts the columns that a statement selects after orderColumns
 }
 
 func (s *orderScan) scan(rows *sql.Rows) error {

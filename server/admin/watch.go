@@ -40,8 +40,9 @@ const (
 	watchPoll = 500 * time.Millisecond
 	watchGap  = 100 * time.Millisecond
 	// watchOverlap is how far each read looks back. An event gets its time shortly before its commit, so it may become
-	// visible after an event with a later time. The statement timeout, by default 10 seconds, bounds this delay; the other
-	// 20 seconds allow for servers whose clocks differ.
+	// visible after an event with a later time. --request-timeout bounds how long a commit takes, by default 10 seconds; the
+	// other 20 seconds allow for servers whose clocks differ. With a longer limit a stream misses an event whose commit takes
+	// longer than watchOverlap; webhooks do not.
 	watchOverlap = 30 * time.Second
 	// watchTimeout is how long one statement may take.
 	watchTimeout = 10 * time.Second

@@ -70,8 +70,8 @@ func unavailable(cause error) *Refusal {
 	return &Refusal{Code: Unavailable, Message: "The service cannot answer just now; try again later.", Cause: cause}
 }
 
-// OfRow converts the error of reading a row. It returns nil for nil, the error of missing if there is no such row, and
-// otherwise an error that names the resource.
+// OfRow converts err, the result of reading a row. If err is nil, it returns nil. If the row does not exist, it calls missing
+// and returns the error of that call. Otherwise it returns err, wrapped in a text that names the resource.
 func OfRow(resource string, err error, missing func() error) error {
 	switch {
 	case err == nil:

@@ -30,7 +30,8 @@ type Platform struct {
 
 const maxLogoBytes = 512 << 10
 
-// Check checks the branding. It returns an error, or the branding with its addresses in the form that browsers use.
+// Check checks the branding. It returns an error, or the branding with FrameAncestors in the form in which browsers write
+// origins.
 func (p Platform) Check() (Platform, error) {
 	if _, err := parseColor(p.Color); p.Color != "" && err != nil {
 		return p, err

@@ -37,8 +37,9 @@ const (
 
 type idempotencyKey struct{}
 
-// WithIdempotencyKey returns a context with an idempotency key. Under it, Once and ClaimIdempotencyKey let a change run once
-// for this key.
+// WithIdempotencyKey returns a context with an idempotency key. A change that runs through the function Once, or that calls
+// ClaimIdempotencyKey, with this context runs at most once within IdempotencyWindow for the key, the store and the operation.
+// An empty key has no effect.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyKey{}, key)
 }

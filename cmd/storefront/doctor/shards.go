@@ -62,8 +62,8 @@ func nodesFinding(all []shard.Health) Finding {
 	return ok("%s, citus %s on each", plural(len(all), "node"), all[0].Extension)
 }
 
-// shards checks whether tables and stores are on the nodes on which they should be. It returns no finding if no table is
-// distributed.
+// shards checks that tables are distributed or on the coordinator as they should be, that they have their foreign keys and
+// triggers, and that nothing is left of failed moves of shards. It returns no finding if no table is distributed.
 func shards(ctx context.Context, d *db.DB, _ Installation) Finding {
 	cluster, sharded, err := shardedBy(ctx, d)
 	if err != nil || !sharded {

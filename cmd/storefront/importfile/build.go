@@ -147,9 +147,10 @@ func (b *builder) optional(field string) *string {
 	return nil
 }
 
-// amount returns an amount in minor units. It reads the field units, such as 12.50 in the currency's unit, or else the field
-// minor, which is in minor units. given is false if both are empty. It refuses other texts and other currencies, as a
-// problem of target, a field of the message.
+// amount returns an amount in minor units from a line of the record. It reads the field units, which is in the currency's
+// unit, such as 12.50. If that is empty, it reads the field minor, a whole number of minor units. given is false if both are
+// empty. If the text is no valid amount, or names another currency than the record's, amount reports a problem of the
+// message's field target.
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
 	currency := cmp.Or(b.money(), b.reading.Store.GetCurrency())
 	if text, _ := b.on(line, units); text != "" {

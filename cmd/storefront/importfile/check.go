@@ -338,7 +338,8 @@ func (c *checker) meetBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	if m.Field != "id" {
 		all.Complete(m.Who, known, false)
 	} else if !who.Stored() && buyer.Email == nil && buyer.Phone == nil {
-		// Use a stand-in for the e-mail, because the store has no customer with this id before the earlier rows are stored.
+		// The order names its customer only by an id, which an earlier row of the file explains. The check stores no rows, so the
+		// API would refuse the id as unknown. With an invented e-mail the API can check the order; restore removes it.
 		buyer.Email, e.standIn = new(buyer.GetId()+"@checked.invalid"), true
 	}
 }
