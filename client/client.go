@@ -21,9 +21,9 @@
 //	no answer           no retry                  retry after a delay
 //
 // After a 429 the service has changed nothing. Updates, enabling a link and creating a customer may be repeated, because
-// repeating them changes nothing more. When the answer to PaymentLinks.Create is lost, the link may exist. A second link could
-// take money too, so the caller must decide. The delay doubles from 250 ms to at most 8 s, and half of it is random. If
-// Retry-After is more than a minute, the call fails at once.
+// repeating them changes nothing more. When the answer to PaymentLinks.Create is lost, the link may exist. A second link
+// could receive payments as well, so the caller decides whether to create one. The delay doubles from 250 ms to at most 8 s,
+// and half of it is random. If Retry-After is more than a minute, the call fails at once.
 //
 // A call with its retries and delays ends within WithTimeout, 2 minutes by default, or at the
 // context's deadline if that is earlier. An attempt ends after 30 s. If a delay would go beyond the
@@ -45,7 +45,7 @@ import (
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
 
-// Client calls the API of one store, to which its key belongs. Goroutines may share it.
+// Client calls the API of the store of its key. Goroutines may share it.
 type Client struct {
 	Store        *Store
 	Products     *Products

@@ -309,7 +309,7 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 	})
 }
 
-// A list ends with the page at which its total is reached, or with an empty page. The client requests no page after it.
+// A client requests no page after an empty one, and none after it has received as many objects as the list's total.
 func TestPagesThatAreAskedFor(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		page := func(number, total int, items string) reply {

@@ -32,8 +32,9 @@ type model struct {
 	Fields    []*field
 }
 
-// Needed returns the fields without which a client refuses an object: ids, and the fields of a page by which a loop finds
-// the last page. Other fields may be missing, because an older service or a recorded event lacks the newer fields.
+// Needed returns the fields that every object must have; a client refuses an object without them. They are ids, and the fields
+// of a page from which a loop sees that the page is the last. Other fields may be missing, because an older service or a
+// recorded event lacks the newer fields.
 func (m *model) Needed() []string {
 	var names []string
 	for _, f := range m.Fields {
