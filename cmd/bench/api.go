@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,6 +32,7 @@ type apiCommand struct {
 	Seconds     float64  `default:"3" help:"Length of a round of one build."`
 	Operation   []string `placeholder:"NAME" help:"Measure only these; the report has the names."`
 	Citus       string   `placeholder:"URLS" help:"Nodes of a Citus cluster, the coordinator first: there too, in turns."`
+	Nginx       string   `type:"path" placeholder:"FILE" help:"nginx's program: measure one installation and two behind it, in turns."`
 }
 
 // Help returns the text below the usage line.
@@ -59,6 +61,9 @@ func (c *apiCommand) Validate() error {
 		if !slices.ContainsFunc(operations, func(o operation) bool { return o.name == name }) {
 			return fmt.Errorf("--operation: there is no %q", name)
 		}
+	}
+	if c.Nginx != "" && c.Against+c.Citus != "" {
+		return errors.New("--nginx compares one installation with two: leave --against and --citus out")
 	}
 	if c.Citus != "" && (c.DatabaseURL == "" || len(strings.Fields(c.Citus)) < 2) {
 		return errors.New("--citus must be a coordinator and a worker at least, beside the plain PostgreSQL of --database-url")
@@ -115,17 +120,20 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 	if c.Against != "" {
 		programs = append(programs, c.Against)
 	}
-	var sides []*stage
-	defer func() {
-		for _, s := range sides {
-			err = errors.Join(err, s.close(ctx))
-		}
-	}()
+	if c.Nginx != "" {
+		programs = append(programs, w.binary)
+	}
 	servers := []string{c.DatabaseURL}
 	if c.Citus != "" {
 		servers = append(servers, c.Citus)
 	}
-	var names []string
+	var stages []*stage
+	defer func() {
+		for _, s := range stages {
+			err = errors.Join(err, s.close(ctx))
+		}
+	}()
+	var sides []*side
 	for _, program := range programs {
 		for _, server := range servers {
 			io.progress("making the data set of %s", filepath.Base(program))
@@ -134,16 +142,27 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 			if err != nil {
 				return err
 			}
-			sides = append(sides, s)
+			stages = append(stages, s)
 			if err := s.serve(ctx); err != nil {
 				return err
 			}
-			names = append(names, filepath.Base(program)+" on "+s.database.title)
+			sides = append(sides, sideOf(s))
+		}
+	}
+	if c.Nginx != "" {
+		proxy, address, err := startNginx(ctx, c.Nginx, w.folder, stages)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, proxy.stop()) }()
+		sides = []*side{
+			{name: "one installation behind nginx", stages: stages[:1], api: address, proxy: proxy},
+			{name: "two on " + stages[0].database.title, stages: stages, api: address, proxy: proxy},
 		}
 	}
 	var rows [][]string
 	for _, o := range operations {
-		if len(c.Operation) > 0 && !slices.Contains(c.Operation, o.name) {
+		if len(c.Operation) > 0 && !slices.Contains(c.Operation, o.name) || c.Nginx != "" && o.operator {
 			continue
 		}
 		row, err := c.measure(ctx, io, sides, o)
@@ -151,6 +170,10 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 			return fmt.Errorf("%s: %w", o.name, err)
 		}
 		rows = append(rows, row)
+	}
+	var names []string
+	for _, s := range sides {
+		names = append(names, s.name)
 	}
 	fmt.Fprintf(io.out, "%s, %s, %d CPUs; %d connections, %d rounds of %g s.\n",
 		runtime.Version(), runtime.GOOS, runtime.NumCPU(), c.Connections, c.Rounds, c.Seconds)
@@ -162,9 +185,54 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 	return nil
 }
 
-// measure runs all rounds of an operation on each side (a build with a database), and returns the operation's row of the
+// side is one of the things that are measured in turns: a build with its database, or installations behind nginx.
+type side struct {
+	name   string
+	stages []*stage
+	// api is the address for requests with API keys: the only stage's own, or nginx's.
+	api   string
+	proxy *process // nginx, or nil
+	turn  atomic.Int64
+}
+
+// sideOf returns the side of one stage, whose server gets the requests directly.
+func sideOf(s *stage) *side {
+	return &side{name: filepath.Base(s.binary) + " on " + s.database.title, stages: []*stage{s}, api: s.server.api}
+}
+
+// next returns the stage of the next request. All stages of the side take turns.
+func (s *side) next() *stage { return s.stages[int(s.turn.Add(1))%len(s.stages)] }
+
+// used is the processor time that processes have used so far.
+type used struct {
+	server      time.Duration // of the servers and nginx, with SQLite's time
+	database    time.Duration
+	coordinator time.Duration // the coordinator's part of database
+}
+
+// cpu returns the sums over the side's processes.
+func (s *side) cpu() (sum used, err error) {
+	var processes []*process
+	if s.proxy != nil {
+		processes = append(processes, s.proxy)
+	}
+	for _, st := range s.stages {
+		processes = append(processes, st.server)
+	}
+	for _, p := range processes {
+		time, failure := p.cpu()
+		sum.server += time
+		err = errors.Join(err, failure)
+	}
+	// The stages of a side have their databases on one PostgreSQL server, whose processor time is that of all its databases.
+	var failure error
+	sum.database, sum.coordinator, failure = s.stages[0].database.cpu()
+	return sum, errors.Join(err, failure)
+}
+
+// measure runs all rounds of an operation on each side, and returns the operation's row of the
 // table.
-func (c *apiCommand) measure(ctx context.Context, io streams, sides []*stage, o operation) ([]string, error) {
+func (c *apiCommand) measure(ctx context.Context, io streams, sides []*side, o operation) ([]string, error) {
 	length := seconds(c.Seconds)
 	rounds := make([][]round, len(sides))
 	for n := range c.Rounds + 1 {
@@ -172,10 +240,11 @@ func (c *apiCommand) measure(ctx context.Context, io streams, sides []*stage, o 
 			// Let another side begin each round, because otherwise a machine that slows down would favour one of them.
 			i := (n + turn) % len(sides)
 			load := closedLoop{
-				address: sides[i].server.api, clients: c.Connections, strict: true, next: func() request { return o.next(sides[i]) },
+				address: sides[i].api, clients: c.Connections * len(sides[i].stages), strict: true,
+				next: func() request { return o.next(sides[i].next()) },
 			}
 			if o.operator {
-				load.address = sides[i].server.admin
+				load.address = sides[i].stages[0].server.admin
 			}
 			if n == 0 {
 				if _, err := sides[i].round(ctx, load, min(warmUp, length)); err != nil {
@@ -229,20 +298,18 @@ type round struct {
 // rate returns requests a second.
 func (r round) rate() float64 { return float64(len(r.latencies)) / r.took.Seconds() }
 
-// round sends load's requests to the server for a time, and measures their latencies and the processor time that they cost.
-func (s *stage) round(ctx context.Context, load closedLoop, length time.Duration) (round, error) {
-	server, serverErr := s.server.cpu()
-	database, coordinator, databaseErr := s.database.cpu()
+// round sends load's requests to the side for a time, and measures their latencies and the processor time that they cost.
+func (s *side) round(ctx context.Context, load closedLoop, length time.Duration) (round, error) {
+	before, beforeErr := s.cpu()
 	calls, took, err := load.run(ctx, length)
 	if err != nil {
 		return round{}, err
 	}
-	r := round{took: took, latencies: latencies(calls)}
-	serverAfter, serverAfterErr := s.server.cpu()
-	databaseAfter, coordinatorAfter, databaseAfterErr := s.database.cpu()
-	r.server, r.database, r.coordinator = serverAfter-server, databaseAfter-database, coordinatorAfter-coordinator
-	r.measuredCPU = errors.Join(serverErr, databaseErr, serverAfterErr, databaseAfterErr) == nil
-	return r, nil
+	after, afterErr := s.cpu()
+	return round{
+		took: took, latencies: latencies(calls), server: after.server - before.server, database: after.database - before.database,
+		coordinator: after.coordinator - before.coordinator, measuredCPU: errors.Join(beforeErr, afterErr) == nil,
+	}, nil
 }
 
 // figures summarize the rounds of one side: the median of the requests a second, latencies over all rounds, and the

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -17,6 +18,7 @@ import (
 type listsCommand struct {
 	serviceFlags
 	databaseFlags
+	Against     string  `type:"path" placeholder:"FILE" help:"Another build of it, measured in turns with this one."`
 	Sizes       []int   `default:"1000,100000" placeholder:"N,…" help:"Orders of each store. On PostgreSQL they take a superuser."`
 	Pages       []int64 `default:"1,400,100000" placeholder:"N,…" help:"Pages of 25 to ask for, the last one if a list has fewer."`
 	Keys        int     `default:"1500" help:"API keys of each store, for 120 requests a minute each."`
@@ -39,7 +41,14 @@ func (c *listsCommand) Validate() error {
 	return cmp.Or(atLeast(1, flags), atLeast(100, map[string]int{"sizes": slices.Min(c.Sizes)}), c.check())
 }
 
-// measuredList is a list of orders that is measured. rounds has, for each size of store, its rounds.
+// sized is a store of one build's stage, with the number of its orders.
+type sized struct {
+	*stage
+	store storeData
+	size  int
+}
+
+// measuredList is a list of orders that is measured. rounds has the rounds of each store.
 type measuredList struct {
 	title, query string
 	page         int64
@@ -53,36 +62,44 @@ func (c *listsCommand) Run(ctx context.Context, io streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
+	programs := []string{w.binary}
+	if c.Against != "" {
+		programs = append(programs, c.Against)
+	}
 	sizes, now := len(c.Sizes), time.Now().UTC()
-	data := shape{stores: sizes, keys: c.Keys, products: sizes, orders: sizes, customers: 100 * sizes}
-	s, err := openStage(ctx, w, c.DatabaseURL, data)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	for i, size := range c.Sizes {
-		io.progress("making %d orders", size)
-		if err := s.makeOrders(ctx, s.stores[i], size, now); err != nil {
-			return fmt.Errorf("make orders: %w", err)
+	var stores []sized
+	for _, program := range programs {
+		data := shape{stores: sizes, keys: c.Keys, products: sizes, orders: sizes, customers: 100 * sizes}
+		s, err := openStage(ctx, workspace{w.folder, program}, c.DatabaseURL, data)
+		if err != nil {
+			return err
 		}
-	}
-	if err := s.serve(ctx); err != nil {
-		return err
+		defer func() { err = errors.Join(err, s.close(ctx)) }()
+		for i, size := range c.Sizes {
+			io.progress("making %d orders for %s", size, filepath.Base(program))
+			if err := s.makeOrders(ctx, s.stores[i], size, now); err != nil {
+				return fmt.Errorf("make orders: %w", err)
+			}
+			stores = append(stores, sized{s, s.stores[i], size})
+		}
+		if err := s.serve(ctx); err != nil {
+			return err
+		}
 	}
 	year := "from=" + now.AddDate(-2, 0, 0).Format(time.RFC3339) + "&to=" + now.AddDate(-1, 0, 0).Format(time.RFC3339)
 	filters := [][2]string{{"none", ""}, {"status", "status=PAID"}, {"a year", year}, {"status, a year", "status=PAID&" + year}}
 	var lists []*measuredList
 	for _, filter := range filters {
 		for _, page := range c.Pages {
-			lists = append(lists, &measuredList{filter[0], filter[1], page, make([][]round, sizes)})
+			lists = append(lists, &measuredList{filter[0], filter[1], page, make([][]round, len(stores))})
 		}
 	}
 	for n := range c.Rounds + 1 { // the first round only warms up
 		for _, l := range lists {
-			for i := range c.Sizes {
-				measured, err := c.round(ctx, s, s.stores[i], l)
+			for i, of := range stores {
+				measured, err := c.round(ctx, of, l)
 				if err != nil {
-					return fmt.Errorf("list orders (%s, page %d) in a store of %d: %w", l.title, l.page, c.Sizes[i], err)
+					return fmt.Errorf("list orders (%s, page %d) in a store of %d: %w", l.title, l.page, of.size, err)
 				}
 				if n > 0 {
 					l.rounds[i] = append(l.rounds[i], measured)
@@ -91,8 +108,9 @@ func (c *listsCommand) Run(ctx context.Context, io streams) (err error) {
 		}
 		io.progress("round %d of %d", n, c.Rounds)
 	}
-	fmt.Fprintf(io.out, "%s; %d connections, %d rounds of %g s in turns.\n", s.title(), c.Connections, c.Rounds, c.Seconds)
-	fmt.Fprintf(io.out, "Each cell: %s orders; then the last beside the first.\n\n", cell(c.Sizes, strconv.Itoa))
+	name := func(s sized) string { return fmt.Sprintf("%s with %d orders", filepath.Base(s.binary), s.size) }
+	fmt.Fprintf(io.out, "%s; %d connections, %d rounds of %g s in turns.\n", stores[0].title(), c.Connections, c.Rounds, c.Seconds)
+	fmt.Fprintf(io.out, "Each cell: %s; then the last beside the first.\n\n", cell(stores, name))
 	writeTable(io.out, []string{"filter", "page", "p50 ms", "server CPU µs", "database CPU µs", "CPU of both"}, tableOf(lists))
 	return nil
 }
@@ -118,10 +136,10 @@ func tableOf(lists []*measuredList) (rows [][]string) {
 }
 
 // round measures one round of requests for the page l.page of a store's list, or for the last page if the list has fewer.
-func (c *listsCommand) round(ctx context.Context, s *stage, store storeData, l *measuredList) (round, error) {
-	asked := newClient(at(s.server.api))
+func (c *listsCommand) round(ctx context.Context, of sized, l *measuredList) (round, error) {
+	asked := newClient(at(of.server.api))
 	defer asked.close()
-	_, body, err := asked.exchange(request{method: "GET", path: "/v1/orders?pageSize=1&" + l.query, key: store.key(0)})
+	_, body, err := asked.exchange(request{method: "GET", path: "/v1/orders?pageSize=1&" + l.query, key: of.store.key(0)})
 	var list struct{ Total int64 }
 	if err == nil {
 		err = json.Unmarshal(body, &list)
@@ -130,10 +148,10 @@ func (c *listsCommand) round(ctx context.Context, s *stage, store storeData, l *
 		return round{}, err
 	}
 	page := max(1, min(l.page, (list.Total+24)/25))
-	keys := &rotation{stores: []storeData{store}}
+	keys := &rotation{stores: []storeData{of.store}}
 	path := "/v1/orders?pageSize=25&page=" + strconv.FormatInt(page, 10) + "&" + l.query
-	load := closedLoop{address: s.server.api, clients: c.Connections, strict: true, next: keys.repeat("GET", path, "")}
-	return s.round(ctx, load, seconds(c.Seconds))
+	load := closedLoop{address: of.server.api, clients: c.Connections, strict: true, next: keys.repeat("GET", path, "")}
+	return sideOf(of.stage).round(ctx, load, seconds(c.Seconds))
 }
 
 const (
