@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// drain keeps a server that is to stop in service for a while, so that its callers can move to another server.
+// drain delays the end of a server: after the signal to stop, the server serves for a while, so that its callers can move to
+// another server.
 type drain struct {
 	delay   time.Duration
 	leaving atomic.Bool
@@ -22,7 +23,8 @@ func (d *drain) wait(stop context.Context) {
 	time.Sleep(d.delay)
 }
 
-// handler makes callers close their connections during the delay. On HTTP/2, net/http converts the header to GOAWAY.
+// handler adds "Connection: close" to every answer during the delay, so that callers open new connections, to other servers.
+// On HTTP/2, net/http sends GOAWAY in place of this header.
 func (d *drain) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if d.leaving.Load() {

@@ -60,7 +60,7 @@ func client(t *testing.T, http2 bool) *http.Client {
 // balancer sends requests to one server at a time, and moves to the next when the server is not ready any more.
 type balancer struct {
 	to atomic.Pointer[serving]
-	// spare is how long the replaced server still served after the balancer had moved to the next.
+	// spare is how long the replaced server still served after the balancer began to use the next server, in nanoseconds.
 	spare atomic.Int64
 }
 

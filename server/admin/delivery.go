@@ -20,7 +20,7 @@ func delivery(e queue.Entry) *adminv1.Delivery {
 		WebhookId: e.WebhookID.String(),
 		Status:    enum[adminv1.Delivery_Status](e.Status), NextAttemptAt: apijson.OptionalTimestamp(e.NextAttemptAt),
 		CreatedAt: apijson.Timestamp(e.CreatedAt), FinishedAt: apijson.OptionalTimestamp(e.FinishedAt),
-		AttemptCount: int32(len(e.Attempts)), //nolint:gosec // At most eight.
+		AttemptCount: int32(len(e.Attempts)), //nolint:gosec // At most eight attempts.
 		Attempts:     each(e.Attempts, attempt),
 	}
 	if n := len(m.Attempts); n > 0 {
@@ -54,9 +54,9 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 	return m
 }
 
-// ListDeliveries returns a page of the matching deliveries of a store, or of one of its webhooks, even a deleted one. If the
-// request has a text, the page has the deliveries of the next events that contain the text. It refuses with store_not_found
-// or webhook_not_found and as webhooks.ListDeliveries does.
+// ListDeliveries returns a page of the deliveries of a store that match the request, or only those to one webhook, which may
+// be deleted. If the request has a text, it searches one page of events for the text and returns their deliveries. It
+// refuses with store_not_found or webhook_not_found and as webhooks.ListDeliveries does.
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse,
 	error) {
 	var refused problems

@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// An import reads the rows of an export's journals as strictly as request bodies. It accepts rows as a store writes them,
-// and refuses rows in which an erasure could not find personal data.
+// An import checks the journal rows of an export as strictly as the body of a request. It accepts the rows that an export
+// writes. It refuses rows in which an erasure could not find personal data, such as a payload with an unknown form.
 func TestRowsOfJournalsAreReadAsBodies(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

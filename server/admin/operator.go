@@ -41,7 +41,7 @@ type API interface {
 	adminv1connect.DashboardServiceHandler
 	adminv1connect.ImportServiceHandler
 
-	// Export calls pass with all rows of a store as of one instant, a page at a time.
+	// Export reads all rows of a store as of one instant, and calls the function pass with one page of rows after the other.
 	Export(ctx context.Context, in *adminv1.ExportStoreRequest, pass func(*adminv1.ExportStoreResponse) error) error
 
 	ListEvents(context.Context, *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error)
@@ -231,7 +231,8 @@ func inRow[In, Out any](ctx context.Context, o *Operator, of kind, row rowReques
 	return method(ctx, in)
 }
 
-// byID is inRow for methods that take only the row's id. It converts their result to a message.
+// byID calls a method that takes only the row's id, with the context that inRow chooses, and converts the method's result to
+// a message.
 func byID[Row, Message any](ctx context.Context, o *Operator, of kind, in rowRequest,
 	method func(context.Context, string) (Row, error), message func(Row) Message) (out Message, err error) {
 	row, err := inRow(ctx, o, of, in, in.GetId(), method)

@@ -88,8 +88,8 @@ type dated interface {
 	GetCreatedAt() *timestamppb.Timestamp
 }
 
-// pageOf converts the rows that a query with page.rows returned, and returns the page's messages and the token of the next
-// page.
+// pageOf converts rows, the result of a query that page.rows limited, to the messages of the page. next is the token of the
+// next page, or "" if this page is the last.
 func pageOf[Row any, Message dated](p page, rows []Row, message func(Row) Message) (messages []Message, next string) {
 	messages = each(rows, message)
 	if len(rows) <= p.size {

@@ -27,7 +27,8 @@ func newSecretKey(t *testing.T) seal.Key {
 // canary returns the secret of the webhook with the number n, which is the webhook's description.
 func canary(n int) string { return fmt.Sprintf("whsec_canary-%04d", n) }
 
-// seed inserts the webhooks with the numbers from from to to-1. Their secrets are canaries, sealed under ring.
+// seed inserts the webhooks with the numbers from from to to-1. Each webhook has the secret that canary returns for its
+// number, sealed with ring.
 func (b vault) seed(from, to int, ring *seal.Keyring) {
 	b.t.Helper()
 	owner := b.db.Client().Store.Query().OnlyX(b.ctx)
@@ -43,7 +44,8 @@ func (b vault) seed(from, to int, ring *seal.Keyring) {
 	}
 }
 
-// opens checks that there are count webhooks, and that ring opens the secret of each, which is the webhook's canary.
+// opens checks that there are count webhooks, and that ring decrypts the secret of each to the text that canary returns for
+// it.
 func (b vault) opens(ring *seal.Keyring, count int) {
 	b.t.Helper()
 	rows := b.db.Client().Webhook.Query().AllX(b.ctx)

@@ -173,7 +173,8 @@ func refusedOrDone(t *rapid.T, err error) {
 	}
 }
 
-// listsOf returns pages of all lists, as JSON. Pages show totals and the order of rows, which an export does not.
+// listsOf returns pages of all lists of a store, as JSON. The pages show totals and the order of rows. An export shows
+// neither.
 func listsOf(t require.TestingT, o *admin.Operator, slug string) (all []string) {
 	ctx := context.Background()
 	note := func(m proto.Message, err error) {

@@ -252,7 +252,7 @@ func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error 
 		}
 		last := id.Time(chunk[len(chunk)-1])
 		if last.After(now) {
-			last = now // the server that stored the event has a clock ahead of this server's
+			last = now // the clock of the server that stored the event is ahead; the position must not be in the future
 		}
 		if err := w.answer(each(rows, eventMessage), last.Add(-watchOverlap)); err != nil {
 			return err

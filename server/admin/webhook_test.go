@@ -65,7 +65,7 @@ func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 			return err
 		}},
 		{"", func(ctx context.Context, o *admin.Operator, id string) error {
-			// ListDeliveries refuses "-" as the id of a webhook; without an id it refuses the request for another reason.
+			// Send "-" in place of an empty id, because ListDeliveries refuses "-" as the other methods refuse an empty id.
 			_, err := o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{WebhookId: cmp.Or(id, "-")})
 			return err
 		}},

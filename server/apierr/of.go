@@ -21,14 +21,14 @@ var ErrOutOfTime = errors.New("the service's deadline for the request passed")
 // error of the service.
 func (r *Refusal) GaveUp() bool { return r.Code == Canceled || r.Code == DeadlineExceeded }
 
-// FromRequest returns the refusal for an error in a request with the context ctx. As long as ctx has not ended, it returns what
-// FromError returns. Once ctx has ended, the code of the refusal says why:
+// FromRequest returns the refusal for err, an error in a request with the context ctx. As long as ctx has not ended, it
+// returns what FromError returns. Once ctx has ended, the code of the refusal says why:
 //
-//   - unavailable, if the cause is ErrOutOfTime;
-//   - deadline_exceeded, if a deadline with another cause has passed, which is the caller's;
+//   - unavailable, if the request took longer than the service allows (the cause is ErrOutOfTime);
+//   - deadline_exceeded, if the caller's own deadline has passed;
 //   - canceled otherwise, because the caller has left.
 //
-// An error that is a refusal is returned unchanged, unless it is unavailable and has a cause. The error must not be nil.
+// If err is a refusal, FromRequest returns it unchanged, except an unavailable with a cause. err must not be nil.
 func FromRequest(ctx context.Context, err error, unreachable func(error) bool) *Refusal {
 	if r, ok := errors.AsType[*Refusal](err); ok && (r.Code != Unavailable || r.Cause == nil) {
 		return r
@@ -45,9 +45,9 @@ func FromRequest(ctx context.Context, err error, unreachable func(error) bool) *
 	}
 }
 
-// FromError returns the refusal for an error. If the error is a refusal, it returns this refusal. Otherwise the code is
-// unavailable if the database cannot be reached or the service ran out of time, and internal_error for all other errors, and
-// the error is the Cause. The error must not be nil.
+// FromError returns the refusal for err, which must not be nil. If err is a refusal, FromError returns err itself. If the
+// database cannot be reached or the service ran out of time, the code is unavailable. For all other errors the code is
+// internal_error. Except in the first case, err is the refusal's Cause.
 func FromError(err error, unreachable func(error) bool) *Refusal {
 	var r *Refusal
 	switch {

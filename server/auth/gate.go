@@ -26,7 +26,8 @@ const maxBlocked = 1 << 16
 
 // Options are the settings of a Gate. A server uses the zero value.
 type Options struct {
-	// Clock replaces the database's clock, which decides about minutes and expiry.
+	// Clock returns the time that decides about the minutes of limits and the expiry of keys. Nil means the database's
+	// clock.
 	Clock func() time.Time
 	// Log receives the write errors of Run; nil means slog.Default.
 	Log *slog.Logger

@@ -28,7 +28,7 @@ func (g *Gate) findCountingInDatabase(ctx context.Context, lookups []lookup) ([]
 	for i := range found {
 		for _, later := range found[i+1:] {
 			if found[i].known && later.principal.KeyID == found[i].principal.KeyID {
-				found[i].count-- // the row has the count after all requests of the batch
+				found[i].count-- // subtract a later request; the row's count includes the whole batch
 			}
 		}
 	}

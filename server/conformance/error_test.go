@@ -93,8 +93,8 @@ var _ = cases(
 				for _, body := range []string{`{"page_size":0}`, `{"page_size":"x"}`, `{"page_size":1,"pageSize":1}`} {
 					b.fieldsOf(b.refusedAs(post("ListProducts", body), 400, "validation_failed"), "pageSize")
 				}
-				// On Connect a field has two names, such as min_amount and minAmount. If it is refused under one, it is not
-				// also reported as missing under the other.
+				// Connect accepts two names for each field, such as min_amount and minAmount. The error lists the refused
+				// field once, as minAmount, and does not also report minAmount as missing.
 				a := connectJSON{}.post(b, "/storefront.v1.PaymentLinkService/CreatePaymentLink",
 					[]byte(`{"title":"A","pricing":"OPEN","min_amount":"x"}`))
 				b.fieldsOf(b.refusedAs(a, 400, "validation_failed"), "minAmount")

@@ -22,8 +22,8 @@ type occasion struct {
 	service func(t *testing.T, database string) *installation
 	// on is the database on which the occasion runs; empty means on all.
 	on string
-	// prepare prepares the bench so that requests are refused. It also returns a function that changes a request so that it
-	// is refused.
+	// prepare returns a bench whose requests are refused with the code, and a function that changes a request before it is
+	// sent. Some occasions need only the bench, others only the change.
 	prepare func(b *bench) (*bench, func(x *openapi.Exchange))
 }
 

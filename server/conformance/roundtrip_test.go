@@ -70,7 +70,7 @@ func TestRoundTrips(t *testing.T) {
 		transaction = 2 // BEGIN and COMMIT
 		rollback    = 2 // BEGIN and ROLLBACK
 		journal     = 1 // the journal entry
-		outbox      = 2 // the event and a query for subscribed webhooks; on Citus, the event and the outbox entry
+		outbox      = 2 // write the event, and find its webhooks; on Citus, write event and outbox entry
 	)
 	type row struct {
 		name   string

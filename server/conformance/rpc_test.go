@@ -142,7 +142,8 @@ func (f *rpcProtocol) call(b *bench, m proto.Message) answer {
 	}
 }
 
-// frame has the bytes of an encoded message. With it, one client calls every method.
+// frame has the bytes of an encoded message. Because every method takes and returns frames, one generic client calls all
+// methods.
 type frame struct{ content []byte }
 
 // frameCodec is a codec that passes the bytes of frames on. It has the name of the binary format, and also decodes the

@@ -23,8 +23,8 @@ var update = flag.Bool("update", false, "rewrite the files in testdata/wire")
 
 const wireFolder = "testdata/wire"
 
-// exchange is a request under /v1. A file of testdata/wire has the request and its answer. It is the first request of a new
-// key in a new store, at a time when the clock stands still.
+// exchange is a request under /v1, whose bytes and whose answer's bytes are in a file of testdata/wire. The request is the
+// first of a new key in a new store, and the clock stands still.
 type exchange struct {
 	name string
 	// prepare creates the data and returns the request: its request line without the protocol, its body, and its headers
@@ -70,7 +70,7 @@ func TestWire(t *testing.T) {
 					got := b.exchange(x.prepare(b))
 					path := filepath.Join(wireFolder, x.name+".golden")
 					if *update && (database == dbtest.SQLite || x.on != "") {
-						require.NoError(t, os.WriteFile(path, []byte(got), 0o644)) //nolint:gosec // as in a checkout
+						require.NoError(t, os.WriteFile(path, []byte(got), 0o644)) //nolint:gosec // as git creates files
 					}
 					want, err := os.ReadFile(path)
 					require.NoError(t, err)

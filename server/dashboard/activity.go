@@ -103,8 +103,9 @@ var kinds = []string{"product", "order", "customer", "payment_link", "api_key", 
 // referred maps the fields that have the id of another resource to the kind of that resource.
 var referred = map[string]string{"customerId": "customer", "paymentLinkId": "payment_link"}
 
-// pageOf returns the address of a resource's page or, if the dashboard has no page for its kind, of the list of its events'
-// deliveries. It returns "" for a deleted resource.
+// pageOf returns the address of the page to which an entry of the activity journal links. For a webhook or a key it is the
+// resource's page. For any other resource it is the list of the deliveries of its events. For a deleted resource pageOf
+// returns "".
 func pageOf(r *adminv1.ActivityEntry_Resource, names map[string]string) string {
 	if names[r.GetId()] == "" {
 		return ""

@@ -16,7 +16,8 @@ type chart struct {
 	Times     []string
 	Bars      []bar
 	Width     int
-	// Attempts is true if the bars show succeeded and failed attempts.
+	// Attempts is true if the bars show attempts, each in two parts: succeeded and failed. It is false if the bars show one
+	// number each.
 	Attempts bool
 }
 
@@ -51,7 +52,8 @@ func (s span) since(now time.Time) time.Time {
 // barWidth and chartHeight are in the drawing's own units.
 const barWidth, chartHeight = 6, 48
 
-// counts adds up tallies, which are for an hour each: for each bar, and for the whole span.
+// counts adds up tallies, each of which counts the attempts of one hour. bars has the sum for each bar of the chart, and all
+// the sum for the whole span. It ignores tallies outside the span.
 func (s span) counts(tallies []usage.Tally, now time.Time) (bars []usage.Tally, all usage.Tally) {
 	bars, first := make([]usage.Tally, s.bars), s.since(now)
 	for _, t := range tallies {

@@ -40,7 +40,8 @@ func TestSessionReachesItsStoreOnly(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, a.status, path)
 			require.NotContains(t, a.text, "two.example.com", path)
 		}
-		// A page for a webhook does not accept the id of a key, and so on for the other kinds.
+		// The page of a webhook answers 404 if its address has the id of a key, and the page of a key if its address has the
+		// id of a webhook.
 		for _, path := range append(pages(things{mine.webhook, mine.key, mine.webhook, ""}), pages(things{"x", "x", "x", ""})...) {
 			require.Equal(t, http.StatusNotFound, r.get(path).status, path)
 		}

@@ -50,7 +50,7 @@ func (f filter) timeOf(name string) (*timestamppb.Timestamp, error) {
 	return timestamppb.New(at), err
 }
 
-// Later reports whether the page is a later one than the first.
+// Later reports whether the page is not the first of its list.
 func (f filter) Later() bool { return f.Has("before") }
 
 // Filtered reports whether the list is filtered.
@@ -76,7 +76,7 @@ var inputTimes = []string{"2006-01-02T15:04", inputTime, time.RFC3339}
 
 const inputTime = "2006-01-02T15:04:05"
 
-// timeOf reads the time in a field of a form.
+// timeOf reads text as a date and time in UTC. It refuses any other text with validation_failed for the field name.
 func timeOf(name, text string) (time.Time, error) {
 	for _, form := range inputTimes {
 		if at, err := time.Parse(form, text); err == nil {

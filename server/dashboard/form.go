@@ -71,8 +71,9 @@ func (p problems) of(name string) problem {
 // chooseOne is the problem of check boxes if none is ticked.
 const chooseOne = "Choose at least one."
 
-// problemsOf converts a refusal to the problems of a form, if the member can correct the form. whole maps codes that concern
-// one field to the field; "" is the whole form. Any other error it returns unchanged.
+// problemsOf converts err to the problems that the form shows, if err is a refusal that the member can correct in the form.
+// whole maps further codes to the field that they concern, or to "" if they concern the whole form. problemsOf returns any
+// other err unchanged.
 func problemsOf(err error, sent url.Values, whole map[apierr.Code]string) (problems, error) {
 	var r *apierr.Refusal
 	if !errors.As(err, &r) {

@@ -182,7 +182,7 @@ func stateOf(now time.Time, d *adminv1.Delivery) state {
 // maxNameRunes bounds a webhook's name in a row.
 const maxNameRunes = 60
 
-// maxUnbroken is the longest part of an address that is kept on one line.
+// maxUnbroken is how many characters of a URL stay on one line at most.
 const maxUnbroken = 24
 
 // parts splits an address where a line may break: after slashes and dots.

@@ -13,7 +13,7 @@ import (
 // expirySoon is for how long, before and after a key's expiry, the overview shows the key.
 const expirySoon = 14 * 24 * time.Hour
 
-// health is a webhook with the figures that the store's owner sees.
+// health is a webhook with its waiting retries and its attempts of the last day, as the overview shows them.
 type health struct {
 	*adminv1.Webhook
 	Retries queue.Retries

@@ -126,7 +126,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 	all := map[string]*template.Template{}
 	files, err := pageFiles.ReadDir("page")
 	if err != nil {
-		panic(err) // embedded files can be read
+		panic(err) // cannot happen, because the files are embedded in the binary
 	}
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".html")
@@ -157,7 +157,7 @@ var assets = func() map[string]asset {
 	all := map[string]asset{}
 	files, err := staticFiles.ReadDir("static")
 	if err != nil {
-		panic(err) // embedded files can be read
+		panic(err) // cannot happen, because the files are embedded in the binary
 	}
 	for _, f := range files {
 		content, err := staticFiles.ReadFile(path.Join("static", f.Name()))

@@ -142,8 +142,8 @@ func (d *dashboard) linkIsOver(w http.ResponseWriter, r *http.Request) {
 	d.notify(w, r, http.StatusGone, "This link no longer works", "A sign-in link works once and for a short time. "+d.newLink())
 }
 
-// signIn uses up a link and begins a session. It also ends the session that the browser had before: its cookie is replaced,
-// so nobody could sign out of it.
+// signIn uses up a link and begins a session. It also ends the session that the browser had before, because the new cookie
+// replaces the old one, and nobody could sign out of the old session any more.
 func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	if err := parseForm(r); err != nil {
 		status, title := unreadable(err)

@@ -126,7 +126,7 @@ type file struct {
 	newest time.Time           // when the newest version was made
 }
 
-// version is a file with one address of the service in it.
+// version is a file of the reference in which one address of the service is filled in.
 type version struct {
 	tag, plain string
 	// packed returns the compressed text. It compresses the text when it is first called, because most processes never serve
@@ -150,7 +150,7 @@ func newVersion(text string) *version {
 	})}
 }
 
-// version returns the file with this address in it; "" means the address of the examples.
+// version returns the file in which address, an address of the service, is filled in. "" means the address of the examples.
 func (f *file) version(address string) *version {
 	if address == "" {
 		return f.example

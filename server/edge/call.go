@@ -49,7 +49,7 @@ type bounded struct {
 	left int64
 }
 
-// Reset begins to read a message.
+// Reset makes b read the next message from r, with the whole size limit again.
 func (b *bounded) Reset(r io.Reader) error {
 	b.left = maxMessageBytes + 1
 	return b.Reader.Reset(r)

@@ -28,9 +28,9 @@ const maxRefused = 1000
 // the body.
 var notInBody = []string{"id", "updateMask"}
 
-// check refuses a request under /v1 with a wrong query or body. Its error lists everything that is wrong, including what the
-// rules of the shop refuse. The edge checks this itself, because vanguard accepts unknown and repeated parameters, and
-// values of other types. check returns the query with the values in the spelling that vanguard reads.
+// check refuses a request under /v1 with a wrong query or body. Its error lists all wrong fields, and also those that the
+// rules of the shop refuse. check decodes query and body itself, because vanguard would accept unknown and repeated
+// parameters, and values of wrong types. It returns the query with the values in the spelling that vanguard reads.
 func (e *Edge) check(ctx context.Context, m *method, query string, body []byte) (string, error) {
 	if query == "" && !m.hasBody {
 		return "", nil

@@ -52,8 +52,8 @@ type Gate interface {
 	Admit(ctx context.Context, authorization []string, address netip.Addr) (auth.Principal, limit.Rate, error)
 }
 
-// Service is an RPC service. Path is the beginning of its paths, such as /storefront.v1.ProductService/. Generated
-// New…Handler functions return both fields.
+// Service is an RPC service. Path is the beginning of its paths, such as /storefront.v1.ProductService/. A generated
+// function such as NewProductServiceHandler returns Path and Handler.
 type Service struct {
 	Path    string
 	Handler http.Handler
@@ -61,7 +61,7 @@ type Service struct {
 
 // Config configures an Edge. Gate, ExplainInvalid, Services, Slots, Logger, Unreachable and Now are required.
 type Config struct {
-	// Gate admits every request under /v1 and every call of Services.
+	// Gate decides whether a request under /v1, or a call of Services, is admitted.
 	Gate Gate
 	// ExplainInvalid returns the refusal of a request that could not be decoded. m has the fields that could, and invalid
 	// those that could not. It applies the rules that need only the request and its store, so that the refusal lists

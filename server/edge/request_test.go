@@ -96,7 +96,7 @@ func TestClientGone(t *testing.T) {
 	require.NoError(t, err)
 	r.Header.Set("Authorization", "Bearer "+fullKey)
 	go func() { <-arrived; cancel() }()
-	_, err = w.client.Do(r) //nolint:bodyclose // There is none.
+	_, err = w.client.Do(r) //nolint:bodyclose // An error comes without a body.
 	require.ErrorIs(t, err, context.Canceled)
 	<-seen
 	require.NotContains(t, w.log.String(), "ERROR")

@@ -120,7 +120,7 @@ func (x *exchange) send(r *http.Request, body []byte) {
 // them, and lists the verbs in allow.
 func (e *Edge) find(verb, where string) (m *method, allow string) {
 	if path.Clean(where) != where || verb == http.MethodConnect {
-		return nil, "" // ServeMux would redirect this request
+		return nil, "" // no method, because ServeMux would redirect this request
 	}
 	r := &http.Request{Method: verb, URL: &url.URL{Path: where}} // made from its parts, so that escapes in the path stay
 	handler, pattern := e.routes.Handler(r)

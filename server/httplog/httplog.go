@@ -84,13 +84,14 @@ func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 func (x *Exchange) Duration() time.Duration { return time.Since(x.start) }
 
 // Recover must be deferred. If the request has panicked, it calls refuse, which answers the request. If another answer than
-// a refusal has begun already, it breaks the connection, because only that tells the client that the answer is not complete.
+// a refusal has begun already, Recover breaks the connection, because only a broken connection tells the client that the
+// answer is not complete.
 func (x *Exchange) Recover(logger *slog.Logger, refuse func(error)) {
 	v := recover()
 	switch {
 	case v == nil:
 		return
-	case v == any(http.ErrAbortHandler): //nolint:errorlint // It is what a handler panics with, not an error that wraps it.
+	case v == any(http.ErrAbortHandler): //nolint:errorlint // Handlers panic with this value itself.
 		panic(v)
 	}
 	begun := x.Status != 0

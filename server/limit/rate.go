@@ -19,7 +19,7 @@ const (
 // window is the length of a window. An hour has a whole number of windows, so windows begin with the minutes of UTC.
 const window = time.Minute
 
-// Rate is what an answer says about the limit. Answers never have the zero value.
+// Rate has the values of an answer's rate limit headers. It is set for every answer, because every answer has these headers.
 type Rate struct {
 	// Limit is how many requests a minute are allowed.
 	Limit int
@@ -34,8 +34,8 @@ type Rate struct {
 // Minute returns the number of the window that contains t: minutes since 1970 in UTC.
 func Minute(t time.Time) int64 { return t.Unix() / int64(window/time.Second) }
 
-// Reset returns how long it is from t to the next window, from 1 s to 60 s. It rounds up to whole seconds, so that a caller
-// who waits so long comes in the next window.
+// Reset returns how long it is from t to the next minute of UTC, from 1 s to 60 s. It rounds up to whole seconds, so that a
+// caller who waits as long as it says is counted in the next minute.
 func Reset(t time.Time) time.Duration {
 	left := t.Truncate(window).Add(window).Sub(t)
 	return (left + time.Second - 1).Truncate(time.Second)

@@ -38,7 +38,7 @@ var (
 // arrival.
 type Slots struct {
 	slots, share int64
-	pool         func(store uuid.UUID) any // the pool of a store; nil if there is only one pool
+	pool         func(store uuid.UUID) any // returns the pool of database connections of a store; nil if all share one
 
 	mu     sync.Mutex
 	owners map[uuid.UUID]*owner
@@ -52,7 +52,7 @@ type Slots struct {
 type owner struct {
 	slots, searches *semaphore.Weighted
 	all             *semaphore.Weighted // the slots of the owner's pool, which other owners share
-	requests        int                 // running and waiting ones; protected by mu
+	requests        int                 // number of running and waiting requests; protected by mu
 	waiting         atomic.Int64
 }
 
@@ -120,7 +120,7 @@ func (s *Slots) wait(ctx context.Context, o *owner, needed *semaphore.Weighted) 
 	return err
 }
 
-// enter adds a request to its owner.
+// enter counts one more request of the owner id, and returns the owner.
 func (s *Slots) enter(id uuid.UUID) *owner {
 	s.mu.Lock()
 	defer s.mu.Unlock()

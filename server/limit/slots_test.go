@@ -15,7 +15,8 @@ import (
 
 var storeA, storeB = uuid.UUID{1}, uuid.UUID{2}
 
-// take takes a slot of a store, and waits until one is free. The returned function gives the slot back.
+// take waits for a slot of the store of, and takes it. search is true for a search, which has fewer slots. The returned
+// function gives the slot back.
 func take(t *testing.T, s *limit.Slots, of uuid.UUID, search bool) func() {
 	t.Helper()
 	giveBack, err := s.Acquire(t.Context(), of, search)

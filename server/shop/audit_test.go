@@ -150,7 +150,8 @@ func (a audit) breaks() []string {
 	return found
 }
 
-// disagreements counts the rows whose times contradict each other.
+// disagreements counts, for each rule about times, the rows that break it. One rule is that no order has an updatedAt before
+// its paidAt.
 func (a audit) disagreements() map[string]int {
 	a.t.Helper()
 	counts := map[string]int{}

@@ -102,7 +102,8 @@ func TestOrderTransitions(t *testing.T) {
 		{"a failed order cannot be cancelled", []move{fail, cancel}, storefrontv1.Order_FAILED, apierr.OrderTransition, 0,
 			[]string{"order.failed"}},
 	}
-	// The clock advances at each reading, so that each event has another time, because events are listed by time.
+	// Every reading of the clock advances it. So no two events have the same time, and the list of events, which is sorted
+	// by time, has one possible order.
 	var now atomic.Int64
 	now.Store(time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
 	clock := func() time.Time { return time.UnixMilli(now.Add(10)).UTC() }

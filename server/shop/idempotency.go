@@ -26,8 +26,8 @@ import (
 // secret, the repeated request is refused instead.
 //
 // One transaction makes the change and stores the key, the request's fingerprint and the answer. So if the process dies, the
-// database has all of them or none. A key applies to one store and one operation. An empty key means that the request has
-// none. Refused requests store nothing.
+// database has all of them or none. A key applies to one store and one operation. An empty key means a request without an
+// idempotency key. Refused requests store nothing.
 const (
 	// MaxIdempotencyKeyRunes is how many characters an idempotency key may have.
 	MaxIdempotencyKeyRunes = 255
@@ -68,7 +68,7 @@ func Once[M proto.Message](
 	return answer, err
 }
 
-// onceIn is Once for a transaction that has begun.
+// onceIn does what Once does, in the transaction tx, which the caller has begun and commits.
 func onceIn[M proto.Message](
 	ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string, asked any,
 	change func(context.Context, *ent.Tx) (M, error),

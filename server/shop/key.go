@@ -42,7 +42,7 @@ type KeyDraft struct {
 	Name string
 	// Scopes are one or more of auth.Scopes.
 	Scopes []string
-	// Lifetime must be set.
+	// Lifetime is how long the key is valid after its creation. The zero value is refused.
 	Lifetime adminv1.Key_Lifetime
 }
 

@@ -114,7 +114,7 @@ func newWorld(t *testing.T, database string) *world {
 	return w
 }
 
-// write makes n changes one after the other, each through the next server.
+// write makes n random changes one after the other. Each change runs on another server than the change before it.
 func (w *world) write(writer, n int) error {
 	random := rand.New(rand.NewPCG(uint64(writer), 1))
 	for i := range n {

@@ -193,7 +193,8 @@ func (s *Shop) lockOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uui
 	if o.link, err = s.lockPaymentLink(ctx, tx, t, *o.Row.PaymentLinkID); err != nil {
 		return o, fmt.Errorf("read the order's payment link: %w", err)
 	}
-	// Another transaction may have changed the link after resource.LockOrder read it and before lockPaymentLink locked its row.
+	// Use the code and the title of the locked row, because another transaction may have changed the link between LockOrder
+	// and lockPaymentLink.
 	o.Order.PaymentLink.Code, o.Order.PaymentLink.Title = o.link.Code, o.link.Title
 	return o, nil
 }

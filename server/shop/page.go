@@ -50,8 +50,8 @@ func (p *problems) page(number *int64, size *int32) (at int64, page resource.Pag
 	return at, page
 }
 
-// query returns the search text without spaces around it; empty means no search. The limit applies to the length with these
-// spaces.
+// query returns the search text of a list request without the spaces around it; "" means no search. A text longer than
+// maxQueryRunes, spaces included, is refused.
 func (p *problems) query(q *string) string {
 	if q == nil {
 		return ""

@@ -26,7 +26,7 @@ type Options struct {
 	Buckets tenant.Buckets
 }
 
-// DefaultPublicURL is the PublicURL of a platform that sets none.
+// DefaultPublicURL is the base of stores' addresses if Options.PublicURL is empty.
 const DefaultPublicURL = "http://localhost:3000"
 
 // Shop has the operations on stores' data. Goroutines may share it.

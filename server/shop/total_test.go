@@ -23,7 +23,7 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d, shop.Options{})
-		most := b.Product("Yacht", validate.MaxAmount/2) // b.Buy orders two of it, for MaxAmount-1 in all
+		most := b.Product("Yacht", validate.MaxAmount/2) // b.Buy orders two yachts, so that the order's total is MaxAmount-1
 		one := b.Product("Pen", 1)
 		open, err := b.CreatePaymentLink(b.Ctx, &storefrontv1.CreatePaymentLinkRequest{
 			Title: "Gift", Pricing: storefrontv1.PaymentLink_OPEN, MinAmount: new(int64(1)),

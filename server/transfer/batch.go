@@ -16,7 +16,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// OtherStoresID is the message for an id that a row of another store has. Messages begin with the name of the id's field.
+// OtherStoresID is the message with which an import refuses a row whose id belongs to a row of another store.
 const OtherStoresID = "belongs to another store"
 
 // identity is a value that only one row may have, such as an e-mail, with the field that has it. It is spelled as in the
@@ -154,7 +154,8 @@ func (b *batch[R]) tableOf(sqlType, argument string) string {
 		"(SELECT value AS v FROM json_each("+argument+"))")
 }
 
-// among returns the SQL of a condition: a column, which the caller writes before it, is one of the ids in a JSON argument.
+// among returns the right side of an SQL condition, such as " IN (…)". The condition is true if the column that the caller
+// writes before it is one of the ids in the JSON argument.
 func (b *batch[R]) among(argument string) string {
 	ids := b.tableOf("uuid", argument)
 	return db.ByDialect(b.db, " = ANY(ARRAY"+ids+")", " IN "+ids)

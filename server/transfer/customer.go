@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// customers is a batch of customers. Their ordersCount and totalPaid are stored as the row has them. An import of their
-// orders counts them anew.
+// customers is a batch of customers. It stores ordersCount and totalPaid as the rows give them. A later import of the
+// customers' orders counts both again.
 type customers struct{ batch[ent.Customer] }
 
 func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Customer] {
@@ -98,9 +98,9 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// change returns a customer of the store as it is after the row. With the option update it gets the row's values that are
-// not empty. Without it, only its empty fields are filled, and only if it was found by e-mail or phone. An erased customer
-// stays as it is.
+// change applies the row l to the store's customer r, and returns the changed customer. With the option update, values of
+// the row that are not empty replace the customer's. Without it, the row only fills the customer's empty fields, and only if
+// the customer was found by e-mail or phone (byID is false). An erased customer never changes.
 func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer], r *ent.Customer, byID bool) (*ent.Customer, error) {
 	switch {
 	case !b.options.GetUpdate() && byID, resource.IsForgotten(r):

@@ -23,8 +23,8 @@ import (
 // rows are inserted after that.
 type orders struct {
 	batch[orderRow]
-	// buyers are the orders' customers that are in the store; created are the new customers. completed has the buyers whose
-	// missing fields the orders fill, as they are afterwards.
+	// buyers are the orders' customers whom the store had before the import, by id. completed are those of them in whom the
+	// orders fill empty fields; its values have the filled fields. created are the customers whom the import creates.
 	buyers    map[uuid.UUID]*ent.Customer
 	completed map[uuid.UUID]*ent.Customer
 	created   []row[ent.Customer]

@@ -16,7 +16,7 @@ import (
 // same customer if they share the id or the e-mail, or share the phone and one of them has no e-mail. People store hashes of
 // the fields to save memory, because a file may have any number of rows.
 type People struct {
-	// All has all persons, even one who was joined with another.
+	// All has every person that was added. It keeps a person who was joined with another; Person.Into then says with whom.
 	All  []Person
 	seed maphash.Seed
 	of   map[uint64]int // from the hash of an id, an e-mail or a phone to the person's index in All
@@ -109,7 +109,8 @@ type Match struct {
 	ID, Alias int
 	// Owner is the index of a person other than Who who has the row's phone, or Nobody.
 	Owner int
-	// Joins is true if the row shows that Who and Owner are one customer.
+	// Joins is true if the row shows that Who and Owner are one customer: Who has no phone yet, and at most one of the two
+	// has an e-mail (the row's e-mail counts as Who's). It is never true for two customers of the store.
 	Joins bool
 }
 

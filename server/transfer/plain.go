@@ -19,8 +19,8 @@ import (
 // fields from messages to rows. So a new plain field needs no code here, only its name in sources.yaml. Fields with rules of
 // their own are read by other code.
 
-// plain copies plain fields of a message to a row, which is a pointer to a struct of ent. It leaves out fields that the row
-// has already.
+// plain copies the plain fields of the message in to row, a pointer to a struct of ent. It skips a field that row already
+// sets. prefix is written before the names of refused fields.
 func (p *problems) plain(prefix string, in proto.Message, row any) {
 	m := in.ProtoReflect()
 	for column, to := range columnsOf(row) {
@@ -82,8 +82,8 @@ func maxRunesOf(fd protoreflect.FieldDescriptor) int {
 	return validate.MaxDescriptionRunes
 }
 
-// fillPlain sets columns of a new row to the values in the row's struct. It sets those for which the message has a field,
-// unless they are set already.
+// fillPlain sets columns of the new row that m inserts to the values in row, the struct of the imported row. It sets a
+// column if the message of has a field with the column's name. It leaves columns that m already sets, and zero values.
 func fillPlain(m ent.Mutation, of proto.Message, row any) error {
 	fields := of.ProtoReflect().Descriptor().Fields()
 	for column, value := range columnsOf(row) {

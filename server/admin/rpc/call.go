@@ -41,7 +41,7 @@ func (c Config) serve(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Exchange: httplog.Begin(w)}
 		x.Span = trace.SpanFromContext(r.Context())
-		x.Header().Set("Date", c.Now().UTC().Format(http.TimeFormat)) // Client.Now reads it
+		x.Header().Set("Date", c.Now().UTC().Format(http.TimeFormat)) // Client.Now reads the server's time from this header
 		r = r.WithContext(context.WithValue(tenant.WithRequest(r.Context(), &x.Request), exchangeKey{}, x))
 		refuse := func(err error) {
 			if refused := c.refuse(r.Context(), x, err); x.Status == 0 {

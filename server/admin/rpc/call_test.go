@@ -60,7 +60,7 @@ func (b *bench) post(method, body string, headers ...string) (*http.Response, []
 	return answer, text, detail
 }
 
-// A refusal over the network has the code and the details that the method gave it, and the request id of its log line.
+// A refusal over the network has the code and the details of the method's refusal, and the request id of the log line.
 func TestRefusalsComeAsTheyAre(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

@@ -139,7 +139,8 @@ func (c *Client) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	return receive(ctx, c.base, in, c.ExportStore, pass)
 }
 
-// receive opens a stream and calls pass with each answer. It returns as Watch does.
+// receive opens a stream and calls pass with each answer. It returns nil when the server ends the stream. It returns an
+// error if the call or the connection fails, if the server is silent for too long, or if pass returns an error.
 func receive[In, Out any](ctx context.Context, base string, in In,
 	open func(context.Context, In) (*connect.ServerStreamForClient[Out], error), pass func(*Out) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -43,7 +43,7 @@ type history struct {
 	// the bystander.
 	bystander string
 	events    int
-	// owners maps the numbers that sign matches to the ids of their customers.
+	// owners maps each number that a customer's name, note, e-mail or phone contains to the customer's id.
 	owners map[string]string
 	orders []string
 	export map[transfer.Kind]string
@@ -88,7 +88,8 @@ func (h *history) run() {
 	h.Logf("%d receipts, %d values", h.done, len(h.owners))
 }
 
-// new returns a new number for a value of the customer with the id owner.
+// new returns a number that no value contains yet, and records in h.owners that it belongs to the customer with the id
+// owner. The caller puts the number into a name, note, e-mail or phone of this customer.
 func (h *history) new(owner string) string {
 	number := fmt.Sprintf("%05d", len(h.owners))
 	h.owners[number] = owner
@@ -129,8 +130,8 @@ func (h *history) change(customer string) {
 	h.refusedOrDone(err)
 }
 
-// key returns an idempotency key, which may contain the customer's name, e-mail or phone. It returns "", which means no key,
-// if no key may contain that name.
+// key returns a random idempotency key, which often contains the customer's name, e-mail or phone. It returns "", which
+// means no key, if the name has a character that keys must not have.
 func (h *history) key(customer string) string {
 	c, err := h.operator.GetCustomer(h.Context(), &adminv1.GetCustomerRequest{Id: customer})
 	require.NoError(h, err)
@@ -246,7 +247,7 @@ func (h *history) sweepAndImport(string) {
 		}
 	}
 	tables := []string{"finished_deliveries"}
-	if h.rand.IntN(2) == 0 { // an erasure looks for former values in these tables
+	if h.rand.IntN(2) == 0 { // the tables in which an erasure finds former names, e-mails and phones
 		tables = []string{"idempotency_keys", "refused_requests", "activity_entries"}
 	}
 	for _, table := range tables {

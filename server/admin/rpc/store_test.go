@@ -39,7 +39,8 @@ var rowOf = map[string]string{
 	"EventService.id":            "event", "DashboardService.id": "session",
 }
 
-// notNamed has the fields that only look as if they named a row, each with the reason.
+// notNamed has request fields whose names end as if the fields named a row, although they only filter a list. The value is
+// the reason.
 var notNamed = map[string]string{
 	"ListActivity.resource_id": "chooses entries of the named store's journal, also about what is gone",
 }

@@ -29,7 +29,7 @@ import (
 type watcher struct {
 	*testing.T
 	events   chan *adminv1.Event
-	position *timestamppb.Timestamp // the position in the newest answer; set when the stream has ended
+	position *timestamppb.Timestamp // the position in the stream's last answer; nil while the stream is open
 	ended    chan error
 	stop     context.CancelFunc
 }
@@ -66,7 +66,8 @@ func (b *bench) watch(in *adminv1.WatchEventsRequest) *watcher {
 	return w
 }
 
-// next waits for an event.
+// next waits for the next event of the stream and returns it. It fails the test if the stream ends, or if no event arrives
+// within a minute.
 func (w *watcher) next() *adminv1.Event {
 	w.Helper()
 	select {

@@ -19,7 +19,6 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// write writes a file in a folder.
 func write(t *testing.T, folder, name string, text []byte) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))

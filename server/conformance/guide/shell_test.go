@@ -110,7 +110,8 @@ echo json_encode([verified($header, $body, $secret, $now), verified($header . ',
 `)
 }
 
-// verifyIn runs the guide's function verified in one language, followed by the program calls, which calls it.
+// verifyIn runs a program in one language, and checks its output. The program is the guide's block that defines the function
+// verified, followed by calls, whose code calls this function.
 func verifyIn(t *testing.T, all []block, dev devtest.Server, h *hook, language, interpreter, flag, calls string) {
 	needs(t, interpreter)
 	var script strings.Builder

@@ -208,7 +208,8 @@ func (op *Operation) sawRequest(x Exchange) {
 // pathPrefix is put before the names of path variables, so that they differ from those of query parameters.
 const pathPrefix = "path "
 
-// key returns a name that no other parameter of the operation has.
+// key returns the parameter's name, with pathPrefix before it if it is a path parameter. So a path and a query parameter
+// with the same name have different keys.
 func (p *parameter) key() string {
 	if p.in == "path" {
 		return pathPrefix + p.name
@@ -261,8 +262,8 @@ func (p *parameter) value(text string) any {
 	return trimmed(text)
 }
 
-// typed returns the schema of a body, by the Content-Type in its headers, or nil if the document has no such type. The
-// Content-Type of a request may have other parameters than charset, the one of an answer may not.
+// typed returns the schema that the document has for the media type in header, or nil if it has none. The charset may only
+// be UTF-8. A request may have further parameters of the media type; an answer may have none.
 func (b *body) typed(header http.Header) *shape {
 	kind, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	charset, named := parameters["charset"]
@@ -289,7 +290,8 @@ func (b *body) judge(header http.Header, text []byte) (any, error) {
 	return value, nil
 }
 
-// normal returns the value to check against the body's schema: a request's texts have no white space around them.
+// normal returns the value that is compared with the body's schema. In a request it is value without white space around its
+// texts, because the service ignores this space. In an answer it is value itself.
 func (b *body) normal(value any) any {
 	if b.sent {
 		return trimmed(value)

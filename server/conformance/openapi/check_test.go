@@ -302,7 +302,7 @@ func TestDelivery(t *testing.T) {
 	require.ErrorContains(t, d.Delivery(sent("1"), []byte(`{"type":"book.lost"}`)), `no webhook "book.lost"`)
 }
 
-// Unseen leaves out the parts that exchanges have shown, and no others.
+// Unseen lists all parts of the document except those that a checked exchange has shown.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
 	d := read(t)

@@ -8,7 +8,7 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// operation returns an operation of shelf.
+// operation returns the operation with this id in the test's document.
 func operation(t *testing.T, id string) *openapi.Operation {
 	t.Helper()
 	for _, op := range read(t).Operations() {

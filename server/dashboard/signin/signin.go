@@ -112,7 +112,7 @@ type Link struct {
 	StoreID uuid.UUID
 	// Member is the member's name, and Role one of Roles.
 	Member, Role string
-	// Origin is a result of CheckBaseURL.
+	// Origin is the scheme and host of the address under which the member opens the dashboard, as CheckBaseURL returns it.
 	Origin string
 	// Expiry is how long the link can be used: at most MaxExpiry.
 	Expiry time.Duration
