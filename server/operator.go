@@ -73,8 +73,8 @@ func (s *Server) publicHandler() http.Handler {
 	})
 }
 
-// ownAddress returns a function that returns the API's address. If APIURL is set, this is APIURL; otherwise the function is
-// of, which reads the address from the request.
+// ownAddress returns a function from a request to the API's address that the reference shows. If APIURL is set, the function
+// always returns APIURL. Otherwise ownAddress returns of, which finds the address in the request.
 func (c Config) ownAddress(of func(*http.Request) string) func(*http.Request) string {
 	if c.APIURL == "" {
 		return of
@@ -91,8 +91,8 @@ func (s *Server) publicAddress(*http.Request) string {
 	return ""
 }
 
-// timed ends requests of the operator that take longer than the timeout: long work is divided among several requests.
-// Streams it ends only when the server stops.
+// timed ends a request of the operator that takes longer than the timeout. Long work is therefore divided among several
+// requests. A stream has no timeout, and ends when the server stops.
 func (s *Server) timed(next http.Handler) http.Handler {
 	timeout := cmp.Or(s.config.RequestTimeout, edge.DefaultTimeout)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

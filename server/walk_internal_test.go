@@ -45,8 +45,8 @@ const (
 	marker = "hunter2"
 )
 
-// attack is a hostile request. request returns its bytes for an address or, if h2 is true, its Content-Type. If endless is
-// true, an endless body follows.
+// attack is a hostile request. The function request returns the bytes of its headers and body. If endless is true, a body
+// without end follows. If h2 is true, the attack is sent over HTTP/2, and the function returns only its Content-Type.
 type attack struct {
 	name    string
 	request func(method, path string) []byte

@@ -50,7 +50,7 @@ func (o *Operator) FindCustomer(ctx context.Context, in *adminv1.FindCustomerReq
 		if phone := p.Phone("name", in.GetName(), t.Country); phone != nil {
 			return customer.FieldPhone, *phone
 		}
-		return customer.FieldEmail, "" // no customer has an empty e-mail
+		return customer.FieldEmail, "" // finds nobody, because no customer has an empty e-mail
 	})
 	if err != nil {
 		return nil, err

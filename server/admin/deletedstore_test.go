@@ -92,7 +92,7 @@ func fill(t *testing.T, b shoptest.Bench, orders int) uuid.UUID {
 		require.NoError(t, err, table)
 	}
 	have = ofStore(t, b.DB, store.ID)
-	delete(have, "row_deltas") // it may be empty, because workers delete row deltas once they are added up
+	delete(have, "row_deltas") // this table may be empty, because workers delete the deltas that they added up
 	for table, n := range have {
 		require.NotZero(t, n, "the store has rows of %s", table)
 	}

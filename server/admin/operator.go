@@ -176,7 +176,8 @@ const Notices = "@notices"
 // platform is the tenant.Store to which the notices belong.
 var platform = tenant.Store{ID: notice.Platform, Slug: Notices}
 
-// inReadable is In for methods that read: it also accepts Notices as the name.
+// inReadable returns a context for the store with this name, as In does, for methods that only read. It also accepts Notices
+// as the name, for the platform's notices.
 func (o *Operator) inReadable(ctx context.Context, name string) (context.Context, error) {
 	if _, _, within := tenant.From(ctx); !within && name == Notices {
 		return tenant.With(ctx, platform, actorOf(ctx)), nil
@@ -184,7 +185,7 @@ func (o *Operator) inReadable(ctx context.Context, name string) (context.Context
 	return o.In(ctx, name)
 }
 
-// inNamed is inReadable, but if the name is empty, it returns the context as it is.
+// inNamed returns ctx unchanged if name is empty, and otherwise what inReadable returns.
 func (o *Operator) inNamed(ctx context.Context, name string) (context.Context, error) {
 	if name == "" {
 		return ctx, nil

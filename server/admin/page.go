@@ -101,7 +101,7 @@ func pageOf[Row any, Message dated](p page, rows []Row, message func(Row) Messag
 
 // tokenOf returns the token of the page that begins after the item with this time and id.
 func tokenOf(at time.Time, id uuid.UUID) string {
-	token := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMilli())) //nolint:gosec // Read back as it was.
+	token := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMilli())) //nolint:gosec // It is converted back when read.
 	return base64.RawURLEncoding.EncodeToString(append(token, id[:]...))
 }
 

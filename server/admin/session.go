@@ -161,8 +161,8 @@ func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) 
 	return linkOf(link, t.Slug), nil
 }
 
-// RevokeSessions ends all sessions and unused links of a store or, if the request names a member, of this member. Every
-// server refuses their next requests. It refuses with store_not_found or validation_failed.
+// RevokeSessions ends all sessions and unused links of a store or, if the request names a member, of this member. From then
+// on every server refuses requests in these sessions. RevokeSessions refuses with store_not_found or validation_failed.
 func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSessionsRequest) (*adminv1.RevokeSessionsResponse,
 	error) {
 	ctx, err := o.In(ctx, in.GetStore())

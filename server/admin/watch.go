@@ -202,7 +202,7 @@ func (w *watch) look(ctx context.Context, send func([]uuid.UUID, time.Time) erro
 		}
 		fresh := slices.DeleteFunc(ids, func(id uuid.UUID) bool { return w.seen[id] })
 		for _, id := range fresh {
-			if !isOld(id) { // the next read begins after older events
+			if !isOld(id) { // older events need no entry, because the next read begins after them
 				w.seen[id] = true
 			}
 		}

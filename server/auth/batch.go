@@ -51,7 +51,7 @@ func (b *batcher) find(ctx context.Context, q lookup) (lookupResult, error) {
 	}
 }
 
-// serve runs statements until no request waits.
+// serve looks up the keys of the waiting requests, at most maxBatch with one statement, until no request waits.
 func (b *batcher) serve() {
 	for {
 		b.mu.Lock()

@@ -98,7 +98,7 @@ func (f *lookupResult) scan(row interface{ Scan(into ...any) error }) (position 
 		return 0, fmt.Errorf("read the key and its store: %w", err)
 	}
 	f.now, f.known, f.revoked = time.UnixMilli(now).UTC(), true, revoked.Valid
-	// A key has expired once the time is its expiry.
+	// At the very time of its expiry a key has expired already.
 	f.expired = expires.Valid && !f.now.Before(expires.Time)
 	return position, nil
 }

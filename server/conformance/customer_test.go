@@ -15,7 +15,8 @@ type (
 	updateCustomer = storefrontv1.UpdateCustomerRequest
 )
 
-// created asserts that a creation succeeds; under /v1 its status must be status. The other protocols do not show the status.
+// created calls the method that creates a customer, asserts that it succeeds, and returns the customer. Under /v1 the
+// answer's HTTP status must be status; the other protocols have no status 201.
 func (b *bench) created(m *createCustomer, status int) object {
 	b.Helper()
 	a := b.answer(m)

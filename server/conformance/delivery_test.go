@@ -65,7 +65,7 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// next waits for a request.
+// next waits for the next request to the receiver and returns it.
 func (r *receiver) next(t *testing.T) arrival {
 	t.Helper()
 	select {

@@ -155,7 +155,8 @@ func newClient(h2c bool) *http.Client {
 	}
 }
 
-// bench is a store, with a key that has every scope, in one protocol, and with a client address of its own.
+// bench sends requests to an installation in one protocol. It has a store, a key with every scope, and a client address that
+// no other bench has.
 type bench struct {
 	*testing.T
 	*installation

@@ -102,9 +102,9 @@ func TestConcurrentUpdates(t *testing.T) {
 	}
 }
 
-// Fifty buyers, who are all the same new customer, pay at once through a link with a maximum of ten payments, while a client
-// reads the link. The counters match the payments. Orders are recorded until the link is exhausted, at least ten, and none
-// afterwards. Every request ends.
+// Fifty clients, all for the same new customer, at once read a payment link with a maximum of ten payments, order through
+// it, and pay. At least ten orders are recorded, and none by a client that read that the link is exhausted. The counters
+// match the payments. Every request ends.
 func TestFiftyPayers(t *testing.T) {
 	t.Parallel()
 	const payers, limit = 50, 10

@@ -18,7 +18,7 @@ import (
 // occasion is a way to make any operation refuse with a code. Codes of only one operation are tested elsewhere.
 type occasion struct {
 	code string
-	// service starts a service for an occasion that breaks it. Nil means that a shared service is used.
+	// service starts a service of its own for an occasion that breaks the service. Nil means that a shared service is used.
 	service func(t *testing.T, database string) *installation
 	// on is the database on which the occasion runs; empty means on all.
 	on string

@@ -51,7 +51,7 @@ type Config struct {
 	Unreachable func(error) bool
 	// Logger gets a line for each request, sign-in, refused form and failure. No line contains a secret.
 	Logger *slog.Logger
-	// Slots bounds how many requests use the database at a time: those of one store, and those without a session.
+	// Slots bounds how many requests of one store use the database at a time, and how many requests without a session.
 	Slots *limit.Slots
 	// Platform is the operator's branding; the caller has checked it (Platform.Check).
 	Platform Platform

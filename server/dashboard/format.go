@@ -179,7 +179,7 @@ func stateOf(now time.Time, d *adminv1.Delivery) state {
 	return s
 }
 
-// maxNameRunes bounds a webhook's name in a row.
+// maxNameRunes is how many characters of a webhook's name a line of a table shows.
 const maxNameRunes = 60
 
 // maxUnbroken is how many characters of a URL stay on one line at most.

@@ -179,7 +179,7 @@ func TestThePageHoldsTheWholeDocumentBeforeAnyScriptRuns(t *testing.T) {
 		len(regexp.MustCompile(`<div class="scrolled" tabindex="0" role="group" aria-label="[^"]+"><table>`).FindAllString(still, -1)))
 	holds := func(text string) {
 		t.Helper()
-		require.True(t, strings.Contains(still, text), "the page does not hold %q", text) // it is too long to be shown
+		require.True(t, strings.Contains(still, text), "the page does not hold %q", text) // the page is too long to be shown
 	}
 	type operations map[string]struct {
 		OperationID string `json:"operationId"`
@@ -233,7 +233,7 @@ func TestThePageAndTheDocumentNameTheServersAddress(t *testing.T) {
 				r.Host = host
 				w := httptest.NewRecorder()
 				pages.ServeHTTP(w, r)
-				// too long to be shown
+				// Compare with True, because Equal would print both long texts.
 				require.True(t, w.Body.String() == strings.ReplaceAll(before, page.Address, want), "%s %s", host, path)
 				require.True(t, strings.Contains(w.Body.String(), want), path)
 			}

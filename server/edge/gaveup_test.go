@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// held is a world whose handlers end only when their request does.
+// held starts an edge whose handlers do not return before the context of their request ends.
 func held(t *testing.T, arrived chan<- struct{}, seen chan<- edge.Request, change ...func(*edge.Config)) *world {
 	t.Helper()
 	return start(t, append(change, func(c *edge.Config) {
@@ -125,7 +125,7 @@ func TestCallerLeft(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+fullKey)
 		r.Header.Set("Content-Type", row.types)
 		go func() { <-arrived; leave() }()
-		_, err = row.client.Do(r) //nolint:bodyclose // There is none.
+		_, err = row.client.Do(r) //nolint:bodyclose // An error comes without a body.
 		require.ErrorIs(t, err, context.Canceled)
 		got := <-seen
 		require.Equal(t, 499, got.Status, row.protocol)

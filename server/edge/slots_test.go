@@ -82,7 +82,8 @@ func TestARequestEndsWithItsTime(t *testing.T) {
 	require.ErrorIs(t, context.Cause(<-slow.begun), apierr.ErrOutOfTime)
 }
 
-// A request waits for a slot, and also for a slot of its store's share. It is refused if it gets none in time.
+// If all slots of a store's share are used, a request of the store waits for one. It is refused if none becomes free in
+// time. Requests of another store use the remaining slots.
 func TestRequestsWaitForASlot(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

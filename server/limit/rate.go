@@ -31,7 +31,7 @@ type Rate struct {
 	Limited bool
 }
 
-// Minute returns the number of the window that contains t: minutes since 1970 in UTC.
+// Minute returns the number of the minute of UTC that contains t, counted from 1970. Requests are counted by this number.
 func Minute(t time.Time) int64 { return t.Unix() / int64(window/time.Second) }
 
 // Reset returns how long it is from t to the next minute of UTC, from 1 s to 60 s. It rounds up to whole seconds, so that a

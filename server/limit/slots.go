@@ -19,8 +19,8 @@ const (
 	maxWait = 3 * time.Second
 	// maxWaiting is how many requests may wait at a time; half of them may be of one owner. Each takes some 10 kB of memory.
 	maxWaiting = 1024
-	// searchShare divides an owner's share of slots: the quotient is how many searches of the owner run at a time. A search
-	// reads all rows of a store, and a few searches occupy all processors of the database.
+	// searchShare is 4 because an owner's searches may use a quarter of the owner's slots. A search reads all rows of a
+	// store, and a few searches occupy all processors of the database.
 	searchShare = 4
 )
 

@@ -44,8 +44,8 @@ func Mounts(c Config) []Mount {
 	mounts := []Mount{
 		{"GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })},
 		{"GET /readyz", http.HandlerFunc(c.serveReady)},
-		// Metrics are not compressed, because that takes a megabyte of memory for each request. The handler logs a reader
-		// that leaves as an error, so its log level is debug.
+		// Do not compress metrics: compression would take a megabyte of memory for each request. Log errors of the handler
+		// only as debug, because it reports an error whenever a reader hangs up.
 		{"GET /metrics", promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{
 			DisableCompression: true, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 		})},

@@ -66,7 +66,8 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		return nil, err
 	}
 	return Once(ctx, s.db, t.ID, "order.create", d, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
-		// Lock every row, the payment link's too, before completeOrCreate, which calls hook.Time to store a new buyer.
+		// Lock every row first, the payment link's too. completeOrCreate calls hook.Time to store a new buyer, and hook.Time
+		// may be called only after all rows are locked.
 		buyer, err := s.lockBuyer(ctx, tx, t, d)
 		if err != nil {
 			return nil, err

@@ -145,7 +145,7 @@ func (h history) change(ctx context.Context, r *rand.Rand) error {
 			return err
 		}
 		if _, err = h.PayOrder(h.Ctx, o.GetId()); shoptest.RefusalCode(err) == apierr.OrderTransition {
-			return nil // another writer has moved it meanwhile
+			return nil // another writer has changed the order's status meanwhile
 		}
 		return err
 	default:

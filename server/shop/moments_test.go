@@ -32,7 +32,7 @@ var operations = flag.Int("operations", 3000, "how many concurrent changes to au
 
 const (
 	momentWriters = 12
-	momentObjects = 4 // of each kind: few, so that several writers change the same object
+	momentObjects = 4 // number of objects of each kind, few enough that several writers change the same object
 )
 
 // Several servers whose clocks differ change the same few objects. Even when transactions wait for each other, the times of

@@ -203,7 +203,7 @@ func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, co
 	const sums = "count(*) AS orders, coalesce(sum(CASE WHEN status = 'PAID' THEN amount END), 0) AS paid FROM orders " +
 		"WHERE store_id = $1 AND customer_id "
 	of := b.tableOf("uuid", "$2")
-	// LATERAL makes PostgreSQL look up each customer by an index, as in hold.
+	// LATERAL makes PostgreSQL find the orders of each customer by an index, in place of reading the whole table.
 	query := db.ByDialect(b.db, "SELECT v, r.orders, r.paid FROM "+of+" t CROSS JOIN LATERAL (SELECT "+sums+"= v) r",
 		"SELECT customer_id, "+sums+"IN "+of+" GROUP BY customer_id")
 	for row := range db.Rows(ctx, tx, query, b.t.ID, listOf(ids)) {

@@ -116,8 +116,8 @@ func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer],
 // anothers is the message for an e-mail or a phone that another customer has.
 const anothers = "is another customer's"
 
-// lockPeople locks the customers of the store who have one of these ids, or an e-mail or phone of the rows. It returns them,
-// and the stores of all customers with one of the ids.
+// lockPeople locks the customers of the store who have one of the ids, or an e-mail or phone of the rows, and returns them
+// as there. stores maps each of the ids that any customer has to that customer's store, which may be another one.
 func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, rows []row[ent.Customer]) (
 	there []*ent.Customer, stores map[uuid.UUID]uuid.UUID, err error) {
 	var names []string

@@ -44,9 +44,9 @@ type Messages struct {
 	Secret func(*ent.Webhook) (string, error)
 }
 
-// Export calls pass with all rows of a store that the transaction sees, a page at a time. pass must not keep the page,
-// because Export reuses it. at is the time at which payment links count as expired or not. If pass returns an error, Export
-// ends with it.
+// Export reads all rows of a store that the transaction sees, and calls the function pass with one page of rows after the
+// other. pass must not keep the page, because Export reuses it. at is the time at which payment links count as expired or
+// not. If pass returns an error, Export returns this error.
 func Export(ctx context.Context, d *db.DB, tx *ent.Tx, row *ent.Store, at time.Time, messages Messages,
 	pass func(*adminv1.ExportStoreResponse) error) error {
 	t := shop.TenantOf(row)

@@ -195,7 +195,8 @@ func (b *orders) saveMoves(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// freeItems refuses a row with an item whose id another item has.
+// freeItems refuses a new order if an item of another order, in the database or in the batch, has the id of one of its
+// items.
 func (b *orders) freeItems(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
 	for _, l := range b.fresh {

@@ -236,7 +236,7 @@ func deliveryValues(p *problems, in *adminv1.Delivery) []any {
 	}
 	p.given("status", in.GetStatus())
 	p.eventType("eventType", in.GetEventType())
-	attempts := make([]string, len(in.GetAttempts())) // as texts of JSON, which the column has
+	attempts := make([]string, len(in.GetAttempts())) // the attempts as JSON, as the column stores them
 	for i, a := range in.GetAttempts() {
 		p.moment("attempts", a.GetStartedAt())
 		attempts[i] = string(apijson.Marshal(a))

@@ -213,11 +213,11 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 
 // These are PostgreSQL settings for the transaction of a batch.
 const (
-	// lookingUp is for the look-ups of plan. PostgreSQL must plan each of them anew and use an index, because a plan that it
-	// cached while a table was small reads the whole table.
+	// lookingUp is set while plan looks up rows. It makes PostgreSQL plan each look-up anew and use an index, because a plan
+	// that PostgreSQL cached while a table was small reads the whole table.
 	lookingUp = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off"
-	// storing is for the inserts. PostgreSQL may cache plans again, because otherwise it would plan the checks of foreign
-	// keys for each row.
+	// storing is set while rows are inserted. It lets PostgreSQL cache plans again, because otherwise PostgreSQL would plan
+	// the checks of foreign keys for each row.
 	storing = "SET LOCAL plan_cache_mode = auto"
 )
 
@@ -241,7 +241,7 @@ func (r *refusedRows) refuse(index int, field, message string) {
 		Message: message}) //nolint:gosec // Below BatchRows.
 }
 
-// complaints has, for some codes with which shop refuses a change, the row's field to name and the message.
+// complaints says how an import reports a refusal of shop: by its code, the field of the row that is named, and the message.
 var complaints = map[apierr.Code]apijson.Field{
 	apierr.CompareAtInvalid: {Name: "compareAtAmount", Message: "must be above priceAmount, or null"},
 	apierr.ProductTypeUnavailable: {Name: "status", Message: "cannot be PUBLISHED: the store cannot publish products of " +

@@ -40,7 +40,7 @@ func Decimals(code string) int {
 
 var number = sync.OnceValue(func() *currency.Formatter {
 	f := currency.NewFormatter(currency.NewLocale("en"))
-	f.CurrencyDisplay = currency.DisplayNone // no signs, because many currencies share a sign
+	f.CurrencyDisplay = currency.DisplayNone // no currency signs, because many currencies share a sign
 	return f
 })
 

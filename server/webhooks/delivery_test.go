@@ -214,7 +214,8 @@ func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 		require.Equal(t, 2, job.Resent)
 		require.Equal(t, 2, dbtest.Count(t, d, "deliveries WHERE webhook_id = $1", w.ID))
 
-		// A time is rounded up to a millisecond, so this one lies after the first event, which is not sent again.
+		// ResendSince rounds the time up to a millisecond. So a job from one nanosecond after the first event does not send
+		// the first event again.
 		first := d.Client().Event.Query().Order(event.ByCreatedAt(), event.ByID()).FirstX(b.Ctx)
 		job, err = b.ResendSince(b.Ctx, w.ID.String(), first.CreatedAt.Add(time.Nanosecond))
 		require.NoError(t, err)

@@ -163,7 +163,8 @@ func (c Config) interceptor() connect.Interceptor {
 	}, c}
 }
 
-// interceptor also converts the errors of streams; they take no slot.
+// interceptor wraps the handlers of all methods. The embedded function is for methods with one answer: it takes a slot and
+// converts the error. For streams interceptor only converts the error, because streams take no slot.
 type interceptor struct {
 	connect.UnaryInterceptorFunc
 	Config

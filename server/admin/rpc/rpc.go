@@ -32,7 +32,7 @@ func IsStream(path string) bool { return path == watchStream || path == exportSt
 
 // Config configures the services. Every field is required.
 type Config struct {
-	// Gate admits the operator.
+	// Gate admits calls of the operator and refuses all others.
 	Gate *Gate
 	// Logger gets one line for each call.
 	Logger *slog.Logger

@@ -86,8 +86,8 @@ func NeedModules(t testing.TB) {
 	}
 }
 
-// Watch reads every file on which a run of the command depends. The go command reuses an old test result as long as the
-// files that the test itself has read are the same, and the command's files are read by other processes.
+// Watch reads every file of which the storefront command is built. So after a change of such a file, the go command runs the
+// test again in place of showing its old result. Otherwise only the files that the test process itself reads would count.
 func Watch(t testing.TB) {
 	t.Helper()
 	top := Top(t)
@@ -134,8 +134,8 @@ type Command struct {
 	File string
 }
 
-// Build compiles the command. At the end of the test it is removed. If STOREFRONT_TEST_BINARY names a compiled command, as
-// in CI, Build returns this one.
+// Build compiles the storefront command to a file that exists until the test ends. If STOREFRONT_TEST_BINARY names a
+// compiled command, as in CI, Build returns that command.
 func Build(t testing.TB) Command {
 	t.Helper()
 	Watch(t)

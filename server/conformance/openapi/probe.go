@@ -64,9 +64,9 @@ func (x Exchange) carrying(value any) Exchange {
 	return x
 }
 
-// Probes returns requests that test all that the document says about an operation's parameters and properties. Each of them
-// is missing once, has a value of every type, and has values at and beyond its bounds. Some requests have a parameter that
-// the operation lacks.
+// Probes returns requests that test everything that the document says about an operation's parameters and properties. For
+// each parameter and property there is a request without it, requests with values of every type, and requests with values at
+// and beyond its bounds. Other requests have a parameter that the operation lacks.
 func (op *Operation) Probes() []Probe {
 	return append(op.queryProbes(), op.bodyProbes()...)
 }
