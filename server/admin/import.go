@@ -67,7 +67,7 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 		return nil, apierr.Invalid("The request names no export.",
 			apijson.Field{Name: "exported", Message: "must be the store of an export, with the instant of it"})
 	}
-	if in.GetWithSecrets() { // checked first, because the rows with secrets come last
+	if in.GetWithSecrets() { // check for the secret key now, because the rows with secrets come last
 		if _, err := o.webhooks.Secrets(); err != nil {
 			return nil, err
 		}

@@ -89,7 +89,7 @@ func (o *Operator) inOwner(ctx context.Context, of kind, store, id string) (cont
 		return nil, err
 	}
 	if _, _, within := tenant.From(ctx); within {
-		return ctx, nil // methods of the rules find only rows of the context's store
+		return ctx, nil // shop and webhooks find only rows of this store
 	}
 	parsed, ok := validate.ParseID(id)
 	if !ok {

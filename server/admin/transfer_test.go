@@ -257,7 +257,7 @@ func TestAnExportIsOfOneInstant(t *testing.T) {
 		first := true
 		require.NoError(t, w.Export(t.Context(), &adminv1.ExportStoreRequest{Store: "one"},
 			func(in *adminv1.ExportStoreResponse) error {
-				if first { // the export reads all rows after this payment
+				if first { // pay now, before the export reads the orders
 					first = false
 					_, err := w.PayOrder(t.Context(), &adminv1.PayOrderRequest{Id: w.stores[0].order})
 					require.NoError(t, err)

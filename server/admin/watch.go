@@ -29,8 +29,8 @@ const (
 	MaxWatches = 100
 	// MaxStoreWatches is how many of these streams may be of one store.
 	MaxStoreWatches = 10
-	// MaxWatch is how long a stream lasts. Then its client opens another one, perhaps on a new server, and the streams of
-	// clients that vanished end.
+	// MaxWatch is how long a stream lasts. After that the client opens another stream, perhaps on a new server. A stream
+	// whose client vanished ends too.
 	MaxWatch = 10 * time.Minute
 	// WatchBeat is how often a stream without events sends an answer.
 	WatchBeat = 15 * time.Second
@@ -41,8 +41,8 @@ const (
 	watchGap  = 100 * time.Millisecond
 	// watchOverlap is how far each read looks back. An event gets its time shortly before its commit, so it may become
 	// visible after an event with a later time. --request-timeout bounds how long a commit takes, by default 10 seconds; the
-	// other 20 seconds allow for servers whose clocks differ. With a longer limit a stream misses an event whose commit takes
-	// longer than watchOverlap; webhooks do not.
+	// other 20 seconds allow for servers whose clocks differ. If a commit takes longer than watchOverlap, which a longer
+	// --request-timeout allows, streams miss its event. Webhooks get the event all the same.
 	watchOverlap = 30 * time.Second
 	// watchTimeout is how long one statement may take.
 	watchTimeout = 10 * time.Second
@@ -138,7 +138,7 @@ type watch struct {
 	floor time.Time
 	// next is the time from which the next read looks for events.
 	next time.Time
-	// seen has the ids of the events since next that were sent already.
+	// seen has the ids of events that were sent, if their time is at or after next.
 	seen map[uuid.UUID]bool
 }
 

@@ -18,7 +18,8 @@ var errAway = errors.New("connection refused")
 
 func away(err error) bool { return errors.Is(err, errAway) }
 
-// A request has ended: who ended it decides which refusal an error becomes.
+// After a request has ended, an error becomes a refusal that says who ended the request: the service, the caller's deadline,
+// or the caller.
 func TestIn(t *testing.T) {
 	t.Parallel()
 	left, leave := context.WithCancel(t.Context())

@@ -14,7 +14,7 @@ type counters struct {
 	mu      sync.Mutex
 	minute  int64
 	counts  map[uuid.UUID]int64
-	changed bool // since the last call of unwritten
+	changed bool // whether a count changed since the last call of unwritten
 }
 
 // add counts one request of a key, and returns how many the key has made in this minute. stored is the key's count in the

@@ -51,7 +51,7 @@ type Gate struct {
 
 	flushEvery time.Duration
 	flushing   sync.Mutex // held during a flush; protects swept
-	swept      int64      // the minute of the last sweep
+	swept      int64      // the minute in which sweep last deleted counters
 }
 
 // NewGate returns a gate for the keys and counters in a database. The caller must also call Run.

@@ -88,7 +88,7 @@ type settings struct {
 	token string
 	// timeout is how long a request may take; a statement may wait for a lock half as long. 0 means the defaults.
 	timeout time.Duration
-	// realTime makes both clocks show the real time, as in production.
+	// realTime makes the clocks of the database and of the rate limits show the real time, as in production.
 	realTime bool
 }
 

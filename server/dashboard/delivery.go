@@ -88,7 +88,8 @@ func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*admi
 	return rows, nil
 }
 
-// idsOf returns an id of each message: its own, or another that it contains.
+// idsOf returns the result of the function id for each message. It is the message's own id, or the id of another object in
+// it.
 func idsOf[Message any](all []Message, id func(Message) string) []string {
 	ids := make([]string, len(all))
 	for i, one := range all {

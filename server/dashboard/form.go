@@ -37,7 +37,7 @@ func onceKey(v *visit) (string, error) {
 // created, and To is the address of its page.
 type repeated struct{ Made, To string }
 
-// isRepeated reports whether an error means that the form was sent before and is done.
+// isRepeated reports whether err means that the same form was sent before and has taken effect.
 func isRepeated(err error) bool {
 	var r *apierr.Refusal
 	return errors.As(err, &r) && r.Code == apierr.IdempotencyKeyReused

@@ -106,10 +106,10 @@ func protect(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// A file is stored in up to maxAddresses versions, one for each address of the service. A client can name any host, and
-// making and compressing a version takes twenty times as long as serving it. So if all are in use, a version for one more
-// host replaces them only if the newest is at least makeAfter old. Otherwise the request gets the file with the address of
-// the examples.
+// Each file of the reference is kept in memory in at most maxAddresses versions, one for each address of the service. A
+// client can name any host, and making and compressing a version takes twenty times as long as serving it. If there are
+// maxAddresses versions and a request names a further host, all versions are dropped and one for this host is made, but only
+// if the newest version is at least makeAfter old. Otherwise the request gets the file with the address of the examples.
 const (
 	maxAddresses = 8
 	makeAfter    = time.Second

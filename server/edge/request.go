@@ -100,7 +100,7 @@ func (x *exchange) refusedAs(done *Request) {
 	}
 }
 
-// log writes the request's log line and completes its span. Of the client's data, they have only the address.
+// log writes the request's log line and ends its span. Of the client's data, line and span have only the address.
 func (e *Edge) log(x *exchange, done Request) {
 	var added [4]slog.Attr
 	more := append(added[:0], slog.String("protocol", string(x.protocol)))

@@ -128,7 +128,7 @@ func TestPanicOutsideAHandler(t *testing.T) {
 		}
 	})
 	requireProblem(t, w.do(t, "GET", "/v1/store?x=1", ""), 500, apierr.InternalError, "")
-	requireProblem(t, w.do(t, "GET", "/v1/orders/x", ""), 500, apierr.InternalError, "") // a handler that vanguard calls
+	requireProblem(t, w.do(t, "GET", "/v1/orders/x", ""), 500, apierr.InternalError, "") // its handler, which vanguard calls, panics
 	require.Contains(t, w.log.String(), "secret in Connect")
 	a := w.do(t, "POST", "/test.Broken/Early", "{}")
 	require.Equal(t, 500, a.status)

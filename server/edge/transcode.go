@@ -78,7 +78,7 @@ func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
 	inner := r.WithContext(r.Context())
 	inner.Method = m.verb
 	inner.URL = &url.URL{Path: pathEscaper.Replace(strings.ToValidUTF8(path, "%")), RawQuery: query}
-	inner.Header = http.Header{"Content-Type": contentTypeJSON} // vanguard chooses the protocol by headers
+	inner.Header = http.Header{"Content-Type": contentTypeJSON} // no other headers, because vanguard takes the protocol from them
 	inner.Trailer, inner.TransferEncoding = nil, nil
 	inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	a := &answer{header: http.Header{}}
@@ -122,7 +122,7 @@ func (e *Edge) find(verb, where string) (m *method, allow string) {
 	if path.Clean(where) != where || verb == http.MethodConnect {
 		return nil, "" // no method, because ServeMux would redirect this request
 	}
-	r := &http.Request{Method: verb, URL: &url.URL{Path: where}} // made from its parts, so that escapes in the path stay
+	r := &http.Request{Method: verb, URL: &url.URL{Path: where}} // not parsed from a text, because parsing would decode escapes in the path
 	handler, pattern := e.routes.Handler(r)
 	if pattern != "" {
 		return handler.(*method), ""

@@ -103,7 +103,7 @@ func TestWhoLeavesWaitsNoLonger(t *testing.T) {
 
 func TestSoManyWaitAndNoMore(t *testing.T) {
 	t.Parallel()
-	const waiting = 1024 // maxWaiting; one owner may have half of them
+	const waiting = 1024 // the value of maxWaiting; half of the waiting requests may be of one owner
 	synctest.Test(t, func(t *testing.T) {
 		s := limit.NewSlots(2, 1)
 		a, b := take(t, s, storeA, false), take(t, s, storeB, false)

@@ -135,7 +135,7 @@ func (a audit) breaks() []string {
 			clear(state)
 		}
 		if action == "store.imported" {
-			continue // this entry counts rows, and changes no field
+			continue // an import's entry counts rows, and changes no field
 		}
 		var changes map[string]struct{ From, To json.RawMessage }
 		require.NoError(a.t, json.Unmarshal(text, &changes))

@@ -232,7 +232,8 @@ func ids[R interface{ GetId() string }](rows []R) []string {
 	return ids
 }
 
-// check reads a random list, and compares it with all its rows, counted and sorted in the same snapshot.
+// check reads a page and the total of a random list. It compares them with a plain query that reads and sorts all rows of
+// the list, in the same snapshot.
 func (h history) check(ctx context.Context, r *rand.Rand) {
 	h.T.Helper()
 	options := &sql.TxOptions{}

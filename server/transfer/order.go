@@ -86,7 +86,7 @@ func (b *orders) read(p *problems, in *storefrontv1.Order) row[orderRow] {
 		r.buyer.data.CreatedAt = o.CreatedAt
 	}
 	for i, item := range in.GetItems() {
-		r.items = append(r.items, p.item(fmt.Sprintf("items[%d].", i), int32(i), item)) //nolint:gosec // Bounded by the message.
+		r.items = append(r.items, p.item(fmt.Sprintf("items[%d].", i), int32(i), item)) //nolint:gosec // A message has fewer.
 	}
 	return row[orderRow]{id: o.ID, names: []identity{{"reference", o.Reference}}, data: r}
 }
@@ -231,7 +231,8 @@ func (b *orders) store(ctx context.Context, tx *ent.Tx) error {
 	var items []*ent.OrderItemCreate
 	for i, l := range b.fresh {
 		o := l.data.order
-		// updatedAt is the time of the import's events. So the events of later changes get later times.
+		// Set updatedAt to now, the time of the events that this import writes, so that events of later changes get later
+		// times.
 		creates[i] = tx.Order.Create().SetID(o.ID).SetStoreID(b.t.ID).SetReference(o.Reference).SetStatus(o.Status).SetAmount(o.Amount).
 			SetPlatformFeePercent(o.PlatformFeePercent).SetCustomerID(l.data.buyer.id).SetNillablePaymentLinkID(o.PaymentLinkID).
 			SetNillableNote(o.Note).SetNillablePaidAt(o.PaidAt).SetCreatedAt(o.CreatedAt).SetUpdatedAt(now)

@@ -132,8 +132,8 @@ type verbatim[M interface {
 }] struct {
 	batch[[]any]
 	table string
-	// columns are the columns whose values the function values returns, without id and store_id. values returns nil for a
-	// row to leave out.
+	// columns are the columns that the function values fills, in the order of its results; id and store_id are not among
+	// them. values returns nil for a row that is not imported.
 	columns []string
 	values  func(*problems, M) []any
 	// all has all columns of the table. Those that are plain fields of the message need no entry in columns.

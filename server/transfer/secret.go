@@ -144,8 +144,8 @@ func (b *keyRows) store(ctx context.Context, tx *ent.Tx) error {
 	return err
 }
 
-// stateTime reads the time at which a row entered a state. The argument is tells whether the row is in this state. If it is,
-// the time is required; otherwise it must be missing.
+// stateTime reads at, the time at which a row entered a state. If the row is in this state (is is true), the time is
+// required. Otherwise the time must be missing.
 func (p *problems) stateTime(field string, at *timestamppb.Timestamp, is bool) *time.Time {
 	if is != (at != nil) {
 		p.Invalid(field, "must be there in the state that it is the time of, and null in others")

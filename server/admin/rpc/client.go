@@ -133,7 +133,8 @@ func (c *Client) Watch(ctx context.Context, in *adminv1.WatchEventsRequest, pass
 	return receive(ctx, c.base, in, c.WatchEvents, pass)
 }
 
-// Export streams all rows of a store and calls pass with each answer. It returns as Watch does.
+// Export streams all rows of a store and calls pass with each answer. It returns nil when the server has sent all rows. If
+// the call or the connection fails, or pass returns an error, Export returns this error.
 func (c *Client) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	pass func(*adminv1.ExportStoreResponse) error) error {
 	return receive(ctx, c.base, in, c.ExportStore, pass)

@@ -102,8 +102,8 @@ func admitLocal(r *http.Request) error {
 		"answered.")
 }
 
-// Guard puts the gate in front of a handler. It sends refusals in the request's protocol, and to a client of no known
-// protocol as Connect does.
+// Guard returns a handler that passes the operator's requests to next and refuses all others. It writes a refusal in the
+// request's protocol; if the protocol is unknown, it writes the refusal as Connect does.
 func (g *Gate) Guard(next http.Handler) http.Handler {
 	errors := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

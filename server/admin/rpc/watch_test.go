@@ -141,8 +141,8 @@ func TestWatchEvents(t *testing.T) {
 			for !seen[missed] {
 				seen[again.next().GetId()] = true
 			}
-			delete(seen, before) // may be sent too, because it may be of the millisecond in which the first stream began
-			delete(seen, late)   // may be sent too, unless it is older than the position
+			delete(seen, before) // sent again if its time is the millisecond in which the first stream began
+			delete(seen, late)   // sent again unless it is older than the position
 			require.Equal(t, map[string]bool{published.GetId(): true, created.GetId(): true, ping: true, missed: true}, seen)
 			ahead := b.event(-10 * time.Minute) // stored by a server whose clock is ahead
 			require.Equal(t, ahead, again.next().GetId())

@@ -181,7 +181,7 @@ func (c Command) Start(t testing.TB) Server {
 		require.NoError(t, err, "%s", &logs)
 	}
 	timer.Stop()
-	go func() { _, _ = io.Copy(io.Discard, output) }() // the server prints a line for each delivery
+	go func() { _, _ = io.Copy(io.Discard, output) }() // read on, because the server prints a line for each delivery
 	return s
 }
 

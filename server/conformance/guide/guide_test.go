@@ -231,7 +231,7 @@ func output(t *testing.T, command *exec.Cmd, variables ...string) string {
 func runReceiver(t *testing.T, dev devtest.Server, h *hook, folder, program string, args ...string) {
 	t.Helper()
 	handles := map[os.Signal]int{os.Interrupt: 0, syscall.SIGTERM: 0}
-	if program == "sh" { // the web server of PHP
+	if program == "sh" { // PHP's web server, which the shell starts
 		handles = map[os.Signal]int{syscall.SIGTERM: -1}
 	}
 	for end, exitCode := range handles {

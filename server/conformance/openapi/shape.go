@@ -26,7 +26,8 @@ func (m *mark) see() {
 	}
 }
 
-// mark returns the mark of a place in the document, under a name by which a reader finds it.
+// mark returns the mark of a part of the document, and creates it if it is missing. place is the name of the part in
+// messages to a reader.
 func (d *Document) mark(place string) *mark {
 	if d.marks[place] == nil {
 		d.marks[place] = &mark{}
