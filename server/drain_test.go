@@ -66,7 +66,7 @@ type balancer struct {
 
 func (b *balancer) url() string { return "http://" + b.to.Load().Addr().String() + "/v1/store" }
 
-// replace stops the current server, and moves to the next one as soon as the current one is not ready any more.
+// replace stops the current server. As soon as it is not ready any more, the balancer sends requests to the server by.
 func (b *balancer) replace(t *testing.T, by serving) {
 	t.Helper()
 	old := b.to.Load()
@@ -76,7 +76,7 @@ func (b *balancer) replace(t *testing.T, by serving) {
 	for {
 		answer, err := http.Get("http://" + old.AdminAddr().String() + "/readyz")
 		if err != nil {
-			require.Greater(t, time.Since(began), old.delay, "%v", err) // a busy machine: the server has ended
+			require.Greater(t, time.Since(began), old.delay, "%v", err) // on a busy machine the server may have ended already
 			break
 		}
 		require.NoError(t, answer.Body.Close())

@@ -29,7 +29,8 @@ func delivery(e queue.Entry) *adminv1.Delivery {
 	return m
 }
 
-// deliveryWithAnswers is delivery with the receivers' answers. Lists leave out the answers, because they are long.
+// deliveryWithAnswers converts a delivery and its attempts to a message, with the receivers' answers. Lists leave the
+// answers out, because they are long.
 func deliveryWithAnswers(e queue.Entry) *adminv1.Delivery {
 	m := delivery(e)
 	for i, a := range e.Attempts {
@@ -42,7 +43,7 @@ func deliveryWithAnswers(e queue.Entry) *adminv1.Delivery {
 
 func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 	m := &adminv1.Delivery_Attempt{
-		Number: int32(a.Number), StartedAt: apijson.Timestamp(a.StartedAt), DurationMs: a.Duration.Milliseconds(), //nolint:gosec // At most eight.
+		Number: int32(a.Number), StartedAt: apijson.Timestamp(a.StartedAt), DurationMs: a.Duration.Milliseconds(), //nolint:gosec // At most eight attempts.
 	}
 	if a.StatusCode != 0 {
 		code := int32(a.StatusCode) //nolint:gosec // A status has three digits.

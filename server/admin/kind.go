@@ -131,10 +131,10 @@ type named interface {
 	GetName() string
 }
 
-// find returns the id of the row that a request names, and the context for the request's store. The name is an id, which
-// needs no store, or a text. For a text, find calls by, which may be nil, and looks for the row of the store with the
-// returned value in the returned column. If there is none, it looks for a row whose id begins or ends with the text. It
-// refuses with store_not_found, and with the kind's code for a missing row if no row matches or several do.
+// find returns the id of the row that a request names, and the context for the request's store. If the name is an id, the
+// request needs no store. If it is another text, find looks for the row of the store that has a value in a column; the
+// function by returns both. If by is nil, or no row has the value, find looks for the row whose id begins or ends with the
+// text. It refuses with store_not_found, and with the kind's code for a missing row if no row matches or several do.
 func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.Store) (column, value string)) (context.Context,
 	string, error) {
 	name := in.GetName()

@@ -152,7 +152,7 @@ func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) 
 		return nil, fmt.Errorf("read a session: %w", err)
 	}
 	link, err := tx.SignInLink.Query().Where(signinlink.StoreID(t.ID), signinlink.ID(id)).Only(ctx)
-	if ent.IsNotFound(err) { // it expired, and was deleted after inOwner had found it
+	if ent.IsNotFound(err) { // the link expired and was deleted after inOwner had found it
 		return nil, sessionKind.notFound(id.String())
 	}
 	if err != nil {
@@ -186,7 +186,7 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 		if err != nil || sessions+links == 0 {
 			return err
 		}
-		ended.Sessions, ended.Links = int32(sessions), int32(links) //nolint:gosec // No store has that many.
+		ended.Sessions, ended.Links = int32(sessions), int32(links) //nolint:gosec // No store has 2^31 of them.
 		hook.Record(ctx, "store.signed_out", "store", t.ID, append(whose[:len(whose):len(whose)],
 			hook.FieldChange{Field: "sessions", To: int64(sessions)}, hook.FieldChange{Field: "links", To: int64(links)})...)
 		return nil

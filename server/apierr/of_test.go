@@ -64,7 +64,7 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// A deadline passes while the request runs: whose deadline it is decides which refusal an error becomes.
+// If a deadline passes while a request runs, the refusal says whose deadline it was: the service's or the caller's.
 func TestInWhileDeadlinesPass(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

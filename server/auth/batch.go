@@ -67,8 +67,8 @@ func (b *batcher) serve() {
 	}
 }
 
-// answer runs one statement for several requests. The deadline of the last request limits the statement; a request that is
-// cancelled does not end it.
+// answer looks up the keys of several requests with one statement. The deadline of the last request limits the statement.
+// The statement continues if a request is cancelled.
 func answer(all []*waiter, run func(context.Context, []lookup) ([]lookupResult, error)) {
 	last := all[len(all)-1].ctx
 	ctx := context.WithoutCancel(last)

@@ -209,7 +209,7 @@ func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Pr
 	return p, rate, r.Code
 }
 
-// code is admit without the principal and the rate.
+// code calls admit, and returns only the code of the refusal.
 func (f *fixture) code(g *auth.Gate, header []string, from netip.Addr) apierr.Code {
 	f.Helper()
 	_, _, code := f.admit(g, header, from)

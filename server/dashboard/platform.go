@@ -137,7 +137,7 @@ func (c color) String() string {
 	return fmt.Sprintf("#%02x%02x%02x", int(c[0]*0xff), int(c[1]*0xff), int(c[2]*0xff))
 }
 
-// mix returns c mixed with another colour; share, from 0 to 1, is how much of it.
+// mix returns a mixture of c and with. share, from 0 to 1, is the part of with in it.
 func (c color) mix(with color, share float64) color {
 	for i := range c {
 		c[i] += (with[i] - c[i]) * share

@@ -122,8 +122,8 @@ func (d *dashboard) createWebhook(v *visit) error {
 	}
 	sent := v.r.PostForm
 	if len(sent["events"]) == 0 {
-		// A form without a ticked event is an error. The API takes an empty list as all events, which a member who unticks
-		// all boxes does not mean.
+		// Refuse a form without a ticked event. The API would take an empty list as all events, but a member who unticks all
+		// boxes does not mean all events.
 		return d.showWebhookForm(v, http.StatusUnprocessableEntity, form{Values: sent, Problems: problems{"events": chooseOne}})
 	}
 	made, err := d.Operator.CreateWebhook(v, &adminv1.CreateWebhookRequest{

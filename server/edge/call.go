@@ -92,8 +92,8 @@ func (e *Edge) serveCall(x *exchange, r *http.Request) error {
 // prefixBytes is the length of the prefix that gRPC writes before a message.
 const prefixBytes = 5
 
-// intercept wraps the handlers of all protocols. It runs calls that need a key in a slot, and keeps the refusal of a call
-// for the log.
+// intercept wraps the handlers of all protocols. It takes a slot while a call that needs a key runs. If a call is refused,
+// it keeps the refusal for the log.
 func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
 		x := exchangeOf(ctx)

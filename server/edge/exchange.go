@@ -50,7 +50,7 @@ func (x *exchange) WriteHeader(status int) {
 		return
 	}
 	if x.Refusal == nil && x.called != nil {
-		switch status { // Connect sends these two without a body
+		switch status { // with these two statuses Connect sends no error body
 		case http.StatusMethodNotAllowed:
 			x.Refusal = methodNotAllowed()
 		case http.StatusUnsupportedMediaType:

@@ -22,7 +22,7 @@ type method struct {
 	input        protoreflect.MessageType
 
 	scope string // empty if the method needs no key
-	safe  bool   // whether Connect may call it with GET
+	safe  bool   // whether Connect clients may call the method by GET
 	// verb and template are the method's address under /v1, such as GET and /v1/products/{id}. Both are empty for a method
 	// that needs no key.
 	verb, template string

@@ -91,8 +91,8 @@ func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
 	return nil
 }
 
-// send sends vanguard's answer, compressed if it is large enough and the client accepts that. It does not use vanguard's
-// headers and status: the status is 200, 201 or the refusal's.
+// send sends body, the body of vanguard's answer. It compresses a large body if the client accepts compression. It does not
+// use vanguard's headers and status: the status is 200, 201 or the refusal's.
 func (x *exchange) send(r *http.Request, body []byte) {
 	h, status := x.Header(), http.StatusOK
 	h["Content-Type"], h["Content-Length"] = contentTypeJSON, headerNumber(len(body))
@@ -122,7 +122,7 @@ func (e *Edge) find(verb, where string) (m *method, allow string) {
 	if path.Clean(where) != where || verb == http.MethodConnect {
 		return nil, "" // no method, because ServeMux would redirect this request
 	}
-	r := &http.Request{Method: verb, URL: &url.URL{Path: where}} // not parsed from a text, because parsing would decode escapes in the path
+	r := &http.Request{Method: verb, URL: &url.URL{Path: where}} // parsing would decode escapes in the path
 	handler, pattern := e.routes.Handler(r)
 	if pattern != "" {
 		return handler.(*method), ""

@@ -16,7 +16,8 @@ const (
 	UnknownKeysPerMinute = 20
 )
 
-// window is the length of a window. An hour has a whole number of windows, so windows begin with the minutes of UTC.
+// window is the period in which requests are counted together. An hour has a whole number of periods, so each period begins
+// with a minute of UTC.
 const window = time.Minute
 
 // Rate has the values of an answer's rate limit headers. It is set for every answer, because every answer has these headers.

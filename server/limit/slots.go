@@ -76,8 +76,9 @@ func (s *Slots) PerPool(of func(store uuid.UUID) any) *Slots {
 	return s
 }
 
-// Acquire waits for a slot of an owner. It returns a function that gives the slot back, to be called once. It fails with
-// ErrBusy if it gets no slot in time, or with the context's cause if the context ends first.
+// Acquire waits for a slot of the owner id. search is true for a search, because an owner may run fewer searches than other
+// requests. Acquire returns a function that gives the slot back, to be called once. It fails with ErrBusy if it gets no slot
+// in time, or with the context's cause if the context ends first.
 func (s *Slots) Acquire(ctx context.Context, id uuid.UUID, search bool) (giveBack func(), err error) {
 	o := s.enter(id)
 	needed := []*semaphore.Weighted{o.slots, o.all}

@@ -94,7 +94,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 		}
 	}
 	for _, row := range []struct {
-		name, table, id string // the row to lock; if id is empty, a new order
+		name, table, id string // name of the case, and the row to lock; with an empty id it is a new order's
 		change          func(orderID string) error
 	}{
 		{"an order behind its customer", "customers", ada, record("ada@example.com")},

@@ -34,8 +34,8 @@ func (p *problems) paymentLinkChange(in proto.Message) (Change[ent.PaymentLink],
 	return c, p.Err()
 }
 
-// linkAfter returns the link after a change. If the change switches between FIXED and OPEN, and does not name the amount
-// that the new pricing must not have, linkAfter clears that amount.
+// linkAfter returns row with the values of the change c. If c switches the pricing to OPEN and does not name amount,
+// linkAfter clears amount, because an OPEN link has none. In the same way it clears minAmount if c switches to FIXED.
 func linkAfter(c Change[ent.PaymentLink], row *ent.PaymentLink) ent.PaymentLink {
 	next := c.Applied(row)
 	switch {

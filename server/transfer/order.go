@@ -37,7 +37,7 @@ type orders struct {
 
 // orderMove is the change of an order's status, in one or two steps.
 type orderMove struct {
-	order  *ent.Order // with its last status
+	order  *ent.Order // the order as it will be after the last step
 	steps  []order.Status
 	paidAt *time.Time // nil means the time of the change
 }
@@ -195,8 +195,7 @@ func (b *orders) saveMoves(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// freeItems refuses a new order if an item of another order, in the database or in the batch, has the id of one of its
-// items.
+// freeItems refuses a new order if the id of one of its items belongs to another item, in the database or in the batch.
 func (b *orders) freeItems(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
 	for _, l := range b.fresh {

@@ -136,11 +136,12 @@ type verbatim[M interface {
 	// them. values returns nil for a row that is not imported.
 	columns []string
 	values  func(*problems, M) []any
-	// all has all columns of the table. Those that are plain fields of the message need no entry in columns.
+	// all has all columns of the table. A column that is a plain field of the message (see plain) need not be in columns.
 	all []string
 }
 
-// plain returns those of the columns in all that are plain fields of the message and are not in columns.
+// plain returns the columns that are copied from a field of the message with the same name: the columns in all that have
+// such a field, without id, store_id and those in columns.
 func (b *verbatim[M]) plain() (columns []string) {
 	var m M
 	fields := m.ProtoReflect().Descriptor().Fields()

@@ -15,8 +15,9 @@ import (
 var float = regexp.MustCompile(`^(\+?\d+)[.,]0+$`)
 
 // Phone reads a phone number and returns it in E.164 form (ITU-T E.164). A number in international form begins with + or
-// with the country's prefix for calls abroad. It needs only to be possible; any other number must be valid in the country.
-// country is a text that the function Country reads; if it is empty, Phone reads only the international form.
+// with the country's prefix for calls abroad. For such a number, Phone checks only that its length is possible. Any other
+// number must be a valid number of the country. country is a text that the function Country reads; if it is empty, Phone
+// reads only the international form.
 //
 // Phone removes marks of direction, and a fraction such as .0. A text with letters, such as "0612345678 mobile", is no phone
 // number.

@@ -132,7 +132,7 @@ func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d, sealing(t))
-		// Two of these transactions rarely count at the same time, so the test runs many rounds.
+		// Run many rounds, because two of these transactions rarely count the webhooks at the same time.
 		for round := range 20 {
 			b.Ctx = b.NewStore("shop-" + strconv.Itoa(round))
 			var group sync.WaitGroup

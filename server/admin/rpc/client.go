@@ -152,7 +152,7 @@ func receive[In, Out any](ctx context.Context, base string, in In,
 	if err == nil {
 		defer func() { _ = stream.Close() }()
 		for stream.Receive() {
-			quiet.Stop() // silence counts from the end of pass
+			quiet.Stop() // the time that pass takes is no silence of the server
 			if err := pass(stream.Msg()); err != nil {
 				return err
 			}

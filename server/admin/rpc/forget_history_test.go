@@ -30,8 +30,8 @@ var (
 	steps     = flag.Int("steps", 150, "how many steps such a history has")
 )
 
-// sign finds the numbers of customers' values in a text. Each such value contains a number, and each number belongs to one
-// customer.
+// sign finds in a text the numbers that names, notes, e-mails and phones of this test's customers contain. Each number
+// belongs to one customer.
 var sign = regexp.MustCompile(`(?i)zq(\d+)x|6700(\d{5})`)
 
 // history is a store whose customers are changed and erased in random order.

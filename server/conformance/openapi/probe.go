@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Probe is a request that tests one value of one field. It has no answer, and its path has the variables of the operation's
-// path.
+// Probe is a request that tests one value of one field. It has no answer yet, and its path still contains variables such as
+// {id}.
 type Probe struct {
 	Exchange
 	// Field is the name of the tested field, in the body or the query; empty if the value is the whole body.

@@ -62,7 +62,7 @@ func (d *Document) shapeAt(at string) (*shape, error) {
 		return nil, fmt.Errorf("no schema at %s", at)
 	}
 	s := &shape{at: at, node: node}
-	d.shapes[at] = s // before its parts, because these may refer to it
+	d.shapes[at] = s // stored before its parts are compiled, because a part may refer to it
 	var err error
 	if s.schema, err = d.compiler.Compile(location + "#" + (&url.URL{Fragment: at}).EscapedFragment()); err != nil {
 		return nil, fmt.Errorf("schema at %s: %w", at, err)
