@@ -31,10 +31,10 @@ func (o *Operator) ExportStore(ctx context.Context, in *adminv1.ExportStoreReque
 	return o.Export(ctx, in, stream.Send)
 }
 
-// Export calls pass with all rows of a store as of one instant, a page at a time. A page may be used only until pass
-// returns. If pass returns an error, the export ends with this error. It refuses with store_not_found, or with unavailable
-// while maxExports exports run. If the request asks for secrets, it also refuses as mayHaveSecrets does, and with
-// secret_key_missing if a secret cannot be decrypted.
+// Export reads all rows of a store as of one instant, and calls the function pass with one page of rows after the other. A
+// page may be used only until pass returns. If pass returns an error, the export ends with this error. Export refuses with
+// store_not_found, or with unavailable while maxExports exports run. If the request asks for secrets, it also refuses as
+// mayHaveSecrets does, and with secret_key_missing if a secret cannot be decrypted.
 func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	pass func(*adminv1.ExportStoreResponse) error) error {
 	if in.GetWithSecrets() {

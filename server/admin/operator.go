@@ -135,8 +135,8 @@ func actorOf(ctx context.Context) tenant.Actor {
 	return operator
 }
 
-// In returns a context for the store with this slug or id, and the context's actor. If the context already has a store, name
-// may be empty, and must not name another store. It refuses with store_not_found. Once the deletion of the store's rows has
+// In returns a context for the store whose slug or id is name. The context keeps its actor. If ctx already has a store, name
+// may be empty, and must not name another store. In refuses with store_not_found. Once the deletion of the store's rows has
 // begun, it refuses with store_being_deleted, because lists would lack rows and new rows would stay after the deletion.
 func (o *Operator) In(ctx context.Context, name string) (context.Context, error) {
 	ctx, t, err := o.inExisting(ctx, name)

@@ -13,8 +13,8 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// CreateOrder creates a PENDING order of a store. If the request has an idempotency key, CreateOrder runs once for this key;
-// so do the methods that change an order's status. It refuses with store_not_found and as shop.RecordOrder does.
+// CreateOrder creates a PENDING order of a store. If the request has an idempotency key, CreateOrder creates one order for
+// this key. It refuses with store_not_found and as shop.RecordOrder does.
 func (o *Operator) CreateOrder(ctx context.Context, in *adminv1.CreateOrderRequest) (*storefrontv1.Order, error) {
 	d := shop.OrderDraft{
 		CustomerID: in.GetCustomerId(), Buyer: shop.Buyer{Name: in.GetName(), Email: in.Email, Phone: in.Phone},

@@ -24,11 +24,11 @@ func newSecretKey(t *testing.T) seal.Key {
 	return key
 }
 
-// canary returns the secret of the webhook with the number n, which is the webhook's description.
+// canary returns the secret of the webhook whose description is the number n.
 func canary(n int) string { return fmt.Sprintf("whsec_canary-%04d", n) }
 
-// seed inserts the webhooks with the numbers from from to to-1. Each webhook has the secret that canary returns for its
-// number, sealed with ring.
+// seed inserts a webhook for each number n with from <= n < to. The webhook has the secret that canary returns for n, sealed
+// with ring.
 func (b vault) seed(from, to int, ring *seal.Keyring) {
 	b.t.Helper()
 	owner := b.db.Client().Store.Query().OnlyX(b.ctx)
@@ -44,8 +44,8 @@ func (b vault) seed(from, to int, ring *seal.Keyring) {
 	}
 }
 
-// opens checks that there are count webhooks, and that ring decrypts the secret of each to the text that canary returns for
-// it.
+// opens checks that the database has as many webhooks as count says, and that ring decrypts the secret of each to the text
+// that canary returns for it.
 func (b vault) opens(ring *seal.Keyring, count int) {
 	b.t.Helper()
 	rows := b.db.Client().Webhook.Query().AllX(b.ctx)

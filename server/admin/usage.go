@@ -9,8 +9,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Tallies returns the successes and failures of API keys or webhooks since a time, by id and oldest period first. The
-// context must have the store that owns them (see In).
+// Tallies returns, for each of the API keys or webhooks with these ids, how many requests or attempts succeeded and failed
+// since a time: one Tally for each period, oldest first. The context must have the store that owns them (see In).
 func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (map[string][]usage.Tally, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

@@ -18,9 +18,9 @@ type counters struct {
 }
 
 // add counts one request of a key, and returns how many the key has made in this minute. stored is the key's count in the
-// database. add continues from it at the key's first request since the server started. A minute that is one earlier than the
-// current one counts as the current one, because requests may overtake each other. An even earlier minute means that the
-// clock was set back: then all counts begin anew.
+// database. add continues from it at the key's first request since the server started. If minute is one before the minute
+// that is counted, the request counts in the later minute, because requests may overtake each other. If minute is even
+// earlier, the clock was set back, and all counts begin anew.
 func (c *counters) add(key uuid.UUID, minute int64, stored int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

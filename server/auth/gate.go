@@ -144,7 +144,8 @@ func addressBlocked(now time.Time) (Principal, limit.Rate, error) {
 			"Check the key, wait as long as Retry-After says, then try again.", limit.UnknownKeysPerMinute))
 }
 
-// keyInvalid refuses an unknown or malformed key. Both get the same answer, because the owner must do the same about both.
+// keyInvalid refuses an unknown or malformed key. Both get the same answer, because in both cases the caller must correct
+// the key.
 func keyInvalid(now time.Time) (Principal, limit.Rate, error) {
 	return Principal{}, limit.Uncounted(now), apierr.New(apierr.APIKeyInvalid,
 		"The API key does not exist. Check that the whole key was copied, or create a new one.")

@@ -20,8 +20,8 @@ const (
 	flushTimeout = 5 * time.Second
 )
 
-// Run calls Flush every ten seconds until ctx ends, and once more after that. It returns the error of the last call. Other
-// errors it logs; the next flush writes the same data.
+// Run calls Flush every ten seconds until ctx ends, and once more after that. It returns the error of this last call. It
+// only logs earlier errors, because the next flush writes the same data.
 func (g *Gate) Run(ctx context.Context) error {
 	ticker := time.NewTicker(g.flushEvery)
 	defer ticker.Stop()

@@ -137,8 +137,9 @@ func withheld(place string) string {
 	return ""
 }
 
-// judged returns the exit status of the test binary. It fails if service and document differed in any exchange. After a run
-// of all tests it also fails if no exchange showed some part of the document.
+// judged returns the exit status of the test binary, whose tests ended with status. It returns 1 if the service and the
+// document differed in any exchange, or if, in a run of all tests, no exchange showed some part of the document. Otherwise
+// it returns status.
 func judged(status int) int {
 	differences.Lock()
 	defer differences.Unlock()

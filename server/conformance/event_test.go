@@ -112,7 +112,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// If the first order of a new customer is refused, the database has no order, no customer, no journal entry and no event of it.
+// If the first order of a new customer is refused, the database keeps nothing: no order, no customer, no journal entry and
+// no event.
 func TestRefusalsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

@@ -95,7 +95,7 @@ func wrongs(value any, put func(changed any, how string)) {
 const free = "socialLinks/"
 
 // The answers in testdata/wire agree with the document. If any property of an answer, at any depth, is missing, misspelt or
-// of another type, or if there is one more, the document refuses the answer.
+// of another type, or if there is one property more, the document refuses the answer.
 func TestDocumentRefusesEveryWrongField(t *testing.T) {
 	t.Parallel()
 	d, err := openapi.Read([]byte(generated.Document)) // another copy, so that the suite's document does not count these answers

@@ -56,7 +56,7 @@ func TestWebhookRegistration(t *testing.T) {
 			_, err = b.CreateWebhook(b.ctx, webhooks.Registration{URL: "https://receiver.example.com/", Events: []string{"ping"}})
 			require.ErrorContains(t, err, "validation_failed", "ping cannot be subscribed to")
 
-			// A changed subscription has an effect on later events, and so has disabling the webhook.
+			// After each change of the webhook, later events are sent to it or not, as its events and its state then say.
 			_, err = b.RevokeKey(b.ctx, b.keyID)
 			require.NoError(t, err)
 			sends := func(want bool, change func() error) {

@@ -10,7 +10,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// expirySoon is for how long, before and after a key's expiry, the overview shows the key.
+// expirySoon is how long before and after its expiry a key is shown in the overview.
 const expirySoon = 14 * 24 * time.Hour
 
 // health is a webhook with its waiting retries and its attempts of the last day, as the overview shows them.

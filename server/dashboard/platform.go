@@ -137,7 +137,7 @@ func (c color) String() string {
 	return fmt.Sprintf("#%02x%02x%02x", int(c[0]*0xff), int(c[1]*0xff), int(c[2]*0xff))
 }
 
-// mix returns a mixture of c and with. share, from 0 to 1, is the part of with in it.
+// mix returns a mixture of c with another colour. share is the part of the other colour, from 0 to 1.
 func (c color) mix(with color, share float64) color {
 	for i := range c {
 		c[i] += (with[i] - c[i]) * share
@@ -145,7 +145,8 @@ func (c color) mix(with color, share float64) color {
 	return c
 }
 
-// until mixes c with more and more of towards, until it has enough contrast with ground, and returns the result.
+// until mixes c with the colour towards, with growing shares of towards, and returns the first mixture whose contrast with
+// ground is at least contrast.
 func (c color) until(contrast float64, ground, towards color) color {
 	for share := 0.0; share < 1; share += .02 {
 		if mixed := c.mix(towards, share); mixed.contrast(ground) >= contrast {

@@ -26,8 +26,8 @@ import (
 // public is the address of the dashboard behind the proxy. The certificate of a test server is valid for this name.
 const public = "https://example.com"
 
-// proxied puts a TLS proxy in front of the place and returns a reader of it. The proxy passes on neither the Host header nor
-// any X-Forwarded header, like nginx's `proxy_pass http://127.0.0.1:8081`.
+// proxied starts a TLS proxy in front of the dashboard, and returns a reader who uses the proxy. The proxy passes on neither
+// the Host header nor any X-Forwarded header, like nginx's `proxy_pass http://127.0.0.1:8081`.
 func (p place) proxied() reader {
 	p.t.Helper()
 	target, err := url.Parse(p.url)

@@ -71,8 +71,8 @@ func New(address func(*http.Request) string) http.Handler {
 // host matches a host name or an IP address, with or without a port. None of its characters needs an escape in HTML or JSON.
 var host = regexp.MustCompile(`^[A-Za-z0-9.\-]+(:\d+)?$|^\[[0-9A-Fa-f:.]+\](:\d+)?$`)
 
-// maxHostBytes is the length of the longest host name (RFC 1035, section 2.3.4) with a port. The page repeats the host many
-// times, so a longer one would make it large.
+// maxHostBytes is the length of the longest host name (RFC 1035, section 2.3.4) with a port. Longer hosts are not shown,
+// because the page repeats the host many times.
 const maxHostBytes = 253 + len(":65535")
 
 // Own returns the address of the listener that got a request, with the host that the client named. It begins with https,

@@ -63,9 +63,9 @@ type Service struct {
 type Config struct {
 	// Gate decides whether a request under /v1, or a call of Services, is admitted.
 	Gate Gate
-	// ExplainInvalid returns the refusal of a request that could not be decoded. m has the fields that could, and invalid
-	// those that could not. It applies the rules that need only the request and its store, so that the refusal lists
-	// everything that is wrong. For requests that can be decoded, the handlers apply these rules.
+	// ExplainInvalid returns the refusal of a request with fields that could not be decoded. m has the decoded fields, and
+	// invalid has the others. ExplainInvalid also applies the rules that need only the request and its store, so that the
+	// refusal lists everything that is wrong. If all fields of a request are decoded, the handlers apply these rules.
 	ExplainInvalid func(ctx context.Context, m proto.Message, invalid *apijson.Invalid) error
 	// Services returns the handlers of the API with the given options.
 	Services func(opts ...connect.HandlerOption) []Service

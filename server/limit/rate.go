@@ -36,7 +36,7 @@ type Rate struct {
 func Minute(t time.Time) int64 { return t.Unix() / int64(window/time.Second) }
 
 // Reset returns how long it is from t to the next minute of UTC, from 1 s to 60 s. It rounds up to whole seconds, so that a
-// caller who waits as long as it says is counted in the next minute.
+// caller who waits that long is counted in the next minute.
 func Reset(t time.Time) time.Duration {
 	left := t.Truncate(window).Add(window).Sub(t)
 	return (left + time.Second - 1).Truncate(time.Second)

@@ -69,16 +69,17 @@ func NewSlots(slots, share int) *Slots {
 	}
 }
 
-// PerPool gives each pool of database connections as many slots as s has, and returns s. It calls of to find the pool that a
-// store's requests use. So requests that wait for one database machine take no slots from stores on other machines.
+// PerPool gives each pool of database connections as many slots as s has, and returns s. The function of returns the pool
+// that the requests of a store use. So requests that wait for one database machine take no slots from stores on other
+// machines.
 func (s *Slots) PerPool(of func(store uuid.UUID) any) *Slots {
 	s.pool = of
 	return s
 }
 
-// Acquire waits for a slot of the owner id. search is true for a search, because an owner may run fewer searches than other
-// requests. Acquire returns a function that gives the slot back, to be called once. It fails with ErrBusy if it gets no slot
-// in time, or with the context's cause if the context ends first.
+// Acquire waits for a slot of the owner with this id. search is true for a search, because an owner may run fewer searches
+// than other requests. Acquire returns a function that gives the slot back, to be called once. It fails with ErrBusy if it
+// gets no slot in time, or with the context's cause if the context ends first.
 func (s *Slots) Acquire(ctx context.Context, id uuid.UUID, search bool) (giveBack func(), err error) {
 	o := s.enter(id)
 	needed := []*semaphore.Weighted{o.slots, o.all}
@@ -121,7 +122,7 @@ func (s *Slots) wait(ctx context.Context, o *owner, needed *semaphore.Weighted) 
 	return err
 }
 
-// enter counts one more request of the owner id, and returns the owner.
+// enter counts one more request of the owner with this id, and returns the owner.
 func (s *Slots) enter(id uuid.UUID) *owner {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 
 var storeA, storeB = uuid.UUID{1}, uuid.UUID{2}
 
-// take waits for a slot of the store of, and takes it. search is true for a search, which has fewer slots. The returned
+// take waits for a slot of a store, and takes it. search is true for a search, which may use fewer slots. The returned
 // function gives the slot back.
 func take(t *testing.T, s *limit.Slots, of uuid.UUID, search bool) func() {
 	t.Helper()

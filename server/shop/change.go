@@ -183,7 +183,7 @@ func stored(
 	return v.Interface()
 }
 
-// enumName returns the name of the enum's value n. It refuses a number that is no value of the enum, or 0.
+// enumName returns the name of the enum's value n. It refuses 0, and numbers that are no value of the enum.
 func enumName(p *validate.Problems, fd protoreflect.FieldDescriptor, n protoreflect.EnumNumber) string {
 	value := fd.Enum().Values().ByNumber(n)
 	if value == nil || n == 0 {

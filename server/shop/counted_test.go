@@ -39,8 +39,8 @@ func newHistory(t *testing.T, d *db.DB) history {
 	return history{b, count.New(d), store}
 }
 
-// moment returns a random time. Days and times of day often repeat, so that many rows have the same; some times are before
-// 1970.
+// moment returns a random time. Few days and times of day are possible, so that many rows have the same time. Some times are
+// before 1970.
 func moment(r *rand.Rand) time.Time {
 	day := []int{0, 0, 1, 31, 32, 33, 64, 400, 401, 20000, 30000}[r.IntN(11)] + r.IntN(3)
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, -day)

@@ -95,9 +95,9 @@ func (p *problems) newCustomer(in *storefrontv1.CreateCustomerRequest, country s
 	return &c.To, nil
 }
 
-// CreateCustomer creates a customer, or, if the store already has a customer with the request's e-mail or phone, fills in
-// the fields that this customer lacks; created reports whether the customer is new. If many callers send the same new e-mail
-// at once, one of them creates the customer.
+// CreateCustomer creates a customer. If the store already has a customer with the request's e-mail or phone, it fills the
+// empty fields of this customer instead. created is true for a new customer. If many callers send the same new e-mail at
+// once, one of them creates the customer.
 //
 // It refuses with validation_failed, phone_invalid, customer_identifier_required or customer_conflict.
 func (s *Shop) CreateCustomer(
@@ -236,7 +236,7 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 	return s.updateCustomer(ctx, in.GetId(), in)
 }
 
-// UpdateCustomerAsOperator is UpdateCustomer for an operator's request.
+// UpdateCustomerAsOperator changes a customer as UpdateCustomer does, for a request of the operator.
 func (s *Shop) UpdateCustomerAsOperator(ctx context.Context, in *adminv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
 	return s.updateCustomer(ctx, in.GetId(), in)
 }

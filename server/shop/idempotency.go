@@ -143,7 +143,7 @@ func (u keyUse) claim(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte
 		return nil, err
 	}
 	for kept == nil { // repeat if another transaction deleted the row between the two statements
-		// Use the clock here. hook.Time may be called only after all rows are locked.
+		// Read the clock in place of calling hook.Time, which may be called only after all rows are locked.
 		now := u.db.Now()
 		claimed, err := tx.ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
  VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (store_id, operation, key) DO UPDATE

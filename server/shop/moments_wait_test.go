@@ -34,8 +34,8 @@ func newWaiting(t *testing.T) waiting {
 	return waiting{newBench(t, d, shop.Options{}), a, now}
 }
 
-// behind makes a change wait for a row that another transaction has locked. Then a minute passes, and the other transaction
-// executes the SQL in meanwhile, if there is any, and commits. behind returns once the change is made.
+// behind makes a change wait for a row that another transaction has locked. Then the clock advances by a minute, and the
+// other transaction executes the SQL in meanwhile, if there is any, and commits. behind returns once the change is made.
 func (w waiting) behind(table, id string, change func() error, meanwhile string) {
 	w.T.Helper()
 	holder, err := w.DB.Writer().Begin()

@@ -120,7 +120,7 @@ func (s *Shop) UpdatePaymentLink(
 	return s.updatePaymentLink(ctx, in.GetId(), in)
 }
 
-// UpdatePaymentLinkAsOperator is UpdatePaymentLink for an operator's request.
+// UpdatePaymentLinkAsOperator changes a payment link as UpdatePaymentLink does, for a request of the operator.
 func (s *Shop) UpdatePaymentLinkAsOperator(
 	ctx context.Context, in *adminv1.UpdatePaymentLinkRequest,
 ) (*storefrontv1.PaymentLink, error) {

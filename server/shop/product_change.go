@@ -32,7 +32,8 @@ func (s *Shop) UpdateProduct(ctx context.Context, in *storefrontv1.UpdateProduct
 	return s.updateProduct(ctx, in.GetId(), in)
 }
 
-// UpdateProductAsOperator is UpdateProduct for the operator's request, which can name more fields.
+// UpdateProductAsOperator changes a product as UpdateProduct does, for a request of the operator. This request can name more
+// fields.
 func (s *Shop) UpdateProductAsOperator(ctx context.Context, in *adminv1.UpdateProductRequest) (*storefrontv1.Product, error) {
 	return s.updateProduct(ctx, in.GetId(), in)
 }

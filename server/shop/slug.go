@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// slugEndBytes is the length of the random end that makes a slug differ from another made from the same title.
+// slugEndBytes is the length of the random end that makes a slug differ from another slug made from the same title.
 const slugEndBytes = 6
 
 // freeSlug returns the slug for a new row. named is the slug in the request; freeSlug refuses it with slug_taken if another

@@ -218,7 +218,7 @@ func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, n
 	return nil
 }
 
-// dated replaces the time at by otherwise if at is the zero time.
+// dated sets a missing time: if *at is the zero time, it becomes the time otherwise.
 func dated(at *time.Time, otherwise time.Time) {
 	if at.IsZero() {
 		*at = otherwise

@@ -197,8 +197,8 @@ func (b *orders) refusePast(index int, total string) {
 	b.refuse(index, "amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
 }
 
-// countThere counts the orders that the store already has of the customers ids. It sets their OrdersCount and TotalPaid in
-// counts.
+// countThere counts the orders that the store already has of the customers with these ids. It sets OrdersCount and TotalPaid
+// of these customers in counts.
 func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
 	const sums = "count(*) AS orders, coalesce(sum(CASE WHEN status = 'PAID' THEN amount END), 0) AS paid FROM orders " +
 		"WHERE store_id = $1 AND customer_id "

@@ -109,7 +109,7 @@ func columnsOf(row any) map[protoreflect.Name]reflect.Value {
 	return of
 }
 
-// overwrite copies the non-empty fields of the struct by to the struct row, and leaves row's other fields unchanged.
+// overwrite copies the values that are not empty in the second struct, by, over those in the first, row.
 func overwrite[R any](table resource.Fields[R], row, by *R) {
 	for _, f := range table {
 		if f.Of != nil && f.Differs(by, new(R)) {

@@ -125,8 +125,9 @@ func (b *products) change(ctx context.Context, to *productRow, from *ent.Product
 	return shop.SaveProduct(ctx, b.t, from, &next, true)
 }
 
-// slugs makes slugs and addresses for rows that lack them. A slug is made from the title. If it is empty, or another product
-// has it, it gets characters of the product's id.
+// slugs makes a slug and an address for each row that lacks them. The slug is made from the title. If the title gives none,
+// or another product has this slug, the slug ends with characters of the product's id. slugs refuses the row if another
+// product has this slug too.
 func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
 	var made []string
 	for _, l := range b.fresh {
@@ -155,8 +156,8 @@ func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// SlugsOf returns two slugs: the first from the title, empty if the title has no letters or digits for it; the second with
-// characters of the id appended.
+// SlugsOf returns two slugs for a product. The first is made from the title, and is empty if the title has no letters and
+// digits that slugs may have. The second ends with characters of the id, after the first, shortened if it is too long.
 func SlugsOf(title string, id uuid.UUID) [2]string {
 	slug := validate.SlugOf(title)
 	end := strings.ToLower(base32.HexEncoding.EncodeToString(id[8:])[:8])

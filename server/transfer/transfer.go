@@ -241,7 +241,8 @@ func (r *refusedRows) refuse(index int, field, message string) {
 		Message: message}) //nolint:gosec // Below BatchRows.
 }
 
-// complaints says how an import reports a refusal of shop: by its code, the field of the row that is named, and the message.
+// complaints says how an import refuses a row that shop refuses. It maps the refusal's code to the field that the import
+// names and to the message. For a code that is missing here, the import uses the refusal's own message.
 var complaints = map[apierr.Code]apijson.Field{
 	apierr.CompareAtInvalid: {Name: "compareAtAmount", Message: "must be above priceAmount, or null"},
 	apierr.ProductTypeUnavailable: {Name: "status", Message: "cannot be PUBLISHED: the store cannot publish products of " +

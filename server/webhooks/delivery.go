@@ -119,7 +119,7 @@ func (w *Webhooks) ofWebhook(ctx context.Context, search *queue.Search, webhookI
 	row, err := w.db.Client().Webhook.Query().Where(webhook.StoreID(search.StoreID), webhook.ID(id)).Only(ctx)
 	switch {
 	case err == nil:
-		// No delivery is older than its webhook. The 24 hours allow for clocks of two machines that differ.
+		// No delivery is older than its webhook. Begin 24 hours earlier, because the clocks of two machines may differ.
 		if from := row.CreatedAt.Add(-24 * time.Hour); from.After(search.Since) {
 			search.Since = from
 		}

@@ -19,7 +19,7 @@ import (
 
 // ResendDelivery sends a delivery again. If the delivery waits for its next attempt, the attempt becomes due now. If an
 // attempt is due or running, nothing changes. If the delivery is finished, ResendDelivery creates a new delivery of the same
-// event, with all attempts.
+// event, which gets as many attempts as any other.
 //
 // It refuses with delivery_not_found. For a finished delivery it also refuses with delivery_pending if another delivery of
 // this event to this webhook is pending, webhook_not_found if the webhook was deleted, webhook_disabled, or event_expired if
@@ -90,7 +90,7 @@ func (w *Webhooks) sendNow(ctx context.Context, waiting queue.Entry) (queue.Entr
 const maxSentNow = 20 * queue.SendBatch
 
 // SendWaiting makes the next attempts of a webhook's waiting deliveries due now, for at most maxSentNow deliveries, and
-// returns for how many it did so. It refuses with webhook_not_found or webhook_disabled.
+// returns the number of these deliveries. It refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int, err error) {
 	for batch := queue.SendBatch; batch == queue.SendBatch && sent < maxSentNow; sent += batch {
 		_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (_ *ent.Webhook, err error) {
@@ -108,8 +108,8 @@ func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int,
 	return sent, nil
 }
 
-// deliver locks a webhook, calls the function which to choose an event, and adds a delivery of this event to the webhook. It
-// refuses with webhook_not_found or webhook_disabled, and returns the error of that function.
+// deliver locks a webhook, calls a function, the argument which, to choose an event, and adds a delivery of this event to
+// the webhook. It refuses with webhook_not_found or webhook_disabled, and returns the function's error unchanged.
 func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 	which func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error),
 ) (queue.Entry, error) {

@@ -147,8 +147,8 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 		apijson.Field{Name: memberHeader, Message: "must be one name, percent-encoded as UTF-8"})
 }
 
-// interceptor returns an interceptor that runs each call with one answer in a slot, and converts the errors of handlers to
-// errors that the client understands.
+// interceptor returns an interceptor for all methods. It takes a slot for each call that has one answer, and converts the
+// errors of handlers to errors that the client understands.
 func (c Config) interceptor() connect.Interceptor {
 	return interceptor{func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {

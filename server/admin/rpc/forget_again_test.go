@@ -215,7 +215,7 @@ func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "")
 		order := b.newOrder(customer, "Quagliotti", "1")
-		for n := range 4 { // n is the number of steps after the first, which is ForgetCustomer; the fifth would make the receipt
+		for n := range 4 { // n steps follow the first, ForgetCustomer; the fifth step would make the receipt
 			_, err := b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
 			require.NoError(t, err)
 			for range n {
@@ -249,7 +249,7 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 			lines[transfer.Kind(in.GetKind())] += in.GetLines()
 			return nil
 		}))
-		for n := range 4 { // n is the number of steps after the first, which is ForgetCustomer; the fifth would make the receipt
+		for n := range 4 { // n steps follow the first, ForgetCustomer; the fifth step would make the receipt
 			_, err := b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
 			require.NoError(t, err)
 			for range n {

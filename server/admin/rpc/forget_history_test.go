@@ -96,8 +96,8 @@ func (h *history) new(owner string) string {
 	return number
 }
 
-// text returns a new name or note of the customer with the id owner. Some look like an erased customer's, or need escapes in
-// JSON.
+// text returns a new name or note of the customer with the id owner. Some of these texts look like the name of an erased
+// customer, or need escapes in JSON.
 func (h *history) text(owner string) string {
 	value := "Zq" + h.new(owner) + "x"
 	return []string{"Awa " + value, "É. " + value, "\"<" + value + ">\\ & \u2028", "E\u0301lodie " + value,

@@ -116,7 +116,8 @@ func (n naming) name() string {
 	return name
 }
 
-// request returns a request to the method that names the row with this id. own has the ids of the store's other rows.
+// request returns a request to the method of n for the store. The field that n describes names the row with this id. own has
+// the ids of the store's other rows.
 func (n naming) request(b *bench, store, id string, own map[string]string) proto.Message {
 	b.Helper()
 	typ, err := protoregistry.GlobalTypes.FindMessageByName(n.method.Input().FullName())

@@ -86,8 +86,8 @@ func NeedModules(t testing.TB) {
 	}
 }
 
-// Watch reads every file of which the storefront command is built. So after a change of such a file, the go command runs the
-// test again in place of showing its old result. Otherwise only the files that the test process itself reads would count.
+// Watch reads all source files of the storefront command. So after a change of such a file, the go command runs the test
+// again in place of showing its old result. Otherwise only the files that the test process itself reads would count.
 func Watch(t testing.TB) {
 	t.Helper()
 	top := Top(t)

@@ -15,7 +15,8 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// packageResults is what the programs in PHP and Python print. They lack the line of the typed protocols.
+// packageResults is what the programs in PHP and Python print: results without the line of the typed protocols, which these
+// languages do not use.
 var packageResults = strings.Replace(results, "typed: product_incomplete\n", "", 1)
 
 // runPHP runs the guide's PHP blocks. They load the package from one file, in place of Composer's autoload.php.
@@ -43,8 +44,8 @@ func runPython(t *testing.T, all []block, dev devtest.Server, h *hook) {
 		"error")
 }
 
-// runPackage writes each block to a file with the name of its section. It runs the first block, which is a program; the
-// program in testdata, which calls the functions of the other blocks; and the samples of the reference.
+// runPackage writes each block to a file with the name of its section. Then it runs three kinds of programs: the first
+// block; the program in testdata, which calls the functions of the other blocks; and the samples of the reference.
 func runPackage(t *testing.T, all []block, dev devtest.Server, h *hook, language, folder string,
 	load func(string) string, run ...string) {
 	extension := map[string]string{"php": ".php", "python": ".py"}[language]

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// formats are the checks of formats that the validator of JSON Schema gets. It has no check of int32 and int64. Its check of
-// uri accepts texts that strict clients could not read, so isURI replaces it.
+// formats are the checks of formats that the validator of JSON Schema gets. The validator itself has no check of int32 and
+// int64. The validator's check of uri accepts texts that strict clients could not read, so isURI replaces it.
 var formats = map[string]func(value any) error{
 	// These are from https://spec.openapis.org/registry/format/
 	"int32": func(v any) error { return fits(v, 32) },
