@@ -7,7 +7,7 @@ import (
 
 	"connectrpc.com/connect"
 	"connectrpc.com/grpcreflect"
-	_ "google.golang.org/grpc/health/grpc_health_v1" // grpc.health.v1 under its usual file name
+	_ "google.golang.org/grpc/health/grpc_health_v1" // registers grpc.health.v1 under its usual file name
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 )

@@ -321,7 +321,7 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 		known[pattern] = true // pages that answer some of the hostile paths
 	}
 	for _, m := range running.mounts() {
-		known[m.Pattern] = true // the route of a service's span until its procedure is known
+		known[m.Pattern] = true // a span has this route until its procedure is known
 	}
 	for listener, patterns := range map[string][]string{
 		running.Addr().String():      append(running.edge.Patterns(), "GET /docs", "GET /docs/openapi.json", "GET /docs/guide.md", "GET /docs/{$}"),

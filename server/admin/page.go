@@ -44,7 +44,7 @@ func (refused *problems) page(size *int32, token string) page {
 		refused.Invalid("pageToken", "must be the nextPageToken of an answer")
 		return p
 	}
-	p.at = time.UnixMilli(int64(binary.BigEndian.Uint64(text))).UTC() //nolint:gosec // Any 64 bits are a time.
+	p.at = time.UnixMilli(int64(binary.BigEndian.Uint64(text))).UTC() //nolint:gosec // All 64-bit values are times.
 	p.id = uuid.UUID(text[8:])
 	if timestamppb.New(p.at).CheckValid() != nil { // some databases cannot store a time out of this range
 		refused.Invalid("pageToken", "must be the nextPageToken of an answer")

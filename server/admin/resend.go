@@ -19,7 +19,7 @@ import (
 func progress(r queue.Resend) *adminv1.Resend {
 	m := &adminv1.Resend{
 		Id: r.ID.String(), WebhookId: r.WebhookID.String(), Since: apijson.Timestamp(r.Since),
-		Resent: int32(min(r.Resent, math.MaxInt32)), State: adminv1.Resend_running, //nolint:gosec // min limits it.
+		Resent: int32(min(r.Resent, math.MaxInt32)), State: adminv1.Resend_running, //nolint:gosec // min bounds the number.
 	}
 	switch {
 	case r.Stopped:

@@ -248,7 +248,7 @@ func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error 
 			return err
 		}
 		if len(rows) == 0 {
-			continue // the client wants none of these types
+			continue // the client wants none of these events
 		}
 		last := id.Time(chunk[len(chunk)-1])
 		if last.After(now) {

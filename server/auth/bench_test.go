@@ -55,7 +55,7 @@ func BenchmarkGateAdmit(b *testing.B) {
 			})
 			b.Run("together", func(b *testing.B) {
 				b.ReportAllocs()
-				b.SetParallelism(8) // this many goroutines for each processor
+				b.SetParallelism(8) // eight goroutines for each processor
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
 						p, _, _ := gate.Admit(ctx, header, home)

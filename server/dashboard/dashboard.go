@@ -241,7 +241,7 @@ func (d *dashboard) refuse(v *visit, err error) {
 		body.Fields = append(body.Fields, name+": "+f.GetMessage())
 	}
 	if r.Code == apierr.ValidationFailed && len(body.Fields) > 0 {
-		body.Text = "Correct this, then try again:" // r.Message would mention details.fields
+		body.Text = "Correct this, then try again:" // not r.Message, which mentions details.fields
 	}
 	d.show(v, r.Status(), shown)
 }

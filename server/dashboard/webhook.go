@@ -213,7 +213,8 @@ func (d *dashboard) askWebhook(v *visit) error {
 	return d.ask(v, title, "webhooks", about, w.GetUrl(), "/webhooks/"+w.GetId())
 }
 
-// moveWebhook does what a button on a webhook's page says.
+// moveWebhook carries out the action of the button that the member pressed on a webhook's page, such as enable, rotate or
+// ping.
 func (d *dashboard) moveWebhook(v *visit) error {
 	id := v.r.PathValue("id")
 	switch v.r.PathValue("move") {

@@ -136,7 +136,7 @@ func TestTheMarkdownIsAllThereAndItsLinksHold(t *testing.T) {
 	alternates := regexp.MustCompile(`<link rel="alternate" [^>]*href="([^"]+)"`).FindAllStringSubmatch(page.Page, -1)
 	require.Len(t, alternates, 2)
 	for _, one := range alternates {
-		require.Equal(t, http.StatusOK, ask(http.MethodGet, "/"+one[1]).StatusCode, one[1]) // relative to /docs
+		require.Equal(t, http.StatusOK, ask(http.MethodGet, "/"+one[1]).StatusCode, one[1]) // the link is relative to /docs
 	}
 	listed := embedded(t, "llms.txt")
 	for _, id := range regexp.MustCompile(`"operationId": ?"(\w+)"`).FindAllStringSubmatch(openapi.Document, -1) {

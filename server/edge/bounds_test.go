@@ -142,7 +142,7 @@ func TestTooLargeInEveryProtocol(t *testing.T) {
 	zeros := bytes.Repeat([]byte("0"), 8<<20)
 	bomb := zipped(t, zeros)
 	require.Less(t, len(bomb), 64<<10)
-	small := zipped(t, bytes.Repeat([]byte("0"), 3<<20)) // small enough for a query
+	small := zipped(t, bytes.Repeat([]byte("0"), 3<<20)) // compressed, it fits into the query of a URL
 	binaryBomb := base64.RawURLEncoding.EncodeToString(small)
 	for _, row := range []struct {
 		reason, path string

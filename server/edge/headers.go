@@ -20,7 +20,7 @@ var (
 	challenge = []string{`Bearer realm="Service API"`}
 )
 
-// headerNumber returns a header value.
+// headerNumber returns n as the value of a header.
 func headerNumber(n int) []string { return []string{strconv.Itoa(n)} }
 
 // setHeaders sets the headers that show the rate, and those that the refusal's code requires. They are the same in every

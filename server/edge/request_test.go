@@ -152,5 +152,5 @@ func TestConfig(t *testing.T) {
 		return []edge.Service{{Path: "/grpc.health.v1.Nothing/"}}
 	}})
 	require.ErrorContains(t, err, "grpc.health.v1.Nothing")
-	edge.Created(t.Context()) // does nothing, because this is no request
+	edge.Created(t.Context()) // does nothing, because the context is of no request
 }

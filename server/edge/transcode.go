@@ -122,7 +122,7 @@ func (e *Edge) find(verb, where string) (m *method, allow string) {
 	if path.Clean(where) != where || verb == http.MethodConnect {
 		return nil, "" // no method, because ServeMux would redirect this request
 	}
-	r := &http.Request{Method: verb, URL: &url.URL{Path: where}} // parsing would decode escapes in the path
+	r := &http.Request{Method: verb, URL: &url.URL{Path: where}} // url.Parse would decode escapes in the path
 	handler, pattern := e.routes.Handler(r)
 	if pattern != "" {
 		return handler.(*method), ""

@@ -110,7 +110,7 @@ func (x *Exchange) RecoverEnd(logger *slog.Logger) {
 	if v == nil {
 		return
 	}
-	defer func() { _ = recover() }() // for a logger that panics
+	defer func() { _ = recover() }() // the logger may panic too
 	logger.Error("the end of a request failed", "request_id", x.Request.ID.String(), "error", apierr.Panic(v))
 }
 

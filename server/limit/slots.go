@@ -164,7 +164,7 @@ func release(held []*semaphore.Weighted) {
 	}
 }
 
-// Load returns the present numbers.
+// Load returns the numbers of requests at present.
 func (s *Slots) Load() Load {
 	return Load{Running: int(s.running.Load()), Waiting: int(s.waiting.Load()), Refused: s.refused.Load()}
 }

@@ -107,7 +107,7 @@ func TestTheOperatorsTraceGoesOn(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /things/{id}", func(w http.ResponseWriter, r *http.Request) {
 		require.NoError(t, http.NewResponseController(w).Flush())
-		w.WriteHeader(http.StatusTeapot) // ignored, because the status is sent
+		w.WriteHeader(http.StatusTeapot) // ignored, because a status was sent already
 	})
 	mux.HandleFunc("GET /broken", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	for path := range map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true, "/debug/pprof/heap": true} {

@@ -170,7 +170,7 @@ func idsOf[R any](rows []row[R]) []uuid.UUID {
 }
 
 func listOf[V any](values []V) string {
-	text, _ := json.Marshal(append([]V{}, values...)) // cannot fail for texts and ids; [] for none
+	text, _ := json.Marshal(append([]V{}, values...)) // Marshal cannot fail for texts and ids; no values give []
 	return string(text)
 }
 

@@ -45,7 +45,7 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 		buyer := &b.fresh[i].data.buyer
 		c := contactOf(buyer.id, &buyer.data)
 		m := all.Find(c, match)
-		found := m.Who != Nobody && m.Field != "id" // by e-mail or phone
+		found := m.Who != Nobody && m.Field != "id" // the customer was found by e-mail or phone
 		switch store, has := stores[buyer.id]; {
 		case buyer.id == uuid.Nil:
 			b.refuse(l.index, "reference", "is no order of the store, and a new one needs a buyer, an amount, and items with titles and prices")

@@ -32,7 +32,7 @@ const (
 	exportBytes = 256 << 10
 )
 
-// Messages converts rows that the public API does not show to messages.
+// Messages has functions that make messages of rows which the public API does not show.
 type Messages struct {
 	Webhook  func(*ent.Webhook) *adminv1.Webhook
 	Key      func(*ent.ApiKey) *adminv1.Key
@@ -74,7 +74,7 @@ func Export(ctx context.Context, d *db.DB, tx *ent.Tx, row *ent.Store, at time.T
 		{Activity, stored(e, tx.ActivityEntry.Query, func(r *ent.ActivityEntry) error { return e.add(messages.Activity(r)) })},
 	} {
 		e.out.Kind = string(kind.name)
-		if err := e.flush(); err != nil { // passes a first page of the kind, without rows
+		if err := e.flush(); err != nil { // calls pass with a first page of this kind, without rows
 			return err
 		}
 		err := kind.rows(ctx)

@@ -86,7 +86,7 @@ func (b *orders) read(p *problems, in *storefrontv1.Order) row[orderRow] {
 		r.buyer.data.CreatedAt = o.CreatedAt
 	}
 	for i, item := range in.GetItems() {
-		r.items = append(r.items, p.item(fmt.Sprintf("items[%d].", i), int32(i), item)) //nolint:gosec // A message has fewer.
+		r.items = append(r.items, p.item(fmt.Sprintf("items[%d].", i), int32(i), item)) //nolint:gosec // A message has fewer items.
 	}
 	return row[orderRow]{id: o.ID, names: []identity{{"reference", o.Reference}}, data: r}
 }

@@ -205,7 +205,7 @@ func (p *People) Join(a, b int) (kept, gone int, gets bool) {
 	return kept, gone, gets
 }
 
-// Begin begins a step. Back undoes it.
+// Begin begins a step of changes, which Back can undo.
 func (p *People) Begin() { p.undo = p.undo[:0] }
 
 // Back undoes all changes since Begin.

@@ -144,7 +144,7 @@ func TestWatchEvents(t *testing.T) {
 			delete(seen, before) // sent again if its time is the millisecond in which the first stream began
 			delete(seen, late)   // sent again unless it is older than the position
 			require.Equal(t, map[string]bool{published.GetId(): true, created.GetId(): true, ping: true, missed: true}, seen)
-			ahead := b.event(-10 * time.Minute) // stored by a server whose clock is ahead
+			ahead := b.event(-10 * time.Minute) // an event of a server whose clock is ahead
 			require.Equal(t, ahead, again.next().GetId())
 			next := b.ping()
 			require.Equal(t, next, again.next().GetId(), "after one from the future")

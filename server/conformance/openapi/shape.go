@@ -135,7 +135,7 @@ func (d *Document) parts(s *shape) error {
 				return err
 			}
 			ref, _ := in.node["$ref"].(string)
-			in.here = d.mark(strings.TrimSpace(in.at + " " + ref)) // with its $ref, which says more than its number
+			in.here = d.mark(strings.TrimSpace(in.at + " " + ref)) // a branch's $ref says more than its number
 			s.some = append(s.some, in)
 		}
 	}
