@@ -66,8 +66,8 @@ type balancer struct {
 
 func (b *balancer) url() string { return "http://" + b.to.Load().Addr().String() + "/v1/store" }
 
-// replace stops the current server. As soon as it is not ready any more, the balancer sends requests to another server, the
-// argument by.
+// replace stops the current server. As soon as this server is not ready any more, the balancer sends requests to the next
+// server, which is the argument by.
 func (b *balancer) replace(t *testing.T, by serving) {
 	t.Helper()
 	old := b.to.Load()

@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// api serves the services of storefront.v1. Most of its handlers are methods of Shop. The methods below replace methods of
-// Shop whose answers need an HTTP status other than 200, and GetStore, which takes no message.
+// api serves the services of storefront.v1. Most of its handlers are methods of Shop. Its own methods replace the methods of
+// Shop whose answers need an HTTP status other than 200, and GetStore, because GetStore of Shop takes no message.
 type api struct{ *shop.Shop }
 
 // GetStore serves StoreService.GetStore.

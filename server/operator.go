@@ -73,8 +73,8 @@ func (s *Server) publicHandler() http.Handler {
 	})
 }
 
-// ownAddress returns a function from a request to the API's address that the reference shows. If APIURL is set, the function
-// always returns APIURL. Otherwise ownAddress returns of, which finds the address in the request.
+// ownAddress returns a function that finds the API's address for a request to the reference. If APIURL is set, the function
+// always returns APIURL. Otherwise it is the argument of, which finds the address in the request.
 func (c Config) ownAddress(of func(*http.Request) string) func(*http.Request) string {
 	if c.APIURL == "" {
 		return of

@@ -28,7 +28,8 @@ func (r *Refusal) GaveUp() bool { return r.Code == Canceled || r.Code == Deadlin
 //   - deadline_exceeded, if the caller's own deadline has passed;
 //   - canceled otherwise, because the caller has left.
 //
-// If err is a refusal, FromRequest returns it unchanged, except an unavailable with a cause. err must not be nil.
+// If err is a refusal already, FromRequest returns it unchanged, unless its code is unavailable and it has a cause. err must
+// not be nil.
 func FromRequest(ctx context.Context, err error, unreachable func(error) bool) *Refusal {
 	if r, ok := errors.AsType[*Refusal](err); ok && (r.Code != Unavailable || r.Cause == nil) {
 		return r
@@ -45,9 +46,9 @@ func FromRequest(ctx context.Context, err error, unreachable func(error) bool) *
 	}
 }
 
-// FromError returns the refusal for err, which must not be nil. If err is a refusal, FromError returns err itself. If the
-// database cannot be reached or the service ran out of time, the code is unavailable. For all other errors the code is
-// internal_error. Except in the first case, err is the refusal's Cause.
+// FromError returns the refusal for err, which must not be nil. If err is a refusal, FromError returns err itself. Any other
+// err becomes the refusal's Cause: the code is unavailable if the database cannot be reached or the service ran out of time,
+// and otherwise internal_error.
 func FromError(err error, unreachable func(error) bool) *Refusal {
 	var r *Refusal
 	switch {

@@ -145,8 +145,8 @@ func (c color) mix(with color, share float64) color {
 	return c
 }
 
-// until mixes c with the colour towards, with growing shares of towards, and returns the first mixture whose contrast with
-// ground is at least contrast.
+// until mixes c with the colour towards, in growing shares. It returns the first mixture whose contrast with the colour
+// ground is high enough, or the colour towards if none is.
 func (c color) until(contrast float64, ground, towards color) color {
 	for share := 0.0; share < 1; share += .02 {
 		if mixed := c.mix(towards, share); mixed.contrast(ground) >= contrast {

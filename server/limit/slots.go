@@ -69,9 +69,9 @@ func NewSlots(slots, share int) *Slots {
 	}
 }
 
-// PerPool gives each pool of database connections as many slots as s has, and returns s. The function of returns the pool
-// that the requests of a store use. So requests that wait for one database machine take no slots from stores on other
-// machines.
+// PerPool gives each pool of database connections as many slots as s has, and returns s. Its argument is a function that
+// returns the pool which a store's requests use. So requests that wait for one database machine take no slots from stores on
+// other machines.
 func (s *Slots) PerPool(of func(store uuid.UUID) any) *Slots {
 	s.pool = of
 	return s

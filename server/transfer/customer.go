@@ -117,7 +117,7 @@ func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer],
 const anothers = "is another customer's"
 
 // lockPeople locks the customers of the store who have one of the ids, or an e-mail or phone of the rows, and returns them
-// as there. stores maps each id that belongs to a customer of any store to this store.
+// as there. stores has, for each of the ids that a customer has, the store of this customer, which may be another store.
 func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, rows []row[ent.Customer]) (
 	there []*ent.Customer, stores map[uuid.UUID]uuid.UUID, err error) {
 	var names []string

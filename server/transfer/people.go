@@ -174,8 +174,8 @@ func (p *People) Complete(place int, c Contact, update bool) (changes bool) {
 	return changes
 }
 
-// Name makes Find return the person with the index place for an id, an e-mail or a phone, which text is. It changes nothing
-// if Find already returns a person for text.
+// Name makes Find return the person with the index place for text. field says whether text is an id, an e-mail or a phone.
+// Name changes nothing if Find already returns a person for text.
 func (p *People) Name(field, text string, place int) {
 	key := p.Hash(field, text)
 	if _, has := p.of[key]; has || text == "" {

@@ -82,8 +82,9 @@ func maxRunesOf(fd protoreflect.FieldDescriptor) int {
 	return validate.MaxDescriptionRunes
 }
 
-// fillPlain sets columns of the new row that m inserts to the values in row, the struct of the imported row. It sets a
-// column if the message of has a field with the column's name. It leaves columns that m already sets, and zero values.
+// fillPlain sets columns of the new row that m inserts to the values in row, the struct of the imported row. It sets only
+// columns with the name of a field of the imported message, the argument of. It leaves columns that m already sets, and zero
+// values.
 func fillPlain(m ent.Mutation, of proto.Message, row any) error {
 	fields := of.ProtoReflect().Descriptor().Fields()
 	for column, value := range columnsOf(row) {
@@ -109,7 +110,7 @@ func columnsOf(row any) map[protoreflect.Name]reflect.Value {
 	return of
 }
 
-// overwrite copies the values that are not empty in the second struct, by, over those in the first, row.
+// overwrite changes row: it copies every value that is not empty in by, a struct of the same type.
 func overwrite[R any](table resource.Fields[R], row, by *R) {
 	for _, f := range table {
 		if f.Of != nil && f.Differs(by, new(R)) {

@@ -157,7 +157,7 @@ func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
 }
 
 // SlugsOf returns two slugs for a product. The first is made from the title, and is empty if the title has no letters and
-// digits that slugs may have. The second ends with characters of the id, after the first, shortened if it is too long.
+// digits that slugs may have. The second is the first, shortened if it is too long, with characters of the id appended.
 func SlugsOf(title string, id uuid.UUID) [2]string {
 	slug := validate.SlugOf(title)
 	end := strings.ToLower(base32.HexEncoding.EncodeToString(id[8:])[:8])

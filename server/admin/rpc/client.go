@@ -152,7 +152,7 @@ func receive[In, Out any](ctx context.Context, base string, in In,
 	if err == nil {
 		defer func() { _ = stream.Close() }()
 		for stream.Receive() {
-			quiet.Stop() // the time that pass takes is no silence of the server
+			quiet.Stop() // the time that the function pass takes does not count as silence
 			if err := pass(stream.Msg()); err != nil {
 				return err
 			}

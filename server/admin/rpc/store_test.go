@@ -45,9 +45,9 @@ var notNamed = map[string]string{
 	"ListActivity.resource_id": "chooses entries of the named store's journal, also about what is gone",
 }
 
-// rest returns a request with values for the required fields of a method, except for the field named, such as
-// "StartResend.webhook_id", which names a row. It returns nil if the method requires no other field. own has the ids of the
-// store's rows, by kind.
+// rest returns a request with values for the required fields of a method. It leaves out one field, the argument named, such
+// as "StartResend.webhook_id", which names a row. It returns nil if the method requires no other field. own has the ids of
+// the store's rows, by kind.
 func rest(b *bench, named string, own map[string]string) proto.Message {
 	item := []*adminv1.CreateOrderRequest_Item{{ProductId: own["product"], Quantity: 1}}
 	switch named {
