@@ -86,7 +86,7 @@ func NeedModules(t testing.TB) {
 	}
 }
 
-// Watch reads all source files of the storefront command. So after a change of such a file, the go command runs the test
+// Watch visits all source files of the storefront command. So after a change of such a file, the go command runs the test
 // again in place of showing its old result. Otherwise only the files that the test process itself reads would count.
 func Watch(t testing.TB) {
 	t.Helper()
