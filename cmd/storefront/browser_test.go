@@ -168,8 +168,8 @@ var (
 	rules = map[string]string{"dark": `, runOnly: ["color-contrast"]`}
 )
 
-// layoutShift is a script that returns how much of the page has moved so far without the user's doing (Layout Instability
-// API, W3C).
+// layoutShift is a script that returns how much the page's content has jumped since the page was opened, as the score of the
+// Layout Instability API (W3C). Movements that the user has caused do not count.
 const layoutShift = `new Promise((done) => {
   let sum = 0;
   new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) sum += e.value; }).observe({type: "layout-shift", buffered: true});
@@ -234,7 +234,8 @@ func (b *browser) picture(name string) {
 		return
 	}
 	if strings.Contains(name, "dialog") {
-		b.window(name) // a dialog covers the window, not the whole page
+		// Picture only the window, because a dialog covers the window and not the whole page.
+		b.window(name)
 		return
 	}
 	b.save(name, within(b, chromedp.FullScreenshot(100)))

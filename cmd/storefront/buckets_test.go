@@ -198,8 +198,9 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 			}
 			require.Equal(t, []int{1, 2, 2}, []int{all[0].customers(), all[1].customers(), all[2].customers()})
 
-			// A key with random letters in place of the bucket works in three cases: if these letters happen to be a bucket
-			// of its installation, if the map has a line for its hint, or if the client calls the installation directly.
+			// An older key has random letters where newer keys have the bucket. It works in three cases: the letters happen to be a
+			// bucket of its installation, nginx's map has a line with the key's last four characters, or the client calls the
+			// installation directly.
 			const older = "svc_live_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ2NnVJ7"
 			all[2].olderKey(older)
 			answers(right, older, http.StatusUnauthorized, "api_key_invalid")
@@ -227,8 +228,9 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 					10*time.Millisecond)
 			}
 
-			// The installation that gets unknown keys blocks the address from which they come. The other installations do
-			// not. The count begins anew each minute, so there are three tries.
+			// A client that sends many unknown keys is blocked by the installation that gets these keys, but not by the other
+			// installations. Installations count unknown keys by the minute. The loop runs up to three times, because a new minute
+			// may begin during a try.
 			blocked := false
 			for try := 0; try < 3 && !blocked; try++ {
 				for range 45 {

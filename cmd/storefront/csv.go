@@ -37,7 +37,8 @@ func membersOf(object []byte) (all []member, err error) {
 		if err != nil {
 			return nil, err
 		}
-		end := d.InputOffset() // value is valid only until the next read, so m.value is cut from object
+		// m.value is a part of object, not value itself, because the next read overwrites value.
+		end := d.InputOffset()
 		m.value = object[end-int64(len(value)) : end]
 		all = append(all, m)
 	}
@@ -115,7 +116,8 @@ func csvText(value json.RawMessage) string {
 		text, _ := jsontext.AppendUnquote(nil, value)
 		return string(text)
 	case '[':
-		var list []string // stays empty for a list of objects, because Unmarshal would need much time to fail
+		// A list of objects is not decoded into list, because Unmarshal would need much time to fail.
+		var list []string
 		if !bytes.HasPrefix(value, []byte("[{")) && json.Unmarshal(value, &list) == nil {
 			return strings.Join(list, ",")
 		}

@@ -69,7 +69,7 @@ type request[M any] struct{ message *M }
 // UnmarshalJSON decodes the message by the rules of the API.
 func (r *request[M]) UnmarshalJSON(text []byte) error {
 	r.message = new(M)
-	return apijson.Unmarshal(text, any(r.message).(proto.Message)) //nolint:errcheck // It is one.
+	return apijson.Unmarshal(text, any(r.message).(proto.Message)) //nolint:errcheck // M is a message, so *M is a proto.Message
 }
 
 // demoDays is the number of days before today on which a demo store opened.

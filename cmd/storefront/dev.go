@@ -247,9 +247,9 @@ Ctrl-C stops it.
 	return err
 }
 
-// commands returns texts for the greeting: the folder in which commands can be run, how they call this program, and the
-// flags that listen and trigger need. program is the path of this program. If go run built it, called is goRunProgram,
-// because go run deletes the program afterwards; commands then work only in the clone's top folder.
+// commands returns four texts for the greeting: where commands can be run, how they call this program, and the flags that
+// listen and trigger need. program is the path of this program. go run deletes the program that it builds, so for such a
+// program the greeting tells the user to call go run, which works only in the clone's top folder.
 func (g greeting) commands(program string) (where, called, listens, triggers string) {
 	goRun := strings.Contains(program, "go-build")
 	switch {

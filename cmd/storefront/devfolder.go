@@ -105,8 +105,8 @@ func (d database) isDevDatabase() bool {
 	return embedded && filepath.Base(path) == devDatabase && readDev(filepath.Dir(path)) != nil
 }
 
-// usesDevFolder reports whether a command without a database or server uses those of dev's folder. server, worker and
-// migrate do not: without --database-url they use storefront.db in the current folder.
+// usesDevFolder reports whether a command uses the database or server of dev's folder when the user names neither. It is
+// false for server, worker and migrate: without --database-url they use storefront.db in the current folder.
 func usesDevFolder(k *kong.Context) bool {
 	command, _, _ := strings.Cut(k.Command(), " ")
 	return !slices.Contains([]string{"server", "worker", "migrate"}, command)

@@ -11,7 +11,8 @@ import (
 // commands and of open dashboard pages would hide the events that dev prints.
 type devLog struct{ slog.Handler }
 
-// Handle writes the line with its own level, or with debug.
+// Handle writes a log line. An info line that is not meant for a person is written with the level debug, which hides it
+// unless debug lines are wanted.
 func (h devLog) Handle(ctx context.Context, line slog.Record) error {
 	if line.Level == slog.LevelInfo && !isForPerson(line) {
 		line.Level = slog.LevelDebug

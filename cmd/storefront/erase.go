@@ -126,7 +126,7 @@ func (c *storeDeleteCmd) Run(s *invocation) error {
 		} else {
 			s.say("the store is closed, and a worker deletes it now; store show finds it until all is gone")
 		}
-		found.Status = storefrontv1.Store_closed // the answer shows it closed, even if a worker has deleted the store meanwhile
+		found.Status = storefrontv1.Store_closed // show the store as closed, even if a worker has deleted it meanwhile
 		return s.printStoreWith(found, set)
 	})
 }

@@ -261,7 +261,7 @@ func TestAnExportIsWholeOrNotThere(t *testing.T) {
 		require.Empty(t, namesIn(t, parent))
 
 		half := filepath.Join(parent, ".storefront-new-1")
-		require.NoError(t, os.Mkdir(half, 0o700)) // as a killed export leaves it
+		require.NoError(t, os.Mkdir(half, 0o700)) // a killed export leaves such a folder
 		require.NoError(t, os.WriteFile(filepath.Join(half, "lock"), nil, 0o600))
 		require.NoError(t, os.WriteFile(filepath.Join(half, "orders.ndjson"), []byte("half"), 0o600))
 		command(t, 0, "export", "--store", "souk", "--database-url", url, path)
@@ -431,8 +431,8 @@ func exported(t *testing.T) exportOf {
 	return e
 }
 
-// An import accepts an export that has exactly the files of its manifest, undamaged. It refuses any other before it stores
-// anything.
+// An import accepts an export only if it has exactly the files that its manifest lists, undamaged. For any other export it
+// stores nothing.
 func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	t.Parallel()
 	whole, target := exported(t), ""

@@ -85,7 +85,7 @@ func (i installation) keys(count int) []string {
 // writer creates customers until it is stopped, and counts and records the answers.
 type writer struct {
 	acknowledged []string     // ids of the customers whose creation the API answered
-	last         atomic.Int64 // time of the newest of these answers, in Unix microseconds
+	last         atomic.Int64 // when the API last answered that a customer was created, in Unix microseconds
 	refused      int
 	wrong        []string
 }

@@ -75,7 +75,8 @@ func describe(v *kong.Value) string {
 	return text
 }
 
-// unnamed returns all values of an enum if the text leaves out any of them, otherwise nil.
+// unnamed returns the values of a flag with an enum, if text, the flag's help, does not name all of them. Otherwise it
+// returns nil.
 func unnamed(v *kong.Value, text string) []string {
 	if v.Enum == "" {
 		return nil

@@ -129,8 +129,8 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "orders.csv")
 			require.NoError(t, os.WriteFile(file, lines.Bytes(), 0o600))
 
-			// kill starts the import, waits for at and kills it. It requires that counts agree, and returns how many orders
-			// are stored.
+			// kill starts the import, calls at and then kills the import. It returns how many orders are stored, after it has
+			// required that the stored counts agree with the stored rows.
 			kill := func(at func()) int {
 				t.Helper()
 				c := i.command("storefront", "import", "--store", "s", "orders", file)

@@ -298,8 +298,8 @@ type route struct {
 	to    string
 }
 
-// routes are sorted in the order in which an event's type is compared with them: first exact types, then the longest
-// beginnings.
+// routes is sorted so that the first route that takes an event's type is the most specific one: first the routes for one
+// type, then those for a beginning of types, the longest beginning first.
 type routes []route
 
 // readRoutes returns the routes of two flags: rest is the value of --forward-to, the address for all types that no --forward

@@ -31,7 +31,8 @@ func usage(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// misread adds to an error of the command line parser the word that the user probably meant, and where to find help.
+// misread returns an error of the command line parser as a usage error. It adds the word that the user probably meant, if
+// there is one, and the command for help, such as `storefront key --help`.
 func misread(err error) error {
 	at := "storefront"
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil && parse.Context.Selected() != nil {

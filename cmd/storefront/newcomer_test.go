@@ -97,7 +97,7 @@ func (r *newcomer) at(path string) []delivered {
 // awaited is how long a test waits for something before it fails.
 const awaited = time.Minute
 
-// await calls done until it returns true. After the time awaited it fails the script, with an error that begins with what.
+// await calls done until done returns true. It fails the script after a minute, with an error that begins with what.
 func await(ts *testscript.TestScript, what string, done func() bool) {
 	for deadline := time.Now().Add(awaited); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {

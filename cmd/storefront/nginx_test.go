@@ -55,15 +55,15 @@ type front struct {
 	caller  *http.Client
 }
 
-// newFront starts nginx with nginx.conf, after it has replaced the paths and nginx's own address in it, and then the given
-// pairs of old and new text.
+// newFront starts nginx with a copy of nginx.conf in which paths and nginx's own address are replaced by those of the test.
+// replacements are further pairs of an old and a new text.
 func newFront(t *testing.T, nginx string, replacements ...string) front {
 	t.Helper()
 	folder := t.TempDir()
 	f := front{
 		[]string{nginx, "-e", "stderr", "-p", folder, "-c", filepath.Join(folder, "nginx.conf")}, freeAddress(t), folder,
 		&http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
-			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // A certificate of the test's own.
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // the test's own certificate
 		}},
 	}
 	// The certificate is the one of a test server, which gets no requests.

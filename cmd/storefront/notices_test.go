@@ -112,13 +112,15 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			}
 			restart := func() {
 				t.Helper()
-				require.Eventually(t, func() bool { // wait until the result is stored: otherwise the next notice waits for the lease to end
+				// Wait until the last delivery's result is stored: the next notice would otherwise wait until the killed worker's lease
+				// ends.
+				require.Eventually(t, func() bool {
 					return dbtest.Count(t, handle, "deliveries WHERE store_id = $1", notice.Platform) == 0
 				}, 20*time.Second, 10*time.Millisecond)
 				require.NoError(t, w.Process.Kill())
 				_ = w.Wait()
 				w = i.worker()
-				i.worker().stop() // a second worker
+				i.worker().stop() // start and stop a second worker beside w
 			}
 			since(25 * time.Hour)
 			restart()

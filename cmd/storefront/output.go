@@ -65,8 +65,9 @@ func (s *invocation) print(object []byte) error {
 	return err
 }
 
-// lines writes one line for each plain value inside a JSON value: path and the value. A list of plain values gets one line,
-// and so does an empty object or list.
+// lines writes a JSON value for people: a line with path and value for each text, number or boolean inside it. path is the
+// names of the members that lead there, such as customer.email. A list of such plain values is one line, and so is an empty
+// list or object.
 func (s *invocation) lines(w io.Writer, path string, value json.RawMessage, currency string) {
 	var items []json.RawMessage
 	members, err := membersOf(value)
@@ -213,7 +214,8 @@ func (c *shownColumn) measure() {
 	}
 }
 
-// atLeast returns the smallest width to which fit may cut the column if it leaves room characters of each text.
+// atLeast returns the smallest width that fit may give the column. room is how many characters of a text must stay visible.
+// A column whose texts may not be cut keeps its width.
 func (c *shownColumn) atLeast(room int) int {
 	if c.cut {
 		return min(c.width, max(room, len(c.name)))

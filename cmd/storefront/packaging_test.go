@@ -229,7 +229,8 @@ func TestSystemdAcceptsTheUnits(t *testing.T) {
 		args = append(args, copied)
 	}
 	verify := exec.CommandContext(t.Context(), analyze, args...)
-	verify.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+folder+":") // so that none of this machine's own units is read
+	// systemd-analyze reads the units in folder rather than those that are installed on this machine.
+	verify.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+folder+":")
 	out, err := verify.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Empty(t, string(out))

@@ -302,7 +302,7 @@ type column[Item any] struct {
 	optional bool
 }
 
-// of returns the column with a cell for each item.
+// of returns the column of the printed table, with a cell for each item.
 func (c column[Item]) of(items []Item) *shownColumn {
 	with := &shownColumn{name: c.name, isID: c.id != nil, isTime: c.at != nil, cut: c.cut, optional: c.optional,
 		room: cmp.Or(c.room, minCut)}

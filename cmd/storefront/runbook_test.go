@@ -180,8 +180,8 @@ func (s *scene) webhooks() (found []struct{ ID, State string }) {
 	return found
 }
 
-// runbookScenes maps the title of each case of RUNBOOK.md to what prepares the problem before its commands run, and what
-// checks the result after. said is the output of the commands.
+// runbookScenes has, for the title of each case of RUNBOOK.md, two functions. before prepares the problem. after checks that
+// the case's commands have solved it; said is the output of the commands.
 var runbookScenes = map[string]struct {
 	before func(s *scene)
 	after  func(s *scene, said string)

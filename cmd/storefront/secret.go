@@ -42,7 +42,8 @@ type rotated struct {
 
 // Run encrypts the webhooks' secrets with the current secret key.
 func (c *secretRotateCmd) Run(s *invocation) error {
-	// Open the database before the keyring: if its URL is wrong, this fails before ring creates a key file.
+	// Open the database before the keyring, because c.ring may create a key file. If the database's URL is wrong, no key file
+	// is created.
 	handle, err := c.open(s.ctx)
 	if err != nil {
 		return err

@@ -135,7 +135,7 @@ func (s *invocation) printStoreWith(found *storefrontv1.Store, set *adminv1.Stor
 // bucketOf returns the bucket of a store, or "" if the store has no id.
 func bucketOf(st *storefrontv1.Store) string {
 	id, err := uuid.Parse(st.GetId())
-	if err != nil { // st is the empty store from which a list takes its columns
+	if err != nil { // lists make their columns from an empty store, which has no id
 		return ""
 	}
 	return tenant.Bucket(id)

@@ -25,8 +25,8 @@ var (
 	namesNoRow = []string{"import", "export", "trigger"}
 	// flagOf maps each flag whose value may be an id to the kind of row that the id is of.
 	flagOf = map[string]string{"webhook": "webhook", "customer": "customer", "payment-link": "link", "product": "product"}
-	// moreOf maps commands to the further arguments that they need. The key is the command's name; if a flag names the row,
-	// the flag follows.
+	// moreOf has the arguments that a command needs besides its row. The key is the command's name, with the flag that names
+	// the row, if the row is not an argument.
 	moreOf = map[string][]string{
 		"product update": {"--title", "Q"}, "customer update": {"--name", "Q"}, "customer forget": {"--yes"},
 		"link update": {"--title", "Q"}, "webhook update": {"--description", "Q"},
@@ -93,7 +93,7 @@ func rowCommands(t *testing.T) (all []rowCommand) {
 	return all
 }
 
-// operated runs commands with the environment env, which names a database or a server.
+// operated runs commands in this process. Their environment is env, which names the database or the server that they use.
 type operated struct {
 	*testing.T
 	env map[string]string
@@ -142,8 +142,8 @@ func (o operated) rows(store string) map[string]string {
 	return ids
 }
 
-// A command with --store finds and changes no row of another store, although its argument is that row's id. It also does
-// nothing if the store does not exist.
+// A command with --store neither finds nor changes a row of another store, even if it is given the row's id. If there is no
+// such store, the command fails.
 func TestANamedStoreHoldsInCommands(t *testing.T) {
 	t.Parallel()
 	commands := rowCommands(t)

@@ -125,7 +125,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			status, _ := get(t, "http://"+older.AdminAddr+"/readyz", "")
 			require.Equal(t, http.StatusOK, status, "a schema that is ahead is ready")
 
-			// The events that the older server has written are stored, although the migration rebuilt a table.
+			// The database still has the events of the older server, although the migration has rebuilt a table.
 			handle, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)
 			defer handle.Close()

@@ -30,9 +30,9 @@ const none = "none"
 func isNone(text []byte) bool { return len(text) == 0 || string(text) == none }
 
 // orNone is the value of a flag that also accepts none, which clears the field.
-type orNone[V any] struct{ value *V } // nil for none
+type orNone[V any] struct{ value *V } // nil if the user gave the word none
 
-// UnmarshalText reads a value or none.
+// UnmarshalText reads a value, or the word none.
 func (o *orNone[V]) UnmarshalText(text []byte) error {
 	o.value = nil
 	if isNone(text) {
@@ -168,7 +168,8 @@ func lengthOf(text string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// minTag and greatestTag are the tags of a flag for a duration with the shortest and the longest duration that it accepts.
+// minTag and greatestTag are names of struct tags. On a flag for a duration they give the shortest and the longest duration
+// that the flag accepts.
 const (
 	minTag      = "least"
 	greatestTag = "greatest"

@@ -358,11 +358,12 @@ func outbox(ctx context.Context, d *db.DB, about Installation) Finding {
 	return ok("waiting: %s; deliveries overdue: %s%s", plural(waiting, "event"), humanize.Comma(int64(overdue)), listening(ctx, d))
 }
 
-// sweeps checks whether workers delete old data. They wait if the clock of the machine may be wrong.
+// sweeps checks whether workers delete old data. Workers delete nothing for a while if the clock of the machine may be
+// wrong.
 func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
 	switch err := queue.CheckHeld(ctx, d); {
 	case errors.Is(err, queue.ErrHeld):
-		// workers also wait on the first day, and after a day without a worker
+		// This is no fault: workers also delete nothing on the first day, and after a day on which no worker ran.
 		return ok("%v", err)
 	case err != nil:
 		return broken(err)
@@ -520,8 +521,8 @@ func secrets(ctx context.Context, d *db.DB, about Installation) Finding {
 	return ok("opens the secrets of %s", plural(total, "webhook"))
 }
 
-// idsOf lists the ids of keys, each with the number of secrets that the key encrypted. missing maps each id to this number.
-// An id reveals nothing about its key.
+// idsOf returns the ids of secret keys as a text, such as "id (3), id (1)", where 3 is the number of secrets that the key
+// encrypted. missing has these numbers by id. The text may be shown, because an id reveals nothing about its key.
 func idsOf(missing map[string]int) string {
 	ids := make([]string, 0, len(missing))
 	for id, n := range missing {

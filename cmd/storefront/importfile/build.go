@@ -105,7 +105,7 @@ var fieldsOf = map[string][]string{
 
 var itemField = regexp.MustCompile(`^items\[(\d+)\]\.(\w+)$`)
 
-// place returns the column, the line number and the value from which a field of the message was read.
+// place returns where a field of the message was read: the column's name, the line's number, and the value in the file.
 func (b *builder) place(field string) (column string, line int, value string) {
 	at, names := 0, fieldsOf[field]
 	if item := itemField.FindStringSubmatch(field); item != nil && b.value("items") == "" {
@@ -214,8 +214,8 @@ func (b *builder) date(field string) *date {
 // zoneInName matches a column's name that says that its dates are in UTC, as Created (UTC) and date_created_gmt do.
 var zoneInName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:utc|gmt)(?:[^a-z]|$)`)
 
-// count returns the whole number in a field on a line of the record, or 0 if the field is empty. It refuses other texts, as
-// a problem of target, a field of the message.
+// count returns the whole number in a field on a line of the record, or 0 if the field is empty. It refuses another text,
+// and a number that int32 cannot hold. The refusal names target, a field of the message.
 func (b *builder) count(line int, field, target string) int64 {
 	text, _ := b.on(line, field)
 	if text == "" {
@@ -229,11 +229,12 @@ func (b *builder) count(line int, field, target string) int64 {
 	return int64(n)
 }
 
-// statusWord returns a status in the form of fold. It drops the wc- that WooCommerce may write before it.
+// statusWord returns a status without the prefix wc-, which WooCommerce may write, and folded (see fold), so that all
+// spellings of a status are equal.
 func statusWord(text string) string { return fold(strings.TrimPrefix(strings.TrimSpace(text), "wc-")) }
 
-// word returns the number of an enum's value that a field names on a line of the record, or 0 if the field is empty. It
-// refuses a text that is not in values, as a problem of target, a field of the message.
+// word returns the number of the enum's value that a field names on a line of the record, or 0 if the field is empty. values
+// has these numbers by name. A name that is not in values is refused as a problem of target, a field of the message.
 func (b *builder) word(line int, field, target string, values map[string]int32) int32 {
 	text, _ := b.on(line, field)
 	if text == "" {
@@ -300,7 +301,7 @@ func (b *builder) priceOf() (price int64, given bool) {
 	if b.value("salePrice") != "" {
 		now := time.Now()
 		starts, ends := b.date("saleStarts"), b.date("saleEnds")
-		if ends != nil && ends.whole { // the last day is part of the sale
+		if ends != nil && ends.whole { // an end without a time of day means that the sale lasts until the end of that day
 			ends.at = ends.at.AddDate(0, 0, 1)
 		}
 		if (starts == nil || !starts.at.After(now)) && (ends == nil || ends.at.After(now)) {
@@ -389,7 +390,7 @@ func (b *builder) fullName() string {
 func (b *builder) customer() *storefrontv1.Customer {
 	m := &storefrontv1.Customer{
 		Id: b.value("id"), Name: b.fullName(), Email: b.optional("email"), Phone: b.phone(), Currency: b.money(),
-		OrdersCount: int32(b.count(0, "ordersCount", "ordersCount")), //nolint:gosec // Bounded by count.
+		OrdersCount: int32(b.count(0, "ordersCount", "ordersCount")), //nolint:gosec // count refuses larger numbers.
 		CreatedAt:   b.timestamp("createdAt"),
 	}
 	m.TotalPaid, _ = b.amount(0, "totalPaid", "total", "totalPaid")
@@ -494,7 +495,7 @@ func (b *builder) items(m *storefrontv1.Order) {
 				b.entry.refuse(fmt.Sprintf("items[%d].%s", i, f.Name), f.Message)
 			}
 		}
-		if slices.Contains(b.source.ignored, "id") { // if --map id= says so
+		if slices.Contains(b.source.ignored, "id") { // the user has set --map id=, which ignores the file's ids
 			m.Items[i].Id = ""
 		}
 	}
@@ -512,7 +513,7 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 	b.entry.skus = slices.Grow(b.entry.skus, n+1)[:n+1]
 	b.entry.skus[n], _ = b.on(line, "itemSku")
 	if text, _ := b.on(line, "itemQuantity"); text != "" {
-		item.Quantity = int32(b.count(line, "itemQuantity", field("quantity"))) //nolint:gosec // Bounded by count.
+		item.Quantity = int32(b.count(line, "itemQuantity", field("quantity"))) //nolint:gosec // count refuses larger numbers.
 	}
 	var given bool
 	if item.UnitAmount, given = b.amount(line, field("unitAmount"), "itemPrice", ""); !given {
@@ -532,7 +533,7 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 func (b *builder) share(item *storefrontv1.Order_Item, n int, total int64) {
 	quantity := int64(item.GetQuantity())
 	if quantity < 1 {
-		return // such an item is refused
+		return // the importer refuses an item with such a quantity
 	}
 	if item.UnitAmount = total / quantity; total%quantity == 0 {
 		return

@@ -48,7 +48,7 @@ func (l *reading) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from
 			keys = append(keys, [2]string{"id", l.own(transfer.Products, from, name)}, [2]string{"slug", name})
 		}
 	}
-	if sku != "" { // the products may come from a file of the person's own
+	if sku != "" { // a product from a file that is no shop's export may have the SKU as its id
 		keys = append(keys, [2]string{"id", l.own(transfer.Products, "storefront", sku)})
 	}
 	for _, name := range []string{title, item.GetProductId(), sku} {

@@ -11,7 +11,8 @@ import (
 	"go.storefront.example/cmd/storefront/importfile"
 )
 
-// EscapeCell and UnescapeCell return every text unchanged, and a spreadsheet evaluates no escaped cell.
+// UnescapeCell returns the text that EscapeCell was given, whatever the text is. A spreadsheet evaluates no escaped cell as
+// a formula.
 func TestACellIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	const begins = "=+-@\t\r\n＝＋－＠"
@@ -22,7 +23,7 @@ func TestACellIsReadAsItWasWritten(t *testing.T) {
 	} {
 		require.Equal(t, cell, importfile.EscapeCell(text))
 	}
-	for _, cell := range []string{"'0612", "'+237 670"} { // as people write a number as text
+	for _, cell := range []string{"'0612", "'+237 670"} { // people write ' before a number that a spreadsheet must not change
 		require.Equal(t, cell[1:], importfile.UnescapeCell(cell))
 	}
 	texts := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune(begins+"'0123(),. ")), rapid.Rune()))

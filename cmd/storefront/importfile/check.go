@@ -22,8 +22,9 @@ import (
 // identity is a field whose value no two rows of a kind may share (id, slug, reference), with its value as it is stored.
 type identity struct{ field, text string }
 
-// checker decides, in the first pass, which rows repeat earlier rows, are merged into other rows, or are customers of the
-// store. The second pass uses these decisions, so that a dry run reports what a run would do. A nil checker decides nothing.
+// checker decides in the first pass which rows repeat earlier rows, which are merged into other rows, and which are
+// customers of the store. The second pass obeys these decisions, so that a dry run reports what an import would do. All rows
+// count as new for a nil checker.
 type checker struct {
 	update bool // whether the import updates what the store has
 	seed   maphash.Seed
@@ -148,12 +149,13 @@ func (c *checker) judge(rows []*entry) (v verdict) {
 	return v
 }
 
-// whole reports whether the verdict sends all rows, none of them without its phone or with another id.
+// whole reports whether all rows are sent exactly as they were read: no row is left unsent, has lost its phone, or has got
+// the id of a stored customer.
 func (v verdict) whole(rows []*entry) bool {
 	return len(v.fresh) == len(rows) && !slices.ContainsFunc(rows, func(e *entry) bool { return e.phoneless || e.id != "" })
 }
 
-// fate is what happens to a row of customers that is sent.
+// fate says what the import does with the customer of a row: it creates, changes or leaves the customer.
 type fate int
 
 const (
@@ -210,7 +212,8 @@ func (c *checker) compare(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// meet looks for the customer of a row among the customers of the store and of earlier rows. It returns the same as compare.
+// meet looks for the customer of a row among the customers of the store and of earlier rows. Its results are those of
+// compare.
 func (c *checker) meet(e *entry) (again bool, clashes clash) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Customer:
@@ -223,8 +226,9 @@ func (c *checker) meet(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// meetCustomer is meet for a row of customers. If its customer is new, the row creates the customer. If the store has the
-// customer, the row may change it. If an earlier row has the customer, this row is merged into that row.
+// meetCustomer decides what happens to a row of customers. A row with a new customer creates the customer. A row with a
+// customer of the store may change the stored customer. A row with the customer of an earlier row is merged into the earlier
+// row.
 func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	all := c.people
 	m := all.Find(e.contact, false)
@@ -289,7 +293,8 @@ func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// rowOf and lineOf return the row and the line of a person's first row. For a customer of the store they return those of e.
+// rowOf and lineOf return the number and the line of the first row of a customer, who. If who is a customer of the store,
+// they return the number and the line of the row e instead.
 func rowOf(who transfer.Person, e *entry) int {
 	if who.Stored() {
 		return e.row
@@ -381,8 +386,8 @@ func (c *checker) learn(customers []*storefrontv1.Customer) (news bool) {
 	return true
 }
 
-// about returns a remark that names who: a customer or an earlier row. The remark is about a field of the row or, if field
-// is "", about the whole row.
+// about returns a remark about a field of the row or, if field is "", about the whole row. The remark ends with who, the
+// customer or earlier row that is the reason.
 func (e *entry) about(field, problem string, who fmt.Stringer) LineError {
 	n := LineError{Line: e.line, Problem: problem, With: who.String()}
 	if field != "" {
@@ -410,8 +415,9 @@ func (e *entry) hidePhone() {
 	}
 }
 
-// address puts the id of who into the row's message, if who is a customer of the store. Without it the importer may not find
-// that customer by the row's e-mail or phone, because the store may get these only from an earlier row of the file.
+// address sets the id of the row's customer to who.Key, if who is a customer of the store. The importer then finds the
+// customer by this id. The row's e-mail and phone may not be enough, because the stored customer may get them only from an
+// earlier row of the file.
 func (e *entry) address(who transfer.Person) {
 	if of := idOf(e.message); who.Key != "" && *of != who.Key {
 		e.id, *of = *of, who.Key

@@ -144,7 +144,7 @@ func TestEveryBadLineIsReported(t *testing.T) {
 			text.WriteString("nobody,B\n")
 		}
 		if i == 1200 {
-			text.WriteString("buyer3@example.com,again\n") // the customer of another line
+			text.WriteString("buyer3@example.com,again\n") // the same customer as in an earlier line
 		}
 	}
 	for _, o := range []options{{DryRun: true}, {}, {SkipBad: true, DryRun: true}, {SkipBad: true}} {

@@ -151,7 +151,7 @@ func (d dates) parse(text string, zone *time.Location) (date, error) {
 	}
 	times := inZone(wall, zone)
 	switch {
-	case len(times) == 0 && whole: // clocks were set forward at midnight
+	case len(times) == 0 && whole: // the day began at 1:00, because clocks were set forward at midnight
 		times = inZone(wall.Add(time.Hour), zone)
 		if len(times) == 0 {
 			return found, errDate
@@ -166,7 +166,8 @@ func (d dates) parse(text string, zone *time.Location) (date, error) {
 // inZone returns the times when clocks in a zone show the date and time of wall. It returns none if the clocks were set forward
 // past that time, and two if they were set back.
 func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
-	const day = 24 * time.Hour // longer than any change of clocks
+	// A day before wall and a day after it, the zone has the offsets that it had before and after a change of clocks.
+	const day = 24 * time.Hour
 	for _, near := range []time.Duration{-day, day} {
 		_, offset := wall.Add(near).In(zone).Zone()
 		at := wall.Add(-time.Duration(offset) * time.Second)

@@ -167,8 +167,8 @@ func (e textEncoding) reader(in io.Reader) *bufio.Reader {
 	return text
 }
 
-// unreadable reports whether a line has bytes that are invalid in the encoding. A decoder replaces such bytes by U+FFFD.
-// UTF-8 is not decoded, so its invalid bytes are still there.
+// unreadable reports whether a line has bytes that are invalid in the file's encoding. A decoder has replaced such bytes by
+// U+FFFD. A line of UTF-8 was not decoded, so unreadable looks for the invalid bytes themselves.
 func (e textEncoding) unreadable(line string) bool {
 	if e.decoder == nil {
 		return !utf8.ValidString(line)
@@ -184,12 +184,14 @@ func (e textEncoding) problem() string {
 	return "has bytes that are no letters in " + e.name
 }
 
-// letterSamples collects values with letters whose bytes mean other letters in another encoding, so that a person can check
-// them.
+// letterSamples collects values with letters beyond ASCII. A person can see from them whether the encoding is right, because
+// the same bytes are other letters in another encoding.
 type letterSamples struct {
-	// read has the first values in columns that are read, others those in the header and in other columns.
+	// read has the first such values of columns that are imported. others has the first ones of the header and of all other
+	// columns.
 	read, others []string
-	// readLines and otherLines list all lines with such values.
+	// readLines has the numbers of all lines with values for read, and otherLines of all lines with values for others. Each is
+	// one remark, or nil.
 	readLines, otherLines []*Remark
 }
 
@@ -246,7 +248,8 @@ func (e textEncoding) samples() *letterSamples {
 	return &letterSamples{}
 }
 
-// remarks returns remarks for the report: a byte order mark that contradicts --encoding, and some letters to check, from s.
+// remarks returns the report's remarks about the file's encoding. One says that the byte order mark contradicts --encoding.
+// Another shows the values collected in s, so that a person can see whether their letters are right.
 func (e textEncoding) remarks(s *letterSamples) (all []*Remark) {
 	if e.overridden != "" {
 		all = append(all, &Remark{Problem: fmt.Sprintf("the file is read as %s, as its byte order mark says, and not as %s", e.name,

@@ -355,8 +355,8 @@ func TestStatusesOfWooCommerce(t *testing.T) {
 	require.Equal(t, []string{"Guide"}, done.Titles)
 }
 
-// A shop in Lagos: an order in another currency, or without a buyer, is bad and does not affect the others. A foreign phone is
-// good.
+// A shop in Lagos: the import refuses an order in another currency and an order without a buyer, and stores the other
+// orders. It accepts a customer's foreign phone.
 func TestShopifyOfAShopInLagos(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "NGN", "NG")

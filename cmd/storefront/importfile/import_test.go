@@ -145,8 +145,8 @@ func TestImportCountsNothingTwice(t *testing.T) {
 	})
 }
 
-// An import has one journal entry with the rows stored so far, however many batches it has. If it stops, the entry keeps
-// their number, and the import that continues gets another entry.
+// An import writes one journal entry with the number of rows that it stored, however many batches it sends. An import that
+// is stopped leaves an entry with the rows stored so far. The import that continues it writes an entry of its own.
 func TestAnImportHasOneJournalEntry(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -275,7 +275,8 @@ func TestAFileWithABadLineStoresNothing(t *testing.T) {
 		require.False(t, seen[1].Storing)
 		require.Zero(t, d.Client().Customer.Query().CountX(b.Ctx))
 
-		// If only the database can refuse a line, its batch is not stored either, unless bad lines are skipped.
+		// A line may have a fault that only the database finds, such as a slug that a stored product has. Its whole batch is then
+		// not stored, unless the import skips bad lines.
 		first := transfertest.OneProduct()
 		b.load(products, first)
 		lines := func() io.Reader {

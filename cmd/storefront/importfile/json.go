@@ -18,7 +18,8 @@ type jsonList struct {
 	// path are the names of the members that contain the list; empty if the file is an array.
 	path     []string
 	encoding textEncoding
-	// passed is called with the name of each member outside of path.
+	// passed is called with the path of each member that does not lead to the list, so that the report can name the members
+	// that were not read.
 	passed func(name string)
 	inside bool
 	number int
@@ -175,11 +176,11 @@ func wrappedIn(text io.Reader, t *table, kind transfer.Kind) ([]string, error) {
 	w := wrapper{kind: kind}
 	d := json.NewDecoder(text)
 	if _, err := d.Token(); err != nil {
-		return nil, nil //nolint:nilerr // Its line says what is wrong with it.
+		return nil, nil //nolint:nilerr // The reader of lines reports the invalid line.
 	}
 	err := w.scan(d, nil)
 	if w.named != nil || err != nil {
-		return w.named, nil //nolint:nilerr // The line at fault is reported when it is read.
+		return w.named, nil //nolint:nilerr // The reader of lines reports the invalid line.
 	}
 	isRow := slices.ContainsFunc(slices.Concat(needed[kind], keys[kind]), func(fields []string) bool {
 		return slices.ContainsFunc(w.members, func(name string) bool { return slices.Contains(fields, t.fields[fold(name)]) })

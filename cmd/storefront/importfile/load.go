@@ -155,7 +155,7 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 	}
 	if _, err := api.FinishImport(ctx, &adminv1.FinishImportRequest{
 		Store: o.Store.GetId(), Kind: string(o.Kind),
-		Stored: int32(r.Stored), Changed: int32(r.Changed), Skipped: int32(r.Skipped), //nolint:gosec // No file has so many rows.
+		Stored: int32(r.Stored), Changed: int32(r.Changed), Skipped: int32(r.Skipped), //nolint:gosec // No file has 2^31 rows.
 	}); err != nil {
 		return r, fmt.Errorf("tell the platform that the import is finished: %w", err)
 	}
@@ -192,8 +192,8 @@ type reading struct {
 type entry struct {
 	row, line int
 	message   proto.Message // nil if the line cannot be read
-	// own is true if the row has an id for its customer, other than the e-mail. If false, the customer's id is derived from
-	// the e-mail or else the phone.
+	// own is true if the file has an id for the row's customer. It is false if there is none, or if it is only the e-mail: then
+	// the customer's id is derived from the e-mail, or else from the phone.
 	own bool
 	// titled is true for a product without an id in the file: its id is derived from its title.
 	titled bool
@@ -214,8 +214,9 @@ type entry struct {
 	identities []identity
 	sum        uint64
 	contact    transfer.Contact
-	slugs      [2]string // for a product without a slug: the store's choice, and its choice if that is taken
-	// What the checker finds: remarks, whether the store has the row already, and what happens to a row of customers.
+	slugs      [2]string // the slug that the store would make for a product without one, and the slug if the first is taken
+	// The checker's findings: notes are its remarks, there is true if the store has the row already, and fate says what happens
+	// to a row of customers.
 	notes     []LineError
 	there     bool
 	fate      fate
@@ -225,7 +226,7 @@ type entry struct {
 	standIn   bool // true if meetBuyer gave an order's customer an invented e-mail
 	lines     []line
 	table     *table
-	// place returns the column, the line number and the value from which a field of the message was read.
+	// place returns where a field of the message was read: the column's name, the line's number, and the value in the file.
 	place func(field string) (column string, line int, value string)
 }
 
@@ -423,7 +424,8 @@ func (l *reading) leaveOut(r *record, value, why string) error {
 	return l.leave(r.table, r.lines, []LineError{{Line: r.lines[0].number, Problem: why, Value: value}})
 }
 
-// skips reports whether the file's source says that a record must not be imported, and why.
+// skips reports whether a record is left out because of one of its values, such as a product of a kind that the store does
+// not have. why is the reason for the report, which sources.yaml has.
 func (l *reading) skips(r *record) (why string, skipped bool) {
 	for word := range strings.SplitSeq(r.value(l.source.SkipBy), ",") {
 		if why, skipped = l.source.Skip[statusWord(word)]; skipped {
@@ -600,7 +602,7 @@ func (l *reading) accept(v verdict, rows []*entry, first int) {
 		l.merged[m.row] = m
 		l.report.Merged++
 		if m.row < first {
-			l.report.Stored-- // a row of an earlier batch, counted as a new customer until now
+			l.report.Stored-- // the row is of an earlier batch, which counted the row as stored
 		} else {
 			l.report.Lines++
 		}

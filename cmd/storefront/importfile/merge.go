@@ -16,7 +16,7 @@ import (
 
 // completion has what a row of customers gets from the rows that were merged into it.
 type completion struct {
-	fill          *storefrontv1.Customer // the merged rows' values, for fields that the row lacks
+	fill          *storefrontv1.Customer // values of the merged rows for fields that are empty in the row
 	orders, total int64
 	// The row's own fields, order count and total. They are empty until gather has read the row.
 	has                 map[protoreflect.Name]bool
@@ -128,8 +128,9 @@ func (l *reading) complete(e *entry) {
 		}
 		return true
 	})
-	// part has refused sums above the limits, except if a row comes after the rows merged into it. Then the row is of a
-	// customer of the store, who keeps the stored numbers, so it does not matter that a sum is cut here.
-	m.OrdersCount += int32(min(c.orders, math.MaxInt32-int64(m.OrdersCount))) //nolint:gosec // At most the limit.
+	// part has refused a row with which a sum would exceed its limit. It could not refuse one if this row comes later in the
+	// file than the rows merged into it. Then the store has the customer already and keeps its own numbers, so it does not
+	// matter that a sum is cut here.
+	m.OrdersCount += int32(min(c.orders, math.MaxInt32-int64(m.OrdersCount))) //nolint:gosec // The sum is at most the largest int32.
 	m.TotalPaid += min(c.total, max(0, validate.MaxAmount-m.TotalPaid))
 }

@@ -35,7 +35,8 @@ func (s store) agreed(o options, text string) (*importfile.Report, string) {
 	return done, rejects.String()
 }
 
-// Two people who share a phone are two customers, and each order belongs to the one with its e-mail.
+// Two rows with one phone and different e-mails are stored as two customers. An order with this phone belongs to the
+// customer whose e-mail the order has.
 func TestTwoCustomersWithOnePhone(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -267,7 +268,7 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 				named := map[int]string{}
 				for _, r := range slices.Concat(done.Problems, done.Notes) {
 					if strings.Contains(r.Problem, "is left out: it must be") || strings.Contains(r.Problem, "is another customer's") {
-						continue // a remark about the phone
+						continue // the row is imported without its phone
 					}
 					for _, lines := range r.Lines {
 						for line := lines[0]; line <= lines[1]; line++ {

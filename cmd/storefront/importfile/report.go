@@ -29,11 +29,11 @@ type Report struct {
 	Objects bool
 }
 
-// Remark is a remark about one or many lines.
+// Remark says what is wrong, or was changed, in one or many lines of the imported file.
 type Remark struct {
 	// Column is the column or field; empty for whole lines.
 	Column string
-	// Problem completes a sentence that begins with the column.
+	// Problem says what is wrong, as the end of a sentence that begins with the column's name, such as "is left out".
 	Problem string
 	// Values has some of the values. Lines has the first lines, as ranges. With has the other row or customer that each range
 	// concerns, or "". Count is the number of lines.
@@ -44,7 +44,7 @@ type Remark struct {
 	more   bool // true if there were more values than Values has
 }
 
-// How many ranges, values, and letters of a value a remark keeps, and how many titles the report keeps.
+// Limits of a report: ranges of lines in a remark, values in a remark, letters of a value, and titles of unknown items.
 const (
 	maxRanges     = 50
 	maxValues     = 3
@@ -156,9 +156,10 @@ func (r *Report) unknown(titles []string) {
 	}
 }
 
-// rejects writes rows that are not imported to a file, each after its reason, so that a person can correct and import them.
+// rejects writes to a file the rows that are not imported. The reason is written before each row, so that a person can
+// correct the rows and import the file.
 type rejects struct {
-	w     io.Writer // nil writes nothing
+	w     io.Writer // file of the rejected rows; nil if nobody asked for it
 	begun bool
 }
 

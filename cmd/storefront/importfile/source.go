@@ -134,9 +134,9 @@ func sourceOf(o Options) (source, error) {
 	return s, nil
 }
 
-// fold returns a name of a column, or a word, without case, spaces, accents, _, - and apostrophes, so that Cover URL,
-// cover_url and coverUrl are equal, and Téléphone and telephone. It keeps a leading -, because WooCommerce writes -1 for a
-// draft and 1 for a published product.
+// fold returns a column's name or a word in lower case, without spaces, accents, apostrophes, _ and -. So Cover URL,
+// cover_url and coverUrl are folded to one text, and so are Téléphone and telephone. A leading - stays, because WooCommerce
+// writes -1 for a draft and 1 for a published product.
 func fold(name string) string {
 	for i := range len(name) {
 		if name[i] >= 0x80 {

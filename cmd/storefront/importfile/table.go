@@ -43,7 +43,7 @@ type table struct {
 	passed     []string          // members of a JSON file outside the list of rows
 	places     map[string]int    // a column's index, by fold of its name
 	fields     map[string]string // the field that a column is read as, by fold of the column's name
-	of         map[string][]int  // the indexes of a field's columns
+	of         map[string][]int  // column indexes, by field; several columns may have one field
 	read       func() (line, error)
 	ahead      *line // the next record's first line, if it was read already
 	failed     error // the error of the line ahead
@@ -445,8 +445,8 @@ func (r *record) key() string {
 	return cmp.Or(r.value(r.table.Group), r.value("id"))
 }
 
-// goesOn reports whether the line of further is another line of record r: its group is empty or equal to r's, it has no
-// other id, buyer or e-mail, and, for orders, it has an item.
+// goesOn reports whether further, a record of one line, is a further line of record r. The line must have the same group as
+// r, or none, and may not have another id, buyer or e-mail than r. A further line of an order must have an item.
 func (r *record) goesOn(further *record) bool {
 	for _, field := range []string{r.table.Group, "id", "customer"} {
 		if other := further.value(field); other != "" && other != r.value(field) {

@@ -73,8 +73,8 @@ func seekable(ctx context.Context, in io.Reader) (file io.ReadSeeker, remove fun
 // spoolPattern is the name of temporary files for the input.
 const spoolPattern = "storefront-import-*"
 
-// newSpool creates a temporary file, which remove closes and deletes. No file stays if the process is killed: on Unix it has no
-// name; Windows cannot delete an open file, so there the next import deletes it.
+// newSpool creates a temporary file. remove closes and deletes it. On Unix the file has no name, so it is gone even if this
+// process is killed. Windows cannot delete an open file, so newSpool first deletes the files of killed imports.
 func newSpool() (spool *os.File, remove func(), err error) {
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), spoolPattern))
 	for _, path := range left {

@@ -85,8 +85,8 @@ func TestMarksAroundAnEmail(t *testing.T) {
 	})
 }
 
-// An amount is read as people write it, in the store's currency. An amount in another currency, or one with two meanings, is
-// refused with its line.
+// An import reads amounts of the store's currency as people write them. It refuses a line whose amount is in another
+// currency, or could mean two numbers.
 func TestAmountsAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
 	for currency, rows := range map[string]map[string]int64{

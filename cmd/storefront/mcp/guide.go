@@ -40,7 +40,7 @@ var searchTool = &sdk.Tool{
 // section is a part of the guide or the reference, with the file that contains it.
 type section struct {
 	file, title, text string
-	// titled is the title, and searched the title and the text, both in the form that spaced returns.
+	// titled is the section's title, and searched is its title with its text. Both are normalized by spaced, for the search.
 	titled, searched string
 }
 

@@ -90,8 +90,8 @@ func readLine(in *bufio.Reader) (next line) {
 	}
 }
 
-// Read returns the next valid message. It answers the invalid lines before that message itself. It returns io.EOF only when
-// every call has been answered, because the SDK gives up unanswered calls at io.EOF.
+// Read returns the next valid message. It first writes an error as the answer to each invalid line that precedes this
+// message. It returns io.EOF only when every call has been answered, because the SDK gives up unanswered calls at io.EOF.
 func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		var next line

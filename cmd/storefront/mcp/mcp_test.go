@@ -232,7 +232,9 @@ func TestAnAgent(t *testing.T) {
 			texts, failed := call(t, session, "getStore", nil)
 			return failed && strings.Contains(texts[0], `"code":"rate_limited"`) && strings.Contains(texts[0], "\nRetry-After: ")
 		}, devtest.Patience, time.Millisecond)
-		require.Eventually(t, func() bool { // a session that begins now offers the tools of unknown scopes too
+		// A new session cannot find out the key's scopes, because the API refuses further requests of the key in this minute. The
+		// session then offers the tools of all scopes.
+		require.Eventually(t, func() bool {
 			exhaust()
 			again, log := agent(t, dev, key)
 			return len(tools(t, again)) == 10 && strings.Contains(log, "the scope orders:read is unknown: rate_limited")
