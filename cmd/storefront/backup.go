@@ -149,7 +149,7 @@ func (c *backupCreateCmd) copy(ctx context.Context, handle *db.DB, at time.Time,
 	return folder, err
 }
 
-// backupFolder is the folder at path with the backups of a database, whose db.DB.FileID is id.
+// backupFolder is the folder at path, as the place of one database's backups. id is the db.DB.FileID of this database.
 type backupFolder struct {
 	path string
 	id   uint32

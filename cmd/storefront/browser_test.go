@@ -164,7 +164,8 @@ type finding struct {
 var (
 	sizes   = []int64{1280, 390}
 	schemes = []string{"light", "dark"}
-	// rules are the options of axe that select its rules: a colour scheme changes nothing but colours.
+	// rules are options of axe for a colour scheme. In the dark scheme axe checks only the contrast, because everything else is
+	// as in the light scheme.
 	rules = map[string]string{"dark": `, runOnly: ["color-contrast"]`}
 )
 

@@ -119,8 +119,8 @@ func (s servedInstallation) newKey(store string) (key struct {
 	return key
 }
 
-// olderKey creates the key text of the store, in the form that keys had before they contained the bucket: with random
-// letters in its place.
+// olderKey creates an API key of the store whose text is text. text has the form of keys from before buckets: random letters
+// in place of the bucket.
 func (s servedInstallation) olderKey(text string) {
 	s.t.Helper()
 	require.True(s.t, auth.WellFormed(text))

@@ -269,7 +269,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.shows(`//*[@role="status"][contains(., "new delivery")]`)
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 
-	// The owner resends the events since a time. Their deliveries were cancelled while the webhook was disabled.
+	// The owner disables a webhook, which cancels its waiting deliveries. After the owner has enabled the webhook, the
+	// dashboard sends the events of these deliveries again.
 	b.run(mine("dd"))
 	b.heading(o.URL)
 	b.press("Disable", "Disable this webhook?")

@@ -206,7 +206,8 @@ func (d demo) orders(ctx context.Context, all []demoOrder, products, links, cust
 			return fmt.Errorf("order %d: %w", i, err)
 		}
 		for _, move := range o.Moves {
-			// Advance by less than the distance of two orders, so that the clock never passes the current time.
+			// Each step of an order takes one second, much less than the time between two orders. So the clock never passes the
+			// current time.
 			d.clock.after(time.Second)
 			if _, err := moves[move](ctx, recorded.GetId()); err != nil {
 				return fmt.Errorf("order %d: %w", i, err)

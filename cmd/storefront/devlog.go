@@ -6,9 +6,9 @@ import (
 	"net/http"
 )
 
-// devLog writes lines of level info at level debug, unless they report what a person did or a refusal: a request of the API,
-// a form of the dashboard, a failed attempt of a delivery, any refused request. Otherwise the lines about requests of
-// commands and of open dashboard pages would hide the events that dev prints.
+// devLog is dev's log. It writes lines of level info at level debug, because most of them report requests of commands and of
+// open dashboard pages, which would hide the events that dev prints. It keeps the level of the lines about requests of the
+// API, attempts of deliveries, forms of the dashboard and refused requests.
 type devLog struct{ slog.Handler }
 
 // Handle writes a log line. An info line that is not meant for a person is written with the level debug, which hides it

@@ -71,7 +71,8 @@ func readable(set *settings, command string) error {
 
 // databases checks the database, and what is stored in the database.
 func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
-	keys := c.keys(c.DatabaseURL) // before the database is opened, because on SQLite the key is in a file beside it
+	// Read the keys before the database is opened, because on SQLite the key is in a file beside the database.
+	keys := c.keys(c.DatabaseURL)
 	used := doctor.Used(c.DatabaseURL)
 	handle, reached := doctor.Open(ctx, db.Config{
 		URL: c.DatabaseURL, MaxConns: 2, Settings: map[string]string{"application_name": doctor.ApplicationName},

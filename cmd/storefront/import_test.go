@@ -118,7 +118,8 @@ func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	in, err := c.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, c.Start())
-	_, err = in.Write(bytes.Repeat([]byte("title,price\n"), 100_000)) // a pipe takes less, so the import has begun to read
+	// Write more than a pipe can hold: when Write returns, the import has begun to read.
+	_, err = in.Write(bytes.Repeat([]byte("title,price\n"), 100_000))
 	require.NoError(t, err)
 	require.NoError(t, c.Process.Kill())
 	_ = c.Wait()
@@ -131,7 +132,8 @@ func TestImportReadsTextsAsTheFlagsSay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	people := filepath.Join(dir, "people.csv")
-	require.NoError(t, os.WriteFile(people, []byte("sep=;\r\nname;email\r\nZden\xeck \xd8\xedha;a@example.com\r\n"), 0o600)) // Windows-1250
+	// The file is in Windows-1250, in which \xec is ě, \xd8 is Ř and \xed is í.
+	require.NoError(t, os.WriteFile(people, []byte("sep=;\r\nname;email\r\nZden\xeck \xd8\xedha;a@example.com\r\n"), 0o600))
 	const orders = "reference,status,total,email,createdAt\nA1,PAID,5,a@example.com,8/4/2026 7:26 PM\n"
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {

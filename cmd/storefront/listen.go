@@ -105,8 +105,8 @@ func (c *listenCmd) Run(s *invocation) error {
 	return l.run()
 }
 
-// printSecret prints the secret that signs forwarded events, for --print-secret. lasting is true if the next start uses the
-// same secret; otherwise printSecret refuses.
+// printSecret prints the secret that signs forwarded events, for --print-secret. lasting is true if the next start of listen
+// uses the same secret. If it is false, printSecret fails, because a printed secret would soon be useless.
 func (s *invocation) printSecret(secret string, lasting bool) error {
 	switch {
 	case !lasting:

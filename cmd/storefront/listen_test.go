@@ -198,7 +198,7 @@ func TestListenOnAServer(t *testing.T) {
 			}
 			eventually(all, "/all", "product.published", "customer.created")
 			eventually(some, "/some", "customer.created")
-			on.run(nil, "trigger", "product.archived", "--yes") // in a process other than the server
+			on.run(nil, "trigger", "product.archived", "--yes") // a command that works on the database itself, not through the server
 			eventually(all, "/all", "product.published", "customer.created", "product.archived")
 
 			serving.stop()

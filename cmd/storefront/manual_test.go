@@ -26,7 +26,7 @@ var sections = map[string]string{
 
 var (
 	ownDefault = regexp.MustCompile(` \(default: (.*?)\)`)
-	// literal matches texts that a user types as they are. In Markdown they are set as code.
+	// literal matches parts of help texts that the manual's Markdown sets as code, such as flags and paths.
 	literal = regexp.MustCompile(`--[a-z][a-z-]*|openssl rand -hex 32|storefront secret (?:generate|rotate)|<database file>\.key` +
 		`|sqlite:PATH|postgres://[A-Z:@/]+|https?://[a-z.:0-9]*[a-z0-9]|/(?:healthz|readyz|metrics|docs|debug/pprof)\b|X-Forwarded-For|whsec_` +
 		`|(?:statement|lock)_timeout|ulimit -n|#[0-9a-f]{6}|8760h`)

@@ -106,7 +106,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			publish()
 			expect(notice.WebhookFailing, "has not accepted an event since")
 
-			// If a worker is killed and started again, the notices that a timer triggers are written, and none twice.
+			// If a worker is killed and started again, each notice that a timer triggers is written once.
 			since := func(age time.Duration) {
 				set("UPDATE webhooks SET failing_since = $1 WHERE id = $2", time.Now().UTC().Add(-age).Truncate(time.Millisecond), webhook.ID)
 			}
@@ -289,7 +289,7 @@ func TestTheManualsReceiversMailNotices(t *testing.T) {
 			require.NoError(t, c.Start())
 			t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 			forged := func() int {
-				answer, err := http.Post("http://"+address+"/", "application/json", strings.NewReader("{}")) //nolint:noctx // of this machine
+				answer, err := http.Post("http://"+address+"/", "application/json", strings.NewReader("{}")) //nolint:noctx // a local request
 				if err != nil {
 					return 0
 				}

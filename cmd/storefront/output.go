@@ -236,7 +236,8 @@ func plainColumns(header []string, rows [][]string) []*shownColumn {
 	return all
 }
 
-// fit returns the columns that a terminal of this width shows, shortened and cut as shownColumn says. 0 means no limit.
+// fit returns the columns that fit into a terminal of this width, shortened and cut as shownColumn describes. A width of 0
+// means no limit.
 func fit(all []*shownColumn, terminal int) []*shownColumn {
 	whole := func(c *shownColumn) int { return c.width }
 	if terminal == 0 || widthOf(all, whole) <= terminal {

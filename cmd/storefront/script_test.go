@@ -181,8 +181,8 @@ func open(ts *testscript.TestScript) *db.DB {
 	return d
 }
 
-// rowsAre is the script command that requires the number of rows of a table, of all or of those with some values: rows
-// events 3 type=order.paid.
+// rowsAre is the script command "rows TABLE COUNT [COLUMN=VALUE …]". It requires that the table has COUNT rows with these
+// values.
 func rowsAre(ts *testscript.TestScript, _ bool, args []string) {
 	d := open(ts)
 	defer d.Close()

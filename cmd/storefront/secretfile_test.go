@@ -46,7 +46,7 @@ func TestASecretsFileIsPrivate(t *testing.T) {
 	}
 	for mode, accepted := range map[os.FileMode]bool{
 		0o400: true, 0o440: true, 0o600: true, 0o640: true, 0o660: true, // systemd, Kubernetes with fsGroup, storefront.env
-		0o444: false, 0o644: false, 0o604: false, 0o602: false, 0o666: false, // default modes of Docker and Kubernetes, and more
+		0o444: false, 0o644: false, 0o604: false, 0o602: false, 0o666: false, // modes that Docker and Kubernetes set, and others
 	} {
 		path := filepath.Join(t.TempDir(), "secret")
 		require.NoError(t, os.WriteFile(path, []byte("s"), 0o600))

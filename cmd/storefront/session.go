@@ -23,7 +23,7 @@ type invocation struct {
 	// command is the command without its arguments, such as "order pay".
 	command string
 	env     func(string) (string, bool)
-	// options are the options with which a command works on the database itself. A server has its own.
+	// options are the options of the admin services that run in this process. A server has options of its own.
 	options admin.Options
 	// dev is the dev folder that the command uses; nil if it uses another database or server.
 	dev *devFolder

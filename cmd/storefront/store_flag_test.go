@@ -23,7 +23,7 @@ var (
 		"delivery": "delivery", "dashboard sessions": "session",
 	}
 	namesNoRow = []string{"import", "export", "trigger"}
-	// flagOf maps each flag whose value may be an id to the kind of row that the id is of.
+	// flagOf has each flag whose value may be the id of a row, and the kind of this row.
 	flagOf = map[string]string{"webhook": "webhook", "customer": "customer", "payment-link": "link", "product": "product"}
 	// moreOf has the arguments that a command needs besides its row. The key is the command's name, with the flag that names
 	// the row, if the row is not an argument.

@@ -133,7 +133,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 				require.NoError(t, handle.Reader().QueryRow(query).Scan(&n))
 				return n
 			}
-			// 10 of customer.created, and one each of product.published, product.archived and order.paid
+			// ten events customer.created, and one each of product.published, product.archived and order.paid
 			const events = 13
 			require.Equal(t, events, count("SELECT count(*) FROM events"))
 			require.Equal(t, 0, count("SELECT count(*) FROM outbox"), "it has no outbox")

@@ -163,7 +163,7 @@ func timeOf(text string) (time.Time, error) {
 func lengthOf(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
-		return time.Duration(n) * 24 * time.Hour, err //nolint:gosec // At most 65,535 days.
+		return time.Duration(n) * 24 * time.Hour, err //nolint:gosec // n is at most 65,535
 	}
 	return time.ParseDuration(text)
 }

@@ -444,7 +444,7 @@ func snapshotsFinding(found queue.Snapshots) Finding {
 	if len(found.Held) == 0 {
 		return ok("none held open; %s", cost)
 	}
-	oldest := found.Held[0] // the one that has lasted for the most transactions
+	oldest := found.Held[0] // the snapshot since which the most transactions have begun
 	text := oldest.Holder + " holds one"
 	if oldest.Age != nil {
 		text += fmt.Sprintf(" for %v", oldest.Age.Round(time.Second))

@@ -139,7 +139,7 @@ func quoted(path string) string {
 	return path
 }
 
-// space checks the free space on the disk with the database. free returns the free bytes on the disk with a folder.
+// space checks the free space on the disk of the database file at path. free returns the free bytes on the disk of a folder.
 func space(path string, free func(folder string) (uint64, error)) Finding {
 	const remedy = "make room on that disk, or move the database to a larger one"
 	info, err := os.Stat(path)

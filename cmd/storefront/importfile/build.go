@@ -52,8 +52,8 @@ func (b *builder) build() {
 // idFields are the fields that name an object: the row's own object, or another to which the row refers.
 var idFields = []string{"id", "sku", "slug", "reference", "customer", "paymentLink", "parent", "itemProduct", "itemSku"}
 
-// roundedNumber matches a number whose last digits a spreadsheet has dropped, in any language. A code such as 12E5 has no sign
-// and does not match.
+// roundedNumber matches a number such as 1.23457E+12, whose last digits a spreadsheet has dropped. It knows the decimal
+// signs of all languages. It does not match a code such as 12E5, which has no + after the E.
 var roundedNumber = regexp.MustCompile(`^'?[+-]?\d+(?:[.,\x{066B}]\d+)?[eE]\+\d{1,3}$`)
 
 const rounded = "is a number that a spreadsheet has rounded, so that its last digits are lost: format the column as text and save " +
@@ -93,7 +93,8 @@ func (b *builder) further() {
 	}
 }
 
-// fieldsOf maps a field of a message to the fields of the record from which it is made, if their names differ.
+// fieldsOf lists, for a field of a message, the fields of the record from which it may be made, if their names differ from
+// its own. With it place finds the column to which a refusal refers.
 var fieldsOf = map[string][]string{
 	"priceAmount": {"price", "priceAmount"}, "compareAtAmount": {"compareAt", "compareAtAmount"},
 	"totalPaid": {"total", "totalPaid"}, "amount": {"total", "amount"}, "reference": {"reference", "id"},
@@ -344,7 +345,9 @@ func (b *builder) product() *storefrontv1.Product {
 		Status:      storefrontv1.Product_Status(b.word(0, "status", "status", storefrontv1.Product_Status_value)),
 		PublishedAt: b.timestamp("publishedAt"), CreatedAt: b.timestamp("createdAt"), UpdatedAt: b.timestamp("updatedAt"),
 	}
-	if b.source.shop { // in a shop's export: WooCommerce writes line breaks as \n and lists all images; a summary is plain text
+	// In WooCommerce's export a line break is \n, and coverUrl has the addresses of all images. A shop's summary may be HTML,
+	// but ours is plain text.
+	if b.source.shop {
 		m.Summary = html.UnescapeString(tag.ReplaceAllString(strings.ReplaceAll(m.GetSummary(), `\n`, "\n"), ""))
 		m.Description = strings.ReplaceAll(m.GetDescription(), `\n`, "\n")
 		if m.CoverUrl != nil {
@@ -543,8 +546,9 @@ func (b *builder) share(item *storefrontv1.Order_Item, n int, total int64) {
 	b.entry.lost = append(b.entry.lost, note)
 }
 
-// priceItems gives the order's only item the order's amount, if the item has no price. It refuses other items without a
-// price, or, if the import updates orders, sets lacking. given is true if the order has an amount.
+// priceItems sets the prices of items that have none in the file. If the order has one item and an amount, the item's price
+// is the amount divided by the quantity. For other items priceItems refuses the row or, if the import updates orders, sets
+// lacking. given is true if the order has an amount.
 func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	for _, n := range b.entry.unpricedItems {
 		switch {

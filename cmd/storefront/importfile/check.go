@@ -164,7 +164,7 @@ const (
 	skipped        // the store's customer stays unchanged
 )
 
-// accept makes the decisions about the current batch final.
+// accept makes the checker's decisions about the current batch final, so that they apply to later batches.
 func (c *checker) accept() {
 	if c == nil {
 		return

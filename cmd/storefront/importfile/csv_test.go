@@ -164,7 +164,7 @@ func TestEveryBadLineIsReported(t *testing.T) {
 	}
 }
 
-// An import whose input waits, such as a pipe, ends with its context.
+// An import that waits for its input, such as a pipe, ends when its context is cancelled.
 func TestAnImportThatWaitsForItsInputEnds(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

@@ -179,8 +179,8 @@ func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
 	return times
 }
 
-// split returns the date and time that a text shows, as if they were in UTC, and the zone that the text names, or nil. whole
-// is true for a day without a time.
+// split reads a date with or without a time of day. wall is the date and time that the text shows, as a time in UTC. zone is
+// the zone that the text names, or nil. whole is true if the text has no time of day.
 func (d dates) split(text string) (wall time.Time, zone *time.Location, whole bool, err error) {
 	if d.layout != "" {
 		if at, err := time.Parse(d.layout, text); err == nil {

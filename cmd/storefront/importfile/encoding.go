@@ -105,9 +105,9 @@ func recognize(file io.ReadSeeker, named textEncoding) (textEncoding, error) {
 	return textEncoding{name: "windows-1252", decoder: charmap.Windows1252, assumed: true}, nil
 }
 
-// scannedBytes has numbers of lines in a file; 0 means that there is no such line. unicode is the first line with UTF-8
-// beyond ASCII and no other bytes, other the first with bytes that are not UTF-8, and undefinedLine the first with a byte
-// that Windows-1252 lacks. undefined is that byte.
+// scannedBytes has the numbers of three lines of a file; 0 means that there is no such line. unicode is the first line that
+// has letters beyond ASCII and is valid UTF-8. other is the first line with bytes that are not UTF-8. undefinedLine is the
+// first line with a byte that Windows-1252 does not define, and undefined is this byte.
 type scannedBytes struct {
 	unicode, other, undefinedLine int
 	undefined                     byte

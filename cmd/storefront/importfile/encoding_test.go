@@ -173,8 +173,8 @@ func TestLinesThatAreNotInTheirEncoding(t *testing.T) {
 	}
 }
 
-// The file of rejected rows is UTF-8 whatever the encoding of the imported file, and is read as UTF-8 even with the same
-// --encoding.
+// The file of rejected rows is UTF-8, whatever the encoding of the imported file is. It can be imported with the same
+// --encoding, because its byte order mark takes precedence.
 func TestRejectedRowsOfAnEncoding(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"name,email\nŽofie,nobody\n", `{"name":"Žofie","email":"nobody"}` + "\n", `[{"name":"Žofie","email":"nobody"}]`} {

@@ -201,7 +201,8 @@ func TestRejectedRowsAreReadOncePutRight(t *testing.T) {
 	}
 }
 
-// An owner may write statuses in their own language, with or without accents, without --from.
+// In a file that is no shop's export, without --from, the owner may write statuses in their own language, with or without
+// accents.
 func TestStatusesInFilesOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	for status, words := range map[string]string{

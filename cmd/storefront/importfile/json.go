@@ -245,6 +245,6 @@ func (w *wrapper) scan(d *json.Decoder, path []string) error {
 			w.members = append(w.members, strings.Join(at, "."))
 		}
 	}
-	_, err := d.Token() // the closing brace
+	_, err := d.Token() // read the closing brace
 	return err
 }

@@ -79,8 +79,8 @@ type Options struct {
 	DryRun bool
 	// SkipBad stores the good lines of a file that also has bad lines. Without SkipBad nothing of such a file is stored.
 	SkipBad bool
-	// Update changes objects that the store has to the file's values. Without Update these objects keep their values, and
-	// only a customer who is found by e-mail or phone gets the values that they lack.
+	// Update sets the fields of stored objects to the file's values. Without Update the import leaves stored objects unchanged,
+	// except for a customer who is found by e-mail or phone: such a customer's empty fields are set.
 	Update bool
 	// Rejects, if not nil, gets the rows that are bad, repeated or left out, each with the reason.
 	Rejects io.Writer
@@ -205,8 +205,9 @@ type entry struct {
 	bad      []LineError
 	lost     []LineError // remarks on values that are left out, or read differently than written
 	skus     []string    // the items' SKUs
-	// unpricedItems are the indexes of the order's items without a price. lacking is true if, with Update, one of them gets
-	// no price: then the row can change an order of the store, but not create one.
+	// unpricedItems are the indexes of the order's items that have no price in the file. lacking is true if one of them cannot
+	// get the order's total as its price, and Update is set. Such a row can change an order of the store, but cannot create
+	// one.
 	unpricedItems []int
 	lacking       bool
 	unknown       []string // titles of items that match no product of the store
@@ -238,7 +239,8 @@ var apiWord = regexp.MustCompile(`\b(priceAmount|compareAtAmount|paidAt|null)\b`
 // dropped.
 func (e *entry) refuse(field, problem string) { e.refuseWith(field, problem, "") }
 
-// refuseWith is refuse for a problem that involves another line or customer, which the text with names; "" means none.
+// refuseWith makes the row bad, because of a problem between a field of the message and another line or customer. with names
+// this line or customer; it is "" if there is none. Further problems with the same column are dropped.
 func (e *entry) refuseWith(field, problem, with string) {
 	column, line, value := e.place(field)
 	if e.table.separator != 0 {

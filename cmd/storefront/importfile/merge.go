@@ -111,8 +111,8 @@ func (l *reading) part(e *entry, c *completion, m *storefrontv1.Customer, adds b
 	return l.note([]*entry{e})
 }
 
-// complete gives a row the values of the rows merged into it, and removes the row's phone if another customer has it. It
-// changes nothing in the first pass, in which neither is known yet.
+// complete sets the row's empty fields to the values of the rows merged into it. It removes the row's phone if another
+// customer has it. In the first pass complete changes nothing, because merged rows and phones are known only after it.
 func (l *reading) complete(e *entry) {
 	if of := phoneOf(e.message); l.phoneless[e.row] && of != nil {
 		*of = nil

@@ -135,7 +135,8 @@ func TestRowsOfOneCustomer(t *testing.T) {
 	_, err = s.try(options{Kind: customers}, []byte("email,totalPaid\na@example.com,9007199254740991\na@example.com,1\n"))
 	require.EqualError(t, err, `totalPaid takes the customer's totalPaid past 9007199254740991 ("1"): line 3`)
 	require.Empty(t, s.customers())
-	// A row is merged into a later row only if both are of a customer of the store, who keeps the stored counts and total.
+	// A row can be merged into a later row, if both rows are about a customer of the store. The customer then keeps the stored
+	// order count and total, whatever the rows' sums are.
 	s.load(options{Kind: customers}, []byte("email,ordersCount,totalPaid\na@example.com,5,50\n"))
 	s.load(options{Kind: customers, Update: true}, []byte("email,phone,ordersCount,totalPaid\n"+
 		",670000001,2147483647,9007199254740991\na@example.com,670000001,10,100\n"))
@@ -292,7 +293,9 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 					}
 				}
 				if done.Bad > 0 {
-					continue // for example an order that comes before its customer
+					// A second import of the file may store more: for example, an order that was bad because its customer was not stored
+					// yet.
+					continue
 				}
 				state := s.state()
 				again := s.load(o, []byte(text))

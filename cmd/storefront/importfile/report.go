@@ -14,9 +14,9 @@ import (
 
 // Report is the result of an import or of a dry run.
 type Report struct {
-	// Lines is the number of the file's rows, which is the sum of the other numbers. Skipped rows are in the store already,
-	// merged rows became part of another row of the same customer, repeated rows repeat an earlier row, and rows left out have
-	// nothing to import.
+	// Lines is the number of the file's rows, and the sum of the other numbers. A skipped row is in the store already. A merged
+	// row became part of another row of the same customer. A repeated row repeats an earlier row. A row left out has nothing to
+	// import.
 	Lines, Stored, Changed, Skipped, Merged, Repeated, LeftOut, Bad int
 	// Read lists the columns of a CSV file that were read, with their fields; NotRead lists the others.
 	Read, NotRead []string
@@ -240,7 +240,7 @@ func reasoned(object, reason string) string {
 	}
 	delete(members, reasonColumn)
 	first, _ := json.Marshal(map[string]string{reasonColumn: reason})
-	rest, _ := json.Marshal(members) // sorted by name, in one line
+	rest, _ := json.Marshal(members) // one line of JSON, whose members Marshal sorts by name
 	if len(members) == 0 {
 		return string(first)
 	}

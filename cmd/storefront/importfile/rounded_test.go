@@ -19,7 +19,7 @@ func TestRoundedIdsAreRefused(t *testing.T) {
 	for _, row := range []struct {
 		o      options
 		header string
-		line   string // %s is the id
+		line   string // the imported line, in which %s stands for the rounded id
 		column string
 	}{
 		{options{Kind: products}, "id;title;price", "%s;A;5", "id"},

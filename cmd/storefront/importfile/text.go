@@ -21,7 +21,7 @@ type FileError struct{ Problem string }
 
 func (e *FileError) Error() string { return e.Problem }
 
-// LineError is an error in a line.
+// LineError is an error in one line of the imported file.
 type LineError struct {
 	// Line counts from 1, also for the objects of a JSON array.
 	Line int

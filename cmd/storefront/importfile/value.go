@@ -36,8 +36,8 @@ func EscapeCell(text string) string {
 	return text
 }
 
-// UnescapeCell removes the apostrophe that EscapeCell, or a person before a number, has added. It keeps the apostrophe of a
-// title such as '90s Hits.
+// UnescapeCell returns a cell without the apostrophe at its beginning, if EscapeCell added it, or a person did to keep a
+// number unchanged. It keeps the apostrophe of a title such as '90s Hits.
 func UnescapeCell(cell string) string {
 	text, marked := strings.CutPrefix(cell, "'")
 	inner := strings.TrimLeft(text, "'")
