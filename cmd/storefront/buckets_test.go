@@ -47,7 +47,8 @@ func bucketsOfMap(t *testing.T) (buckets []tenant.Buckets, expressions []*regexp
 	return buckets, expressions
 }
 
-// The map in nginx.conf sends each bucket to the installation whose --buckets, in the same line, contain it.
+// Each line of the map in nginx.conf sends keys to one installation: exactly the keys with the buckets that the comment in
+// the line gives as --buckets.
 func TestTheMapAgreesWithTheBucketsBesideIt(t *testing.T) {
 	t.Parallel()
 	buckets, expressions := bucketsOfMap(t)
@@ -328,7 +329,7 @@ func TestMovingBuckets(t *testing.T) {
 				_, manual.sh[0], _ = strings.Cut(manual.sh[0], "> moving.ndjson\n")
 			}
 
-			// While nginx loads another map, it answers every request for another store.
+			// While nginx loads a new map, it still answers every request of a store that the change does not concern.
 			line := strings.TrimSpace(manual.nginx[0])
 			busy := old.newKey("stays").Key
 			answered := make(chan []int)

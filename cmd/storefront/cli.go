@@ -179,7 +179,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	if s.given, err = explicit(k); err != nil {
 		return s.report(err)
 	}
-	s.command, _, _ = strings.Cut(k.Command(), " <") // the command without its arguments, such as <id>
+	s.command, _, _ = strings.Cut(k.Command(), " <") // cuts off the names of arguments, such as <id>
 	s.json, s.csv, s.flags = c.Output == "json", c.Output == "csv", k.Flags()
 	if s.csv && !isList(k.Selected()) {
 		return s.report(usage("-o csv is for lists; `%s` prints text or json", k.Selected().FullPath()))

@@ -192,7 +192,8 @@ func showReceived(s *invocation, got received) {
 		verified = "REFUSED: the signature does not match"
 	}
 	text := fmt.Sprintf("\n← %s, attempt %s, %s: %s\n", got.Type, got.Attempt, verified, visible(got.About))
-	if slices.Contains(hook.EventTypes(), got.Type) { // not for a notice, which is printed above as its text
+	// Print the JSON of an event, but not of a notice, whose text is printed already.
+	if slices.Contains(hook.EventTypes(), got.Type) {
 		text += fmt.Sprintf("  %s\n", got.Data)
 	}
 	_, _ = io.WriteString(s.out, text)

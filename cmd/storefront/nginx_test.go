@@ -66,7 +66,7 @@ func newFront(t *testing.T, nginx string, replacements ...string) front {
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // the test's own certificate
 		}},
 	}
-	// The certificate is the one of a test server, which gets no requests.
+	// Start a test server only to get its certificate for nginx.
 	certified := httptest.NewTLSServer(http.NotFoundHandler())
 	defer certified.Close()
 	writeCertificate(t, certified.TLS.Certificates[0], f.folder)

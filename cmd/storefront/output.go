@@ -195,10 +195,10 @@ const (
 	shortID = 8
 )
 
-// shownColumn is a column of a table with its cells. If the terminal is too narrow for all columns, fit first shortens ids
-// and times, then leaves out optional columns from the right, and last cuts the texts of the columns whose cut is true.
-// width is the widest cell's, in columns of the terminal; room is how many characters fit leaves of a text while it can
-// leave out an optional column instead.
+// shownColumn is a column of a printed table. If the terminal is too narrow for all columns, fit first shortens ids and
+// times. Then it leaves out optional columns, beginning on the right. Last it cuts texts, in columns whose cut is true.
+// width is the width of the widest cell in characters of the terminal. room is how many characters of a text remain as long
+// as fit can leave out an optional column instead.
 type shownColumn struct {
 	name          string
 	isID, isTime  bool

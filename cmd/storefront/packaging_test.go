@@ -117,8 +117,8 @@ func parseUnit(t *testing.T, path string) unit {
 	return u
 }
 
-// installed is the program's name in the units' commands. systemd finds it in /usr/local/bin, into which a person installs
-// it, or in /usr/bin, into which the package does.
+// installed is the program's name in the units' commands. systemd finds it in /usr/local/bin, where a person installs the
+// program, or in /usr/bin, where the package installs it.
 const installed = "storefront"
 
 // secretsOf returns the names of the systemd credentials for a command: one for each secret that the command reads.

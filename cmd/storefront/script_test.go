@@ -170,7 +170,8 @@ func jsonIs(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// jsonEnv is the script command that sets a variable to the value at a path: jsonenv ID stdout id.
+// jsonEnv is the script command "jsonenv VARIABLE FILE PATH", as in: jsonenv ID stdout id. It sets the variable to the value
+// at a path in the JSON of the file.
 func jsonEnv(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], jsonAt(ts, args[1], args[2]))
 }

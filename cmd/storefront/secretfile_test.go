@@ -18,7 +18,7 @@ func TestASecretsFileHasOneLine(t *testing.T) {
 		{content: "s3cret", want: "s3cret"},
 		{content: "s3cret\n", want: "s3cret"},
 		{content: "s3cret\r\n", want: "s3cret"},
-		{content: " s3cret ", want: " s3cret "}, // a variable may have such a value too
+		{content: " s3cret ", want: " s3cret "}, // spaces belong to the secret, as in a variable
 		{content: "s3cret\n\n", refused: "must have one line"},
 		{content: "s3cret\nother\n", refused: "must have one line"},
 		{content: "", refused: "is empty"},

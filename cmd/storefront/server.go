@@ -82,8 +82,8 @@ func (c *serverCmd) check() error {
 	return nil
 }
 
-// options returns the options of the admin services. On PostgreSQL the keyring may be missing: only methods that encrypt
-// webhooks' secrets need it, and without it they refuse.
+// options returns the options of the admin services. They lack the keyring if no secret key is set on PostgreSQL. Methods
+// that encrypt webhooks' secrets then fail, and all others work.
 func (c *serverCmd) options() (admin.Options, error) {
 	o := admin.Options{
 		Shop:     shop.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: string(c.PublicURL), Buckets: c.Buckets},

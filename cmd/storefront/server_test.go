@@ -168,7 +168,7 @@ func TestAWorkersListenerOutlivesAPanic(t *testing.T) {
 		address := "http://" + regexp.MustCompile(`"admin_addr":"([^"]+)"`).FindStringSubmatch(logged.String())[1]
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/readyz", nil)
 		require.NoError(t, err)
-		_, err = http.DefaultClient.Do(request) //nolint:bodyclose // There is no response.
+		_, err = http.DefaultClient.Do(request) //nolint:bodyclose // The connection ends without a response.
 		require.ErrorIs(t, err, io.EOF)
 		require.Equal(t, http.StatusOK, status(t, address+"/healthz", ""), "it goes on")
 		return nil

@@ -134,10 +134,10 @@ func (s *settings) Resolve(k *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 	return nil, fmt.Errorf("%s line %d: must be a value or a list of values", s.path, node.Line)
 }
 
-// clears is the tag of flags to which a user may give an empty value, which empties the field that the flag sets.
+// clears is the tag of a flag that may have an empty value. The empty value then clears the field that the flag sets.
 const clears = "clears"
 
-// clearable are flags of many commands that may be empty, and then count as not set.
+// clearable has the names of flags for which an empty value means that the flag is not set.
 var clearable = []string{"admin-token", "admin-url", "config", "egress-proxy", "old-admin-token", "old-secret-keys", "secret-key"}
 
 // explicit returns the names of the flags that have a value on the command line, in the environment or in the settings file.

@@ -49,7 +49,8 @@ func before(t *testing.T) (binary string) {
 	out, err := unpack.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	binary = filepath.Join(folder, "before.exe")
-	// -trimpath makes the build independent of the folder's name, so that Go can reuse a cached one.
+	// With -trimpath the build does not depend on the folder's name, so that Go can reuse what it has compiled in an earlier
+	// test.
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", binary, "./cmd/storefront")
 	build.Dir = folder
 	out, err = build.CombinedOutput()

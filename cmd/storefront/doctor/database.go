@@ -335,7 +335,7 @@ func outbox(ctx context.Context, d *db.DB, about Installation) Finding {
 			format+": nothing runs on this database, and a worker will take them", args...)
 	}
 	var waiting int
-	var oldest uuid.NullUUID // the smallest id as text, because ids sort by time as text too
+	var oldest uuid.NullUUID // id of the oldest event: ids sort by time, also as texts
 	err := d.Reader().QueryRowContext(ctx, "SELECT count(*), min(CAST(id AS text)) FROM outbox").
 		Scan(&waiting, &oldest)
 	if err != nil {

@@ -28,7 +28,8 @@ import (
 // prefix is the beginning of the names of all environment variables of the service.
 const prefix = "STOREFRONT_"
 
-// farthest is in how many letters the name of a variable may differ from the one that was probably meant.
+// farthest is the largest number of letters in which an unknown variable may differ from a known one for the doctor to
+// suggest the known one.
 const farthest = 3
 
 // Variables looks for environment variables that have the service's prefix but set nothing. environ has items NAME=VALUE;

@@ -445,7 +445,7 @@ func (b *builder) order() *storefrontv1.Order {
 	m.Amount, given = b.amount(0, "amount", "total", "amount")
 	b.priceItems(m, given)
 	if b.Update && (!given && len(m.GetItems()) == 0 || b.entry.lacking || buyer(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "") {
-		m.Customer, given = nil, true // without it, the importer only updates an order of the store
+		m.Customer, given = nil, true // without a customer, the importer only updates a stored order
 	}
 	if !given {
 		m.Amount = sum.Int64()

@@ -36,10 +36,10 @@ func catalogueOf(ctx context.Context, api API, store string) (catalogue, error) 
 	}
 }
 
-// link sets the product of an order's item: the product of the store whose id, slug or title is the item's product id, SKU
-// or title. n is the item's index in the order. An item without a title gets the product's title.
-// If no product matches, the report says so, and the item keeps its product id, because the product may have been deleted.
-// Its SKU then replaces a missing title; without an SKU the item is refused, unless the import updates orders.
+// link sets the product of an order's item: a product of the store whose id, slug or title equals the item's product id, SKU
+// or title. n is the item's index in the order. An item without a title gets the product's title. If there is no such
+// product, the report says so, and the item keeps the product id of the file. An item without a title then gets its SKU as
+// the title. If it has no SKU either, the order is refused or, if the import updates orders, can only change a stored order.
 func (l *reading) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from string) {
 	keys := make([][2]string, 0, 8)
 	title := strings.TrimSpace(item.GetTitle())
@@ -72,7 +72,7 @@ func (l *reading) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from
 	case title != "" || sku != "":
 		item.Title = cmp.Or(title, sku)
 	case l.Update:
-		e.message.(*storefrontv1.Order).Customer = nil // without it, the importer only updates an order of the store
+		e.message.(*storefrontv1.Order).Customer = nil // without a customer, the importer only updates a stored order
 	default:
 		e.refuse(fmt.Sprintf("items[%d].title", n), "is required: the item has no title and no SKU, and is of no product of the store")
 	}

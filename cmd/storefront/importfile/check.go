@@ -343,14 +343,16 @@ func (c *checker) meetBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	if m.Field != "id" {
 		all.Complete(m.Who, known, false)
 	} else if !who.Stored() && buyer.Email == nil && buyer.Phone == nil {
-		// The order names its customer only by an id, which an earlier row of the file explains. The check stores no rows, so the
-		// API would refuse the id as unknown. With an invented e-mail the API can check the order; restore removes it.
+		// The order names its customer only by an id, which an earlier row of the file has. The first pass stores no rows, so the
+		// API would refuse the id as unknown. Give the order an invented e-mail, so that the API checks the rest of the order.
+		// restore removes the e-mail.
 		buyer.Email, e.standIn = new(buyer.GetId()+"@checked.invalid"), true
 	}
 }
 
-// skip notes which rows of a batch the store already has, according to out. It reports whether judge took for new an order,
-// or a product without a slug, that the store has; then judge must judge the batch again.
+// skip sets there for each row of a batch that the store already has, as the importer says in out. news is true if judge has
+// treated one of these rows as new, although it is an order, or a product without a slug. Then judge must be called for the
+// batch again.
 func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (news bool) {
 	if c == nil {
 		return false

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// If the file has no column for a needed field, but a misspelled one, the error suggests a --map. With it the import
-// succeeds.
+// A file may have a misspelled column in place of a needed one. The error then suggests a --map, and the import with this
+// --map succeeds.
 func TestHintsOfColumnsHelp(t *testing.T) {
 	t.Parallel()
 	hint := regexp.MustCompile(`--map ('[^']*'|\S+)`)

@@ -85,7 +85,8 @@ var (
 	clockBefore = regexp.MustCompile(`(?i)^` + clock + `,? (.*)$`)
 )
 
-// clockOf returns the time of day in the groups of a match of clock, and the zone that the text names, or nil.
+// clockOf returns the time of day that match, the groups of the expression clock, has found. It also returns the zone that
+// the text names, or nil.
 func clockOf(match []string) (time.Duration, *time.Location, error) {
 	hour, _ := strconv.Atoi(match[0])
 	minute, _ := strconv.Atoi(match[1])

@@ -113,7 +113,7 @@ func TestImportCountsNothingTwice(t *testing.T) {
 			transfertest.OneOrder(buyer).With("status", "PENDING").With("paidAt", nil))
 		require.Equal(t, [2]int64{3, 1000}, counters(buyer["id"]))
 
-		// Paid orders of the store count as well as imported orders.
+		// Orders that are paid in the store are counted together with the imported orders.
 		bought := b.Buy(buyer["email"].(string), b.Product("Guide", 100).Id, "")
 		_, err := b.PayOrder(b.Ctx, bought.Id)
 		require.NoError(t, err)

@@ -26,7 +26,7 @@ type jsonList struct {
 	broken bool
 }
 
-// newJSONList returns a reader of the list in a JSON text to which path leads.
+// newJSONList returns a reader of a list in a JSON text. path leads to the list.
 func newJSONList(text io.Reader, path []string, e textEncoding) *jsonList {
 	return &jsonList{decoder: json.NewDecoder(text), path: path, encoding: e, passed: func(string) {}}
 }

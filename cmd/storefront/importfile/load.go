@@ -200,7 +200,7 @@ type entry struct {
 	// clears is true if the row removes the product's reference price: the file has a column for it, and the row's value is
 	// empty.
 	clears bool
-	// unpriced is true for a product without a price in its row, which keeps the price that it has in the store.
+	// unpriced is true if the row of a product has no price. The stored product then keeps its price.
 	unpriced bool
 	bad      []LineError
 	lost     []LineError // remarks on values that are left out, or read differently than written
@@ -455,7 +455,8 @@ func (l *reading) add(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// send calls the API with the batch, to check its rows in the first pass and to store them in the second, and empties it.
+// send sends the batch to the API, and begins an empty one. In the first pass the API checks the rows; in the second pass it
+// stores them.
 func (l *reading) send(ctx context.Context) error {
 	batch, r := l.batch, l.report
 	l.batch, l.bytes = nil, 0
@@ -581,8 +582,8 @@ func (l *reading) leave(t *table, lines []line, why []LineError) error {
 	return nil
 }
 
-// accept keeps, for the report and the second pass, what the checker decided about a batch that can be stored. rows are the
-// good rows of the batch; first is the number of the batch's first row, even a bad one.
+// accept keeps v, the checker's decisions about a batch, for the report and the second pass. rows are the good rows of the
+// batch. first is the number of the batch's first row, good or bad.
 func (l *reading) accept(v verdict, rows []*entry, first int) {
 	l.check.accept()
 	for _, e := range v.repeated {

@@ -23,7 +23,7 @@ type completion struct {
 	ownOrders, ownTotal int64
 }
 
-// counted are the fields that are not in fill: part adds up the merged rows' numbers.
+// counted are the fields of merged rows that are summed. completion.fill does not have them, because part adds them up.
 var counted = map[protoreflect.Name]bool{"orders_count": true, "total_paid": true}
 
 // root returns the number of the row into which a row was merged, directly or through other merged rows. For a row that was

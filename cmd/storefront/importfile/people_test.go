@@ -264,7 +264,7 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 				text := columns[kind] + "\n" + strings.Join(rows, "\n") + "\n"
 				done, rejects := s.agreed(o, text)
 				if done.Bad == done.Lines {
-					continue // nothing is stored
+					continue // every row was bad, so nothing is stored
 				}
 				named := map[int]string{}
 				for _, r := range slices.Concat(done.Problems, done.Notes) {
@@ -277,7 +277,7 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 						}
 					}
 				}
-				if kind != orders { // several lines may be one order, and the remarks are about its customer
+				if kind != orders { // not for orders: an order may have several lines, and its remarks are about its customer
 					require.Equal(rt, len(rows), done.Lines, text)
 					require.Len(rt, named, done.Lines-done.Stored, "%s%v", text, notes(slices.Concat(done.Problems, done.Notes)))
 				}
@@ -306,8 +306,8 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 	})
 }
 
-// checkTotals compares the customers' total payments with the rows of a file. named has the remarks on rows that were merged
-// or left out.
+// checkTotals requires that the customers' totals add up to the totals before the import and those of the imported rows.
+// named has the report's remark on each row that was merged or left out, by line number.
 func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, named map[int]string) {
 	s.t.Helper()
 	want, has, known := 0, map[string]bool{}, false
@@ -329,7 +329,8 @@ func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, named
 	for _, c := range s.customers() {
 		got += int(c.GetTotalPaid())
 	}
-	if known { // a customer of the store keeps the stored total, whatever this row and those merged into it say
+	// A stored customer keeps the stored total, so the totals of rows about this customer may not count.
+	if known {
 		require.LessOrEqual(s.t, got, want, "%v", rows)
 	} else {
 		require.Equal(s.t, want, got, "%v", rows)

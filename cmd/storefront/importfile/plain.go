@@ -10,8 +10,8 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// interpreted lists the fields that plain does not set, because other functions read them in a form other than the API's, or
-// leave them out.
+// interpreted lists the fields that plain leaves to other functions. These functions accept more spellings than the API
+// does, or leave a value out.
 var interpreted = map[transfer.Kind][]string{
 	transfer.Products:  {"id", "summary", "coverUrl", "status", "priceAmount", "compareAtAmount"},
 	transfer.Customers: {"id", "name", "email", "phone", "totalPaid"},

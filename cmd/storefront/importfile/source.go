@@ -71,7 +71,8 @@ type source struct {
 	// has the reason.
 	SkipBy string `yaml:"skipBy"`
 	Skip   words
-	// Partly maps the statuses of orders that are imported only in part to a text for the report: what is lost.
+	// Partly has the statuses of orders that an import cannot store completely. The text of each status says, for the report,
+	// what is lost.
 	Partly words
 	// Variation and Variable are values of the field kind. A product of the kind Variable has no price of its own; a line of
 	// the kind Variation has one of that product's prices.

@@ -190,8 +190,8 @@ func newObjects(next func() ([]byte, int, error), s source, e textEncoding, stri
 	return t
 }
 
-// flatten adds the members of an object to the values of a line. prefix precedes their names: it is "" for the line's
-// object, and such as "customer." for an object inside it.
+// flatten adds the members of a JSON object to the values of a line. prefix is put before the members' names: "" for the
+// object of the line, "customer." for the object in its member customer.
 func (t *table) flatten(l *line, prefix string, object map[string]any, strict bool) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		value := object[name]

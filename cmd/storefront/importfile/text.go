@@ -151,13 +151,13 @@ const maxLineBytes = 1 << 20
 type lines struct {
 	*bufio.Scanner
 	number int
-	// csv reads from Read, one line at a time. If a record is invalid, its further lines are read again, one by one, so that
-	// a stray quote does not swallow them.
+	// csv parses the lines. It gets them one by one from the method Read. If a record of several lines is invalid, all its
+	// lines but the first are read again, one by one, so that a stray quote does not swallow them.
 	csv       *csv.Reader
 	separator rune
 	encoding  textEncoding
 	taken     []string // the lines read for the current record
-	again     []string // lines to read again
+	again     []string // lines of an invalid record that are to be read again
 	unread    string   // the rest of the current line, which csv has not read yet
 	size      int
 	ended     bool // true if the record reached the end of the file or exceeded maxLineBytes
