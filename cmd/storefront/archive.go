@@ -341,7 +341,7 @@ func (r untilDone) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// rowCounter counts the line ends in what is written to it.
+// rowCounter is a writer that counts the line ends in the written bytes.
 type rowCounter int64
 
 func (n *rowCounter) Write(p []byte) (int, error) {

@@ -168,7 +168,8 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	}
 	b.run(chromedp.EmulateViewport(1280, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
 
-	// Links with a fragment lead to the section that it names, also links for an earlier version of the page.
+	// A link with a fragment, such as #lists, opens the page at the section with this name. Links for an earlier version of the
+	// page do so too.
 	for to, id := range map[string]string{
 		"lists": "lists", "enablePaymentLink": "enablePaymentLink", "updateProduct.priceAmount": "updateProduct.priceAmount",
 		"tag/Webhooks/operation/paymentLinkPaidEvent": "paymentLinkPaidEvent", "section/Rate-limits": "rate-limits",

@@ -71,7 +71,7 @@ func currencyOf(ctx context.Context, o admin.API, store string) func() (string, 
 	}
 }
 
-// isID reports whether name is an id. An id is found without knowing its store.
+// isID reports whether name is an id. A command finds an id without knowing which store it is in.
 func isID(name string) bool {
 	_, err := uuid.Parse(name)
 	return err == nil && len(name) == len(uuid.Nil.String())
@@ -192,8 +192,8 @@ func findSession(ctx context.Context, o admin.API, store, part string) (*adminv1
 // minPartOfID is how many characters of an id a person must give at least.
 const minPartOfID = 8
 
-// isNamed reports whether name is one of the texts that names return for the item, or is the beginning or end of the item's
-// id.
+// isNamed reports whether name refers to the item: name is what one of the functions names returns for the item, or is the
+// beginning or end of the item's id.
 func isNamed[Item interface{ GetId() string }](item Item, name string, names ...func(Item) string) bool {
 	for _, of := range names {
 		if of(item) == name {

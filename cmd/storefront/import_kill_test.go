@@ -64,7 +64,7 @@ var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen f
 		exec("CREATE TRIGGER stuck AFTER INSERT ON order_items FOR EACH ROW WHEN (NEW.title = '" + stuckTitle +
 			"') EXECUTE FUNCTION stuck()")
 		id, sleeping := "pid", " FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
-		if len(dbtest.Citus()) > 0 { // on a Citus cluster, the node that sleeps may be any
+		if len(dbtest.Citus()) > 0 { // on a Citus cluster, look for the sleeping statement on all nodes
 			id, sleeping = "global_pid", strings.Replace(sleeping, "pg_stat", "citus_stat", 1)
 		}
 		stuck := func() bool { return counted(t, d, "SELECT count(*)"+sleeping) == 1 }

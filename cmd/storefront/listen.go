@@ -407,8 +407,8 @@ func forwarded(e *adminv1.Event, r egress.Result) string {
 // maxReason is how many characters of a receiver's answer listen prints.
 const maxReason = 200
 
-// reason returns ": " and a line from the body of the answer to a failed post, in which receivers explain what they refuse:
-// the first line with a letter. It returns "" if there is none.
+// reason returns why a receiver refused an event, for the end of a printed line: ": " and the first line with a letter in
+// the body of the answer. It returns "" if there is no such line.
 func reason(r egress.Result) string {
 	for line := range strings.Lines(r.Answer) {
 		if line = strings.TrimSpace(line); strings.ContainsFunc(line, unicode.IsLetter) {

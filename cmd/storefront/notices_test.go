@@ -34,8 +34,8 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// Servers, workers and commands write each notice once, in order and signed. The test causes the notices as in practice; in
-// the database it changes only times.
+// Servers, workers and commands write each notice once. All notices arrive signed and in order. The test causes them as they
+// are caused in practice, except that it changes times in the database.
 func TestNoticesOfWhatHappens(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {

@@ -188,7 +188,7 @@ func escaped(text string) string {
 
 const (
 	columnGap = "  "
-	// minCut is the minimum number of characters of a text that fit leaves, unless the column has a room of its own.
+	// minCut is how many characters of a text fit leaves at least. It is also the room of a column that sets no other.
 	minCut = 12
 	// shortID is how many characters of an id a narrow terminal shows: the last ones, which are random, while the first ones
 	// are the time. Commands accept these characters as an id.

@@ -187,8 +187,8 @@ func TestTheTimerStartsABackup(t *testing.T) {
 	}
 }
 
-// A shell can read the sample of settings, which systemd reads for the units, because commands on the machine need the
-// settings too.
+// The sample of settings for the systemd units is also a valid shell script, because people run commands on the machine with
+// the same settings.
 func TestSampleOfSettingsIsReadByAShell(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("sh")

@@ -248,7 +248,7 @@ func listPages[Item entry, In proto.Message, Out interface {
 		var total int64
 		for seen := map[string]bool{}; ; page++ {
 			set(in, "page", page)
-			set(in, "page_size", int32(size)) //nolint:gosec // A page is refused if it is too large.
+			set(in, "page_size", int32(size)) //nolint:gosec // The API refuses a page that is too large.
 			out, err := call(o, ctx, in)
 			if err != nil {
 				return err

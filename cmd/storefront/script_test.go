@@ -78,7 +78,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"ending":    partOf(func(text string, n int) string { return text[len(text)-n:] }),
 }
 
-// makeCluster makes the database of the script the coordinator of a Citus cluster.
+// makeCluster is a script command. It makes a Citus cluster, whose coordinator is the script's database.
 func makeCluster(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(dbtest.AddNodes(context.Background(), ts.Getenv("STOREFRONT_DATABASE_URL")))
 }

@@ -95,7 +95,7 @@ func (s *invocation) traced() (bool, error) {
 	return true, nil
 }
 
-// to returns what creates the spans, or nil if traces are off.
+// to returns the provider that creates spans, or nil if traces are off.
 func (t traces) to() trace.TracerProvider {
 	if t.provider == nil {
 		return nil

@@ -101,7 +101,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 				"--description", "x", "--content-ready", "--status", "PUBLISHED")
 			older := i.server(binary)
 			api := func(p *process, path string) string { return "http://" + p.Addr + "/v1" + path }
-			// Let the older server prepare statements. They must still work after the migration.
+			// The older server prepares statements for these requests. The prepared statements must still work after the migration.
 			for n := range 5 {
 				send(t, http.StatusCreated, "POST", api(older, "/customers"), key.Key, fmt.Sprintf(`{"email":"early%d@example.com"}`, n))
 				send(t, http.StatusOK, "GET", api(older, "/customers?q=early"), key.Key, "")

@@ -41,8 +41,8 @@ var webhookFields = []string{"id", "url", "description", "events", "enabled", "s
 
 func webhookObject(w *adminv1.Webhook) []byte { return selectWebhook(w, "", webhookFields...) }
 
-// selectWebhook returns a JSON object with the named members of a webhook. Among them can be enabled, and secret with the
-// text secret.
+// selectWebhook returns a JSON object with members of a webhook. names has their names; they may also be "enabled", which is
+// false for a disabled webhook, and "secret", whose value is the text secret.
 func selectWebhook(w *adminv1.Webhook, secret string, names ...string) []byte {
 	return selectFields(w, map[string]json.RawMessage{
 		"enabled": strconv.AppendBool(nil, w.GetState() != adminv1.Webhook_disabled), "secret": quoted(secret),
@@ -136,7 +136,7 @@ func stateOf(w *adminv1.Webhook) string {
 func (s *invocation) warnOfTwins(ctx context.Context, o admin.API, store string, made *adminv1.Webhook) {
 	all, err := webhooksOf(ctx, o, store)
 	if err != nil {
-		return // no warning: the webhook was created all the same
+		return // no error for a missing warning, because the webhook was created
 	}
 	for _, w := range all {
 		if w.GetUrl() == made.GetUrl() && w.GetId() != made.GetId() {

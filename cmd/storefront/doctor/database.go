@@ -299,7 +299,8 @@ func clock(ctx context.Context, d *db.DB, _ Installation) Finding {
 	if offset > 0 {
 		way = "behind"
 	}
-	if skew := offset.Abs().Round(100 * time.Millisecond); offset.Abs() > maxSkew { // a busy machine cannot measure it better
+	// Show a rounded difference, because a busy machine cannot measure it more exactly.
+	if skew := offset.Abs().Round(100 * time.Millisecond); offset.Abs() > maxSkew {
 		return warn("let NTP set the clocks of both machines", "the database's clock is %v %s this machine's", skew, way)
 	}
 	return ok("within %v of the database's", maxSkew)

@@ -364,7 +364,7 @@ func (b *builder) product() *storefrontv1.Product {
 		b.entry.refuse("priceAmount", "is required")
 	}
 	if no(b.value("published")) && m.GetStatus() == storefrontv1.Product_PUBLISHED {
-		m.Status = storefrontv1.Product_DRAFT // on Shopify an active product that is in no channel
+		m.Status = storefrontv1.Product_DRAFT // such as an active product on Shopify that no sales channel shows
 	}
 	// Shops export reference prices that they do not show, because these are not above the price.
 	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (before > m.GetPriceAmount() ||
@@ -420,7 +420,7 @@ func (b *builder) order() *storefrontv1.Order {
 		m.Status = storefrontv1.Order_CANCELLED
 	}
 	if b.source.shop && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
-		m.PaidAt = nil // an authorization or a partial payment
+		m.PaidAt = nil // for an authorized or partly paid order the export's date is no time of payment
 	}
 	if text := b.value("platformFeePercent"); text != "" {
 		percent, err := strconv.ParseFloat(text, 64)

@@ -28,9 +28,10 @@ type identity struct{ field, text string }
 type checker struct {
 	update bool // whether the import updates what the store has
 	seed   maphash.Seed
-	seen   map[uint64]sighting // good rows, by the hash of an identity
+	seen   map[uint64]sighting // the good rows of earlier batches, by the hash of an identity
 	people *transfer.People
-	// What judge adds for the current batch. accept makes it final once all rows of the batch are known to be good.
+	// The good rows of the current batch, by the hash of an identity, and its merged rows. judge computes them anew each time
+	// it is called. accept adds here to seen when all rows of the batch are good.
 	here   map[uint64]sighting
 	merges []merge
 }
@@ -66,7 +67,7 @@ func (l *reading) identify(e *entry) {
 	case *storefrontv1.Product:
 		e.identities = []identity{{"id", m.GetId()}, {"slug", m.GetSlug()}}
 		if e.titled {
-			e.identities[0].field = "title" // because the id was derived from the title
+			e.identities[0].field = "title" // a refusal names the title, from which the id was derived
 		}
 		if id, ok := validate.ParseID(m.GetId()); ok && m.GetSlug() == "" {
 			e.slugs = transfer.SlugsOf(m.GetTitle(), id)
@@ -96,7 +97,8 @@ type verdict struct {
 	clashing        []clash
 }
 
-// clash is a row that shares a unique field with an earlier, different row of the file. with is that earlier row.
+// clash is a row that cannot be stored, because a field that must be unique has the same value in another row, or for
+// another customer. with is the other row or customer. problem says for the report what is wrong with field.
 type clash struct {
 	*entry
 	field, problem string

@@ -16,8 +16,8 @@ import (
 type dates struct {
 	// layout is --date-format as a layout of time.Parse, with fixed widths; empty without --date-format.
 	layout string
-	// order is the part of layout with day, month and year. Its day and month match one or two digits, if there are
-	// separators.
+	// order is the part of layout with day, month and year. With separators between them, day and month may have one digit or
+	// two.
 	order string
 	// clockFirst is true if --date-format has the time of day before the date.
 	clockFirst bool

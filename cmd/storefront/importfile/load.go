@@ -397,7 +397,7 @@ func (l *reading) records(t *table) func() (*entry, error) {
 					return b.entry, err
 				}
 			case t.Variation != "" && strings.Contains(kind, t.Variation):
-				if b.vary(lowest); len(b.entry.bad) > 0 { // the product would get another price without it
+				if b.vary(lowest); len(b.entry.bad) > 0 { // a bad variation is refused, because its product may get another price without it
 					return b.entry, nil
 				}
 				if err := l.leaveOut(b.record, b.value("kind"),

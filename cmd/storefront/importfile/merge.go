@@ -18,7 +18,8 @@ import (
 type completion struct {
 	fill          *storefrontv1.Customer // values of the merged rows for fields that are empty in the row
 	orders, total int64
-	// The row's own fields, order count and total. They are empty until gather has read the row.
+	// has has the names of the fields that the row itself has. ownOrders and ownTotal are its own order count and total. All
+	// are empty until gather has read the row.
 	has                 map[protoreflect.Name]bool
 	ownOrders, ownTotal int64
 }

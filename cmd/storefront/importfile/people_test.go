@@ -20,7 +20,8 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// agreed imports a text after a dry run. The dry run must report the same for every line and write the same rejected rows.
+// agreed imports a text, first in a dry run. It requires that the dry run and the import have the same report, the same
+// error and the same rejected rows.
 func (s store) agreed(o options, text string) (*importfile.Report, string) {
 	s.t.Helper()
 	var rejects, again bytes.Buffer

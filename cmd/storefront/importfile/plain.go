@@ -18,7 +18,8 @@ var interpreted = map[transfer.Kind][]string{
 	transfer.Orders:    {"id", "reference", "status", "amount", "paidAt"},
 }
 
-// plain sets each field of m that is still empty, and is not interpreted, from the record's field with the same name.
+// plain sets the fields of m from the fields of the record with the same names. It leaves fields that are set already,
+// lists, and the fields in interpreted.
 func (b *builder) plain(m protoreflect.Message) {
 	for fields, i := m.Descriptor().Fields(), 0; i < fields.Len(); i++ {
 		fd := fields.Get(i)

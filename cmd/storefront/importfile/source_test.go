@@ -258,7 +258,7 @@ func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
 	}
 }
 
-// away is an API whose ImportCustomers succeeds left times and then fails.
+// away is an API of which ImportCustomers fails after it has succeeded left times.
 type away struct {
 	importfile.API
 	left int

@@ -42,11 +42,11 @@ type table struct {
 	letters    *letterSamples
 	passed     []string          // members of a JSON file outside the list of rows
 	places     map[string]int    // a column's index, by fold of its name
-	fields     map[string]string // the field that a column is read as, by fold of the column's name
+	fields     map[string]string // the field as which a column is read, by the column's folded name
 	of         map[string][]int  // column indexes, by field; several columns may have one field
 	read       func() (line, error)
 	ahead      *line // the next record's first line, if it was read already
-	failed     error // the error of the line ahead
+	failed     error // the error with which ahead was read
 }
 
 // reasonColumn is the first column in the file of rejected rows, and the first member of its objects.

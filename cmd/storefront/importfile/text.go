@@ -230,7 +230,7 @@ func (l *lines) Read(p []byte) (int, error) {
 		}
 		l.number++
 		if text == "" && len(l.taken) == 0 {
-			continue // csv.Reader skips it
+			continue // csv.Reader skips an empty line before a record
 		}
 		l.taken = append(l.taken, text)
 		l.size += len(text)
@@ -241,9 +241,9 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// record returns the values of the next record of a CSV file, which spans several lines if a quoted value does, and the
-// number of its first line. From invalid CSV it returns the values of the first line only, in which quotes are letters; then
-// a value that begins with a quote is an error.
+// record returns the values of the next record of a CSV file, and the number of its first line. A record has several lines
+// if a quoted value has several. If the CSV is invalid, record returns the values of the first line only, with quotes as
+// letters. It then also returns an error if a value begins with a quote.
 func (l *lines) record() (values []string, at int, err error) {
 	l.taken, l.size, l.ended = nil, 0, false
 	values, err = l.csv.Read()

@@ -17,8 +17,8 @@ import (
 )
 
 // lines connects an agent over standard input and output as the Model Context Protocol defines: each line is a message of
-// JSON-RPC 2.0 (https://www.jsonrpc.org/specification). The SDK's own transport ends the session at an invalid line. This
-// one answers such a line with an error and reads the next line.
+// JSON-RPC 2.0 (https://www.jsonrpc.org/specification). It answers an invalid line with an error and reads the next line.
+// The transport in the SDK would end the session.
 type lines struct {
 	in io.Reader
 
@@ -223,7 +223,7 @@ func (l *lines) Write(_ context.Context, message jsonrpc.Message) error {
 		l.writing.Unlock()
 		select {
 		case l.answered <- struct{}{}:
-		default: // answered has a signal already
+		default: // there is a signal in answered already
 		}
 	}
 	return err

@@ -20,8 +20,8 @@ import (
 type operation struct {
 	ID, Method, Path, Scope string
 	summary, description    string
-	// inPath and inQuery are the names of the parameters in the path and in the query. body is true if there is a body; all
-	// other arguments are then its members.
+	// inPath and inQuery are the names of the parameters in the path and in the query. body is true if requests have a body.
+	// All arguments that are not parameters are then members of the body.
 	inPath, inQuery []string
 	body            bool
 	// schema is the JSON schema of the tool's arguments: the parameters and the members of the body together.
