@@ -181,8 +181,8 @@ const layoutShift = `new Promise((done) => {
 // because parts of a page that arrive late may move others.
 const maxLayoutShift = 0.02
 
-// tooWide is a script that returns the first table or pill that exceeds its container or overlaps the element after it, or
-// "".
+// tooWide is a script that returns the first table or badge that is wider than its container, or a badge that overlaps the
+// element after it. It returns "" if there is none.
 const tooWide = `(() => {
   const out = (e) => e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1;
   const touches = (e) => e.parentElement.nextElementSibling?.matches(".tags") && e.parentElement.nextElementSibling.getBoundingClientRect().top < e.getBoundingClientRect().bottom + 4;

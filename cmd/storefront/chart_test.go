@@ -320,7 +320,8 @@ func TestWhatTheChartRunsIsReady(t *testing.T) {
 		require.NoError(t, os.WriteFile(i.env["STOREFRONT_DATABASE_URL_FILE"], []byte(url), 0o600))
 		i.env["STOREFRONT_ADDR"], i.env["STOREFRONT_ADMIN_ADDR"] = "127.0.0.1:0", "127.0.0.1:0"
 		p := i.start("storefront", ready, c.Args...)
-		if component == "server" { // only the server, which has read the settings file
+		// The settings file turns on /docs, so an answer shows that the server has read the file.
+		if component == "server" {
 			answer, err := http.Get("http://" + p.Addr + "/docs")
 			require.NoError(t, err)
 			require.NoError(t, answer.Body.Close())

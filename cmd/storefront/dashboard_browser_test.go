@@ -241,8 +241,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.shows(`//p[contains(., "The shop's own server") and contains(., "has failed since")]`)
 	b.see("overview-failing")
 
-	// The owner sends waiting deliveries at once: first all deliveries of the webhook, and then one on the page of that
-	// delivery, which shows each attempt without a reload.
+	// The owner makes waiting deliveries go out at once: first all deliveries of a webhook, then one on its own page. The page
+	// of a delivery shows each attempt without a reload.
 	b.run(mine("h3"))
 	b.heading(o.URL)
 	b.press("Send now", o.URL)

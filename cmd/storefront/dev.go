@@ -69,8 +69,8 @@ func (c *devCmd) start(s *invocation, data database, logger *slog.Logger) error 
 	if err := migrate(s.ctx, data, watcher{begin: func(db.Migration) {}, applied: func(db.Migration) {}}); err != nil {
 		return err
 	}
-	// Write dev's file without an address now, and again after dev has ended: a command that finds no address in it uses the
-	// database directly.
+	// Write dev's file without an address now, and again after dev has ended. A command that finds no address in this file uses
+	// the database directly.
 	folder := &devFolder{path: c.Data}
 	if err := folder.write(); err != nil {
 		return err

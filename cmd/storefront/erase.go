@@ -57,8 +57,8 @@ func (c *customerForgetCmd) Run(s *invocation) error {
 	})
 }
 
-// logReaders has, for each kind of reader that can delay the end of an erasure, the words that describe it within a
-// sentence.
+// logReaders has words for the end of a sentence about an erasure that waits: who still reads the old data, by the kind of
+// reader.
 var logReaders = map[string]string{
 	db.ReaderExport: "the export that is under way", db.ReaderBackup: "the backup that is under way",
 	db.ReaderOther: "the request or program that reads the database as it was",

@@ -613,7 +613,8 @@ func TestPackingIsInterrupted(t *testing.T) {
 		t.Skip("a hole takes room on its disk there")
 	}
 	folder, archive := t.TempDir(), filepath.Join(t.TempDir(), "a.tar.zst")
-	for path, size := range map[string]int64{filepath.Join(folder, manifestName): 1 << 40, archive: 0} { // the manifest is a sparse file of 1 TiB
+	// The manifest is a sparse file of 1 TiB.
+	for path, size := range map[string]int64{filepath.Join(folder, manifestName): 1 << 40, archive: 0} {
 		f, err := os.Create(path)
 		require.NoError(t, err)
 		require.NoError(t, errors.Join(f.Truncate(size), f.Close()))

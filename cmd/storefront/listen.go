@@ -134,8 +134,8 @@ type listener struct {
 	routes    routes
 	forwarder *forwarder
 
-	// since is the position of the server's last answer; nil before the first. seen maps the ids of events after since that
-	// were received already to the times of these events.
+	// since is the position of the server's last answer; nil before the first answer. seen has the events after since that
+	// listen has received: their times by their ids.
 	since *timestamppb.Timestamp
 	seen  map[string]time.Time
 	slots chan struct{}
@@ -161,7 +161,7 @@ func (l *listener) run() error {
 				return l.forwardNew(answer)
 			})
 		if l.ctx.Err() != nil {
-			return nil //nolint:nilerr // An interruption is the orderly end.
+			return nil //nolint:nilerr // The user has interrupted listen, which is no error.
 		}
 		if err != nil && (l.since == nil || !isTransient(err)) {
 			return err

@@ -60,7 +60,7 @@ func (c *migratePlanCmd) Run(s *invocation) error {
 			for _, t := range p.Tables {
 				shown.Tables = append(shown.Tables, plannedTable{t.Name, t.Lock, t.Rows, t.Bytes})
 				rows = append(rows, append(row[:2:2], t.Name, t.Lock, humanize.Comma(t.Rows), humanize.Bytes(uint64(max(0, t.Bytes))), row[6]))
-				row = []string{"", "", "", "", "", "", ""} // for further tables of the statement
+				row = []string{"", "", "", "", "", "", ""} // the lines of further tables do not repeat the statement
 			}
 			if len(p.Tables) == 0 {
 				rows = append(rows, row)

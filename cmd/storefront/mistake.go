@@ -220,7 +220,8 @@ func meantValue(text string) string {
 	return text
 }
 
-// listedBy maps a refusal because something was not found to the command whose list shows what there is.
+// listedBy has, for each error code that says that an object does not exist, the command whose list shows the existing
+// objects.
 var listedBy = map[apierr.Code]string{
 	apierr.StoreNotFound: "store", apierr.ProductNotFound: "product", apierr.CustomerNotFound: "customer",
 	apierr.OrderNotFound: "order", apierr.PaymentLinkNotFound: "link", apierr.APIKeyNotFound: "key",
@@ -232,8 +233,9 @@ var notThere = regexp.MustCompile(`^There is no store (\S+)\.$|^There is no [a-z
 // maxNames is how many names hinted reads, to find the one that the user meant.
 const maxNames = 100
 
-// hinted adds to a refusal because something was not found the name that the user probably meant, or the command that lists
-// the names. If the server wants a token, it says how to pass one.
+// hinted returns an error with a hint for the user. If the error says that an object does not exist, the hint is the name
+// that the user probably meant, or the command that lists the names. If the server wants a token, the hint says how to pass
+// one.
 func (s *invocation) hinted(ctx context.Context, o admin.API, refusal error) error {
 	r, ok := errors.AsType[*apierr.Refusal](refusal)
 	if ok && r.Code == apierr.AdminTokenMissing {

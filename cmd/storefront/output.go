@@ -334,7 +334,7 @@ func terminalOf(out io.Writer, env func(string) (string, bool)) terminal {
 	var t terminal
 	set := func(name string) string { value, _ := env(name); return value }
 	if f, ok := out.(*os.File); ok {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil { //nolint:gosec // A descriptor is an int.
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil { //nolint:gosec // An int can hold every descriptor.
 			t.columns = columns
 			// Old consoles of Windows print the codes for colours as text; new ones set WT_SESSION.
 			t.colours = set("NO_COLOR") == "" && set("TERM") != "dumb" && (runtime.GOOS != "windows" || set("WT_SESSION") != "")

@@ -79,7 +79,8 @@ func (r *receiver) register(ctx context.Context, o admin.API, storeName string) 
 			return err
 		}
 	}
-	if others == webhooks.Max { // the user has all five webhooks that a store can have, so the receiver gets only notices
+	// The store already has as many webhooks as it can have, so the receiver gets only notices.
+	if others == webhooks.Max {
 		r.secret = signature.NewSecret()
 		return nil
 	}

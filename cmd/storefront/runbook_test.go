@@ -163,7 +163,7 @@ func (s *scene) eventually(status string, count int) {
 	s.until(func() bool { return s.deliveries(status) == count }, "%d deliveries are %s", count, status)
 }
 
-// until waits until done returns true. If that takes too long, the test fails with the text that what and args make.
+// until waits until done returns true. After a minute it fails the test with a text that fmt makes of what and args.
 func (s *scene) until(done func() bool, what string, args ...any) {
 	s.t.Helper()
 	for deadline := time.Now().Add(awaited); !done(); time.Sleep(50 * time.Millisecond) {

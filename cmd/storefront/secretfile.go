@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// secretTag is the tag of flags whose value is a secret. Such a flag can also be set to the content of a file, which a
-	// variable names.
+	// secretTag is the tag of flags whose value is a secret. A file can also have the value: the variable with the flag's name
+	// and fileSuffix names the file.
 	secretTag = "secret"
-	// fileSuffix is the end of the name of the variable that names this file.
+	// fileSuffix is the end of the name of a variable that names a file with a secret, such as STOREFRONT_ADMIN_TOKEN_FILE.
 	fileSuffix = "_FILE"
 	// credentialsDirectory is the variable with the folder into which systemd puts the files of LoadCredential=
 	// (https://systemd.io/CREDENTIALS). In the project's units the name of each file is credentialPrefix and the flag.

@@ -291,7 +291,8 @@ func (m monitored) beside(ctx context.Context, c monitor.Config, do func(context
 		return fmt.Errorf("listen on %s: %w", m.AdminAddr, err)
 	}
 	shown := edge.NewServer(monitor.Handler(c), 0, c.Logger)
-	shown.ErrorLog = slog.NewLogLogger(c.Logger.Handler(), slog.LevelError) // the HTTP server logs panics, among others
+	// The server itself logs some errors, such as panics of handlers.
+	shown.ErrorLog = slog.NewLogLogger(c.Logger.Handler(), slog.LevelError)
 	c.Logger.InfoContext(ctx, "listening", "admin_addr", listener.Addr().String())
 	ended := make(chan error, 1)
 	go func() { ended <- shown.Serve(listener) }()

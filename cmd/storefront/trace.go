@@ -27,10 +27,9 @@ type traces struct {
 	report   func(error)
 }
 
-// openTraces starts to send spans if the standard OTEL_ variables say so: if an endpoint is set, or if OTEL_TRACES_EXPORTER
-// is otlp. The exporter and the SDK read the other variables themselves (OpenTelemetry's "Environment Variable
-// Specification", "OpenTelemetry Protocol Exporter"). report is called with each error of sending, which has no other
-// effect.
+// openTraces starts to send spans if an OTEL_ variable names an endpoint, or if OTEL_TRACES_EXPORTER is otlp. The exporter
+// and the SDK read the other standard variables themselves (OpenTelemetry's "Environment Variable Specification",
+// "OpenTelemetry Protocol Exporter"). report is called with each error of sending, which has no other effect.
 func (s *invocation) openTraces(report func(error)) (traces, error) {
 	on, err := s.traced()
 	if err != nil || !on {

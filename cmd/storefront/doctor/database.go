@@ -372,8 +372,8 @@ func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("not held")
 }
 
-// connected reports whether other clients use the database. On SQLite the answer is used; on PostgreSQL Citus's own
-// connections do not count.
+// connected reports whether other clients use the database. On SQLite it returns used. On PostgreSQL it does not count the
+// doctor's own connections and those of Citus.
 func connected(ctx context.Context, d *db.DB, used bool) (bool, error) {
 	if d.Dialect() == dialect.SQLite {
 		return used, nil
@@ -468,8 +468,8 @@ type SecretKeys struct {
 	Made bool
 }
 
-// keysAlone returns the finding about keys that could not be compared with a database: that they are invalid, or that they
-// were not tried.
+// keysAlone returns the finding about the secret keys if the database cannot be read: that the keys are invalid, or that
+// they were not tried.
 func keysAlone(keys SecretKeys) Finding {
 	if keys.Err != nil {
 		return fail("set STOREFRONT_SECRET_KEY to the key that the webhooks were created under, as `storefront secret "+

@@ -208,8 +208,8 @@ func AdminAddr(ctx context.Context, addr string) Finding {
 	}))
 }
 
-// address checks that a server can listen on addr, by listening there for a moment. If addr is taken, it sends GET path to
-// addr; then ours says whether the answer is from a server of this service.
+// address checks that a server can listen on addr, by listening there for a moment. If something else listens on addr,
+// address sends it GET path. ours reports whether the answer is from a server of this service.
 func address(ctx context.Context, flag, addr, path string, ours func(status int, body []byte) bool) Finding {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {

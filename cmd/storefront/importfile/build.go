@@ -563,8 +563,8 @@ func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	}
 }
 
-// own returns the id of an object that a file calls own: own itself if it is a UUID, otherwise a UUID derived from the
-// store, the kind, the source from and own.
+// own returns the id of an object. The argument own is the object's id in the file. If it is a UUID, it is the result.
+// Otherwise the result is a UUID derived from the store, the kind, the argument from and the id in the file.
 func (o Options) own(kind transfer.Kind, from, own string) string {
 	if id, ok := validate.ParseID(own); ok {
 		return id.String()
@@ -573,8 +573,8 @@ func (o Options) own(kind transfer.Kind, from, own string) string {
 	return uuid.NewSHA1(store, []byte(string(kind)+"\n"+from+"\n"+own)).String()
 }
 
-// identified sets the ids and the type that a row's message lacks. Without an id in the file, a product is identified by its
-// title, a customer by the e-mail or else the phone, and an order by its reference.
+// identified sets the ids and the type that a row's message lacks. Ids are derived from the id in the file. Without one,
+// they are derived from a product's title, a customer's e-mail or else phone, or an order's reference.
 func (l *reading) identified(e *entry, from string) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Product:

@@ -281,7 +281,7 @@ func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	case field == "id" && e.own:
 		problem, adds = "is that of a row further up: "+sameRecord, false
 	case field == "id" && known.Email != "":
-		field = "email" // because the id was derived from the e-mail
+		field = "email" // a remark names the e-mail, from which the id was derived
 	case field == "id":
 		field = "phone"
 	}

@@ -21,7 +21,7 @@ type dates struct {
 	order string
 	// clockFirst is true if --date-format has the time of day before the date.
 	clockFirst bool
-	// zone is the zone of dates that name none; UTC unless --time-zone names another.
+	// zone is the time zone of dates that name no zone. It is UTC unless --time-zone names another.
 	zone *time.Location
 }
 
@@ -37,7 +37,7 @@ type date struct {
 	twice bool
 }
 
-// tokens are the parts of --date-format in time.Parse's layouts.
+// tokens replaces the parts of --date-format by those of time.Parse's layouts.
 var tokens = strings.NewReplacer("YYYY", "2006", "YY", "06", "MMMM", "January", "MMM", "Jan", "MM", "01", "DD", "02", "M", "1",
 	"D", "2", "HH", "15", "H", "15", "hh", "03", "h", "3", "mm", "04", "ss", "05", "A", "PM", "a", "PM")
 
@@ -210,7 +210,7 @@ func (d dates) split(text string) (wall time.Time, zone *time.Location, whole bo
 var (
 	yearFirst = regexp.MustCompile(`^\d{4}([/.-])\d{1,2}([/.-])\d{1,2}$`)
 	yearLast  = regexp.MustCompile(`^(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{2}|\d{4})$`)
-	// oneSeparator unifies the separators of dates, because --date-format decides only the order.
+	// oneSeparator replaces all separators of dates by /, because --date-format decides only the order of day, month and year.
 	oneSeparator = strings.NewReplacer(".", "/", "-", "/")
 	// errOpen means that the text does not show which number is the day and which the month or, if the year has two digits,
 	// which is the year. Then --date-format must decide.
@@ -228,7 +228,8 @@ func (d dates) day(text string) (time.Time, error) {
 	first, last := yearFirst.FindStringSubmatch(text), yearLast.FindStringSubmatch(text)
 	var layout string
 	switch {
-	// If --date-format begins with the year, the day may come before the month.
+	// A text that begins with the year is read as year, month and day. This is not done if --date-format begins with the year,
+	// because the format may have the day before the month.
 	case first != nil && first[1] == first[2] && !strings.HasPrefix(d.order, "2006"):
 		layout = "2006" + first[1] + "1" + first[1] + "2"
 	case d.order != "":

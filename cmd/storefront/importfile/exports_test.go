@@ -157,8 +157,8 @@ func TestEachRowCountsOnce(t *testing.T) {
 	}
 }
 
-// A spreadsheet evaluates no text in the file of rejected rows, and shows its accents. Once a person has corrected the file,
-// an import reads its other texts unchanged.
+// A spreadsheet evaluates no text in the file of rejected rows as a formula, and shows its accents. A person corrects a
+// value in it and imports the file. The import then reads all other texts as they were in the original file.
 func TestRejectedRowsAreReadOncePutRight(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ reason, text, wrong, right, title, phone string }{

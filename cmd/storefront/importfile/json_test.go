@@ -71,7 +71,8 @@ func TestJSONFilesWithAWrapper(t *testing.T) {
 		`"items":[{"title":"T","unitAmount":5,"quantity":1,"type":"FILE"}]}`+"\n"))
 	require.Equal(t, 1, done.Stored)
 	require.Len(t, o.orders()[0].GetItems(), 1)
-	// A product is a row although it has a list, even if only --map shows that its members are columns of products.
+	// A product with a list of objects, such as variants, is a row, and not an object that contains the list of rows. This is
+	// so even if only --map shows that its members are columns of products.
 	p := storeOf(t, "EUR", "FR")
 	done = p.load(options{Kind: products, Columns: []column{{"cost", "price"}}},
 		[]byte(`{"title":"A","cost":1,"variants":[{"sku":"x"},{"sku":"y"}]}`+"\n"+`{"title":"B","cost":2,"variants":[]}`+"\n"))

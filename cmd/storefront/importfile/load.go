@@ -73,7 +73,7 @@ type Options struct {
 	// Encoding is the name of the file's encoding in the WHATWG Encoding Standard, such as windows-1250. Empty means
 	// UTF-8, or else Windows-1252. A byte order mark takes precedence.
 	Encoding string
-	// Events sends the events that the rows would send if they were created now.
+	// Events is true if each row sends the events that the API would send if the object were created now.
 	Events bool
 	// DryRun checks everything and stores nothing.
 	DryRun bool
@@ -177,8 +177,9 @@ type reading struct {
 	row      int          // number of the current record, from 1
 	left     map[int]bool // numbers of bad and repeated records, which are not stored
 	check    *checker     // nil after the first pass
-	// Decisions by a record's number: the record into which it is merged, the values that it gets from records merged into
-	// it, and whether its phone is left out because another customer has it.
+	// The checker's decisions, by the number of a record. merged has the record into which it is merged, completions the values
+	// that it gets from records merged into it. phoneless is true if its phone is left out, because another customer has the
+	// phone.
 	merged      map[int]merge
 	completions map[int]*completion
 	phoneless   map[int]bool
@@ -362,8 +363,9 @@ func (l *reading) text() (*bufio.Reader, error) {
 	return l.encoding.reader(l.file), nil
 }
 
-// records returns a function that returns the next row of a table, or io.EOF. It returns variable products (products with
-// variations) after all other rows, because their price is the lowest of their variations, which come later in the file.
+// records returns a function that returns the next row of a table, or io.EOF. The function returns variable products
+// (products with variations) after all other rows. The price of a variable product is the lowest of its variations, which
+// come later in the file.
 func (l *reading) records(t *table) func() (*entry, error) {
 	var waiting []*builder
 	lowest := map[string]int64{} // the lowest price of a product's variations, by the product's id or SKU
@@ -476,7 +478,9 @@ func (l *reading) send(ctx context.Context) error {
 	}
 	// If the importer refuses a row, it stores nothing of the batch. Then the loop sends the good rows again, and counts the
 	// result only when all rows that were sent are good.
-	var raw *adminv1.ImportResponse // for customers: the answer for all rows, even those that are merged into others
+	// raw is set in the first pass over a file of customers. It is the API's answer for all rows, also for rows that are merged
+	// into others.
+	var raw *adminv1.ImportResponse
 	if l.check != nil && l.Kind == transfer.Customers {
 		var err error
 		if raw, err = l.call(ctx, rows, options); err != nil {
@@ -506,7 +510,8 @@ func (l *reading) send(ctx context.Context) error {
 			}
 			continue
 		}
-		if l.check.skip(out, v.fresh) { // here all rows are good; a bad row may have the id of another row
+		// Call skip only if all rows are good: a bad row may have the id of another object, which the store has.
+		if l.check.skip(out, v.fresh) {
 			continue
 		}
 		for _, c := range v.clashing {

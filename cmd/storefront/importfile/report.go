@@ -35,8 +35,8 @@ type Remark struct {
 	Column string
 	// Problem says what is wrong, as the end of a sentence that begins with the column's name, such as "is left out".
 	Problem string
-	// Values has some of the values. Lines has the first lines, as ranges. With has the other row or customer that each range
-	// concerns, or "". Count is the number of lines.
+	// Values has the first few values, at most maxValues. Count is the number of lines. Lines has ranges of their numbers, at
+	// most maxRanges. With has, for each range, the other row or customer that these lines conflict with, or "".
 	Values []string
 	Lines  [][2]int
 	With   []string

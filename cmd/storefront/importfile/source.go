@@ -61,7 +61,7 @@ type source struct {
 	// Group is the field whose value all lines of one record share; further lines of a record may leave it empty. If Group is
 	// empty, each line is a record.
 	Group string
-	// Statuses maps words that only this source uses to statuses.
+	// Statuses has the words that only this shop writes for statuses, and the API's status for each.
 	Statuses words
 	// Currency is the currency of the amounts, if the export always has the same currency; otherwise "".
 	Currency string
@@ -114,7 +114,7 @@ func sourceOf(o Options) (source, error) {
 	}
 	chosen := map[string][]string{}
 	for _, c := range o.Columns {
-		for _, of := range []map[string][]string{all, chosen} { // a column that --map names is read as no other field
+		for _, of := range []map[string][]string{all, chosen} { // a column in --map is read only as the field that --map gives
 			for field, names := range of {
 				of[field] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return fold(name) == fold(c.Name) })
 			}

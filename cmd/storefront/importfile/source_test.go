@@ -239,7 +239,7 @@ func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
 		_, _ = fmt.Fprintf(&text, "R%d,PAID,1,5f0c3c3e-0000-4000-8000-000000000001,awa@example.com\n", i)
 	}
 	for last, want := range map[string]string{
-		"5F0C3C3E-0000-4000-8000-000000000001,":                "", // the id of the first batch's customer, in capitals
+		"5F0C3C3E-0000-4000-8000-000000000001,":                "", // the id that a customer of the first batch has in lower case
 		"5f0c3c3e-0000-4000-8000-000000000001,o@example.com":   "",
 		"5f0c3c3e-0000-4000-8000-000000000002,AWA@example.com": "",
 		"5f0c3c3e-0000-4000-8000-000000000002,": "customer is no customer of the store, and without an e-mail or a " +

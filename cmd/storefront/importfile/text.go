@@ -29,7 +29,7 @@ type LineError struct {
 	Column string
 	// Problem says what is wrong, such as "must be an amount"; Value is the wrong value.
 	Problem, Value string
-	// With is the other row or customer of the problem, such as "line 2"; empty if there is none.
+	// With names the other row or the customer that the row conflicts with, such as "line 2"; "" if there is none.
 	With string
 }
 

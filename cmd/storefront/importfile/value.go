@@ -19,8 +19,9 @@ func no(text string) bool {
 // harmless matches texts that begin like a formula but compute nothing: phone numbers and negative numbers.
 var harmless = regexp.MustCompile(`^\+[0-9][0-9 ().-]*$|^-[0-9]+([.,][0-9]+)?$`)
 
-// isFormula reports whether a spreadsheet may evaluate a text: it begins with =, +, - or @, even in full width, as Japanese and
-// Chinese spreadsheets accept, or with white space, which some drop first (OWASP, CSV Injection).
+// isFormula reports whether a spreadsheet may evaluate a text as a formula (OWASP, CSV Injection). Such a text begins with
+// =, +, - or @, or with one of these signs in full width, as in Japanese and Chinese spreadsheets. It may also begin with
+// white space, because some spreadsheets drop it. Texts that harmless matches are no formulas.
 func isFormula(text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	return text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) && !harmless.MatchString(text)
