@@ -88,8 +88,8 @@ case $said in *'the credential storefront.secret-key: '*'must have one line'*) ;
 	require.Contains(t, out, "Boutique Douala")
 }
 
-// storefront-admin takes a relative path of a database in the settings as one below the folder in which the units run. It
-// leaves a PostgreSQL URL as it is.
+// If the settings have a relative path of a SQLite file, storefront-admin looks for the file in the folder in which the
+// units run. A PostgreSQL URL in the settings is used unchanged.
 func TestStorefrontAdminHasTheDatabaseOfTheUnits(t *testing.T) {
 	t.Parallel()
 	out := onPackagedHost(t, "STOREFRONT_DATABASE_URL=sqlite:shop.db\n", `

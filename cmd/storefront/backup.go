@@ -162,10 +162,10 @@ func (f backupFolder) name(at time.Time) string {
 
 const backupTime = "2006-01-02T150405.000Z"
 
-// prune removes older backups of the same database from the folder. newest is the file name of the current backup, and
-// verified says whether that is verified. If so, prune keeps newest and the keep-1 verified backups before it, and removes
-// the others. Otherwise it removes only unverified copies. It never removes folders, links, files with other names, or
-// backups with later times.
+// prune removes older backups of the same database from the folder. newest is the file name of the current backup; verified
+// is true if the current backup is verified. Then prune keeps it and the keep-1 verified backups before it, and removes all
+// others. If verified is false, prune removes only unverified copies. It never removes folders, links, files with other
+// names, or backups with later times.
 func (f backupFolder) prune(newest string, keep int, verified bool) (removed []string, err error) {
 	removed = []string{}
 	entries, err := os.ReadDir(f.path) // sorted by name
@@ -220,8 +220,9 @@ func failedChecks(found []doctor.Finding) error {
 // noticeTimeout limits how long backUp waits for its notice of a failed backup to be written.
 const noticeTimeout = 10 * time.Second
 
-// noticeBackup writes a notice about a backup, and stores the time of the backup if it is verified; a zero time means that
-// it is not. noticeBackup does nothing if the schema is from a release without notices.
+// noticeBackup writes a notice about a backup. For a verified backup it also stores verified, the time of the backup; the
+// zero time means that there is no verified backup. noticeBackup does nothing if the schema is not current, because an older
+// schema may have no notices.
 func noticeBackup(ctx context.Context, handle *db.DB, verified time.Time, n notice.Notice) error {
 	if current, err := handle.Current(ctx); err != nil || !current {
 		return err

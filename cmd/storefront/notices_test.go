@@ -133,7 +133,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			expect(notice.WebhookDisabled, "was disabled")
 
 			i.run(nil, "webhook", "enable", webhook.ID)
-			set("UPDATE webhooks SET notice_id = NULL WHERE id = $1", webhook.ID) // as if an hour had passed
+			set("UPDATE webhooks SET notice_id = NULL WHERE id = $1", webhook.ID) // allow another notice, as after an hour
 			publish()
 			expect(notice.WebhookFailing, "has not accepted an event since")
 			healthy.Store(true)

@@ -190,8 +190,8 @@ const (
 	columnGap = "  "
 	// minCut is how many characters of a text fit leaves at least. It is also the room of a column that sets no other.
 	minCut = 12
-	// shortID is how many characters of an id a narrow terminal shows: the last ones, which are random, while the first ones
-	// are the time. Commands accept these characters as an id.
+	// shortID is how many characters of an id a narrow terminal shows. These are the last characters, because they are random;
+	// the first ones are the time. Commands accept them in place of the id.
 	shortID = 8
 )
 
@@ -378,9 +378,9 @@ func (t terminal) bold(text string) string {
 	return bold + text + plain
 }
 
-// progress shows on a terminal how far long work is. It shows nothing if w is no terminal.
+// progress shows on a terminal how much of a long operation is done. It shows nothing if w is no terminal.
 type progress struct {
-	w    io.Writer // nil if nothing is to be shown
+	w    io.Writer // nil if the output is no terminal
 	what string
 	size int64 // size of the file that is read, in bytes; below 1 if unknown
 }

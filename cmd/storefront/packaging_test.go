@@ -170,8 +170,8 @@ func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
 	}
 }
 
-// The timer starts the unit of the same name. That unit may write to the folder that its command names. The package creates
-// the folder.
+// The timer starts the backup unit, which has the same name. The unit's command writes its backups to a folder to which the
+// unit may write, and which the package creates.
 func TestTheTimerStartsABackup(t *testing.T) {
 	t.Parallel()
 	timer, service := parseUnit(t, "systemd/storefront-backup.timer"), parseUnit(t, "systemd/storefront-backup.service")

@@ -294,7 +294,7 @@ type column[Item any] struct {
 	value func(Item) string
 	id    func(Item) string                 // a UUID, whose end is shown on a narrow terminal
 	at    func(Item) *timestamppb.Timestamp // a time, shown without seconds on a narrow terminal
-	// cut is true if fit may cut the texts on a narrow terminal. room is how many characters fit leaves of a text while it
+	// cut is true if fit may cut the texts on a narrow terminal. room is how many characters of a text remain as long as fit
 	// can leave out an optional column instead; 0 means minCut.
 	cut  bool
 	room int

@@ -163,7 +163,8 @@ func jsonAt(ts *testscript.TestScript, file, path string) string {
 	return string(text)
 }
 
-// jsonIs is the script command that requires the value at a path: json stdout 0.name 'the name'.
+// jsonIs is the script command "json FILE PATH VALUE", as in: json stdout 0.name 'the name'. It requires that the JSON of
+// the file has this value at the path.
 func jsonIs(ts *testscript.TestScript, neg bool, args []string) {
 	if got := jsonAt(ts, args[0], args[1]); (got == args[2]) == neg {
 		ts.Fatalf("%s is %q, want %q (negated: %t)", args[1], got, args[2], neg)

@@ -45,7 +45,7 @@ func TestASecretsFileIsPrivate(t *testing.T) {
 		t.Skip("a mode does not say who can read a file on Windows")
 	}
 	for mode, accepted := range map[os.FileMode]bool{
-		0o400: true, 0o440: true, 0o600: true, 0o640: true, 0o660: true, // systemd, Kubernetes with fsGroup, storefront.env
+		0o400: true, 0o440: true, 0o600: true, 0o640: true, 0o660: true, // systemd, Kubernetes with fsGroup, and storefront.env
 		0o444: false, 0o644: false, 0o604: false, 0o602: false, 0o666: false, // modes that Docker and Kubernetes set, and others
 	} {
 		path := filepath.Join(t.TempDir(), "secret")

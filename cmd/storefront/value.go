@@ -68,7 +68,7 @@ type amount struct {
 	decimal string // the number with a decimal point; "" if the user gave smallest units
 }
 
-// UnmarshalText reads either form of an amount.
+// UnmarshalText reads an amount as a whole number of minor units, or as a number with a decimal point.
 func (a *amount) UnmarshalText(text []byte) error {
 	*a = amount{}
 	n, err := strconv.ParseInt(string(text), 10, 64)
@@ -101,8 +101,8 @@ func (a *amount) settle(_ context.Context, _ admin.API, currency func() (string,
 	return nil
 }
 
-// instant is a time that the user gives as a date-time or as how long ago it was. settle converts the latter with the clock
-// of the database or server.
+// instant is a time that the user gives as a date-time, or as how long ago it was. settle computes the time from how long
+// ago it was, by the clock of the database or server.
 type instant struct {
 	at  time.Time
 	ago *time.Duration // how long ago; nil if at is the time

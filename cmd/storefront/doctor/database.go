@@ -244,8 +244,8 @@ func extensionsOf(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return extensionsFinding(available)
 }
 
-// extensionsFinding checks that the needed extensions exist on the server and are created. available maps the name of an
-// extension that exists to whether it is created.
+// extensionsFinding checks that the needed extensions exist on the server and are created in the database. available has the
+// extensions that exist on the server; its value is true for those that are created.
 func extensionsFinding(available map[string]bool) Finding {
 	var missing, create []string
 	for _, name := range extensions {

@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// tables returns a CSV file with n rows for each kind. Each order has another customer.
+// tables returns a CSV file with n rows for each kind. No two orders have the same customer.
 func tables(n int) map[kind][]byte {
 	var of [3]bytes.Buffer
 	of[0].WriteString("id,title,price,description,status\n")

@@ -72,9 +72,9 @@ func (b *builder) refuseRounded() {
 	}
 }
 
-// further looks for values in a record's further lines that differ from the first line, because only items are read from
-// further lines. In orders of a person's own file it refuses such a value, because the lines may be two orders. In other
-// files it only reports the value, which may be the price of a variant.
+// further looks at the lines of a record after the first, of which only items are read, for other values that differ from
+// those of the first line. In an order that is not from a shop's export, further refuses such a value, because the lines may
+// be two orders. Otherwise it only reports the value, which may be the price of a variant.
 func (b *builder) further() {
 	for i := range b.lines[1:] {
 		for _, field := range slices.Sorted(maps.Keys(b.source.Columns)) {

@@ -105,9 +105,9 @@ type clash struct {
 	with           fmt.Stringer
 }
 
-// judge splits rows into rows to send, repetitions of earlier rows, and rows that conflict with earlier rows. Rows that are
-// merged into another row are in none of these. Bad rows are sent too, so that all their errors are collected, but judge
-// compares no row with them. judge may be called again for the same batch when more is known about the rows.
+// judge splits rows into rows to send, rows that repeat earlier rows, and rows that conflict with earlier rows. Rows that
+// are merged into another row are in none of these groups. A bad row is sent too, so that the API finds all its errors, but
+// judge compares no other row with it. judge may be called again for the same batch when more is known about the rows.
 func (c *checker) judge(rows []*entry) (v verdict) {
 	if c == nil {
 		return verdict{fresh: rows}

@@ -138,7 +138,7 @@ func scanBytes(text *bufio.Reader) (found scannedBytes, err error) {
 		case err != nil:
 			return found, err
 		case r == utf8.RuneError && size == 1:
-			_ = text.UnreadRune() // cannot fail after ReadRune; the same holds for the next call
+			_ = text.UnreadRune() // neither this call nor the next can fail after ReadRune
 			b, _ := text.ReadByte()
 			isOther = true
 			if strings.IndexByte(undefinedBytes, b) >= 0 && found.undefinedLine == 0 {

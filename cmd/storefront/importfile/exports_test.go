@@ -120,8 +120,8 @@ func TestItemsOfVariations(t *testing.T) {
 	require.Equal(t, s.products()[0].GetId(), s.orders()[0].GetItems()[0].GetProductId())
 }
 
-// With --skip-bad each row of the file counts once: a bad row is neither a repetition of another one nor a reason to skip
-// others.
+// With --skip-bad each row of the file counts once in the report. A row that repeats a bad row is not counted as repeated,
+// and is stored.
 func TestEachRowCountsOnce(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

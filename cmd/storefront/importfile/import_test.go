@@ -193,8 +193,8 @@ func TestImportBesidePayments(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		link, guide := b.Link(nil), b.Product("Guide", 250)
-		// Payments through the link already wait for each other at the link's row; other payments meet only at the
-		// customer's row.
+		// Payments through one link wait for each other at the link's row. Payments without a link have only the row of their
+		// customer in common.
 		linked, plain := transfertest.OneCustomer(), transfertest.OneCustomer()
 		b.load(customers, linked, plain)
 		const each = 10

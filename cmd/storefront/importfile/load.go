@@ -68,7 +68,7 @@ type Options struct {
 	Country string
 	// DateFormat is the form of dates, such as DD/MM/YYYY; empty accepts all dates that are not ambiguous.
 	DateFormat string
-	// TimeZone is the zone of dates that name none, such as Europe/Paris; empty means UTC.
+	// TimeZone is the time zone, such as Europe/Paris, of dates that name no zone. Empty means UTC.
 	TimeZone string
 	// Encoding is the name of the file's encoding in the WHATWG Encoding Standard, such as windows-1250. Empty means
 	// UTF-8, or else Windows-1252. A byte order mark takes precedence.
@@ -417,8 +417,8 @@ func (l *reading) records(t *table) func() (*entry, error) {
 	}
 }
 
-// leaveOut counts and reports a record that is not imported, with the reason why and the value that decided. It does nothing
-// in the second pass.
+// leaveOut counts a record that is not imported and adds it to the report. why is the reason, and value is the record's
+// value on which the decision depends. leaveOut does nothing in the second pass.
 func (l *reading) leaveOut(r *record, value, why string) error {
 	if l.check == nil {
 		return nil

@@ -63,8 +63,8 @@ func TestTwoCustomersWithOnePhone(t *testing.T) {
 			require.Equal(t, email+"@example.com", by(s.orders(), (*storefrontv1.Order).GetReference)[reference].GetCustomer().GetEmail())
 		}
 
-		// Customers of the store can share a phone too, whatever ids the rows have. A row with only the phone belongs to the
-		// customer who has it.
+		// A row with an e-mail of its own, and the phone of a stored customer, becomes another customer without the phone. A row
+		// with only this phone belongs to the stored customer.
 		other := transfertest.OneCustomer().With("phone", "+237670000001").With("email", "dora@example.com")
 		text := transfertest.Lines(other, transfertest.Fields{"name": "A.", "phone": "+237670000001"})
 		var lines bytes.Buffer
@@ -188,8 +188,8 @@ func TestAnOrderLeavesTheOwnerOfItsPhoneAlone(t *testing.T) {
 	require.Equal(t, []string{" a@example.com +237670000001 3 300", " b@example.com - 1 5"}, described(s.customers()))
 }
 
-// The importer refuses an e-mail or a phone of another customer, unless the batch asks it to match customers. Even then it
-// refuses another customer's phone beside a new e-mail.
+// The importer refuses a row with the e-mail or the phone of another customer, unless the batch asks to match customers. But
+// even then it refuses a row with a new e-mail and another customer's phone.
 func TestABatchThatTakesAnothersEmailIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

@@ -41,7 +41,7 @@ type table struct {
 	encoding   textEncoding
 	letters    *letterSamples
 	passed     []string          // members of a JSON file outside the list of rows
-	places     map[string]int    // a column's index, by fold of its name
+	places     map[string]int    // a column's index, by the folded name
 	fields     map[string]string // the field as which a column is read, by the column's folded name
 	of         map[string][]int  // column indexes, by field; several columns may have one field
 	read       func() (line, error)
@@ -120,8 +120,8 @@ func (t *table) isRead(column int) bool {
 // maxTitleLines is how many lines above a header may be a title.
 const maxTitleLines = 20
 
-// titled returns an error if the first line of head, the beginning of the file, is a title above the header. It returns nil
-// if none of the next lines is a header with the needed fields.
+// titled returns an error if head, the beginning of the file, has a title above the header: a first line that is no header,
+// and below it a line that is one, with a column for each needed field. Otherwise it returns nil.
 func (t *table) titled(head []byte, needed [][]string, columns []Column) error {
 	number := 0
 	for text := range bytes.Lines(head) {
@@ -169,7 +169,7 @@ func newObjects(next func() ([]byte, int, error), s source, e textEncoding, stri
 	t := newTable(s)
 	t.letters, t.encoding = e.samples(), e
 	if strict {
-		t.Group = "" // because an object is a whole record
+		t.Group = "" // an object is always a whole record
 	}
 	t.read = func() (line, error) {
 		text, at, err := next()
@@ -322,9 +322,9 @@ func (t *table) pass(member string) {
 	}
 }
 
-// nearest returns the column that was probably meant by name, a misspelling, and that column's field. It looks only at the
-// fields that the file lacks, and returns "" if no column is similar. The first letters must be equal, because people rarely
-// misspell those; otherwise "rate" would be taken for "date".
+// nearest returns the column that a person probably meant by the misspelled name, and its field. It looks for columns of
+// those fields for which the file has no column. It returns "" if no such column is similar. The first letters must be
+// equal: otherwise nearest would take "rate" for "date", and people rarely misspell the first letter.
 func (t *table) nearest(name string, fields []string) (best, of string) {
 	word := fold(name)
 	farthest := min(2, len(word)/2)
