@@ -213,7 +213,8 @@ func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	folder := t.TempDir()
 	i.run(nil, "backup", "--to", folder, "--keep", "1")
 	first := backups(t, folder)
-	for _, size := range []int64{1, 1 << 20} { // bytes after which the backup is killed: at the beginning of the copy, and later
+	// Kill the backup when its copy has this size: at the beginning of the copy, and later.
+	for _, size := range []int64{1, 1 << 20} {
 		c := i.command("storefront", "backup", "--to", folder, "--keep", "1")
 		require.NoError(t, c.Start())
 		require.Eventually(t, func() bool {

@@ -120,8 +120,8 @@ func (s servedInstallation) newKey(store string) (key struct {
 	return key
 }
 
-// olderKey creates an API key of the store whose text is text. text has the form of keys from before buckets: random letters
-// in place of the bucket.
+// olderKey creates an API key of the store as older releases did. text is the text of the key, which has random letters in
+// place of the bucket.
 func (s servedInstallation) olderKey(text string) {
 	s.t.Helper()
 	require.True(s.t, auth.WellFormed(text))

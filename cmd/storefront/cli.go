@@ -93,8 +93,8 @@ func isList(n *kong.Node) bool {
 	return n != nil && (n.Name == "list" || n.Name == "doctor" || n.Name == "export" || n.Parent.Name == "migrate")
 }
 
-// words is the kong.Mapper for flags of texts. It accepts the values of an enum in any case, and lists with spaces after the
-// commas.
+// words is the kong.Mapper for flags whose value is a text. It accepts the values of an enum in any case, and lists with
+// spaces after the commas.
 type words struct{}
 
 // Decode implements kong.Mapper.
@@ -117,8 +117,8 @@ func (words) Decode(k *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// lists are the flags whose value is a list. A user may type it with spaces after the commas, and then the shell splits it
-// into several arguments.
+// lists are the flags whose value is a list. A user may type spaces after the commas of a list, and then the shell splits
+// the list into several arguments.
 var lists = []string{"--scopes", "--events", "--unavailable-types", "--trusted-proxies", "--retry-delays"}
 
 var negative = regexp.MustCompile(`^-\d`)

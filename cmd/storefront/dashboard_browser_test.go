@@ -204,7 +204,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Send a test event", "ping")
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 	require.Equal(t, []string{"ping"}, o.received())
-	// The result moved parts of the page when it appeared. Reload the page, because see allows no movement.
+	// The result moved parts of the page when it appeared. Reload the page, because see allows almost no movement.
 	b.run(chromedp.Reload())
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 	b.see("delivery-succeeded")
@@ -286,7 +286,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	require.Eventually(t, func() bool { return slices.Contains(o.received()[3:], "customer.created") }, browserTime,
 		50*time.Millisecond)
 
-	// After the owner has made a new secret, it signs all deliveries, and the old one signs none.
+	// After the owner has made a new secret, all deliveries are signed with the new secret, and none with the old one.
 	b.press("New secret", "Make a new signing secret?")
 	require.Equal(t, 1, value[int](b, `(() => {
   let sent = 0;
@@ -586,9 +586,9 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 	b.picture("frame")
 }
 
-// The dashboard's forms work behind a TLS proxy that passes on neither the Host nor headers of its own, as nginx's
-// `proxy_pass http://127.0.0.1:8081` does. They work in a recent browser, which sends Sec-Fetch-Site, and in one from before
-// 2023, which sends only Origin.
+// The dashboard's forms work behind a TLS proxy that neither keeps the Host header nor adds headers of its own, as with
+// nginx's `proxy_pass http://127.0.0.1:8081`. They work in a recent browser, which sends Sec-Fetch-Site, and in a browser
+// from before 2023, which sends only Origin.
 func TestDashboardBehindAProxyInABrowser(t *testing.T) {
 	t.Parallel()
 	for name, older := range map[string]bool{"recent": false, "older": true} {
@@ -671,7 +671,7 @@ func TestAStoppedFormCanBeSentAgain(t *testing.T) {
 	stopped := make(chan struct{})
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && r.URL.Path == "/dashboard/keys" && held.Add(1) == 1 {
-			_ = r.ParseForm() // only after the body is read does net/http notice that the browser has left
+			_ = r.ParseForm() // net/http notices that the browser has left only after the body is read
 			<-r.Context().Done()
 			close(stopped)
 			return

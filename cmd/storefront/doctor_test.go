@@ -123,7 +123,7 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 			require.Regexp(t, `^1 event waiting, the oldest for 2m\d+s: nothing runs on this database`, f.Message)
 			i.run(nil, "doctor", "--check-url", "none", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
 
-			// If a server runs, the check fails when no worker runs, and also when the worker hangs.
+			// While a server runs, the check of the outbox fails if no worker takes the waiting event.
 			server := i.server("storefront")
 			f = i.examine()["outbox"]
 			require.Equal(t, doctor.Fail, f.Status)

@@ -57,8 +57,8 @@ func (c *customerForgetCmd) Run(s *invocation) error {
 	})
 }
 
-// logReaders has words for the end of a sentence about an erasure that waits: who still reads the old data, by the kind of
-// reader.
+// logReaders says, by the kind of reader, who still reads the old data. Its texts end a sentence about an erasure that waits
+// for the reader.
 var logReaders = map[string]string{
 	db.ReaderExport: "the export that is under way", db.ReaderBackup: "the backup that is under way",
 	db.ReaderOther: "the request or program that reads the database as it was",

@@ -67,7 +67,7 @@ func gets() (paths []string) {
 	return paths
 }
 
-// filters are the queries with which a test gets a list, besides no query.
+// filters are queries for the lists of the API. A test gets each list without a query, and with each of its queries.
 var filters = map[string][]string{
 	"/v1/products": {"q=guide", "q=%C3%A9", "status=DRAFT", "status=PUBLISHED", "status=ARCHIVED", "type=FILE",
 		"page=2&pageSize=3"},

@@ -125,7 +125,7 @@ func (w *writer) write(ctx context.Context, url, key, name string, pause time.Du
 			w.refused++
 		case err == nil && decoded == nil && answer.StatusCode == http.StatusTooManyRequests && said.Code == "rate_limited" &&
 			said.RequestID != "":
-			// A key may make 120 requests a minute, and this loop may make more.
+			// This refusal is right: a key may make 120 requests a minute, and this loop may make more.
 		default:
 			w.wrong = append(w.wrong, fmt.Sprintf("%s %s %v", answer.Status, body, err))
 		}

@@ -302,8 +302,8 @@ type route struct {
 // type, then those for a beginning of types, the longest beginning first.
 type routes []route
 
-// readRoutes returns the routes of two flags. given are the values of --forward. rest is the value of --forward-to: the
-// address for all types that no --forward takes, or "".
+// readRoutes returns the routes of two flags. given are the values of --forward. rest is the address in --forward-to, for
+// all types that no --forward takes; "" if this flag is not set.
 func readRoutes(rest string, given []string) (routes, error) {
 	var all routes
 	if rest != "" {

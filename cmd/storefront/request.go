@@ -28,7 +28,7 @@ type unsettled interface {
 }
 
 // fill sets fields of the request, and its update mask, from the flags that the user gave. It calls currency only if one of
-// them is an amount.
+// these flags is an amount.
 func (s *invocation) fill(ctx context.Context, o admin.API, in proto.Message, currency func() (string, error)) error {
 	var members []string
 	for _, f := range s.flags {

@@ -67,8 +67,8 @@ func manualBackup(t *testing.T, program string) string {
 	return program + block
 }
 
-// restorePostgres runs the manual's commands unchanged: those with pg_dump, whose restored database it returns, and those
-// that copy the whole server.
+// restorePostgres runs two blocks of commands of the manual, with only other ports: one backs up with pg_dump, and one
+// copies the whole server. It returns an installation on the database that was restored from pg_dump's file.
 func restorePostgres(t *testing.T, i installation) installation {
 	bin := filepath.Dir(postgresTool(t, "pg_basebackup"))
 	target := dbtest.EmptyURL(t, dbtest.Postgres)
@@ -76,7 +76,7 @@ func restorePostgres(t *testing.T, i installation) installation {
 	in := i.with("NEW_DATABASE_URL", target).with("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, program := range []string{"pg_dump", "pg_basebackup"} {
 		lines := manualBackup(t, program)
-		// Use other ports than the default ones, on which other tests may listen.
+		// The default ports may be in use by other tests, so let the system choose free ports.
 		lines = strings.ReplaceAll(lines, "storefront doctor", "storefront doctor --check-url none --addr 127.0.0.1:0 --admin-addr 127.0.0.1:0")
 		c := in.command("sh", "-ec", lines)
 		c.Dir = folder

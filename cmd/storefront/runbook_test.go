@@ -27,7 +27,7 @@ import (
 // runbookWebhook is the URL of a webhook in RUNBOOK.md.
 const runbookWebhook = "https://shop.example.com/webhooks"
 
-// notRun maps the programs in RUNBOOK.md that a test cannot run to the reason.
+// notRun has the programs in RUNBOOK.md that a test cannot run, each with the reason.
 var notRun = map[string]string{
 	"systemctl": "a test has no systemd: it starts and stops servers and workers itself",
 }
@@ -38,7 +38,7 @@ var (
 )
 
 // runbookCases returns the commands of each case of RUNBOOK.md for a kind of database, by the case's title. A block of
-// commands for only one kind begins with a comment that names it.
+// commands for only one kind begins with a comment that names the kind.
 func runbookCases(t *testing.T, database string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("RUNBOOK.md")

@@ -93,8 +93,8 @@ func partOf(cut func(string, int) string) func(ts *testscript.TestScript, neg bo
 	}
 }
 
-// completesTo is the script command that requires the words with which a line can be completed: complete 'storefront key '
-// create list revoke.
+// completesTo is the script command "complete LINE WORD …", as in: complete 'storefront key ' create list revoke. It
+// requires that the program offers these words as completions of the line.
 func completesTo(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("COMP_LINE", args[0])
 	defer ts.Setenv("COMP_LINE", "")

@@ -106,7 +106,7 @@ type triggerData struct {
 	link     *adminv1.CreatePaymentLinkRequest
 	order    *adminv1.CreateOrderRequest
 	item     *adminv1.CreateOrderRequest_Item
-	// fields maps the names that --override accepts to the requests in which it sets them.
+	// fields has, for each name that --override accepts, the request in which --override sets the field.
 	fields map[string]proto.Message
 }
 

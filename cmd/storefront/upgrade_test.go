@@ -83,7 +83,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the release before, which takes a minute")
 	}
-	newInbox(t) // skips the test on systems where newInbox cannot work
+	newInbox(t) // skips the test where newInbox cannot work, before the slow build
 	binary := before(t)
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {

@@ -105,7 +105,7 @@ func backupSchema(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	return ok("migration %d, which is current", newest)
 }
 
-// has reports whether a copy has a table. A copy from an older release may lack it.
+// has reports whether the backup d has the table. A backup that an older release made may not have it.
 func has(ctx context.Context, d *db.DB, table string) (found bool, err error) {
 	err = d.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = $1)", table).Scan(&found)
 	return found, err

@@ -230,7 +230,9 @@ func Hosts(hosts []db.Host) []Finding {
 }
 
 func extensionsOf(ctx context.Context, d *db.DB, _ Installation) Finding {
-	available := map[string]bool{} // an extension's name → whether it is created
+	// available is true for an extension that is created in the database, and false for one that is only installed on the
+	// server.
+	available := map[string]bool{}
 	for row := range db.Rows(ctx, d.Reader(), "SELECT name, installed_version IS NOT NULL FROM pg_available_extensions WHERE "+
 		"name IN ($1, $2)",
 		extensions[0], extensions[1]) {
@@ -428,7 +430,7 @@ func openFor(ctx context.Context, d *db.DB, long time.Duration) Finding {
 	return ok("none open for more than %v", long)
 }
 
-// manyDeadRows is the number of dead rows from which on scans of deliveries, the outbox and the row deltas are slow.
+// manyDeadRows is how many dead rows make scans of deliveries, the outbox and the row deltas slow.
 const manyDeadRows = 100_000
 
 // snapshots looks for what keeps PostgreSQL from removing dead rows, and checks how many dead rows there are.

@@ -72,9 +72,10 @@ func (b *builder) refuseRounded() {
 	}
 }
 
-// further looks at the lines of a record after the first, of which only items are read, for other values that differ from
-// those of the first line. In an order that is not from a shop's export, further refuses such a value, because the lines may
-// be two orders. Otherwise it only reports the value, which may be the price of a variant.
+// further looks for values that the import would lose. From the lines of a record after the first, only items are read, so
+// another value is lost if the first line has a different one. In an order that is not from a shop's export, further refuses
+// such a value, because the lines may be two orders. Otherwise it only reports the value, which may be the price of a
+// variant.
 func (b *builder) further() {
 	for i := range b.lines[1:] {
 		for _, field := range slices.Sorted(maps.Keys(b.source.Columns)) {
@@ -312,8 +313,8 @@ func (b *builder) priceOf() (price int64, given bool) {
 	return b.amount(0, "priceAmount", "price", "priceAmount")
 }
 
-// vary keeps a variation's price in lowest, by the id or SKU of the variation's product, if it is the lowest so far and the
-// variation can be bought.
+// vary enters a variation's price in lowest, under the id or SKU of the variation's product. It does so only if the
+// variation can be bought, and no other variation of the product has a lower price so far.
 func (b *builder) vary(lowest map[string]int64) {
 	b.refuseRounded()
 	price, given := b.priceOf()

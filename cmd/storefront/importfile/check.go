@@ -58,7 +58,8 @@ func newChecker(update bool) *checker {
 	return &checker{update: update, seed: maphash.MakeSeed(), seen: map[uint64]sighting{}, people: transfer.NewPeople()}
 }
 
-// identify sets, in the first pass, the identities, the contact and the hash of a row, and refuses a wrong customer.
+// identify sets, in the first pass, the identities, the contact and the hash of a row. It refuses a row of customers with
+// invalid values.
 func (l *reading) identify(e *entry) {
 	if l.check == nil {
 		return
@@ -214,8 +215,8 @@ func (c *checker) compare(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// meet looks for the customer of a row among the customers of the store and of earlier rows. Its results are those of
-// compare.
+// meet looks for the customer of a row among the customers of the store and of earlier rows. again is true if the row
+// repeats an earlier one. If the row conflicts with an earlier one, clashes says how; otherwise it is the zero value.
 func (c *checker) meet(e *entry) (again bool, clashes clash) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Customer:
@@ -295,8 +296,8 @@ func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// rowOf and lineOf return the number and the line of the first row of a customer, who. If who is a customer of the store,
-// they return the number and the line of the row e instead.
+// rowOf and lineOf return the number and the line of a row: the first row with the customer who or, if the store has this
+// customer, the row e.
 func rowOf(who transfer.Person, e *entry) int {
 	if who.Stored() {
 		return e.row
@@ -352,9 +353,9 @@ func (c *checker) meetBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	}
 }
 
-// skip sets there for each row of a batch that the store already has, as the importer says in out. news is true if judge has
-// treated one of these rows as new, although it is an order, or a product without a slug. Then judge must be called for the
-// batch again.
+// skip marks the rows of a batch that the store already has, as the importer says in out. news is true if judge has treated
+// one of these rows as new, although it is an order, or a product without a slug. Then judge must be called for the batch
+// again.
 func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (news bool) {
 	if c == nil {
 		return false

@@ -44,7 +44,7 @@ var tokens = strings.NewReplacer("YYYY", "2006", "YY", "06", "MMMM", "January", 
 var (
 	knownFormat = regexp.MustCompile(`^[YMDHhmsAa \t/.,:T-]+$`)
 	timeTokens  = regexp.MustCompile(`[HhmsAa][HhmsAa :.]*`)
-	// unseparated finds parts of a date that only their widths separate.
+	// unseparated finds two parts of --date-format with no separator between them, as in YYYYMMDD.
 	unseparated = regexp.MustCompile(`YM|MY|MD|DM|YD|DY`)
 )
 
@@ -85,8 +85,8 @@ var (
 	clockBefore = regexp.MustCompile(`(?i)^` + clock + `,? (.*)$`)
 )
 
-// clockOf returns the time of day that match, the groups of the expression clock, has found. It also returns the zone that
-// the text names, or nil.
+// clockOf returns a time of day. match has the groups that the expression clock has found in a text. clockOf also returns
+// the zone that the text names, or nil.
 func clockOf(match []string) (time.Duration, *time.Location, error) {
 	hour, _ := strconv.Atoi(match[0])
 	minute, _ := strconv.Atoi(match[1])
@@ -167,7 +167,7 @@ func (d dates) parse(text string, zone *time.Location) (date, error) {
 // inZone returns the times when clocks in a zone show the date and time of wall. It returns none if the clocks were set forward
 // past that time, and two if they were set back.
 func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
-	// A day before wall and a day after it, the zone has the offsets that it had before and after a change of clocks.
+	// The offsets a day before and a day after wall include those before and after a change of clocks near wall.
 	const day = 24 * time.Hour
 	for _, near := range []time.Duration{-day, day} {
 		_, offset := wall.Add(near).In(zone).Zone()

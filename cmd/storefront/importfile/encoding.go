@@ -116,7 +116,7 @@ type scannedBytes struct {
 // undefinedBytes are the bytes that Windows-1252 does not define.
 const undefinedBytes = "\x81\x8d\x8f\x90\x9d"
 
-// scanBytes reads a text to its end, and returns which of its lines are UTF-8 beyond ASCII and which are not UTF-8.
+// scanBytes reads a text to its end and returns the numbers of the lines that decide about its encoding.
 func scanBytes(text *bufio.Reader) (found scannedBytes, err error) {
 	isUnicode, isOther, last := false, false, rune(0)
 	line := 1
@@ -187,11 +187,11 @@ func (e textEncoding) problem() string {
 // letterSamples collects values with letters beyond ASCII. A person can see from them whether the encoding is right, because
 // the same bytes are other letters in another encoding.
 type letterSamples struct {
-	// read has the first such values of columns that are imported. others has the first ones of the header and of all other
-	// columns.
+	// read has the first values with letters beyond ASCII in columns that are imported. others has the first ones in the header
+	// and in all other columns.
 	read, others []string
-	// readLines has the numbers of all lines with values for read, and otherLines of all lines with values for others. Each is
-	// one remark, or nil.
+	// readLines has at most one remark, with the numbers of all lines that have values for read. otherLines has the same for
+	// others.
 	readLines, otherLines []*Remark
 }
 

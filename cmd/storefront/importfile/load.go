@@ -57,7 +57,8 @@ type Options struct {
 	Store *storefrontv1.Store
 	// Kind is the kind of the rows.
 	Kind transfer.Kind
-	// From is the shop that exported the file; empty means storefront.
+	// From is the shop that exported the file, such as shopify. Empty means a file in the columns of storefront, or a person's
+	// own file.
 	From string
 	// Columns maps columns to fields, and takes precedence over the columns of From. If several columns map to one field, the
 	// first that has a value is read.
@@ -217,8 +218,8 @@ type entry struct {
 	sum        uint64
 	contact    transfer.Contact
 	slugs      [2]string // the slug that the store would make for a product without one, and the slug if the first is taken
-	// The checker's findings: notes are its remarks, there is true if the store has the row already, and fate says what happens
-	// to a row of customers.
+	// The checker's findings. notes has its remarks. The field there is true if the store has the row already. fate says what
+	// happens to the customer of a row of customers.
 	notes     []LineError
 	there     bool
 	fate      fate

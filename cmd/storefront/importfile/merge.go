@@ -18,8 +18,8 @@ import (
 type completion struct {
 	fill          *storefrontv1.Customer // values of the merged rows for fields that are empty in the row
 	orders, total int64
-	// has has the names of the fields that the row itself has. ownOrders and ownTotal are its own order count and total. All
-	// are empty until gather has read the row.
+	// The names of the fields that are set in the row itself, and its own order count and total. All are empty until gather has
+	// read the row.
 	has                 map[protoreflect.Name]bool
 	ownOrders, ownTotal int64
 }
@@ -129,9 +129,9 @@ func (l *reading) complete(e *entry) {
 		}
 		return true
 	})
-	// part has refused a row with which a sum would exceed its limit. It could not refuse one if this row comes later in the
-	// file than the rows merged into it. Then the store has the customer already and keeps its own numbers, so it does not
-	// matter that a sum is cut here.
+	// The sums rarely exceed their limits, because part refuses merged rows with which they would. But part does not know the
+	// numbers of a row that comes later in the file than the rows merged into it. Such a row is about a stored customer, who
+	// keeps the stored numbers, so it does not matter that a sum is cut here.
 	m.OrdersCount += int32(min(c.orders, math.MaxInt32-int64(m.OrdersCount))) //nolint:gosec // The sum is at most the largest int32.
 	m.TotalPaid += min(c.total, max(0, validate.MaxAmount-m.TotalPaid))
 }

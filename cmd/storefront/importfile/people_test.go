@@ -161,7 +161,8 @@ func described(all []*storefrontv1.Customer) []string {
 	return texts
 }
 
-// An order completes its customer as the API does. The report names values that the customer already has.
+// An order fills the empty fields of its customer, as an order of the API does. The report names the order's values that are
+// not stored, because the customer has other ones.
 func TestOrdersCompleteTheirCustomers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -294,8 +295,8 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 					}
 				}
 				if done.Bad > 0 {
-					// A second import of the file may store more: for example, an order that was bad because its customer was not stored
-					// yet.
+					// Do not import the file again, because more rows may be stored. For example, an order is bad until its customer is
+					// stored.
 					continue
 				}
 				state := s.state()

@@ -125,7 +125,7 @@ func (r *Remark) Text(unit string) string {
 	return text.String()
 }
 
-// Unit returns "line" or "object".
+// Unit returns what the report's line numbers count: "line" or, in a list of JSON objects, "object".
 func (r *Report) Unit() string {
 	if r.Objects {
 		return "object"

@@ -43,7 +43,7 @@ type table struct {
 	passed     []string          // members of a JSON file outside the list of rows
 	places     map[string]int    // a column's index, by the folded name
 	fields     map[string]string // the field as which a column is read, by the column's folded name
-	of         map[string][]int  // column indexes, by field; several columns may have one field
+	of         map[string][]int  // column indexes, by field; several columns may be read as one field
 	read       func() (line, error)
 	ahead      *line // the next record's first line, if it was read already
 	failed     error // the error with which ahead was read
