@@ -2,7 +2,7 @@
 {{- if contains .Chart.Name .Release.Name }}{{ .Release.Name }}{{ else }}{{ .Release.Name }}-{{ .Chart.Name }}{{ end }}
 {{- end }}
 
-{{/* What selects the pods of a component: (list . "server") */}}
+{{/* The labels that select the pods of a component. Arguments: (list . "server") */}}
 {{- define "storefront.selector" -}}
 app.kubernetes.io/name: {{ (index . 0).Chart.Name }}
 app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
@@ -20,8 +20,8 @@ helm.sh/chart: {{ (index . 0).Chart.Name }}-{{ (index . 0).Chart.Version }}
 {{ .Values.existingSecret | default (include "storefront.name" .) }}
 {{- end }}
 
-{{/* A variable from a key that a Secret may lack: (list "STOREFRONT_NOTICES_SECRET" NAME-OF-THE-SECRET "notices-secret"). It is
-no file, because the variable that names a file is set even where there is no file. */}}
+{{/* An environment variable with the value of a key that the Secret may lack. Arguments: (list "STOREFRONT_NOTICES_SECRET"
+NAME-OF-THE-SECRET "notices-secret"). The variable names no file, because it would name it even if the Secret lacks the key. */}}
 {{- define "storefront.variable" -}}
 - name: {{ index . 0 }}
   valueFrom:
@@ -31,8 +31,8 @@ no file, because the variable that names a file is set even where there is no fi
       optional: true
 {{- end }}
 
-{{/* The files of a Secret: (list NAME-OF-THE-SECRET KEY FILE KEY FILE …). storefront refuses Kubernetes' default mode, 0644. Its
-user reads them through fsGroup. */}}
+{{/* A volume with keys of a Secret as files. Arguments: (list NAME-OF-THE-SECRET KEY FILE KEY FILE …). storefront refuses files
+with Kubernetes' default mode, 0644. The user of the image reads the files through fsGroup. */}}
 {{- define "storefront.secrets" -}}
 name: secrets
 secret:
@@ -44,7 +44,7 @@ secret:
     {{- end }}
 {{- end }}
 
-{{/* The container of a component, as the image promises to run: not root, on a file system that it cannot write. */}}
+{{/* The settings of every container: the image runs without root, on a file system that it cannot write. */}}
 {{- define "storefront.container" -}}
 image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"
 imagePullPolicy: {{ .Values.image.pullPolicy }}
@@ -72,7 +72,7 @@ nodeSelector: {{ toJson . }}
 tolerations: {{ toJson . }}
 {{- end }}
 {{- if .Values.sqlite.claim }}
-# Only pods on one node can share the file, which the user of the image owns.
+# All pods must run on one node, because they share the SQLite file. Its owner is the user of the image.
 affinity:
   podAffinity:
     requiredDuringSchedulingIgnoredDuringExecution:
@@ -85,7 +85,7 @@ affinity: {{ toJson . }}
 {{- end }}
 {{- end }}
 
-{{/* The volume at /data: the SQLite file, or room for a temporary file of commands that run in the pod, such as an import. */}}
+{{/* The volume at /data. It has the SQLite file, or space for a temporary file of a command in the pod, such as an import. */}}
 {{- define "storefront.data" -}}
 - name: data
   {{- if .Values.sqlite.claim }}
@@ -95,7 +95,7 @@ affinity: {{ toJson . }}
   {{- end }}
 {{- end }}
 
-{{/* Server and worker differ in little. */}}
+{{/* The container of a server or a worker. Arguments: (list . "server") */}}
 {{- define "storefront.serving" -}}
 {{- $component := index . 1 }}
 {{- with index . 0 }}
@@ -140,7 +140,7 @@ resources: {{ toJson (index .Values $component).resources }}
 {{- end }}
 {{- end }}
 
-{{/* What each component may reach: names, the database, and what the values add. */}}
+{{/* The rules for outgoing connections of each component: DNS, the database, and the rules in extraEgress. */}}
 {{- define "storefront.egress" -}}
 - ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]
 - ports: [{port: {{ .Values.networkPolicy.databasePort }}, protocol: TCP}]
