@@ -199,7 +199,7 @@ func TestBackupsAtOnce(t *testing.T) {
 	require.FileExists(t, path)
 }
 
-// A backup that is killed before it renames its file leaves no backup. The next one removes the unfinished file.
+// A backup that is killed before it renames its file leaves no backup. The next backup removes the unfinished file.
 func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	i, path := sqliteWithStore(t)

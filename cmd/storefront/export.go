@@ -207,7 +207,7 @@ func (w *exportWriter) take(in *adminv1.ExportStoreResponse) error {
 	return w.table.add(bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")), []byte("\n")))
 }
 
-// begin creates the file for the rows of the kind that the answer in has.
+// begin creates the file for the kind of rows that the server's answer, in, contains.
 func (w *exportWriter) begin(in *adminv1.ExportStoreResponse) (err error) {
 	message, known := rowsOf[in.GetKind()]
 	if !known {

@@ -35,8 +35,8 @@ func TestErrorsAreNotWrittenToStandardInput(t *testing.T) {
 	require.Equal(t, "title,price\nA,1\n", string(text))
 }
 
-// An import escapes control characters of a file that it prints, because anyone may have made the file, and they could
-// control the operator's terminal.
+// An import escapes the control characters in texts of a file when it prints them. Anyone may have made the file, and
+// control characters could change the operator's terminal.
 func TestImportEscapesWhatItShows(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)

@@ -336,7 +336,7 @@ var runbookScenes = map[string]struct {
 	},
 }
 
-// TestRunbook runs the commands of each case of RUNBOOK.md, unchanged, in an installation with that problem.
+// TestRunbook runs the commands of each case of RUNBOOK.md, unchanged, in an installation that has the problem of the case.
 func TestRunbook(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("sh")

@@ -429,8 +429,8 @@ func (l *reading) leaveOut(r *record, value, why string) error {
 	return l.leave(r.table, r.lines, []LineError{{Line: r.lines[0].number, Problem: why, Value: value}})
 }
 
-// skips reports whether a record is left out because of one of its values, such as a product of a kind that the store does
-// not have. why is the reason for the report, which sources.yaml has.
+// skips reports whether a record is left out because of one of its values, such as the status of an unfinished checkout. why
+// is the reason, which sources.yaml has as a text for the report.
 func (l *reading) skips(r *record) (why string, skipped bool) {
 	for word := range strings.SplitSeq(r.value(l.source.SkipBy), ",") {
 		if why, skipped = l.source.Skip[statusWord(word)]; skipped {

@@ -129,9 +129,9 @@ func (l *reading) complete(e *entry) {
 		}
 		return true
 	})
-	// The sums rarely exceed their limits, because part refuses merged rows with which they would. But part does not know the
-	// numbers of a row that comes later in the file than the rows merged into it. Such a row is about a stored customer, who
-	// keeps the stored numbers, so it does not matter that a sum is cut here.
+	// A sum can exceed its limit only for a row that comes later in the file than the rows merged into it, because part did not
+	// know the numbers of this row. Such a row is about a stored customer, who keeps the stored numbers. So it does not matter
+	// that the sum is cut here.
 	m.OrdersCount += int32(min(c.orders, math.MaxInt32-int64(m.OrdersCount))) //nolint:gosec // The sum is at most the largest int32.
 	m.TotalPaid += min(c.total, max(0, validate.MaxAmount-m.TotalPaid))
 }

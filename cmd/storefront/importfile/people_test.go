@@ -179,8 +179,8 @@ func TestOrdersCompleteTheirCustomers(t *testing.T) {
 	})
 }
 
-// An import of orders computes the totals of the orders' customers anew, but not those of another customer who has an
-// order's phone.
+// An import of orders computes the totals of the orders' customers again. It does not change the total of another customer,
+// even if an order has that customer's phone.
 func TestAnOrderLeavesTheOwnerOfItsPhoneAlone(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

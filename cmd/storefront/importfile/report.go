@@ -52,7 +52,8 @@ const (
 	maxTitles     = 20
 )
 
-// remark returns all with the line e added: to the remark with the same column and problem, or as a new remark.
+// remark adds the line of e to the remark in all that has the same column and problem. If there is none, it adds a remark.
+// It returns all with this change.
 func remark(all []*Remark, e LineError) []*Remark {
 	at := slices.IndexFunc(all, func(r *Remark) bool { return r.Column == e.Column && r.Problem == e.Problem })
 	if at < 0 {
