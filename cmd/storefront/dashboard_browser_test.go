@@ -671,7 +671,7 @@ func TestAStoppedFormCanBeSentAgain(t *testing.T) {
 	stopped := make(chan struct{})
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && r.URL.Path == "/dashboard/keys" && held.Add(1) == 1 {
-			_ = r.ParseForm() // net/http notices that the browser has left only after the body is read
+			_ = r.ParseForm() // net/http does not notice that the browser has left before the body is read
 			<-r.Context().Done()
 			close(stopped)
 			return

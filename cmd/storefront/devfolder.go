@@ -18,7 +18,7 @@ import (
 const (
 	// devData is the path of dev's folder if --data does not set another.
 	devData = ".storefront"
-	// devDatabase and devFile are names of files in dev's folder. A folder with a devFile is taken for dev's.
+	// devDatabase and devFile are names of files in dev's folder. A folder with a devFile counts as dev's folder.
 	devDatabase = "storefront.db"
 	devFile     = "dev.json"
 )

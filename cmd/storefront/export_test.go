@@ -243,8 +243,8 @@ func TestAnExportForPeople(t *testing.T) {
 	require.Contains(t, said, "is for people")
 }
 
-// An interrupted export leaves no files. The next export removes those that a killed one left. An export refuses a name that
-// a file, a folder or a link has already.
+// An interrupted export leaves no files. The next export removes the files that a killed export has left. An export refuses
+// a name that a file, a folder or a link has already.
 func TestAnExportIsWholeOrNotThere(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)

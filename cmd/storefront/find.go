@@ -77,8 +77,8 @@ func isID(name string) bool {
 	return err == nil && len(name) == len(uuid.Nil.String())
 }
 
-// storeOfName returns the store in which the command looks name up. It is "", which means any store, if name is an id and
-// --store is not set.
+// storeOfName returns the store in which a command looks for the object called name. It returns "", which means any store,
+// if name is an id and --store is not set.
 func (c storeScoped) storeOfName(ctx context.Context, o admin.API, name string) (string, error) {
 	if c.Store == "" && isID(name) {
 		return "", nil

@@ -38,8 +38,8 @@ var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen f
 		_, err := d.Writer().ExecContext(t.Context(), `CREATE TRIGGER stuck AFTER INSERT ON order_items WHEN NEW.title = '`+stuckTitle+`' BEGIN
  SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 1000000000000); END`)
 		require.NoError(t, err)
-		// SQLite does not show that it hangs. stuck takes it as hanging if two things are true: the batches before the one with
-		// stuckTitle are stored, and for a second no other process could write.
+		// SQLite does not show that it hangs. stuck assumes so if two things are true: the batches before the one with stuckTitle
+		// are stored, and for a second no other process could write.
 		since := time.Now()
 		stuck := func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -427,9 +427,9 @@ func described(e *adminv1.Event) string {
 		visible(admin.About([]byte(e.GetPayload()))))
 }
 
-// listenSecret returns the secret that signs a store's forwarded events. It is derived from the operator's token, or without
-// a token from dev's secret key, so that each start has the same secret though it is stored nowhere. Without token and dev,
-// each call returns a new secret.
+// listenSecret returns the secret that signs a store's forwarded events. It is derived from the operator's token. If there
+// is no token, it is derived from dev's secret key. So each start has the same secret, although the secret is stored
+// nowhere. Without token and dev, each call returns a new secret.
 func listenSecret(token string, dev *devFolder, storeID string) (string, error) {
 	from := []byte(token)
 	if token == "" && dev != nil {

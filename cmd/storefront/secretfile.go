@@ -29,9 +29,10 @@ const (
 	maxSecretBytes = 64 << 10
 )
 
-// secretOf returns the secret in the variable, or in the file that <variable>_FILE names, or in systemd's file credential.
-// It returns "" if none is set, and an error if two are, because it would have to ignore one of them. credential is "" for a
-// secret that systemd does not pass on.
+// secretOf returns a secret that is in one of three places: the variable, the file that <variable>_FILE names, or the file
+// with the name credential that systemd passes on. It returns "" if the secret is in none of them. It returns an error if
+// the secret is in two of them, because it would have to ignore one. credential is "" for a secret that systemd does not
+// pass on.
 func secretOf(env func(string) (string, bool), variable, credential string) (string, error) {
 	value, _ := env(variable)
 	var places []string

@@ -45,7 +45,7 @@ func TestASecretsFileIsPrivate(t *testing.T) {
 		t.Skip("a mode does not say who can read a file on Windows")
 	}
 	for mode, accepted := range map[os.FileMode]bool{
-		// Systemd, Kubernetes with fsGroup, and storefront.env have some of these modes.
+		// Files from systemd, files from Kubernetes with fsGroup, and storefront.env have some of these modes.
 		0o400: true, 0o440: true, 0o600: true, 0o640: true, 0o660: true,
 		// By default Docker and Kubernetes give the files of secrets some of these modes.
 		0o444: false, 0o644: false, 0o604: false, 0o602: false, 0o666: false,

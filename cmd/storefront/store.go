@@ -125,7 +125,7 @@ func (s *invocation) printStore(ctx context.Context, o admin.API, found *storefr
 	return s.printStoreWith(found, set)
 }
 
-// printStoreWith prints a store with the settings set and its bucket.
+// printStoreWith prints the store found with its bucket and its settings, which are in set.
 func (s *invocation) printStoreWith(found *storefrontv1.Store, set *adminv1.StoreSettings) error {
 	settings := apijson.Marshal(set)
 	object := whole(found)

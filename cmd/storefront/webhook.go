@@ -136,7 +136,7 @@ func stateOf(w *adminv1.Webhook) string {
 func (s *invocation) warnOfTwins(ctx context.Context, o admin.API, store string, made *adminv1.Webhook) {
 	all, err := webhooksOf(ctx, o, store)
 	if err != nil {
-		return // no error for a missing warning, because the webhook was created
+		return // without a warning, but with success: the webhook was created
 	}
 	for _, w := range all {
 		if w.GetUrl() == made.GetUrl() && w.GetId() != made.GetId() {

@@ -347,7 +347,7 @@ func (b *builder) product() *storefrontv1.Product {
 		PublishedAt: b.timestamp("publishedAt"), CreatedAt: b.timestamp("createdAt"), UpdatedAt: b.timestamp("updatedAt"),
 	}
 	// In WooCommerce's export a line break is \n, and coverUrl has the addresses of all images. A shop's summary may be HTML,
-	// but ours is plain text.
+	// but the API's summary is plain text.
 	if b.source.shop {
 		m.Summary = html.UnescapeString(tag.ReplaceAllString(strings.ReplaceAll(m.GetSummary(), `\n`, "\n"), ""))
 		m.Description = strings.ReplaceAll(m.GetDescription(), `\n`, "\n")
@@ -367,7 +367,7 @@ func (b *builder) product() *storefrontv1.Product {
 	if no(b.value("published")) && m.GetStatus() == storefrontv1.Product_PUBLISHED {
 		m.Status = storefrontv1.Product_DRAFT // such as an active product on Shopify that no sales channel shows
 	}
-	// Shops export reference prices that they do not show, because these are not above the price.
+	// Ignore a shop's reference price that is not above the price: shops export such prices, but do not show them.
 	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (before > m.GetPriceAmount() ||
 		!b.source.shop) {
 		m.CompareAtAmount = &before
@@ -394,7 +394,7 @@ func (b *builder) fullName() string {
 func (b *builder) customer() *storefrontv1.Customer {
 	m := &storefrontv1.Customer{
 		Id: b.value("id"), Name: b.fullName(), Email: b.optional("email"), Phone: b.phone(), Currency: b.money(),
-		OrdersCount: int32(b.count(0, "ordersCount", "ordersCount")), //nolint:gosec // count refuses larger numbers.
+		OrdersCount: int32(b.count(0, "ordersCount", "ordersCount")), //nolint:gosec // count returns only values of int32.
 		CreatedAt:   b.timestamp("createdAt"),
 	}
 	m.TotalPaid, _ = b.amount(0, "totalPaid", "total", "totalPaid")
@@ -517,7 +517,7 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 	b.entry.skus = slices.Grow(b.entry.skus, n+1)[:n+1]
 	b.entry.skus[n], _ = b.on(line, "itemSku")
 	if text, _ := b.on(line, "itemQuantity"); text != "" {
-		item.Quantity = int32(b.count(line, "itemQuantity", field("quantity"))) //nolint:gosec // count refuses larger numbers.
+		item.Quantity = int32(b.count(line, "itemQuantity", field("quantity"))) //nolint:gosec // count returns only values of int32.
 	}
 	var given bool
 	if item.UnitAmount, given = b.amount(line, field("unitAmount"), "itemPrice", ""); !given {

@@ -233,8 +233,8 @@ type entry struct {
 	place func(field string) (column string, line int, value string)
 }
 
-// apiWord matches names of API fields, and null, in the API's messages. For a CSV file refuseWith replaces them by the names
-// of the file's columns, and by "empty".
+// apiWord matches names of API fields, and null, in the API's messages. For a CSV file refuseWith replaces a field's name by
+// the name of the file's column, and null by "empty".
 var apiWord = regexp.MustCompile(`\b(priceAmount|compareAtAmount|paidAt|null)\b`)
 
 // refuse makes the row bad, because of a problem with a field of the message. Further problems with the same column are
@@ -477,8 +477,6 @@ func (l *reading) send(ctx context.Context) error {
 		Events: l.Events, DryRun: l.check != nil, MatchCustomers: true, Update: l.Update, ClearCompareAt: batch[0].clears,
 		KeepPrice: batch[0].unpriced, ImportId: l.id.String(),
 	}
-	// If the importer refuses a row, it stores nothing of the batch. Then the loop sends the good rows again, and counts the
-	// result only when all rows that were sent are good.
 	// raw is set in the first pass over a file of customers. It is the API's answer for all rows, also for rows that are merged
 	// into others.
 	var raw *adminv1.ImportResponse
@@ -489,6 +487,8 @@ func (l *reading) send(ctx context.Context) error {
 		}
 		l.check.learn(raw.GetCustomers())
 	}
+	// If the importer refuses a row, it stores nothing of the batch. Then the loop sends the good rows again, and counts the
+	// result only when all rows that were sent are good.
 	for len(rows) > 0 {
 		v := l.check.judge(rows)
 		out := raw

@@ -229,8 +229,8 @@ func TestABatchThatTakesAnothersEmailIsRefused(t *testing.T) {
 	require.ElementsMatch(t, []string{"store.created", "store.imported"}, shoptest.Actions(b.Journal()))
 }
 
-// Whatever values rows share, each is stored, merged into another row or left out, and the report names all that are not
-// stored.
+// Whatever values rows share, each row is stored, merged into another row or left out. The report names all rows that are
+// not stored.
 func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 	t.Parallel()
 	of := func(values ...string) *rapid.Generator[string] { return rapid.SampledFrom(values) }

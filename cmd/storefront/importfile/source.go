@@ -77,7 +77,7 @@ type source struct {
 	// Variation and Variable are values of the field kind. A product of the kind Variable has no price of its own; a line of
 	// the kind Variation has one of that product's prices.
 	Variation, Variable string
-	// shop is true if the file is the export of another shop, whose amounts and times may contradict each other.
+	// shop is true if the file is another shop's export. The amounts and times in such a file may contradict each other.
 	shop bool
 	// ignored lists names of columns that are left out, as fold returns them.
 	ignored []string

@@ -162,9 +162,9 @@ func blank(values []string) bool {
 // because each line in memory has a value for every column.
 const maxMembers = 1000
 
-// newObjects returns a table of JSON objects. Its columns are the names of their members; a member of an object inside an
-// object is a column such as customer.email, as `list -o csv` writes it. If strict is true, objects with unknown members are
-// bad.
+// newObjects returns a table of JSON objects, with a column for each member of the objects. A member of an object inside an
+// object is a column with a name such as customer.email, as `list -o csv` writes it. If strict is true, objects with unknown
+// members are bad.
 func newObjects(next func() ([]byte, int, error), s source, e textEncoding, strict bool) *table {
 	t := newTable(s)
 	t.letters, t.encoding = e.samples(), e
@@ -322,9 +322,9 @@ func (t *table) pass(member string) {
 	}
 }
 
-// nearest returns the column that a person probably meant by the misspelled name, and its field. It looks for columns of
-// those fields for which the file has no column. It returns "" if no such column is similar. The first letters must be
-// equal: otherwise nearest would take "rate" for "date", and people rarely misspell the first letter.
+// nearest returns the column that a person probably meant by the misspelled name, and its field. It compares name with the
+// columns of those fields for which the file has no column. It returns "" if no such column is similar. The first letters
+// must be equal: otherwise nearest would take "rate" for "date", and people rarely misspell the first letter.
 func (t *table) nearest(name string, fields []string) (best, of string) {
 	word := fold(name)
 	farthest := min(2, len(word)/2)

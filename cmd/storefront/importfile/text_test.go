@@ -44,7 +44,8 @@ func TestCountriesOfPhones(t *testing.T) {
 	})
 }
 
-// Characters that copying from a contact adds to a phone are dropped. A text with words beside the number is not a phone.
+// A phone that was copied from a contact may have invisible characters, which the import drops. A text with words beside the
+// number is not a phone.
 func TestPhonesAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
