@@ -137,7 +137,7 @@ func (d *decoder) refuseNext(message string) error {
 	return err
 }
 
-// message reads an object into m.
+// message reads a JSON object into m. p is the plan of the type of m.
 func (d *decoder) message(m protoreflect.Message, p *plan) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -199,8 +199,9 @@ func unquote(raw jsontext.Value) (string, bool) {
 	return string(text), err == nil
 }
 
-// mask reads update_mask into m. Its value names fields of m in camelCase, which mask converts to the names in the .proto
-// file. It ignores a null: the mask is then filled from the names in the text, as if update_mask were missing.
+// mask reads the value of update_mask, a text with names of fields of m in camelCase, and sets the mask of m to their names
+// in the .proto file. If the value is null, mask leaves the mask of m unset: then it is filled from the names in the JSON
+// text, as if update_mask were missing.
 func (d *decoder) mask(m protoreflect.Message, p *plan) error {
 	f, kind := &p.fields[p.mask], d.PeekKind()
 	raw, err := d.ReadValue()

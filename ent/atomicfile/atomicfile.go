@@ -66,8 +66,8 @@ func CreateFolder(path string, fill func(temporary string) error) error {
 	})
 }
 
-// vacant returns nil if nothing is at path, or an empty folder. Otherwise it returns fs.ErrExist, also for a link, wherever
-// it leads.
+// vacant returns nil if nothing or an empty folder is at path. If anything else is there, it returns fs.ErrExist. A symbolic
+// link is something else, whether its target exists or not.
 func vacant(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,7 +149,7 @@ func removeDead(parent string) {
 func remove(own string, lock *flock.Flock) {
 	_ = os.RemoveAll(own)
 	_ = lock.Close()
-	_ = os.RemoveAll(own) // After unlocking, because Windows removes no open file.
+	_ = os.RemoveAll(own) // Once more after unlocking, because Windows removes no open file.
 }
 
 // name gives a file another name, and fails if a file has that name already; os.Rename would replace that file. The file may

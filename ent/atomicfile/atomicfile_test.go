@@ -125,7 +125,8 @@ func TestOfManyCallsOneWins(t *testing.T) {
 	}
 }
 
-// Anything at the path stays unchanged: a file, a folder that is not empty, and a link, wherever it leads.
+// CreateFolder and Create change nothing that is already at the path, be it a file, a folder with files, or a symbolic link
+// with or without a target.
 func TestWhatIsThereIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -226,12 +227,12 @@ func TestAFailureLeavesNothing(t *testing.T) {
 	}
 }
 
-// The folder of a killed call stays until the next call in the same parent folder, for any path. The folder of a running call
-// stays.
+// The temporary folder of a killed call stays until the next call in the same parent folder, whatever path that call
+// creates. The temporary folder of a running call stays.
 func TestWhatADeadCallLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	const variable = "NEWFILE_TEST_PATH"
-	if path := os.Getenv(variable); path != "" { // this is the call that is killed
+	if path := os.Getenv(variable); path != "" { // the child process, which the test kills
 		t.Log(atomicfile.CreateFolder(path, func(temporary string) error {
 			err := os.WriteFile(filepath.Join(temporary, "a"), []byte("half"), 0o600)
 			_, _ = os.Stdout.WriteString("begun\n")

@@ -35,7 +35,7 @@ import (
 const (
 	// foldBatch is how many row deltas one statement folds at most.
 	foldBatch = 5000
-	// interval is how often Keep folds. So a list adds the row deltas of little more than this time.
+	// interval is how often Keep folds. So a list adds to the counts only row deltas that are little older than this.
 	interval = time.Second
 	// errorPause is how long Keep waits after a database error.
 	errorPause = 10 * time.Second
@@ -67,7 +67,8 @@ var (
 		lists: resource.Postgres,
 		fold:  folding("take"),
 		day:   "(created_at AT TIME ZONE 'UTC')::date - DATE '1970-01-01'",
-		// Set no timeouts, because counting may take longer than a request. The snapshot begins after the lock is granted.
+		// Set no timeouts, because counting may take longer than a request. LOCK comes before the first
+		// query, so the snapshot has every change that was committed before the lock was granted.
 		exclusive: "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE",
 		isolation: sql.LevelRepeatableRead,
 		counted:   []string{"row_counts", "row_deltas"},

@@ -68,8 +68,8 @@ func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (row
 	return rows, tx.Commit()
 }
 
-// Wrong returns how many of the store's counts of a kind are wrong, compared with the rows. Each day and each 32 days have a
-// count. One statement counts all rows of the store.
+// Wrong counts all of the store's rows of a kind in one statement, and returns how many of the stored counts differ from the
+// result. There is a stored count for each day and one for each 32 days.
 func (c *Counts) Wrong(ctx context.Context, store uuid.UUID, kind string) (buckets int, err error) {
 	query := c.dialect.found(kind) + statements["wrong"]
 	if err := c.db.Reader().QueryRowContext(ctx, query, store, kind).Scan(&buckets); err != nil {

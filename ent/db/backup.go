@@ -83,7 +83,7 @@ func (d *DB) FileID(ctx context.Context) (id uint32, err error) {
 	if err := tx.QueryRowContext(ctx, read).Scan(&id); err != nil || id != 0 {
 		return id, err
 	}
-	id = 1 + rand.Uint32N(math.MaxInt32) //nolint:gosec // It is no secret.
+	id = 1 + rand.Uint32N(math.MaxInt32) //nolint:gosec // The number is no secret.
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("%s = %d", read, id)); err != nil {
 		return 0, err
 	}

@@ -23,7 +23,7 @@ type clock struct {
 	given   func() time.Time // Config.Clock, or nil
 	process func() time.Time // Config.ProcessClock, else given, else time.Now
 	started time.Time        // with a monotonic reading
-	ahead   atomic.Int64     // nanoseconds by which the database's clock is ahead of steady
+	ahead   atomic.Int64     // nanoseconds to add to a time of steady for the database's time
 	asked   func(context.Context) (time.Time, error)
 }
 

@@ -76,7 +76,7 @@ type DB struct {
 	dialect        *dialect
 	reader, writer *sql.DB
 	prober         *sql.DB     // for CheckWritable; on SQLite the same pool as reader
-	admissions     *sql.DB     // the same pool as reader, unless connections are reserved
+	admissions     *sql.DB     // for admitting requests; the same pool as reader unless Config.AdmissionConns is set
 	client, tx     *ent.Client // clients on reader and on writer
 	prepare        func(*ent.Client)
 	clock          *clock
@@ -202,7 +202,8 @@ func (d *DB) Writer() *sql.DB { return d.writer }
 // On SQLite its connections only read.
 func (d *DB) Admissions() *sql.DB { return d.admissions }
 
-// Conns returns how many statements the database runs at a time besides admissions: the size of the reading pool.
+// Conns returns how many connections the pool for reading has at most. Connections that are reserved for admitting requests
+// do not count.
 func (d *DB) Conns() int { return d.reader.Stats().MaxOpenConnections }
 
 // Client returns the ent client for reads outside of transactions. It refuses changes.

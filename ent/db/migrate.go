@@ -68,7 +68,7 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 			case <-time.After(lockPause):
 			}
 		case pq.As(err, pqerror.TRDeadlockDetected) != nil && deadlocks < maxDeadlocks:
-			applied, deadlocks = 0, deadlocks+1 // in a deadlock PostgreSQL lets the other process continue
+			applied, deadlocks = 0, deadlocks+1 // PostgreSQL ended only this process's transaction, and the other process goes on
 		default:
 			applied = 0
 			after, listing := d.Migrations(ctx)

@@ -13,7 +13,8 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// A migration folds again the texts that an older release folded by another rule, so that searches find them.
+// The migration to version 5 computes the search texts again that an older release stored under another rule of folding
+// letters. So a search finds them.
 func TestTextsOfAnOlderRuleAreRenewed(t *testing.T) {
 	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {

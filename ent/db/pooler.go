@@ -21,8 +21,8 @@ const (
 	// poolerRounds is how often Open compares the sessions of two connections. An idle pooler is detected in the first
 	// round; a busy one may by chance give a connection the same session a few times.
 	poolerRounds = 6
-	// poolerTimeout is how long Open waits for the second connection. If a pooler in session mode has only one session left,
-	// the second connection waits until the first one is closed.
+	// poolerTimeout is how long Open waits for the second connection. If a pooler in session mode has only one session left, it
+	// gives no second connection until the first one is closed.
 	poolerTimeout = 3 * time.Second
 	// writableTimeout is how long CheckWritable waits for its second connection. It has less time than Open.
 	writableTimeout = 500 * time.Millisecond

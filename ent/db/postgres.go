@@ -336,7 +336,7 @@ func invalidParameter(err error) string {
 func listenerURL(text string, cfg pq.Config) string {
 	moved, err := hostsInQuery(text)
 	if err != nil {
-		return text // postgresConfig rejects such a URL
+		return text // no matter, because postgresConfig has refused this URL
 	}
 	u, err := url.Parse(moved)
 	if err != nil {
@@ -378,7 +378,7 @@ func writePostgres(ctx context.Context, d *DB) error {
 	}
 	_, err := d.prober.ExecContext(ctx, writable)
 	if pq.As(err, pqerror.ConfigurationLimitExceeded) != nil {
-		err = nil // the file exceeded the operator's limit on such files; the row was locked
+		err = nil // only the last statement failed, because PostgreSQL's temp_file_limit is lower than its file's size
 	}
 	return err
 }

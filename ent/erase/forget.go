@@ -53,7 +53,8 @@ const (
 	stepRows = 200
 	// busyPause is how long Step waits if a worker is attempting a delivery about the customer.
 	busyPause = 250 * time.Millisecond
-	// forgotten is the text that replaces a personal value that must not be empty.
+	// stepNotes is how many notes of orders one step removes at most. The first step also removes all notes of PENDING and
+	// FAILED orders, because the next change of such an order sends an event.
 	forgotten = "forgotten"
 	// stepNotes is how many notes of orders one step removes at most. All notes of PENDING and FAILED orders are removed
 	// besides.
@@ -73,7 +74,7 @@ var passes = []func(on, context.Context, *ent.Tx, *Forgetting) (last bool, err e
 // ErrNone means that there is no erasure of this customer.
 var ErrNone = errors.New("no such forgetting")
 
-// Forgetting is an erasure of a customer's personal data. While it runs, it has the progress. Once it is finished, it is the
+// Forgetting is an erasure of a customer's personal data. A running erasure has its progress here. A finished one is the
 // receipt, which has no personal data.
 type Forgetting struct {
 	// CustomerID is the customer whose data is erased.
@@ -422,8 +423,8 @@ func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, e
 	if err := queue.HoldRelay(ctx, tx, s.DB); err != nil {
 		return false, err
 	}
-	// The DELETE waits until a relay that has locked one of these entries has committed. So answers finds the relay's
-	// deliveries.
+	// The DELETE waits for the commit of a relay that has locked one of these entries. So the function answers, which is called
+	// next, finds the relay's deliveries.
 	if _, err := tx.OutboxEntry.Delete().Where(outboxentry.StoreID(f.StoreID), outboxentry.IDIn(ids...)).Exec(ctx); err != nil {
 		return false, fmt.Errorf("empty the outbox: %w", err)
 	}
@@ -480,7 +481,7 @@ func withoutAnswers(delivery row) ([]byte, error) {
 	}
 	attempts, err := queue.Attempts(delivery.text)
 	if err != nil {
-		return []byte("[]"), nil //nolint:nilerr // Attempts that cannot be read may contain a receiver's answer.
+		return []byte("[]"), nil //nolint:nilerr // An attempt that cannot be read may contain a receiver's answer.
 	}
 	answered := false
 	for i := range attempts {
@@ -568,7 +569,7 @@ func isNumber(value any) bool {
 	return is
 }
 
-// refused erases the field names of refused requests that name the customer.
+// refused erases the names of fields in refused requests if a name contains a value of the customer.
 func (s on) refused(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := s.page(ctx, tx, f, "refused_requests", f.texts())
 	if err != nil {
@@ -592,7 +593,7 @@ func (s on) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err
 	}
 	var drop []uuid.UUID
 	ids, err := s.rewrite(ctx, tx, f, "idempotency_keys.answer", rows, func(key row) ([]byte, error) {
-		// Every stored answer is an order, because only operations that return an order store theirs.
+		// The text is an order, because only operations that return an order store their answers.
 		order := &storefrontv1.Order{}
 		err := proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(key.text, order)
 		shown := f.shows(order)

@@ -33,8 +33,8 @@ const (
 	// longPhone is the number of digits above which a phone is found by its last endOfPhone digits alone. In some countries,
 	// such as Argentina, the digits before them differ between the national and the international form.
 	longPhone, endOfPhone = 10, 8
-	// cutBytes is the length in bytes from which the name of a refused field may be incomplete, because package usage cuts
-	// longer names.
+	// cutBytes is the number of bytes from which on the stored name of a refused field may have lost its end, because package
+	// usage cuts names at 64 bytes.
 	cutBytes = 64 - utf8.UTFMax + 1
 )
 

@@ -16,9 +16,9 @@ const (
 	lastLogPause  = 512 * time.Millisecond
 )
 
-// emptyLog empties SQLite's write-ahead log, which contains old pages; in the file itself deleted bytes are overwritten
-// (secure_delete). If a reader prevents that, emptyLog tries again after each pause, and holds no lock during the pause.
-// After the last pause it returns the kind of the reader. It returns "" if the log is empty.
+// emptyLog empties SQLite's write-ahead log, because the log keeps old pages with erased data. If a reader prevents that,
+// emptyLog pauses without a lock and tries again. It returns "" once the log is empty. If the last try fails as well, it
+// returns the kind of the reader. In the database file itself SQLite overwrites deleted bytes (secure_delete).
 func (s on) emptyLog(ctx context.Context) (reader string, err error) {
 	for pause := firstLogPause; ; pause *= 2 {
 		reader, err = s.EmptyLog(ctx)
@@ -46,8 +46,8 @@ func EmptyLog(ctx context.Context, d *db.DB) (waiting bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	// Update only receipts that were finished before the log was emptied, because an erasure that finished later may have
-	// left pages in the log.
+	// Update only erasures that were finished before the log was emptied, because an erasure that finished later may have left
+	// pages in the log.
 	_, err = d.Writer().ExecContext(ctx, `UPDATE forgettings SET log_waits_for = NULLIF($1, '')
  WHERE log_waits_for <> $1 AND finished_at <= $2`, reader, before)
 	return reader != "", wrapLog(err)

@@ -91,7 +91,8 @@ var (
 	errUnlocked = errors.New("its row is not locked (hook.LockRow)")
 )
 
-// note runs the mutation m of a row of the kind k, and notes its change, for which the commit writes the records.
+// note runs the mutation m of a row of the kind k, and adds a notedMutation to the recorder, from which the commit writes
+// the journal entry and the events.
 func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value, error) {
 	fields, err := k.checkedChanges(ctx, m)
 	if err != nil {

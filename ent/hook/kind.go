@@ -174,8 +174,8 @@ func (k kind) names(m mutation) bool {
 	})
 }
 
-// FieldChange is one field of a journal entry. A value is nil, text, a bool, an int64, a float64, a
-// time, or a list or map of text; nil stands for null.
+// FieldChange is one field of a journal entry, with its values before (From) and after the change (To). A value is text, a
+// bool, an int64, a float64, a time, a list or map of text, or nil for null.
 type FieldChange struct {
 	Field    string
 	From, To any

@@ -92,7 +92,7 @@ var errLate = errors.New("the transaction has asked for its time (hook.Time) bef
 
 func (r *recorder) lock(id uuid.UUID, row ent.Value, moments ...*time.Time) error {
 	if _, known := r.rows[id]; known {
-		return nil // a second reading would return this transaction's own moments
+		return nil // the row may have this transaction's moment by now, and o.last must be an earlier one
 	}
 	if !r.now.IsZero() && testing.Testing() {
 		return errLate

@@ -20,7 +20,7 @@ func Open(ctx context.Context, c db.Config) (*db.DB, error) { return db.Open(ctx
 type recorder struct {
 	db            *db.DB
 	tx            *ent.Tx
-	now           time.Time            // zero until the first use
+	now           time.Time            // the time of the transaction's changes; zero until time first reads the clock
 	journal       func(op ent.Op) bool // whether to journal a mutation; nil for all
 	withoutEvents bool
 	shown         func() (uuid.UUID, proto.Message) // the function given to EventData, or nil
@@ -54,8 +54,9 @@ func WithoutCreations(r *recorder) { r.journal = func(op ent.Op) bool { return !
 // WithoutEvents leaves out the events that the mutations of the transaction would cause.
 func WithoutEvents(r *recorder) { r.withoutEvents = true }
 
-// EventData supplies the data of one object's events, the answer to a GET right after the commit, so that the commit need
-// not read the object. The commit calls shown after the last change; of is the object's id.
+// EventData sets the function shown, from which the commit takes the data of the events of one object, so that the commit
+// need not read the object. The commit calls shown after the last change. of is the object's id, and data is what a GET of
+// the object answers right after the commit.
 func EventData(shown func() (of uuid.UUID, data proto.Message)) Option {
 	return func(r *recorder) { r.shown = shown }
 }

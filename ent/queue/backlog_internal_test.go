@@ -158,7 +158,7 @@ storefront_outbox_rows ROWS
  VALUES ($1, $2, $3, $4, $4, $5, $6)`, uuid.New(), owner, []byte("{}"), now, failures, finished)
 			require.NoError(t, err)
 		}
-		forgettings = 1 // two have failed, but one of these is finished
+		forgettings = 1 // of the three erasures two have failures, and one of these two is finished
 		expect(text("90", "2", "1", "2"))
 		_, err := d.Writer().Exec("UPDATE webhooks SET epoch = 2 WHERE id = $1", webhook)
 		require.NoError(t, err)

@@ -157,8 +157,8 @@ func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 	})
 }
 
-// A relay may read a webhook before the webhook is disabled, and add its deliveries later. They are cancelled, whenever the
-// relay commits.
+// A relay may read a webhook before the webhook is disabled, and add its deliveries afterwards. Those deliveries are
+// cancelled, even if the webhook has been enabled again or deleted since.
 func TestALateDeliveryOfAnEarlierEpochIsCancelled(t *testing.T) {
 	t.Parallel()
 	rows := []struct {

@@ -65,7 +65,7 @@ type Search struct {
 	Since, Until time.Time
 	// Status is one of Statuses, or "" for all.
 	Status string
-	// Retrying, with the status Pending, finds only deliveries that have had a failed attempt.
+	// Retrying is true to find, among pending deliveries, only those that have had a failed attempt.
 	Retrying bool
 	// EventType is the type of the delivered event, or "" for all.
 	EventType string
@@ -226,8 +226,8 @@ func scanEntries(rows iter.Seq[db.Row]) ([]Entry, error) {
 	return entries, nil
 }
 
-// storedTime scans a time; at is nil for NULL. SQLite returns a time that an expression computes as a number of
-// milliseconds.
+// storedTime scans a column with a time; at is nil for NULL. It accepts a number of milliseconds, because SQLite returns one
+// if the time is computed by an expression.
 type storedTime struct{ at *time.Time }
 
 // Scan implements sql.Scanner.

@@ -44,8 +44,8 @@ SELECT e.id, e.type, e.created_at, EXISTS (SELECT 1 FROM outbox o WHERE o.store_
  FROM events e WHERE e.store_id = $1 AND (e.created_at, e.id) > ($2, $3) AND e.created_at < $4 ORDER BY e.created_at, e.id LIMIT 500
 
 -- name: outbox
--- The number of entries, and the lowest id. An entry has the id of its event, which contains the event's time. Ids sort the
--- same as text.
+-- Returns the number of outbox entries, at most 10000, and the lowest id as text, which is the oldest event's. The id
+-- contains the event's time, and ids sort the same as text.
 SELECT count(*), min(CAST(id AS text)) FROM (SELECT id FROM outbox ORDER BY id LIMIT 10000) o
 
 -- name: forgettings failing

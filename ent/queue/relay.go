@@ -119,7 +119,8 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uu
 	}
 	for row := range db.Rows(ctx, tx, q.dialect.statements[statement], after, limit) {
 		var d Delivery
-		// The columns are null if no webhook subscribes or the event has no request; the id then stays zero.
+		// The webhook's columns are null if no webhook subscribes to the event, and the request's id is null if no request caused
+		// the event. A null id is scanned as the zero UUID.
 		if err := row.Scan(&d.EventID, &d.StoreID, &d.EventType, &d.WebhookID, &d.URL, &d.Secret, &d.SecretKey,
 			&d.Epoch, &d.Payload, &d.RequestID, &d.Trace); err != nil {
 			return nil, nil, err

@@ -19,8 +19,8 @@ import (
 const (
 	// resendStep is how many events one step of a resend reads.
 	resendStep = 500
-	// resendAhead is how far after the time of its order a resend still sends events: an event that was made before the
-	// order may have a later time, if its host's clock was ahead.
+	// resendAhead is added to the time at which a resend is created: the resend also sends events with a later time, up to this
+	// much. An event that existed before the resend has a later time if its host's clock was ahead.
 	resendAhead = time.Minute
 )
 
@@ -137,7 +137,7 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resending, w *ent.Webh
 		}
 		job.positionID = next.EventID
 		events = append(events, next.EventID)
-		// No webhook subscribes to pings, so they are left out.
+		// Skip the event types to which the webhook does not subscribe. No webhook subscribes to pings.
 		if slices.Contains(w.Events, next.EventType) {
 			due = append(due, next)
 		}
@@ -167,8 +167,8 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resending, w *ent.Webh
 	return job.save(ctx, tx)
 }
 
-// deliveriesOf returns those of the events that have a delivery to the webhook w. The value is true if one of these
-// deliveries has succeeded or is pending, so that the event needs no other.
+// deliveriesOf returns a map with an entry for each of the events that has a delivery to the webhook w. The entry is true if
+// a delivery of the event has succeeded or is pending, so that the event needs no other delivery.
 func deliveriesOf(ctx context.Context, tx *ent.Tx, d *dialect, w *ent.Webhook, events []uuid.UUID) (map[uuid.UUID]bool, error) {
 	settled := map[uuid.UUID]bool{}
 	for row := range db.Rows(ctx, tx, d.statements["deliveries of"], w.StoreID, w.ID, d.array(events)) {

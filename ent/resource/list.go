@@ -42,7 +42,8 @@ type filter struct {
 	from, to *time.Time
 }
 
-// facet adds the condition that a column has this value. Package count counts by this column.
+// facet adds the condition that a column of the rows has this value. Only a column by which package count counts may be
+// used, because the condition is also on the counts.
 func (f *filter) facet(column string, value any) {
 	condition := " AND " + column + " = " + f.args.Add(value)
 	f.where += condition
@@ -61,10 +62,10 @@ func (f *filter) search(condition string) {
 	f.text = true
 }
 
-// compared returns the expression to compare with patterns that contain these texts. It is the column, or, if one of the
-// texts has no trigram, an expression that the trigram index does not cover. PostgreSQL keeps one plan for all texts, which
-// reads the trigram index. For a text without a trigram that plan would read the whole index, of every store, and then every
-// row.
+// compared returns the SQL expression that a search compares with patterns that contain the texts. It is the column if every
+// text has a trigram, and otherwise an expression that PostgreSQL does not look up in the trigram index. PostgreSQL keeps
+// one plan for all texts, which uses this index. For a text without a trigram that plan would read the whole index with the
+// rows of all stores.
 func (l Lists) compared(column string, texts ...string) string {
 	if l.Dialect.trigrams && slices.ContainsFunc(texts, hasNoTrigram) {
 		return "(" + column + " || '')"

@@ -33,8 +33,9 @@ const (
 	LockedRows = " OF o, c"
 )
 
-// LockOrder reads an order of the store with everything that a GET shows, and locks rows as the clause rowLock says:
-// db.DB.RowLock(LockedRows), or "" to lock none. It fails with ErrNotFound if the store has no such order.
+// LockOrder reads an order of the store with everything that a GET shows, and locks the order's row and its customer's row
+// if rowLock is db.DB.RowLock(LockedRows). If rowLock is "", LockOrder locks no row. It fails with ErrNotFound if the store
+// has no such order.
 func LockOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID, rowLock string) (*LockedOrder, error) {
 	t := &LockedOrder{Row: &ent.Order{ID: id, StoreID: store.ID}, Buyer: &ent.Customer{StoreID: store.ID}}
 	into := &orderScan{currency: store.Currency, more: []any{

@@ -47,7 +47,7 @@ type statement struct {
 	*filter
 	list
 	dialect *Dialect
-	upto    string // the placeholder of to; empty if to is nil
+	upto    string // the SQL placeholder of the filter's time to; "" if the list has no such filter
 }
 
 // Dialect has what differs in lists between the databases.
@@ -132,9 +132,9 @@ func (s *statement) scannedPage(page Page) string {
 // are more, it reads the list in its order until the page is full.
 var fewMatches = 20_000
 
-// searched returns the query for a page's ids in a search on PostgreSQL. A rare text is looked up by its trigrams, because
-// reading the list in its order would read most of the store's rows before the page is full. The query itself chooses
-// between the two ways, because PostgreSQL keeps one plan for all texts.
+// searched returns the query for the ids of a page in a search on PostgreSQL. If few rows match, the query finds them by
+// their trigrams, because reading the list in its order would read most of the store's rows before the page is full. If many
+// match, it reads the list in its order. Both forms are in one query, because PostgreSQL keeps one plan for all texts.
 func (s *statement) searched(where, limit string) string {
 	const many = " AND (SELECT total FROM counted) "
 	bound := strconv.Itoa(fewMatches)
@@ -146,7 +146,8 @@ func (s *statement) searched(where, limit string) string {
 // newestFirst is the end of a list's query: its ORDER BY, and LIMIT without its number, which the caller appends.
 const newestFirst = "\n  ORDER BY created_at DESC, id DESC LIMIT "
 
-// indexScan returns the query that reads these columns of a page along the list's index. where has further conditions.
+// indexScan returns the query that selects the columns of a page's rows, newest first, along the list's index. where has
+// conditions besides the store's; limit is the number of rows.
 func (s *statement) indexScan(columns, where, limit string) string {
 	return "SELECT " + columns + " FROM " + s.table + " WHERE " + store + where + newestFirst + limit
 }
@@ -187,7 +188,8 @@ func (s *statement) countedPage(page Page) string {
 		return pieces + "\n" + s.rows(total, s.page(s.where+s.before(), limit, page), false)
 	}
 	offset := s.numberParameter(page.Offset)
-	// begins is used twice: for the pieces, and for the days of the piece if it is a wide bucket.
+	// The function begins makes two queries: one finds the piece in which the page begins and, if the piece is a wide bucket,
+	// the other finds the day in it.
 	wide := strconv.Itoa(WideDays)
 	days := s.buckets(1, ">= (SELECT day FROM place WHERE days = "+wide+")",
 		"< (SELECT day + "+wide+" FROM place WHERE days = "+wide+")")

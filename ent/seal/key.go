@@ -15,7 +15,7 @@ import (
 // KeyBytes is the length of a key: AES-256.
 const KeyBytes = 32
 
-// idDigits is the length of a key's id in hex digits. It is 64 bits, so that in practice no two keys of an operator have one
+// idDigits is the length of a key's id in hex digits: 64 bits, so that in practice no two keys of an operator have the same
 // id.
 const idDigits = 16
 

@@ -11,7 +11,8 @@ const phasesTable = "two_phases"
 // InTwoPhases lists the coordinator's tables whose rows change together with distributed rows.
 func InTwoPhases() []string { return []string{"stores", "api_keys", "webhooks"} }
 
-// phases returns the steps of Apply that make changes of the tables in InTwoPhases commit in two phases.
+// phases returns the steps of Apply that make the table phasesTable, and on each table of InTwoPhases a trigger that writes to
+// phasesTable.
 func phases() []step {
 	all := []step{{"make the table " + phasesTable, "CREATE TABLE " + phasesTable + " (id integer PRIMARY KEY); " +
 		"SELECT citus_add_local_table_to_metadata('" + phasesTable + "'); " +

@@ -262,8 +262,8 @@ func steps(plan Plan) []step {
 		// changes.
 		{"prepare", "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '" +
 			lockWait + "'; SET LOCAL citus.multi_shard_modify_mode = 'sequential'; " +
-			// Citus rejects triggers unless this is on. The triggers that count rows are safe, because they write to the
-			// row's store.
+			// Citus rejects triggers unless this setting is on. The triggers that count rows are safe, because each of them writes
+			// only rows of the same store, which are on the same node.
 			"SET LOCAL citus.enable_unsafe_triggers = on"},
 	}
 	for _, k := range plan.Keys {

@@ -55,7 +55,8 @@ func TestOnlyPostgresIsSharded(t *testing.T) {
 	require.ErrorIs(t, err, shard.ErrNotPostgres)
 }
 
-// Apply fails with each obstacle that is left. Once there is none, it distributes the rows with their keys and triggers.
+// Apply fails as long as an obstacle is left: an old schema, a missing extension, or a running server. Without an obstacle,
+// Apply distributes the tables with the rows that they already have, and keeps their foreign keys and triggers.
 func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)

@@ -24,13 +24,13 @@ type Node struct {
 	Bytes       int64  `json:"bytes"`
 }
 
-// Store is a store in a list of stores: with the node that has it, and its rows or its requests.
+// Store is a store in one of the lists of the largest and of the busiest stores.
 type Store struct {
 	ID       uuid.UUID `json:"id"`
 	Slug     string    `json:"slug"`
 	Bucket   string    `json:"bucket"`
 	Rows     int64     `json:"rows,omitempty"`     // products, customers, orders and payment links; set only in a list of the largest stores
-	Requests int64     `json:"requests,omitempty"` // requests in this minute, or in the last minute in which a key was used
+	Requests int64     `json:"requests,omitempty"` // of each key in this minute, or else in the minute before
 	Node     string    `json:"node,omitempty"`     // set on a cluster
 	Alone    bool      `json:"alone"`              // true if the store has its own shard
 }

@@ -42,7 +42,7 @@ const (
 	// MaxKept is how many refused requests of one key are kept at most: the newest.
 	MaxKept = 200
 
-	// Hour is one of the two periods of tallies. It begins at a whole hour.
+	// Hour is the length of an hourly tally, which begins at a whole hour. A tally counts the uses of one API key or webhook.
 	Hour = time.Hour
 	// Day is the other period of tallies. It begins at midnight in UTC.
 	Day = 24 * time.Hour

@@ -120,8 +120,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	require.EqualValues(t, 15, l.Dropped())
 }
 
-// A name of a field that the database rejects does not keep other refused requests from being written. Callers can choose
-// names of parameters, such as ?a%00b=1.
+// The name of a refused field is stored without characters that the database rejects, so that the other refused requests are
+// written as well. Callers choose the names of parameters, for example ?a%00b=1.
 func TestNoNameKeepsOtherRefusedRequestsFromBeingWritten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

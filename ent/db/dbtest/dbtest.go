@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// The names of the kinds of databases, which New and URL take and subtests have.
+// The kinds of databases: arguments of New and URL, and names of subtests.
 const (
 	SQLite   = "sqlite"
 	Postgres = "postgres"

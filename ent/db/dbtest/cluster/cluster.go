@@ -138,7 +138,7 @@ func prepare(programs string, o Options) (*Cluster, error) {
 		c.uid, uidErr = strconv.Atoi(owner.Uid)
 		c.gid, gidErr = strconv.Atoi(owner.Gid)
 		// Other users may enter the folder but not list it.
-		err = errors.Join(uidErr, gidErr, os.Chmod(c.folder, 0o711)) //nolint:gosec // The log and data are the owner's.
+		err = errors.Join(uidErr, gidErr, os.Chmod(c.folder, 0o711)) //nolint:gosec // Only their owner can read the log and the data.
 		if err != nil {
 			return nil, errors.Join(err, c.remove())
 		}
@@ -229,7 +229,7 @@ func (c *Cluster) run(ctx context.Context, name string, args ...string) error {
 	defer cancel()
 	line := append(append(slices.Clone(c.as), filepath.Join(c.programs, name)), args...)
 	command := exec.CommandContext(ctx, line[0], line[1:]...) //nolint:gosec // PostgreSQL's own programs.
-	// The server's user may have no access to the current folder.
+	// Run in the root folder, because the server's user may have no access to the current folder.
 	command.Dir = string(filepath.Separator)
 	// Citus looks for certificates in the home folder, and fails if it may not read there.
 	command.Env = append(os.Environ(), "HOME="+c.folder)
