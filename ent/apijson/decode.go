@@ -47,7 +47,7 @@ type decoder struct {
 	plan    *plan    // the plan of the whole message
 	unknown []string // top-level names to refuse
 	fields  []Field
-	named   map[string]bool // the names in fields
+	named   map[string]bool // the names of the fields in fields
 }
 
 // decode resets m and reads data into it. It returns nil if it refused nothing.

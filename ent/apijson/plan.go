@@ -16,8 +16,8 @@ const (
 // plan has what encoding and decoding need to know about a message type. There is one plan for each type.
 type plan struct {
 	fields      []field        // in the order of their declaration
-	byName      map[string]int // JSON name to index in fields
-	byProtoName map[string]int // name in the .proto file, if it differs from the JSON name, to index in fields
+	byName      map[string]int // index in fields by JSON name
+	byProtoName map[string]int // index in fields by the name in the .proto file; only names that differ from the JSON name
 	mask        int            // index of update_mask; -1 without one
 }
 

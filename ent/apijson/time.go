@@ -30,7 +30,7 @@ func AppendTime(b []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()
 	if year < 0 || year > 9999 {
-		// Only a damaged row can have such a year. It is shown as it is.
+		// Only a damaged row can have a year that is negative or has five digits. The year is shown as it is.
 		return t.AppendFormat(b, `"2006-01-02T15:04:05.000Z"`)
 	}
 	hour, minute, second := t.Clock()

@@ -82,7 +82,7 @@ var (
 	sqlite = &dialect{
 		lists:   resource.SQLite,
 		day:     "created_at / 86400000 - (created_at % 86400000 < 0)",
-		counted: []string{"row_counts"}, // because row_deltas is a view
+		counted: []string{"row_counts"}, // not row_deltas, which is a view on SQLite
 	}
 )
 

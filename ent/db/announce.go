@@ -63,8 +63,8 @@ func raise(signal chan struct{}) {
 	}
 }
 
-// signals are channels, each with the store for whose events a goroutine of this process waits. The channels of SQLite's watcher
-// belong to no store and have the nil id.
+// signals are the channels on which goroutines of this process wait. Each has the id of the store whose events it signals.
+// The channels of SQLite's watcher have the nil id, because they signal new work of any store.
 type signals struct{ of sync.Map } // from chan struct{} to uuid.UUID
 
 // add returns a new channel for events of the store, and removes it when the context ends.
@@ -125,7 +125,8 @@ func (n *notifier) run() {
 	}
 }
 
-// close ends run after the last notification is sent, so that a command that writes and exits still notifies.
+// close returns once the goroutine run has sent the last notification, so that a command that writes and then exits still
+// notifies.
 func (n *notifier) close() {
 	n.mu.Lock()
 	if !n.closed {

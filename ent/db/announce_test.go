@@ -68,7 +68,7 @@ func TestACommitOfAnotherProcessOnSQLiteIsNoticed(t *testing.T) {
 		return tx.Webhook.Create().SetStoreID(owner.ID).SetURL("https://a.example/hook").SetEvents([]string{hook.CustomerCreated}).
 			SetSecret([]byte{1}).SetSecretKey("k").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
 	}))
-	for i := range 3 { // every commit, although the outbox still has the earlier entries
+	for i := range 3 { // each commit gives a signal, even if the outbox still has earlier entries
 		require.NoError(t, hook.WithTx(ctx, writing, func(ctx context.Context, tx *ent.Tx) error {
 			now := hook.Time(ctx)
 			return tx.Customer.Create().SetStoreID(owner.ID).SetEmail(fmt.Sprintf("awa%d@example.com", i)).SetSearch("awa").SetCreatedAt(

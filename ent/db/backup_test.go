@@ -49,7 +49,7 @@ func TestBackupIsTheDatabaseOfOneMoment(t *testing.T) {
 	<-started
 	folder := t.TempDir()
 	path := filepath.Join(folder, "copy.db")
-	// Back up through other pools than the writer's, as a command does.
+	// Back up while the database is also open in another db.DB, as a command does while the server runs.
 	other, err := hook.Open(t.Context(), db.Config{URL: databaseURL(t, d)})
 	require.NoError(t, err)
 	bytes, err := other.Backup(t.Context(), path, nil)

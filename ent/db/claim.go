@@ -30,7 +30,7 @@ const claimTimeout = 200 * time.Millisecond
 func ClaimServer(databaseURL string) (*Claim, error) {
 	path, embedded := strings.CutPrefix(databaseURL, "sqlite:")
 	if !embedded || path == "" {
-		return &Claim{}, nil // Open reports a wrong URL
+		return &Claim{}, nil // there is nothing to claim, and Open refuses a wrong URL
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {

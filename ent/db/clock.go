@@ -22,7 +22,7 @@ const (
 type clock struct {
 	given   func() time.Time // Config.Clock, or nil
 	process func() time.Time // Config.ProcessClock, else given, else time.Now
-	started time.Time        // with a monotonic reading
+	started time.Time        // when the clock was made, with a monotonic reading
 	ahead   atomic.Int64     // nanoseconds to add to a time of steady for the database's time
 	asked   func(context.Context) (time.Time, error)
 }
@@ -38,7 +38,7 @@ func newClock(c Config) *clock {
 	return k
 }
 
-// steady returns the process's start time plus the monotonic time since then.
+// steady returns what this process's clock would show at the time at if nobody had set the clock since started.
 func (k *clock) steady(at time.Time) time.Time { return k.started.Round(0).Add(at.Sub(k.started)) }
 
 // now returns the best estimate of the database's time without a query.

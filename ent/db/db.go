@@ -46,8 +46,8 @@ type Config struct {
 	// ProcessClock replaces this process's clock in tests. On PostgreSQL this clock is only compared with the database's.
 	// Nil means Clock, or time.Now if that is nil. Goroutines share it.
 	ProcessClock func() time.Time
-	// MaxConns is the most connections to PostgreSQL, or the most reading connections to SQLite, which has one writer
-	// besides. 0 means a number that depends on the number of processors.
+	// MaxConns is the most connections to PostgreSQL. On SQLite it is the most reading connections; a single further connection
+	// writes. 0 means a number that depends on the number of processors.
 	MaxConns int
 	// AdmissionConns is how many connections are reserved for admitting requests (server/auth), so that no other work delays
 	// the admission. With 0, admitting requests uses the common connections. On SQLite any other value reserves a second
@@ -77,7 +77,7 @@ type DB struct {
 	reader, writer *sql.DB
 	prober         *sql.DB     // for CheckWritable; on SQLite the same pool as reader
 	admissions     *sql.DB     // for admitting requests; the same pool as reader unless Config.AdmissionConns is set
-	client, tx     *ent.Client // clients on reader and on writer
+	client, tx     *ent.Client // clients on the pools reader (client) and writer (tx)
 	prepare        func(*ent.Client)
 	clock          *clock
 	announcer      announcer

@@ -106,8 +106,8 @@ func (r refusing) Connect(ctx context.Context) (driver.Conn, error) { return nil
 func TestACommitWithoutItsStandbyIsAnError(t *testing.T) {
 	t.Parallel()
 	c := connect(t, &fakeConn{}, 5, true)
-	// A commit whose standby does not confirm it succeeds on the server, with this warning before the answer. Commit must
-	// return an error.
+	// If the standby does not confirm a commit, PostgreSQL commits on the primary and sends this warning. Commit must return an
+	// error.
 	tx, err := c.BeginTx(t.Context(), driver.TxOptions{})
 	require.NoError(t, err)
 	c.notice(&pq.Error{Code: "01000", Routine: "SyncRepWaitForLSN", Message: "Warten auf synchrone Replikation wird storniert",

@@ -197,8 +197,8 @@ func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 	require.Zero(t, dbtest.Count(t, d, "pg_constraint WHERE NOT convalidated OR conname LIKE '%2026_09'"))
 }
 
-// watch runs a migration and calls each with its progress, until each returns true. Then it calls then, which can stop the
-// migration. It returns the migration's error.
+// watch runs a migration in a goroutine. It calls the function each with the migration's progress until each returns true.
+// Then it calls the function then, which gets a function that stops the migration. watch returns the migration's error.
 func watch(t *testing.T, d *db.DB, each func(db.MigrationProgress) bool, then func(stop func())) error {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -252,7 +252,7 @@ func TestAMigrationThatWasStoppedBuildsItsIndexAgain(t *testing.T) {
 	addStores(t, d, 10)
 	snapshot, err := d.Writer().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 	require.NoError(t, err)
-	_, err = snapshot.Exec("SELECT 1") // which begins the snapshot and locks no table
+	_, err = snapshot.Exec("SELECT 1") // begins the snapshot, and locks no table
 	require.NoError(t, err)
 	err = watch(t, d, func(p db.MigrationProgress) bool {
 		return strings.HasPrefix(p.SQL, "CREATE UNIQUE INDEX CONCURRENTLY") && len(p.Waits) > 0

@@ -106,7 +106,7 @@ func (d *DB) Plan(ctx context.Context) ([]PlannedMigration, error) {
 		}
 	}
 	var plan []PlannedMigration
-	indexes := map[string]string{} // the table of each index
+	indexes := map[string]string{} // from the name of an index to the name of its table
 	for i, f := range files {
 		m := PlannedMigration{Migration: steps[i]}
 		if len(checked) > 0 && dropsTable(f) {
@@ -159,7 +159,7 @@ func (d *DB) plan(sql string, tables map[string]PlannedTable, indexes map[string
 	return s
 }
 
-// add adds a table to the statement's tables. For a table that is among them it keeps the stronger lock.
+// add adds a table to the statement's tables. If the table is among them already, add keeps the stronger of its two locks.
 func (s *PlannedStatement) add(t PlannedTable) {
 	for i, known := range s.Tables {
 		if known.Name == t.Name {

@@ -38,8 +38,9 @@ type sessions struct {
 	shared atomic.Int64
 }
 
-// sessionStatement identifies the server's process and the server. It has no parameters, because the driver prepares a
-// statement with parameters, under a name that another client may use.
+// sessionStatement returns a text that no two sessions have: the id of the server's process and the time at which the server
+// started. It has no parameters, because the driver prepares a statement with parameters, under a name that another client
+// may use.
 const sessionStatement = "SELECT pg_backend_pid() || ' ' || extract(epoch FROM pg_postmaster_start_time())"
 
 // ownsSession fails with ErrPooler if another connection has this connection's session, or the session has changed.
@@ -77,8 +78,8 @@ func (c *conn) leaveSession() {
 	}
 }
 
-// refusePooler fails with ErrPooler if two connections of the pool share a session. Later connections check this when they
-// open. patience bounds the wait for the second connection.
+// refusePooler fails with ErrPooler if two connections of the pool share a session. It compares two connections; each
+// connection that the pool opens later compares itself with them. patience bounds the wait for the second connection.
 func refusePooler(ctx context.Context, pool *sql.DB, rounds int, patience time.Duration) error {
 	first, err := pool.Conn(ctx)
 	if err != nil {

@@ -80,7 +80,7 @@ func TestAPoolerThatSharesSessionsIsRefused(t *testing.T) {
 func TestAPoolerInSessionModeIsTaken(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string][]string{
-		"Debian's settings": {}, // session is the default
+		"Debian's settings": {}, // PgBouncer's default is session
 		"set explicitly":    {"pool_mode = session", "default_pool_size = 20"},
 	} {
 		for load, clients := range map[string]int{"idle": 0, "busy": 4} {
@@ -158,7 +158,7 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	clients.Wait()
 	t.Logf("%d asked, %d wrong", asked.Load(), wrong.Load())
 	require.Zero(t, unexpected.Load())
-	for range 20 { // also while the pooler is idle
+	for range 20 { // the pooler is idle now
 		require.ErrorIs(t, d.CheckWritable(t.Context()), db.ErrPooler)
 	}
 	reload("pool_mode = session", "default_pool_size = 20")

@@ -315,8 +315,8 @@ func postgresConfig(text string) (pq.Config, error) {
 }
 
 var (
-	// wrongValue matches the beginning of lib/pq's error about one of its parameters, or an environment variable, which it
-	// marks with $.
+	// wrongValue matches the beginning of lib/pq's error about a wrong parameter, or about a wrong environment variable, before
+	// whose name lib/pq writes a $.
 	wrongValue = regexp.MustCompile(`^pq: wrong value for "?(\$?\w+)"?: `)
 	unequal    = regexp.MustCompile(`^pq: could not match \d+ \w+ \w+ to \d+ \w+( values)?$`)
 )
@@ -351,7 +351,7 @@ func listenerURL(text string, cfg pq.Config) string {
 	if !q.Has("application_name") {
 		q.Set("application_name", "storefront listener")
 	}
-	u.RawQuery, u.Path = q.Encode(), cmp.Or(u.Path, "/") // without host and path, String would write no //
+	u.RawQuery, u.Path = q.Encode(), cmp.Or(u.Path, "/") // with host and path empty, String would omit //
 	return u.String()
 }
 

@@ -51,8 +51,8 @@ func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
 	}
 }
 
-// A migration is not subject to a database's or a role's time limit for statements, which would end a large migration at
-// each try.
+// The time limit for statements of a database or a role does not apply to a migration. Otherwise it would end a large
+// migration at each try.
 func TestMigrationsTakeAsLongAsTheyNeed(t *testing.T) {
 	t.Parallel()
 	url := dbtest.EmptyURL(t, dbtest.Postgres)

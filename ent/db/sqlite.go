@@ -36,7 +36,7 @@ const (
 
 var sqliteFile = &dialect{
 	name:     entdialect.SQLite,
-	attempts: 2, // each attempt has already waited for the lock
+	attempts: 2, // only two, because each attempt waits for the lock
 	versions: "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '" + goose.DefaultTablename + "'",
 	provider: func(pool *sql.DB, files fs.FS) (*goose.Provider, error) {
 		versions, err := database.NewStore(database.DialectSQLite3, goose.DefaultTablename)
@@ -130,15 +130,15 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		impatient:  func() (*sql.DB, error) { return c.openFile(path, "deferred", 0) },
 		copier:     func() (*sql.DB, error) { return c.openFile(path, "deferred", reads) },
 		migrator: func() (*sql.DB, error) {
-			// Foreign keys are off, because rebuilding a table drops it, which would delete the rows that refer to it. Each
-			// migration checks all foreign keys before it commits.
+			// Foreign keys are off, because SQLite's migrations rebuild a table by dropping the old one, and DROP TABLE would delete
+			// the rows that refer to it. A migration with a DROP TABLE checks all foreign keys before it commits.
 			return c.openFile(path, "immediate", migratorWait, "foreign_keys(0)", "secure_delete(1)")
 		},
 	}, nil
 }
 
-// openReadOnly opens a file that nobody changes. It tells SQLite so (https://www.sqlite.org/uri.html#uriimmutable), which
-// then creates neither a log nor the log's index beside the file.
+// openReadOnly opens a file that nobody changes, and tells SQLite that it is immutable
+// (https://www.sqlite.org/uri.html#uriimmutable). SQLite then creates neither a log nor the log's index beside the file.
 func openReadOnly(ctx context.Context, c Config, path string) (*DB, error) {
 	if _, err := os.Stat(path + "-wal"); err == nil {
 		return nil, fmt.Errorf("open %s: %s-wal is beside it: it is in use, or lacks what that file has", path, filepath.Base(path))
@@ -219,7 +219,7 @@ func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...str
 func fileURI(path string, query url.Values) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // a drive letter
+		slashed = "/" + slashed // a Windows path begins with a drive letter
 	}
 	uri := url.URL{Scheme: "file", Path: slashed, RawQuery: query.Encode()}
 	return uri.String()
@@ -228,7 +228,8 @@ func fileURI(path string, query url.Values) string {
 // sqliteVersions is goose's table of versions on SQLite, for which goose has no lock.
 type sqliteVersions struct{ database.Store }
 
-// CreateVersionTable makes versions unique, so that only one of two processes can commit the same migration.
+// CreateVersionTable makes the table, with a unique index on the version, so that only one of two processes can commit the
+// same migration.
 func (v sqliteVersions) CreateVersionTable(ctx context.Context, db database.DBTxConn) error {
 	if err := v.Store.CreateVersionTable(ctx, db); err != nil {
 		return err

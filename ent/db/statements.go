@@ -105,7 +105,7 @@ var (
 // statement is a prepared statement of one connection.
 type statement struct {
 	driver.Stmt
-	running bool // true while its result is being read
+	running bool // true while a result of the statement is being read
 	retired bool // true if it must be closed once it no longer runs
 }
 
@@ -237,7 +237,7 @@ func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
 // Next implements driver.Rows. It converts times itself, because SQLite's driver takes a small number of milliseconds for
 // seconds, which moves dates before September 2001 by millennia.
 func (r *rows) Next(dest []driver.Value) error {
-	if err := r.Rows.Next(dest); err == io.EOF { //nolint:errorlint // The driver's, as database/sql compares it.
+	if err := r.Rows.Next(dest); err == io.EOF { //nolint:errorlint // database/sql compares it with == as well.
 		return err
 	} else if err != nil {
 		return r.trip.conn.judge(err)

@@ -15,7 +15,7 @@ import (
 type fakeConn struct {
 	innerConn
 	prepared, closed []string
-	fail             error // the error of statements
+	fail             error // what running a statement returns
 }
 
 func (f *fakeConn) Connect(context.Context) (driver.Conn, error) { return f, nil }

@@ -331,9 +331,9 @@ func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forge
 	return f, nil
 }
 
-// finish finishes the erasure and makes the receipt, in which reader is the kind of reader that keeps SQLite's log, or "".
-// If somebody has named the customer again or added a note, or if an import has added rows, it does not finish, but begins
-// again with the first phase.
+// finish ends the erasure and makes it the receipt. reader is the kind of reader that keeps SQLite's log, or "" if the log
+// is empty. If somebody has named the customer again or added a note, or if an import has added rows, finish starts the
+// first phase again instead.
 func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
 	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
 	if err != nil {
@@ -585,7 +585,8 @@ func (s on) refused(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, 
 	return last, changeAll(ctx, tx, "UPDATE refused_requests SET fields = ''", f.StoreID, ids)
 }
 
-// keys erases the customer's data in the answers stored under idempotency keys, and deletes keys that name the customer.
+// keys erases the customer's data in the answers that are stored under idempotency keys. It deletes a key whose own text
+// names the customer, and a key with an unreadable answer that contains a value of the customer.
 func (s on) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := s.page(ctx, tx, f, "idempotency_keys.answer", f.texts())
 	if err != nil {
@@ -623,7 +624,8 @@ func (f *Forgetting) names(key string, of *storefrontv1.Order_Customer) bool {
 	return of.GetId() == f.CustomerID.String() || f.Known.without(of.GetName(), of.GetEmail(), of.GetPhone()).in(key)
 }
 
-// texts returns how many texts one step reads: the fewer, the more values it searches for.
+// texts returns how many texts one step reads, so that the step compares texts with the customer's values at most stepTexts
+// times.
 func (f *Forgetting) texts() int {
 	return max(1, min(stepRows, stepTexts/(1+len(f.Known.Texts)+len(f.Known.Phones))))
 }

@@ -58,7 +58,8 @@ func (i *identity) add(name, email, phone string) {
 	}
 }
 
-// number returns the digits of a phone for which texts are searched.
+// number returns the digits by which texts are searched for a phone. These are the digits of the national number: only the
+// last endOfPhone digits if it has more than longPhone, and the country's code as well if it has fewer than shortPhone.
 func number(phone string) string {
 	parsed, err := phonenumbers.Parse(phone, "")
 	if err != nil {

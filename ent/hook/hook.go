@@ -47,9 +47,10 @@ func Record(ctx context.Context, action, resource string, id uuid.UUID, fields .
 }
 
 // RecordPart journals one part of a larger change, such as one batch of an import. All parts share one journal entry about
-// the object of, whose field is the sum of the parts' counts. The first part makes the entry, which keeps the time of this
-// part; each later part adds its count. The entry's id is derived from whole, an id made by id.At, and the store's id. The
-// caller holds a lock under which the parts run one after the other, such as a lock on the row of the object.
+// the object with the id of. In this entry the value of field is the sum of the parts' counts. The first part makes the
+// entry with its time; each later part adds its count. The entry's id is derived from whole, an id made by id.At, and the
+// store's id. The caller holds a lock under which the parts run one after the other, such as a lock on the row of the
+// object.
 func RecordPart(ctx context.Context, whole uuid.UUID, action, resource string, of uuid.UUID, field string, count int64) {
 	store, _, _ := tenant.From(ctx)
 	r := from(ctx)

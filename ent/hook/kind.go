@@ -35,7 +35,8 @@ const Ping = "ping"
 
 // kind says which journal entries and events a change of one kind of row has.
 type kind struct {
-	// resource is the name of this kind of row in the activity journal.
+	// fields are the journaled columns, in the order of a journal entry. Counters are not journaled, nor are times that follow
+	// from other changes.
 	resource string
 	// fields are the columns that the journal has, in the order of an entry. It has no counters, and no times that follow
 	// from other changes.
@@ -48,7 +49,7 @@ type kind struct {
 	events func(created bool, status string, row ent.Value) []string
 }
 
-// kinds is the one table of the journaled rows and their events, by ent's type name.
+// kinds has the journal entries and the events of each journaled kind of row, by ent's name of its type.
 var kinds = map[string]kind{
 	ent.TypeOrderItem: {resource: "order_item"},
 	ent.TypeStore:     {resource: "store", fields: resource.StoreFields.Columns()},

@@ -51,7 +51,7 @@ func Sweep(ctx context.Context, d *db.DB) error {
 	return nil
 }
 
-// each runs a query that finds ids, and calls tell for each id in a transaction of its own.
+// each runs a query that finds ids. For each id it calls the function tell in a transaction of its own.
 func each(ctx context.Context, d *db.DB, tell func(context.Context, *db.DB, Tx, uuid.UUID, time.Time) error, query string,
 	args ...any) error {
 	var found []uuid.UUID

@@ -168,7 +168,8 @@ func (c *Collector) Collect(into chan<- prometheus.Metric) {
 	}
 }
 
-// look returns a reading of the backlog that is less than collectEvery old. It reads the backlog again if there is none.
+// look returns the backlog that was read last, if that was less than collectEvery before now. Otherwise it reads the
+// backlog.
 func (c *Collector) look(now time.Time) (Backlog, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -78,7 +78,8 @@ type mark struct {
 	Failed    bool      `json:"failed"`
 }
 
-// marksOf returns a mark for each webhook of outcomes, which are in the order in which their attempts ended.
+// marksOf returns one mark for each webhook that has, among the outcomes, a success or a failure that counts. The outcomes
+// are in the order in which their attempts ended.
 func marksOf(outcomes []Outcome) []mark {
 	var marks []mark
 	at := map[uuid.UUID]int{}

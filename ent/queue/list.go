@@ -172,7 +172,7 @@ func (w Search) statement(d *dialect, moment any) (string, []any) {
 	return strings.Join(parts, "\nUNION ALL "), args
 }
 
-// ErrNoDelivery means that no delivery has this id or matches.
+// ErrNoDelivery means that no delivery has the id, or that none matches the search.
 var ErrNoDelivery = errors.New("no such delivery")
 
 // FindEntry reads the delivery with the id deliveryID, in any store, through q. It fails with ErrNoDelivery if there is

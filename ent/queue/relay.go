@@ -31,7 +31,7 @@ type Relayed struct {
 	Entries int
 	// Leased are the deliveries that the worker must attempt now.
 	Leased []Delivery
-	// Waiting are the lanes in which Relay left deliveries, for any worker with room.
+	// Waiting are the lanes in which Relay left deliveries. Any worker that may make more attempts can claim them.
 	Waiting []Lane
 	// Unused are the lanes of deliveries for which the worker had room, but which already existed; one lane for each
 	// delivery.
@@ -75,7 +75,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 				}
 			}
 			taken = true
-			found = slices.DeleteFunc(found, func(d Delivery) bool { return d.Payload == nil }) // a deleted event has none
+			found = slices.DeleteFunc(found, func(d Delivery) bool { return d.Payload == nil }) // Payload is nil if the event was deleted
 			added, err := insert(ctx, tx, q.db, distribute(found, now, room, &done), now, lease)
 			done.keep(added)
 			return err

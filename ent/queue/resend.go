@@ -36,9 +36,9 @@ const (
 // are.
 type Resend struct {
 	ID, StoreID, WebhookID uuid.UUID
-	// Since is the time of the oldest events that it sends.
+	// Since is the time of the oldest events that the resend sends.
 	Since time.Time
-	// Resent counts the deliveries that it created, and the waiting ones that it made due.
+	// Resent counts the deliveries that the resend created, and the waiting deliveries that it made due.
 	Resent int
 	// Finished is true if all steps are done, or Stopped is true.
 	Finished bool
@@ -216,9 +216,9 @@ func send(ctx context.Context, tx *ent.Tx, d *db.DB, name string, args ...any) (
 
 // Retries is how many deliveries wait at a webhook for another attempt, and until when.
 type Retries struct {
-	// Count is their number, at most MaxRetries + 1, which means more than MaxRetries.
+	// Count is how many deliveries wait, at most MaxRetries + 1, which means more than MaxRetries.
 	Count int
-	// Next is the earliest time at which one of them is due, by the database's clock; nil if none waits.
+	// Next is the earliest time at which one of the deliveries is due, by the database's clock; nil if none waits.
 	Next *time.Time
 }
 

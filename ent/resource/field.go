@@ -40,9 +40,9 @@ type Field[R any] struct {
 	Journal string
 }
 
-// Fields lists the fields of a resource in the order in which the activity journal shows them. From this list follow the
-// fields that a request can set, the comparison of an old row with a new one, and the columns that are saved and journaled.
-// The bounds of values are in the protos of the requests.
+// Fields lists the fields of a resource in the order in which the activity journal shows them. The list decides which fields
+// a request can set, which fields of an old and a new row are compared, and which columns are saved and journaled. The
+// bounds of values are in the protos of the requests.
 type Fields[R any] []Field[R]
 
 // Column is a column whose changes the activity journal has, and its name in the journal.

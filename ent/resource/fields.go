@@ -2,7 +2,7 @@ package resource
 
 import "go.storefront.example/gen/ent"
 
-// StoreFields are the fields of stores that the activity journal has. Requests can set those with Of.
+// StoreFields are the fields of stores that the activity journal has. Requests can set the fields that have an Of.
 var StoreFields = Fields[ent.Store]{
 	{Name: "name", Of: func(s *ent.Store) any { return &s.Name }},
 	{Name: "slug"},
@@ -20,7 +20,7 @@ var StoreFields = Fields[ent.Store]{
 	{Name: "platform_fee_percent", Of: func(s *ent.Store) any { return &s.PlatformFeePercent }},
 }
 
-// ProductFields are the fields of products that the activity journal has. Requests can set those with Of.
+// ProductFields are the fields of products that the activity journal has. Requests can set the fields that have an Of.
 var ProductFields = Fields[ent.Product]{
 	{Name: "title", Of: func(p *ent.Product) any { return &p.Title }},
 	{Name: "slug"},
@@ -51,7 +51,7 @@ var OrderFields = Fields[ent.Order]{
 	{Name: "note"},
 }
 
-// PaymentLinkFields are the fields of payment links that the activity journal has. Requests can set those with Of.
+// PaymentLinkFields are the fields of payment links that the activity journal has. Requests can set the fields that have an Of.
 var PaymentLinkFields = Fields[ent.PaymentLink]{
 	{Name: "code"},
 	{Name: "title", Of: func(l *ent.PaymentLink) any { return &l.Title }},
@@ -69,7 +69,7 @@ var PaymentLinkFields = Fields[ent.PaymentLink]{
 // APIKeyFields are the fields of API keys that the activity journal has.
 var APIKeyFields = Fields[ent.ApiKey]{{Name: "name"}, {Name: "scopes"}, {Name: "expires_at"}, {Name: "revoked_at"}}
 
-// WebhookFields are the fields of webhooks that the activity journal has. Requests can set those with Of.
+// WebhookFields are the fields of webhooks that the activity journal has. Requests can set the fields that have an Of.
 var WebhookFields = Fields[ent.Webhook]{
 	{Name: "url", Of: func(w *ent.Webhook) any { return &w.URL }, Form: Unchecked},
 	{Name: "description", Of: func(w *ent.Webhook) any { return &w.Description }},

@@ -61,8 +61,8 @@ func phoneDigits(text string) (found string, ok bool) {
 	return string(digits), true
 }
 
-// phonePattern returns the LIKE pattern for customers' search texts whose phone contains these digits. In a search text the
-// phone follows two separators.
+// phonePattern returns the LIKE pattern that matches a customer's search text if the phone in it contains the digits. A
+// search text is the name, the e-mail and the phone, with a separator between two of them.
 func phonePattern(digits string) string {
 	return "%" + separator + "%" + separator + "%" + digits + "%"
 }

@@ -25,7 +25,7 @@ type list struct {
 	alias   string // the table's name in columns, joins and order
 	columns string
 	joins   string
-	order   string // the order of the joined rows of one resource
+	order   string // further ORDER BY columns, which sort the joined rows of one resource; "" if there is one row
 }
 
 // filter collects the conditions of a list, and their arguments in order.
@@ -73,9 +73,9 @@ func (l Lists) compared(column string, texts ...string) string {
 	return column
 }
 
-// hasNoTrigram reports whether there is no trigram by which pg_trgm can find all texts that contain this text. pg_trgm looks
-// only at words, and adds two spaces before each word and one after it. At an end of the text it adds none, because the word
-// may continue there.
+// hasNoTrigram reports whether a search for text cannot use the trigram index, because pg_trgm finds no trigram (three
+// characters) in it. pg_trgm looks only at words. It puts two spaces before each word and one after it, but none at the
+// beginning and the end of the text, because the word may continue there.
 func hasNoTrigram(text string) bool {
 	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	length := 0

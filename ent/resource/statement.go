@@ -33,8 +33,8 @@ func nextDay(at time.Time) int64 { return Day(at.Add(day - time.Millisecond)) }
 // statement builds the SQL of a list. The text of the SQL depends on which filters are set and on the page's size, but not on
 // the filters' values, so that a connection prepares each text once.
 //
-// Most matching rows need not be read, because buckets of the counts already count them: by creation time the rows are cut
-// into pieces, and only the rest of a day at each end is not a bucket.
+// The statement reads few of the matching rows, because package count keeps a count for each day and for each wide bucket. It
+// cuts the time between from and to into pieces. Only the rows of a piece that is a part of a day are counted along the index.
 //
 //	from                                                                   to
 //	 │ rest of a day │ days │ wide bucket │ wide bucket │ … │ days │ rest of a day │
@@ -58,7 +58,8 @@ type Dialect struct {
 	deltas bool
 	// page returns where and limit, one of them changed so that a page beyond the end of the list reads no rows.
 	page func(where, offset, limit string) (string, string)
-	// until returns the condition for rows that are older than the list's end and than the day's end.
+	// until returns the condition that a row was created before the time to of the list's filter, if it has one, and before a
+	// day begins. day is SQL for the number of the day.
 	until func(s *statement, day string) string
 }
 
@@ -122,7 +123,7 @@ func (s *statement) scannedPage(page Page) string {
 	switch {
 	case s.text && s.dialect.trigrams:
 		return counted + s.rows("counted", s.searched(where, limit), true)
-	case s.text: // every compared text is in this index, so no row is looked up for it
+	case s.text: // on SQLite the index has the compared texts, so comparing them looks up no row
 		return counted + s.rows("counted", s.indexScan("id", where, limit), true)
 	}
 	return counted + s.rows("counted", s.page(where, limit, page), page.Offset > 0)
@@ -161,9 +162,9 @@ func (s *statement) page(where, limit string, page Page) string {
 	return s.indexScan("*", where, limit)
 }
 
-// rows returns the statement of a page. total and page are its queries of the total and of the page. The statement returns
-// at least one row, which on an empty page has only the total. byID is true if page selects only ids, so that the statement
-// must look up the rows.
+// rows returns the statement that reads a page. total is a query of the list's total, and page is a query of the page. If
+// page selects only ids, byID is true, and the statement looks up the rows. The statement returns at least one row; on an
+// empty page this row has only the total.
 func (s *statement) rows(total, page string, byID bool) string {
 	join := ") " + s.alias + " ON true"
 	if byID {
@@ -212,9 +213,9 @@ func (s *statement) before() string {
 	return " AND created_at < " + s.upto
 }
 
-// begins returns a query that finds the part in which the row with the number offset is, counted from the newest row. parts
-// is a table of parts. skip is how many rows of the found part are newer than that row. The query returns no row if there
-// are too few.
+// begins returns a query that finds the part with the row number offset of a list, whose newest row has the number 0. parts is
+// a table of parts; its column days has the number of days in a part. In the result, skip is how many rows of the found part
+// are newer than the row. The query returns no row if the list has at most offset rows.
 func begins(parts, days, offset string) string {
 	return `SELECT day, ` + days + `, ` + offset + ` - (upto - total) AS skip
   FROM (SELECT day, ` + days + `, total, sum(total) OVER (ORDER BY day DESC) AS upto FROM ` + parts + `) r
@@ -265,8 +266,8 @@ func (s *statement) pieces() string {
 	return strings.Join(parts, "\n  UNION ALL ")
 }
 
-// buckets returns a query of the matching buckets of this many days, each with its total. bounds are conditions on a
-// bucket's first day. On PostgreSQL the query also returns the row deltas that are not in the counts yet.
+// buckets returns a query of the counts of the buckets that are days long and match the filter. bounds are conditions on a
+// bucket's first day. On PostgreSQL the query also returns the row deltas that are not folded yet.
 func (s *statement) buckets(days int, bounds ...string) string {
 	within := func(first string) string {
 		text := ""

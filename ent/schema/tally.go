@@ -11,7 +11,7 @@ import (
 // attempts of a webhook in an hour. Package usage writes the rows.
 type Tally struct{ ent.Schema }
 
-// Fields of a tally. Its id contains the period's beginning, by which the sweep deletes it.
+// Fields of a tally. The id contains the beginning of the period, so that the sweep can delete old tallies by their ids.
 func (Tally) Fields() []ent.Field {
 	return []ent.Field{
 		id(),

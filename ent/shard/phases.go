@@ -2,10 +2,10 @@ package shard
 
 import "github.com/lib/pq"
 
-// phasesTable is an empty table of the coordinator that Citus knows. Each change of a store, a key or a webhook also writes to
-// it, because Citus commits in two phases only when tables that it knows are written on two nodes. Without it, a coordinator
-// that is killed between its two commits would leave the changed row without its entry in the distributed journal, or the entry
-// without the row. The table stays empty, so that no writer waits for another.
+// phasesTable is an empty table on the coordinator that Citus knows. Each change of a store, a key or a webhook also runs a
+// statement on this table, because Citus commits in two phases only if tables that it knows are written on two nodes.
+// Without two phases, a coordinator that is killed between its two commits would leave the changed row without its entry in
+// the distributed journal, or the entry without the row. The table stays empty, so that no writer waits for another.
 const phasesTable = "two_phases"
 
 // InTwoPhases lists the coordinator's tables whose rows change together with distributed rows.

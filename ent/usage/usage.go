@@ -49,19 +49,18 @@ const (
 )
 
 const (
-	// flushEvery is how often a recorder writes to the database. Each write keeps the only writer of SQLite busy, so it is
-	// not shorter.
+	// flushEvery is how often a recorder writes to the database. A shorter time would keep the only writer of SQLite busier.
 	flushEvery   = 5 * time.Second
 	flushTimeout = 5 * time.Second
-	// maxHeld is the most refused requests that memory keeps, maxHeldOfKey the most of one key. maxTallies is the most
-	// counts; there is one for each subject and period.
+	// maxHeld is how many refused requests memory has at most, and maxHeldOfKey how many of one key. maxTallies is how many
+	// counts memory has at most; there is one for each key or webhook and period.
 	maxHeld      = 5000
 	maxHeldOfKey = 20
 	maxTallies   = 50000
 	// batchSize is how many rows one statement writes at most.
 	batchSize = 500
-	// maxFields is the most names of refused fields that are kept of a request, and maxFieldBytes the length of a name.
-	// Callers can choose the names.
+	// maxFields is how many names of refused fields are kept of a request at most, and maxFieldBytes how long a name may be.
+	// There are limits because callers can choose the names.
 	maxFields, maxFieldBytes = 20, 64
 )
 
@@ -291,7 +290,7 @@ func write[Row any](ctx context.Context, d *db.DB, statement string, rows []Row)
 	return nil
 }
 
-// Tally is the numbers of a subject's successes and failures in one period.
+// Tally has the numbers of successes and failures of one API key or webhook in one period.
 type Tally struct {
 	SubjectID         uuid.UUID
 	BeganAt           time.Time

@@ -10,7 +10,8 @@ import (
 	"go.storefront.example/ent/migrations/drift"
 )
 
-// Missing adds a column to the existing table. A rebuilt table would lose its triggers and the store_id in its keys.
+// Missing adds a column that the existing table lacks. It does not rebuild the table, because a rebuilt table would lose its
+// triggers and the store_id in its keys.
 func TestAColumnIsAddedToTheTableThatIsThere(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		missing, err := drift.Missing(t.Context(), d)

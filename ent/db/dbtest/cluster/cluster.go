@@ -78,7 +78,7 @@ func Find() (string, error) {
 
 // version returns the number in a path such as /usr/lib/postgresql/15/bin/initdb.
 func version(path string) int {
-	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))) // 0 for another name
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))) // 0 if the folder's name is no number
 	return n
 }
 
