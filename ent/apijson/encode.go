@@ -14,8 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// appendMessage appends the JSON of a message. For a Timestamp or a FieldMask it is the same as for one inside another
-// message.
+// appendMessage appends the JSON of a message. A Timestamp or a FieldMask becomes the same text as inside another message.
 func appendMessage(b []byte, m proto.Message) []byte {
 	r := m.ProtoReflect()
 	if !r.IsValid() {

@@ -16,7 +16,8 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files; a change in them is a change of the API")
 
 // TestGoldenBytes compares the JSON of orders, and of lists of orders, with the bytes that clients and webhook receivers
-// have seen: once complete, and once without everything optional. The tests of ent/resource compare the other resources.
+// have seen. There are orders with all fields and bare ones without the optional fields. The tests of ent/resource compare
+// the other resources.
 func TestGoldenBytes(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string][]byte{

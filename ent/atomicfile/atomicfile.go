@@ -1,5 +1,5 @@
-// Package atomicfile creates files and folders atomically: a path gets its name only when all bytes are on disk, and never
-// replaces a file. Calls for one path, even of several processes, do not disturb each other:
+// Package atomicfile creates files and folders atomically: a file or folder gets its name only when all its bytes are on disk,
+// and never replaces a file. Calls for one path, even of several processes, do not disturb each other:
 //
 //	.storefront-new-123/lock   locked while the call runs; the system unlocks it when the process dies
 //	.storefront-new-123/new    what the call writes ─► path, unless another call was first: fs.ErrExist

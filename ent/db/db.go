@@ -111,7 +111,7 @@ type dialect struct {
 	findElsewhere func(ctx context.Context, pool *sql.DB) error
 	// provider returns the provider of goose that applies the migrations in files through the pool.
 	provider func(pool *sql.DB, files fs.FS) (*goose.Provider, error)
-	// write tests whether the database accepts writes, by one that changes no data.
+	// write tests whether the database accepts writes, with a write that changes no data.
 	write func(context.Context, *DB) error
 }
 

@@ -50,8 +50,8 @@ func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 // markPause is the wait between two tries to mark a reader, because markedReader may hold the lock for a moment.
 const markPause = time.Millisecond
 
-// readerLock returns the lock with which readers of this kind mark themselves. flag is passed to os.OpenFile. The lock's
-// file is never removed; without a lock on it, it means nothing.
+// readerLock returns the lock with which readers of this kind mark themselves. flag is passed to os.OpenFile. The file of
+// the lock is never removed; while nobody has locked it, it marks no reader.
 func (d *DB) readerLock(kind string, flag int) *flock.Flock {
 	return flock.New(withoutLinks(d.path)+"."+kind+".lock", flock.SetFlag(flag), flock.SetPermissions(0o600))
 }

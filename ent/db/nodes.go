@@ -18,11 +18,12 @@ import (
 )
 
 // nodes are the nodes of a Citus cluster. A statement about one store is much cheaper on the node that has the store's rows.
-// Any other node forwards it to that node, with the same result. So it does no harm if shards is outdated or incomplete.
+// Every other node forwards the statement to that node and returns the same result, so it does no harm if shards is outdated
+// or incomplete.
 type nodes struct {
 	// open returns the database as seen by the node at an address.
 	open   func(host string, port uint16) (*DB, error)
-	opened map[string]*DB // by address; only one goroutine at a time reads the nodes
+	opened map[string]*DB // by HOST:PORT; without a lock, because only one goroutine at a time runs readNodes
 	shards atomic.Pointer[[]shard]
 }
 
@@ -34,7 +35,7 @@ type shard struct {
 }
 
 const (
-	// nodeTimeout is how long the check may take whether a node can be reached.
+	// nodeTimeout is how long the check whether a node can be reached may take.
 	nodeTimeout = 3 * time.Second
 	// placements selects the largest hash of each shard, in order, and the address of its node, which is empty for the
 	// coordinator and for a node that cannot query others.

@@ -53,7 +53,8 @@ const sqliteLock = "WRITE"
 
 // command is a form of SQL command that migrations use, with its lock and its duration.
 type command struct {
-	// form matches such a command. Its groups are the names of the tables, or of the index, that the command locks.
+	// form matches a command of this form. The groups of the expression are the names of the tables, or of the index, that the
+	// command locks.
 	form *regexp.Regexp
 	lock string
 	// postgres and sqlite estimate how long the command takes for a million rows. They were measured on two busy cores: on

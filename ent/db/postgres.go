@@ -134,7 +134,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 			return nil, err
 		}
 		beside := c
-		beside.sessions = nil // only the coordinator's connections are compared
+		beside.sessions = nil // the pooler's check compares only connections to the coordinator
 		// Plan each execution, because Citus 13.2.1, 13.2.2 and 14.0 leak memory at each execution of a generic plan, until the
 		// node's memory is full (fixed by citusdata/citus#8824). Planning each execution takes no longer on Citus. With a fixed
 		// Citus the URL may set auto.
@@ -321,7 +321,8 @@ var (
 	unequal    = regexp.MustCompile(`^pq: could not match \d+ \w+ \w+ to \d+ \w+( values)?$`)
 )
 
-// invalidParameter returns the name of the parameter that lib/pq rejects, without its value.
+// invalidParameter returns a sentence about the parameter that lib/pq rejects, with the parameter's name but without its
+// value.
 func invalidParameter(err error) string {
 	if name := wrongValue.FindStringSubmatch(err.Error()); name != nil {
 		return name[1] + " of the PostgreSQL URL, or of the environment, has a value that is not valid"

@@ -106,7 +106,7 @@ var (
 type statement struct {
 	driver.Stmt
 	running bool // true while a result of the statement is being read
-	retired bool // true if it must be closed once it no longer runs
+	retired bool // true if the statement must be closed as soon as running is false
 }
 
 // conn is a connection that caches its prepared statements. database/sql guarantees that one goroutine uses it at a time.

@@ -33,7 +33,7 @@ type trip struct {
 	ctx  context.Context
 	span trace.Span
 	over atomic.Bool
-	stop func() bool // nil for a trip that nothing interrupts
+	stop func() bool // cancels the function that runs when ctx ends; nil without one
 }
 
 // begin starts a round trip that runs a statement, or BEGIN, COMMIT and the like. If the context's span is recorded, it starts

@@ -14,7 +14,7 @@ SELECT id, created_at, payload, '', true FROM events WHERE store_id = $1 AND (cr
  ORDER BY created_at, id LIMIT $4
 
 -- name: activity_entries.changes
--- The bool is true if the entry is about the customer or about one of the customer's orders.
+-- The last column is true if the entry is about the customer or about one of the customer's orders.
 SELECT a.id, a.created_at, a.changes, '', a.resource_id = $5 OR a.resource_type = 'order' AND EXISTS (
   SELECT 1 FROM orders o WHERE o.store_id = $1 AND o.id = a.resource_id AND o.customer_id = $5)
  FROM activity_entries a WHERE a.store_id = $1 AND (a.created_at, a.id) > ($2, $3) ORDER BY a.created_at, a.id LIMIT $4

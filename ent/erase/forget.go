@@ -135,8 +135,8 @@ func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (row
 	return rows, nil
 }
 
-// page reads at most limit rows after the position of f, by the statement name, and moves the position to the last of these
-// rows. last is true if there are no more.
+// page reads at most limit rows after the position of f, with the statement of erase.sql that is called name. Then it moves
+// the position to the last of these rows. last is true if there are no more rows.
 func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, limit int, also ...any) (rows []row, last bool,
 	err error) {
 	rows, err = read(ctx, tx, name, statements[name], append([]any{f.StoreID, f.PositionAt, f.PositionID, limit}, also...)...)
@@ -216,7 +216,7 @@ func (s on) step(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
 		f.Pass, f.PositionAt, f.PositionID = f.Pass+1, time.Time{}, uuid.Nil
 	}
 	if f.Pass == len(passes) {
-		f.Known = identity{} // not needed any more to empty SQLite's log
+		f.Known = identity{} // the phases have searched for these values; what is left, emptying SQLite's log, does not need them
 	}
 	return err
 }
@@ -285,10 +285,10 @@ func Postpone(ctx context.Context, d *db.DB, f Forgetting) error {
 // later.
 var errBusy = errors.New("busy")
 
-// Step does one step of an erasure in a transaction, and then pauses in favour of other writers. If the erasure is finished and
-// only SQLite's log still has old pages, it tries once to empty the log; otherwise a finished erasure stays as it is. While a
-// worker delivers an event about the customer, Step waits a moment and changes nothing. It fails with ErrNone if there is no
-// such erasure.
+// Step does one step of an erasure in a transaction, and then pauses in favour of other writers. If a worker is delivering
+// an event about the customer, Step changes nothing and returns after a short pause. If the erasure is finished and only
+// SQLite's log still has old pages, Step tries once to empty the log. Any other finished erasure stays as it is. Step fails
+// with ErrNone if there is no such erasure.
 func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o, began := on{d}, time.Now()
 	change := func(do func(ctx context.Context, tx *ent.Tx) error) error {

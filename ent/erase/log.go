@@ -31,8 +31,8 @@ func (s on) emptyLog(ctx context.Context) (reader string, err error) {
 	}
 }
 
-// EmptyLog tries once to empty SQLite's write-ahead log, if the receipt of a finished erasure waits for that. It stores the
-// kind of the reader that prevents it in the waiting receipts. waiting is true if receipts still wait.
+// EmptyLog tries once to empty SQLite's write-ahead log, if finished erasures wait for that. If a reader prevents it,
+// EmptyLog stores the reader's kind in the waiting erasures. waiting is true if some erasures still wait.
 func EmptyLog(ctx context.Context, d *db.DB) (waiting bool, err error) {
 	if !db.ByDialect(d, false, true) {
 		return false, nil // only SQLite has this log

@@ -21,7 +21,7 @@ type recorder struct {
 	db            *db.DB
 	tx            *ent.Tx
 	now           time.Time            // the time of the transaction's changes; zero until time first reads the clock
-	journal       func(op ent.Op) bool // whether to journal a mutation; nil for all
+	journal       func(op ent.Op) bool // reports whether to journal a mutation; nil journals all
 	withoutEvents bool
 	shown         func() (uuid.UUID, proto.Message) // the function given to EventData, or nil
 	rows          map[uuid.UUID]lockedRow

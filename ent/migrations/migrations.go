@@ -76,7 +76,7 @@ const (
 // before a statement.
 func split(text string) (statements []string) {
 	var lines []string
-	whole := false // the statement lasts until StatementEnd
+	whole := false // true between StatementBegin and StatementEnd
 	for line := range strings.SplitSeq(text, "\n") {
 		ends := !whole && strings.HasSuffix(line, ";")
 		switch {

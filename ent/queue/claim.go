@@ -40,8 +40,8 @@ func scanClaimed(rows iter.Seq[db.Row]) (claimed []Delivery, err error) {
 	return claimed, nil
 }
 
-// dueReach is how long before the end of Due's previous search its next search begins, because a row may commit late and
-// clocks differ.
+// dueReach is how much of the time that one call of Due has searched the next call searches again, because a row may be
+// committed late and clocks differ.
 const dueReach = 2 * time.Second
 
 // dueInterval is how often Due reads all due deliveries, not only those that became due since its previous call.

@@ -35,7 +35,8 @@ func (o outlet) failingSince(webhook uuid.UUID) *time.Time {
 	return o.Client().Webhook.GetX(o.ctx, webhook).FailingSince
 }
 
-// answer returns an attempt to which the receiver answered with this status. Every status except 204 makes it a failure.
+// answer returns an attempt that the receiver answered with this status. The attempt is a success if the status is 204, and
+// a failure otherwise.
 func answer(number int, at time.Time, status int) *queue.Attempt {
 	a := &queue.Attempt{Number: number, StartedAt: at, Duration: 21 * time.Millisecond, StatusCode: status}
 	if status != 204 {

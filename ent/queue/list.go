@@ -276,8 +276,8 @@ type EventSearch struct {
 // FoundEvents is the result of an EventSearch.
 type FoundEvents struct {
 	IDs []uuid.UUID
-	// EndAt and EndID are the time and id of the oldest event that was read. As BeforeAt and BeforeID they let another
-	// search continue there.
+	// EndAt and EndID are the time and id of the oldest event that was read. Another search with these as BeforeAt and BeforeID
+	// continues with the next older event.
 	EndAt time.Time
 	EndID uuid.UUID
 	// More is true if there may be older events.

@@ -58,7 +58,7 @@ func OrderResend(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID, 
 // resending is a Resend with the range of events that it has still to read.
 type resending struct {
 	Resend
-	until      time.Time // upper bound of the times of the events that it sends, exclusive
+	until      time.Time // times of events that it sends are before this one
 	positionAt time.Time // time of the last event that it read
 	positionID uuid.UUID // id of the same event
 }
@@ -142,8 +142,8 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resending, w *ent.Webh
 			due = append(due, next)
 		}
 	}
-	// Read the deliveries after reading the outbox: an entry leaves the outbox only when its deliveries exist, so no event
-	// is in neither.
+	// Read the deliveries after the outbox. An entry leaves the outbox only once its deliveries exist, so each event is found
+	// in at least one of the two.
 	settled, err := deliveriesOf(ctx, tx, dialect, w, events)
 	if err != nil {
 		return fmt.Errorf("read their deliveries: %w", err)

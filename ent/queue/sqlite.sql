@@ -63,7 +63,7 @@ SELECT d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, r.value->>'stat
  FROM json_each($2) r JOIN deliveries d ON d.id = r.value->>'id' AND d.lease = r.value->>'lease'
 
 -- name: drop ended
--- Its arguments are those of "end".
+-- Deletes the deliveries that "end" has copied to finished_deliveries, with the same arguments as "end".
 DELETE FROM deliveries WHERE id IN (
  SELECT d.id FROM json_each($2) r JOIN deliveries d ON d.id = r.value->>'id' AND d.lease = r.value->>'lease')
 

@@ -153,8 +153,8 @@ func orderItem(id, productID, itemType, title string, unitAmount int64, quantity
 	}
 }
 
-// Order returns the same message as FindOrder after a transaction has stored these rows. link is nil for an order from the
-// catalogue.
+// Order returns the message that FindOrder would return for these rows once they are stored. link is nil for an order from
+// the catalogue.
 func Order(row *ent.Order, buyer *ent.Customer, link *ent.PaymentLink, items []*ent.OrderItem,
 	currency string) *storefrontv1.Order {
 	s := &orderScan{

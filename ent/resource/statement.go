@@ -56,7 +56,8 @@ type Dialect struct {
 	trigrams bool
 	// deltas is true if a list must add the row deltas to the counts.
 	deltas bool
-	// page returns where and limit, one of them changed so that a page beyond the end of the list reads no rows.
+	// page returns its arguments where and limit, and makes one of them stricter, so that a page beyond the end of the list
+	// reads no rows.
 	page func(where, offset, limit string) (string, string)
 	// until returns the condition that a row was created before the time to of the list's filter, if it has one, and before a
 	// day begins. day is SQL for the number of the day.
@@ -174,8 +175,8 @@ func (s *statement) rows(total, page string, byID bool) string {
 		"\n ORDER BY " + s.alias + ".created_at DESC, " + s.alias + ".id DESC" + s.order
 }
 
-// hasWholeDay reports whether there is a whole day between from and to. Without one, counting the rows reads few rows, or at
-// least only rows that are side by side in the index.
+// hasWholeDay reports whether there is a whole day between from and to. Without one, the rows between them are of less than
+// two days and side by side in the index, so counting them is cheap.
 func (s *statement) hasWholeDay() bool {
 	return s.from == nil || s.to == nil || nextDay(*s.from) < Day(*s.to)
 }

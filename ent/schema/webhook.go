@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Webhook is the URL of a receiver to which a store's events are sent. The webhook of the zero store is the sink, which
+// Webhook is the URL of a receiver to which a store's events are sent. The webhook whose store_id is zero is the sink, which
 // receives notices.
 type Webhook struct{ ent.Schema }
 

@@ -62,7 +62,8 @@ func From(ctx context.Context) (Store, Actor, bool) {
 
 var errNoStore = errors.New("the context names no store")
 
-// StoreOf returns the store of the context. If the context has none, it fails, because of a bug in the service.
+// StoreOf returns the store of the context. A context without a store is a bug in the service; then StoreOf returns an
+// error.
 func StoreOf(ctx context.Context) (Store, error) {
 	store, _, ok := From(ctx)
 	if !ok {

@@ -1,4 +1,4 @@
--- $1 is a JSON array of rows.
+-- $1 of each statement is a JSON array of rows.
 
 -- name: add tallies
 INSERT INTO tallies (id, store_id, subject_id, began_at, succeeded, failed, duration_ms)

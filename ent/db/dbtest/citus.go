@@ -46,8 +46,9 @@ func OnePostgres(t testing.TB, because string) {
 	}
 }
 
-// Unsorted returns how many of a number of events are in the outbox although no webhook subscribes to them. On Citus all
-// are, until the relay drops them, because the node that stores an event does not have the webhooks. Elsewhere none is.
+// Unsorted returns how many of a number of new events are in the outbox although no webhook subscribes to them. On Citus it
+// returns events, because the node that stores an event does not have the webhooks; the relay drops such entries later.
+// Elsewhere it returns 0.
 func Unsorted(d *db.DB, events int) int {
 	if IsCitus(d) {
 		return events

@@ -84,7 +84,7 @@ func startPooler(t testing.TB, program string, database *url.URL, address string
 	write := func(settings []string) {
 		require.NoError(t, os.WriteFile(config, []byte(strings.Join(slices.Concat(lines, settings), "\n")+"\n"), 0o644))
 	}
-	require.NoError(t, os.Chmod(folder, 0o755)) //nolint:gosec // PgBouncer reads it again as another user.
+	require.NoError(t, os.Chmod(folder, 0o755)) //nolint:gosec // PgBouncer reads the configuration in it again as another user.
 	write(settings)
 	args := []string{"-q", config}
 	if os.Geteuid() == 0 {

@@ -72,7 +72,7 @@ func run(ctx context.Context, name string) error {
 	return nil
 }
 
-// diff migrates the scratch database, and writes a migration with everything that its tables lack of ent/schema.
+// diff migrates the scratch database, and writes a migration with everything in ent/schema that the database's tables lack.
 func diff(ctx context.Context, root, name, address string) error {
 	d, err := hook.Open(ctx, db.Config{URL: address})
 	if err != nil {

@@ -84,7 +84,8 @@ func hideStore(t *atlas.Table) {
 		if len(f.Columns) == 2 && f.Columns[1].Name == storeColumn {
 			f.Columns, f.RefColumns = f.Columns[:1], f.RefColumns[:1]
 			if f.Columns[0].Type.Null {
-				f.OnDelete = atlas.SetNull // ent's action, which a database distributed by store rejects; nobody deletes such rows
+				// ent models this action. The tables do without it, because a distributed database rejects it and nobody deletes such rows.
+				f.OnDelete = atlas.SetNull
 			}
 		}
 	}

@@ -51,7 +51,7 @@ type Cluster struct {
 	settings []string
 	port     int
 	as       []string // the command prefix that runs a program as the server's user
-	uid, gid int      // the server's user, if as is set
+	uid, gid int      // the server's user; zero if tests do not run as root
 }
 
 // Find returns the folder of PostgreSQL's programs: the one on the path, else the newest that Debian installed. As root it
