@@ -17,8 +17,8 @@ import (
 type PlannedMigration struct {
 	Migration
 	Statements []PlannedStatement
-	// Duration is an estimate of how long the migration takes. WritesWait is an estimate of how long writes to its tables
-	// wait for it.
+	// Duration is an estimate of how long the migration takes. WritesWait is an estimate of how long the writes of other sessions
+	// to the same tables wait for the migration.
 	Duration, WritesWait time.Duration
 }
 

@@ -24,7 +24,7 @@ const (
 	// poolerTimeout is how long Open waits for the second connection. If a pooler in session mode has only one session left, it
 	// gives no second connection until the first one is closed.
 	poolerTimeout = 3 * time.Second
-	// writableTimeout is how long CheckWritable waits for its second connection. It has less time than Open.
+	// writableTimeout is how long CheckWritable waits for its second connection.
 	writableTimeout = 500 * time.Millisecond
 )
 

@@ -53,11 +53,10 @@ const (
 	stepRows = 200
 	// busyPause is how long Step waits if a worker is attempting a delivery about the customer.
 	busyPause = 250 * time.Millisecond
+	// forgotten is the text that replaces a personal value that must not be empty.
+	forgotten = "forgotten"
 	// stepNotes is how many notes of orders one step removes at most. The first step also removes all notes of PENDING and
 	// FAILED orders, because the next change of such an order sends an event.
-	forgotten = "forgotten"
-	// stepNotes is how many notes of orders one step removes at most. All notes of PENDING and FAILED orders are removed
-	// besides.
 	stepNotes = 2000
 	// stepTexts is how many comparisons of a text with a value one step makes at most.
 	stepTexts = 20_000

@@ -35,7 +35,7 @@ func TestPhonesAreFoundAsTheyAreDialled(t *testing.T) {
 		{"+33612345678", "06.12.34.56.78", true},
 		{"+33612345678", "order 612345678/3", true},
 		{"+33612345678", "06.12.34.56.79", false},
-		{"+390236618300", "02 3661 8300", true}, // the zero is part of the number
+		{"+390236618300", "02 3661 8300", true}, // in Italy the zero is part of the number
 		{"+29022158", "22158", false},           // Saint Helena
 		{"+29022158", "00290 22158", true},
 		{"+237670333301", "67a0333301", false},

@@ -35,10 +35,9 @@ const Ping = "ping"
 
 // kind says which journal entries and events a change of one kind of row has.
 type kind struct {
-	// fields are the journaled columns, in the order of a journal entry. Counters are not journaled, nor are times that follow
-	// from other changes.
+	// resource is the name of this kind of row in the activity journal.
 	resource string
-	// fields are the columns that the journal has, in the order of an entry. It has no counters, and no times that follow
+	// fields are the journaled columns, in the order of a journal entry. Counters are not journaled, nor are times that follow
 	// from other changes.
 	fields []resource.Column
 	// updated returns the last part of an update's name in the journal, such as "paid" in order.paid. If updated is nil, the

@@ -207,8 +207,8 @@ func Failing(ctx context.Context, d *db.DB) (time.Duration, error) {
 	return max(0, d.Now().Sub(since)), nil
 }
 
-// one scans the only row of a query into dest. found is false if the query returns no row. The text of an error begins with
-// what.
+// one scans the only row of a query into dest. found is false if the query returns no row. An error's text begins with the
+// argument what.
 func one(ctx context.Context, on db.Querier, what, query string, args []any, dest ...any) (found bool, err error) {
 	for row := range db.Rows(ctx, on, query, args...) {
 		if err := row.Scan(dest...); err != nil {

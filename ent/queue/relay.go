@@ -228,7 +228,7 @@ func (r *Relayed) keep(added []uuid.UUID) {
 	})
 }
 
-// NewDelivery is a delivery to add.
+// NewDelivery is a delivery that Add, Relay or a resend puts into the queue.
 type NewDelivery struct {
 	// ID is made by package id, from the transaction's time or from the event and the webhook.
 	ID uuid.UUID `json:"id"`

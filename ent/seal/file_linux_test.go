@@ -17,7 +17,7 @@ func TestAKeyFileWithoutHardLinks(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	path := filepath.Join(folder, "storefront.db.key")
-	dbtest.WithoutLinks(t, func() {}) // fails or skips the test if this system cannot refuse links
+	dbtest.WithoutLinks(t, func() {}) // skips the test if this system cannot refuse links
 	const processes = 8
 	var (
 		keys [processes]seal.Key

@@ -97,7 +97,7 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-// largest returns the stores with the most rows. Their nodes are known only once the tables are distributed.
+// largest returns the stores with the most rows, and also their nodes if distributed is true.
 func (c *Cluster) largest(ctx context.Context, distributed bool) ([]Store, error) {
 	return c.most(ctx, "SELECT store_id, sum(total) FROM row_counts WHERE days = 32", distributed,
 		func(of *Store) *int64 { return &of.Rows })

@@ -28,7 +28,7 @@ import (
 	"go.storefront.example/ent/migrations/drift"
 )
 
-// scratch is the name of the database that Diff creates and drops on the PostgreSQL server.
+// scratch is the name of the database that this program creates and drops on the PostgreSQL server.
 const scratch = "storefront_migrations_diff"
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
