@@ -73,7 +73,7 @@ var (
 		isolation: sql.LevelRepeatableRead,
 		counted:   []string{"row_counts", "row_deltas"},
 	}
-	// distributed is for a database distributed over several machines.
+	// distributed is the dialect for a database distributed over several machines.
 	distributed = func() *dialect {
 		d := *postgres
 		d.fold, d.foldStore = "", folding("take of store")

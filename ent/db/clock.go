@@ -23,7 +23,7 @@ type clock struct {
 	given   func() time.Time // Config.Clock, or nil
 	process func() time.Time // Config.ProcessClock, else given, else time.Now
 	started time.Time        // when the clock was made, with a monotonic reading
-	ahead   atomic.Int64     // nanoseconds to add to a time of steady for the database's time
+	ahead   atomic.Int64     // the database's time minus the time of steady, in nanoseconds
 	asked   func(context.Context) (time.Time, error)
 }
 

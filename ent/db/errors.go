@@ -58,7 +58,7 @@ func IsUnreachable(err error) bool {
 		case pqerror.InternalError:
 			return e.Routine == routineNodeFailed
 		case pqerror.QueryCanceled:
-			// A cancelled statement counts if the server's own timeout ended it, not the caller's context.
+			// A cancelled statement counts only if the server's timeout ended it. It does not count if the caller's context did.
 			return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 		}
 		class := e.Code.Class()

@@ -105,7 +105,7 @@ func wrongURL(why string) error { return fmt.Errorf("%w: in the PostgreSQL URL %
 
 // Host is one of several hosts of a PostgreSQL URL.
 type Host struct {
-	// Address is its name or address, with its port.
+	// Address is the host's name or IP address, with the port.
 	Address string
 	Primary bool
 	// Err is why the host did not report whether it is the primary, or nil.

@@ -15,7 +15,8 @@ type Libpq struct {
 	Parameters []string
 }
 
-// ReadByLibpq returns the differences for a PostgreSQL URL, and the zero value for any other text.
+// ReadByLibpq returns how libpq would read a PostgreSQL URL differently. It returns the zero value if there is no difference, and
+// for any other text.
 func ReadByLibpq(text string) Libpq {
 	scheme, rest, _ := strings.Cut(text, "://")
 	if scheme != "postgres" && scheme != "postgresql" {

@@ -37,8 +37,8 @@ type shard struct {
 const (
 	// nodeTimeout is how long the check whether a node can be reached may take.
 	nodeTimeout = 3 * time.Second
-	// placements selects the largest hash of each shard, in order, and the address of its node, which is empty for the
-	// coordinator and for a node that cannot query others.
+	// placements is a query of all shards, in the order of their hashes. It returns the largest hash of each shard, and the host
+	// and the port of the shard's node. The host is "" for the coordinator, and for a node that cannot query other nodes.
 	placements = `SELECT s.shardmaxvalue::int,
   CASE WHEN n.groupid <> 0 AND n.isactive AND n.metadatasynced THEN n.nodename ELSE '' END, n.nodeport
  FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid AND p.shardstate = 1

@@ -34,7 +34,8 @@ type PlannedStatement struct {
 // PlannedTable is a table that a statement locks or reads, as it is before the migration.
 type PlannedTable struct {
 	Name string
-	// Lock is the lock that a statement takes on it, by PostgreSQL's name. On SQLite it is always WRITE, the lock of the file.
+	// Lock is PostgreSQL's name of the lock that a statement takes on the table. On SQLite it is always WRITE, the lock of the
+	// file.
 	Lock string
 	// Rows is an estimated number of rows. Bytes is the table's size with its indexes.
 	Rows, Bytes int64
@@ -76,7 +77,7 @@ var commands = []command{
 	{form(`PRAGMA foreign_key_check -- (\w+)`), "", 0, 7 * time.Second},
 }
 
-// form compiles the form of a command, which begins a line.
+// form returns an expression that matches text, which is the form of a command, at the beginning of a line.
 func form(text string) *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*` + text) }
 
 // index matches a command that creates an index. Its groups are the names of the index and of its table.

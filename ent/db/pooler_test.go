@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// occupy keeps a pooler's servers busy with short statements until the test ends.
+// occupy keeps the pooler at url busy until the test ends: as many clients as given run short statements.
 func occupy(t *testing.T, url string, clients int) {
 	t.Helper()
 	cfg, err := pq.NewConfig(url)

@@ -37,7 +37,7 @@ const (
 	// lifeTime is the age at which a connection is replaced, so that a server that was added gets connections too.
 	lifeTime = time.Hour
 	// lockTries is how often a migration tries, once a second, to get the lock that another migration holds. The other
-	// migration may run for hours. Even if its process is killed, PostgreSQL completes its statement.
+	// migration may run for hours. Even if the other process is killed, PostgreSQL first completes the running statement.
 	lockTries   = 24 * 60 * 60
 	unlockTries = 30
 )
@@ -288,7 +288,7 @@ func postgresConfig(text string) (pq.Config, error) {
 	if err != nil {
 		return pq.Config{}, fmt.Errorf("%w: %s", ErrURL, invalidParameter(err))
 	}
-	// Set the zone, because otherwise the driver's results depend on the server's.
+	// Set the time zone, because otherwise the driver returns times in the server's zone.
 	if cfg.Runtime == nil {
 		cfg.Runtime = map[string]string{}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// watchEvery is how often WatchMigration reads the progress. A statement that waits for a lock (migrationLockTimeout) is
-// seen twice.
+// watchEvery is how often WatchMigration reads the progress: more than twice while a statement waits for a lock
+// (migrationLockTimeout).
 const watchEvery = 500 * time.Millisecond
 
 // MigrationProgress is the present state of the session that migrates, as PostgreSQL shows it.

@@ -20,7 +20,7 @@ func setDatabase(t *testing.T, d *db.DB, setting, value string) {
 	require.NoError(t, err)
 }
 
-// Whatever defaults a database or a role has, each statement means the same.
+// Default settings of a database or a role do not change what a statement returns.
 func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
 	t.Parallel()
 	rows := []struct{ setting, value, truth string }{

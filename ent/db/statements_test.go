@@ -215,7 +215,7 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 					if seen != query {
 						continue
 					}
-					// PostgreSQL ignores the request to cancel a query that it has not received yet.
+					// Wait until the query runs, because PostgreSQL ignores a request to cancel a query that it has not received yet.
 					for !running() && t.Context().Err() == nil {
 						time.Sleep(time.Millisecond)
 					}

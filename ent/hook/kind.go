@@ -223,7 +223,7 @@ func column(row ent.Value, name string) any {
 func plain(v any) any {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() == reflect.Pointer {
-		rv = rv.Elem() // the invalid Value for a nil pointer
+		rv = rv.Elem() // the invalid Value if the pointer is nil
 	}
 	switch {
 	case !rv.IsValid():

@@ -41,8 +41,8 @@ func For(first, second uuid.UUID) uuid.UUID {
 	return made
 }
 
-// Floor returns the lowest possible id of the millisecond of t, which At never returns: ids made earlier are lower, and all
-// others are higher.
+// Floor returns the lowest possible id of the millisecond of t. At never returns this id. Ids of earlier milliseconds are lower
+// than it, and all other ids are higher.
 func Floor(t time.Time) uuid.UUID {
 	var floor uuid.UUID
 	put(&floor, t)

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Values of a key's notice_level: the last notice about the key's expiry that was written.
+// Values of a key's notice_level, which says which notice about the key's expiry was written last.
 const (
 	valid = iota
 	expiring

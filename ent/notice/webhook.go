@@ -97,7 +97,7 @@ func Webhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, now time
 	switch {
 	case state == healthy && w.told == disabled:
 		return nil
-	case state != healthy && state < w.told: // it recovered and failed again since the last check: no notice
+	case state != healthy && state < w.told: // the webhook recovered and failed again since the last check: no notice
 	case state == healthy:
 		n.Type, n.Text = WebhookRecovered, name+" accepts events again. There is nothing to do."
 	case state == disabled:

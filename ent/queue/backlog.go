@@ -84,7 +84,7 @@ func ReadBacklog(ctx context.Context, d *db.DB) (Backlog, error) {
 const (
 	// collectEvery is how long a reading of the backlog is reused, so that frequent scrapes do not load the database.
 	collectEvery = 5 * time.Second
-	// collectTimeout bounds a reading, so that a slow database does not delay the scrape.
+	// collectTimeout is how long one reading of the backlog may take, so that a slow database does not delay the scrape.
 	collectTimeout = time.Second
 )
 

@@ -53,14 +53,14 @@ var (
 		claim:      claimPostgres,
 		array:      func(ids []uuid.UUID) string { return "{" + strings.Join(texts(ids), ",") + "}" },
 	}
-	// distributed is for a database distributed over several machines.
+	// distributed is the dialect for a database distributed over several machines.
 	distributed = &dialect{
 		statements: db.Statements(postgresSQL, sharedSQL, distributedSQL),
 		dropsLater: true,
 		claim:      claimPostgres,
 		array:      postgres.array,
 	}
-	// sqlite is for a SQLite file. Its statements take times in milliseconds.
+	// sqlite is the dialect for a SQLite file. Its statements take times in milliseconds.
 	sqlite = &dialect{
 		statements:   db.Statements(sqliteSQL, sharedSQL),
 		singleWriter: true,

@@ -100,8 +100,8 @@ func EntriesIn(ctx context.Context, d *db.DB, tx db.Querier, which Search) ([]En
 	return entries, wrap("list deliveries", err)
 }
 
-// EntriesOf lists the newest deliveries of the events that match the search. There are at most maxFound events. EntriesOf
-// ignores the search's Since, Until, Before and Limit.
+// EntriesOf lists those deliveries of the events that match the search, newest first. events may have at most maxFound ids.
+// EntriesOf ignores the search's Since, Until, Before and Limit.
 func EntriesOf(ctx context.Context, d *db.DB, which Search, events []uuid.UUID) ([]Entry, error) {
 	if len(events) == 0 {
 		return nil, nil

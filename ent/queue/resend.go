@@ -58,7 +58,7 @@ func OrderResend(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID, 
 // resending is a Resend with the range of events that it has still to read.
 type resending struct {
 	Resend
-	until      time.Time // times of events that it sends are before this one
+	until      time.Time // the resend sends only events from before this time
 	positionAt time.Time // time of the last event that it read
 	positionID uuid.UUID // id of the same event
 }

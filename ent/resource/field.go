@@ -126,7 +126,7 @@ func (f Field[R]) Differs(a, b *R) bool {
 	return !reflect.DeepEqual(x, y)
 }
 
-// Fill sets all fields of row that are not null in the mutation m, which creates the row.
+// Fill sets in m, a mutation that creates a row, all fields whose values in row are not null.
 func (t Fields[R]) Fill(m ent.Mutation, row *R) error {
 	for _, f := range t {
 		if f.Of == nil || f.value(row) == nil {

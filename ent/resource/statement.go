@@ -95,8 +95,8 @@ var (
 const store = "store_id = $1"
 
 // numberParameter and timeParameter add an argument and return an expression for it. The expression is a subquery. With a
-// plain parameter, PostgreSQL would expect a plan for one value to be cheaper than one plan for all values, and so plan the
-// statement at every call. For the same reason the page's size is written into the statement's text.
+// plain parameter PostgreSQL would plan the statement at every call, because it would expect the plan for the one value to be
+// cheaper than a plan for all values. For the same reason the page's size is written into the statement's text.
 func (s *statement) numberParameter(n int64) string {
 	return "(SELECT CAST(" + s.args.Add(n) + " AS bigint))"
 }

@@ -73,9 +73,10 @@ func used(tables []*load.Schema) []*load.Schema {
 	return tables
 }
 
-// updateInStore is a template that adds the store to the condition of ent's UPDATE of a row that was read, and of the SELECT
-// with which ent reads the row again. So a database distributed by store accesses one machine. A template is needed, because
-// ent supports keys of two columns only for tables that join others. Updates with a condition of their own stay unchanged.
+// updateInStore is a template for the code that ent generates. With it, ent's UPDATE of one row that was read, and the SELECT
+// that reads the row again, name the row's store_id besides its id. So a database distributed by store accesses one machine.
+// Without the template, ent supports keys of two columns only for tables that join others. An UPDATE with a further condition
+// stays unchanged.
 const updateInStore = `
 {{- define "dialect/sql/update/spec/store" }}
 	{{- $mutation := print $.Scope.Receiver ".mutation" }}

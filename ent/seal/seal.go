@@ -82,7 +82,7 @@ func (r *Keyring) Format(f fmt.State, _ rune) {
 	}
 }
 
-// shown returns an id for an error. The id may come from anywhere, so shown shortens a long one.
+// shown returns an id as an error shows it: a long id, which is not a key's, is shortened.
 func shown(id string) string {
 	if len(id) > idDigits {
 		return id[:idDigits] + "..."

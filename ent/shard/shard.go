@@ -65,7 +65,7 @@ func New(d *db.DB) (*Cluster, error) {
 // Table is a table that is distributed or that Apply would distribute.
 type Table struct {
 	Name        string `json:"name"`
-	Rows        int64  `json:"rows"` // PostgreSQL's estimate, for the coordinator's part
+	Rows        int64  `json:"rows"` // PostgreSQL's estimate of the rows on the coordinator
 	Bytes       int64  `json:"bytes"`
 	Distributed bool   `json:"distributed"`
 }

@@ -25,7 +25,7 @@ func WithRequest(ctx context.Context, r *Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// RequestOf returns the request of the context, or nil, as for a command on this machine.
+// RequestOf returns the request of the context, or nil if there is none, for example in a command.
 func RequestOf(ctx context.Context) *Request {
 	r, _ := ctx.Value(requestKey{}).(*Request)
 	return r

@@ -44,7 +44,7 @@ const (
 
 	// Hour is the length of an hourly tally, which begins at a whole hour. A tally counts the uses of one API key or webhook.
 	Hour = time.Hour
-	// Day is the other period of tallies. It begins at midnight in UTC.
+	// Day is the length of a daily tally, which begins at midnight in UTC.
 	Day = 24 * time.Hour
 )
 
@@ -262,8 +262,8 @@ func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	return nil
 }
 
-// forgettings returns the time of the last erasure of a customer, by store, for the stores with an erasure since the oldest
-// of the requests.
+// forgettings returns, by the store's id, the time of the last erasure of a customer of the store. It leaves out stores with no
+// erasure since the oldest of the requests.
 func (l *Recorder) forgettings(ctx context.Context, since []Refused) (at map[uuid.UUID]time.Time, err error) {
 	oldest := slices.MinFunc(since, func(a, b Refused) int { return a.At.Compare(b.At) }).At
 	at = map[uuid.UUID]time.Time{}
