@@ -67,8 +67,8 @@ var (
 		lists: resource.Postgres,
 		fold:  folding("take"),
 		day:   "(created_at AT TIME ZONE 'UTC')::date - DATE '1970-01-01'",
-		// Set no timeouts, because counting may take longer than a request. LOCK comes before the first
-		// query, so the snapshot has every change that was committed before the lock was granted.
+		// Set no timeouts, because counting may take longer than a request. LOCK comes before the first query, so the snapshot
+		// has every change that was committed before the lock was granted.
 		exclusive: "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE",
 		isolation: sql.LevelRepeatableRead,
 		counted:   []string{"row_counts", "row_deltas"},

@@ -10,7 +10,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// watchEvery is how often WatchMigration reads the progress: more than twice while a statement waits for a lock
+// watchEvery is how often WatchMigration reads the progress: at least twice while a statement waits for a lock in vain
 // (migrationLockTimeout).
 const watchEvery = 500 * time.Millisecond
 

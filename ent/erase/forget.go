@@ -55,8 +55,8 @@ const (
 	busyPause = 250 * time.Millisecond
 	// forgotten is the text that replaces a personal value that must not be empty.
 	forgotten = "forgotten"
-	// stepNotes is how many notes of orders one step removes at most. The first step also removes all notes of PENDING and
-	// FAILED orders, because the next change of such an order sends an event.
+	// stepNotes is how many notes of orders of any status one step removes at most. Besides, the step removes all notes of
+	// PENDING and FAILED orders, because the next change of such an order sends an event.
 	stepNotes = 2000
 	// stepTexts is how many comparisons of a text with a value one step makes at most.
 	stepTexts = 20_000

@@ -218,8 +218,8 @@ func column(row ent.Value, name string) any {
 	return nil
 }
 
-// plain returns the value v of a column as one of the types that FieldChange can have. It follows pointers, and drops named
-// types.
+// plain returns the value v of a column as one of the types that FieldChange can have: nil for a nil pointer, the value that
+// another pointer points to, and a value of a basic type in place of a named type.
 func plain(v any) any {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() == reflect.Pointer {

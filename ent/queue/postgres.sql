@@ -90,7 +90,7 @@ UPDATE deliveries d SET lease = NULL, due_at = COALESCE($1::timestamptz, now())
  FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid) WHERE d.id = r.id AND d.lease = r.lease
 
 -- name: mark
--- Skips a webhook whose row is locked, because the webhook's next outcome updates it.
+-- Skips a webhook whose row is locked. The next outcome of the webhook updates the row.
 UPDATE webhooks SET failing_since = CASE WHEN m.failed THEN date_trunc('milliseconds', COALESCE($1::timestamptz, now())) END
  FROM (SELECT w.id, r.failed FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, succeeded boolean, failed boolean)
   JOIN webhooks w ON w.id = r.id AND w.enabled

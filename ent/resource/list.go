@@ -62,10 +62,10 @@ func (f *filter) search(condition string) {
 	f.text = true
 }
 
-// compared returns the SQL expression that a search compares with patterns that contain the texts. It is the column if every
-// text has a trigram, and otherwise an expression that PostgreSQL does not look up in the trigram index. PostgreSQL keeps
-// one plan for all texts, which uses this index. For a text without a trigram that plan would read the whole index with the
-// rows of all stores.
+// compared returns the SQL expression that a search compares with patterns that contain the texts. It is the column, except on
+// PostgreSQL if one of the texts has no trigram. Then it is an expression that PostgreSQL does not look up in the trigram
+// index. PostgreSQL keeps one plan for all texts, which uses this index, and for a text without a trigram that plan would read
+// the whole index with the rows of all stores.
 func (l Lists) compared(column string, texts ...string) string {
 	if l.Dialect.trigrams && slices.ContainsFunc(texts, hasNoTrigram) {
 		return "(" + column + " || '')"
@@ -131,7 +131,7 @@ func first(rows *sql.Rows, total *int64) (id any, err error) {
 	return id, err
 }
 
-// each runs a query and calls scan for each of its rows.
+// each runs a query and calls the function scan for each of the rows.
 func each(ctx context.Context, q Querier, query string, args []any, scan func(*sql.Rows) error) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -34,7 +34,8 @@ func createdAt() ent.Field {
 	return field.Time("created_at").Immutable()
 }
 
-// updatedAt is the time of a row's last change that a reader can see. The writer reads it from the database's clock.
+// updatedAt is the time of a row's last change, except changes that a reader of the row cannot see. The writer takes the time
+// from the database's clock.
 func updatedAt() ent.Field {
 	return field.Time("updated_at")
 }

@@ -82,7 +82,7 @@ func (r *Keyring) Format(f fmt.State, _ rune) {
 	}
 }
 
-// shown returns an id as an error shows it: a long id, which is not a key's, is shortened.
+// shown returns an id as an error shows it. The id may be any text, so shown shortens one that is longer than a key's id.
 func shown(id string) string {
 	if len(id) > idDigits {
 		return id[:idDigits] + "..."

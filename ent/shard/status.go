@@ -30,7 +30,7 @@ type Store struct {
 	Slug     string    `json:"slug"`
 	Bucket   string    `json:"bucket"`
 	Rows     int64     `json:"rows,omitempty"`     // products, customers, orders and payment links; set only in a list of the largest stores
-	Requests int64     `json:"requests,omitempty"` // of each key in this minute, or else in the minute before
+	Requests int64     `json:"requests,omitempty"` // of all keys of the store, in this minute or the minute before
 	Node     string    `json:"node,omitempty"`     // HOST:PORT of the node that has the store; set once the tables are distributed
 	Alone    bool      `json:"alone"`              // true if the store has its own shard
 }

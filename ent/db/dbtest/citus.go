@@ -46,9 +46,9 @@ func OnePostgres(t testing.TB, because string) {
 	}
 }
 
-// Unsorted returns how many of a number of new events are in the outbox although no webhook subscribes to them. On Citus it
-// returns events, because the node that stores an event does not have the webhooks; the relay drops such entries later.
-// Elsewhere it returns 0.
+// Unsorted returns how many of a number of new events are in the outbox although no webhook subscribes to them. On Citus all of
+// them are, because the node that stores an event does not have the webhooks; the relay drops such entries later. Elsewhere
+// Unsorted returns 0.
 func Unsorted(d *db.DB, events int) int {
 	if IsCitus(d) {
 		return events
