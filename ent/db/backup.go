@@ -19,8 +19,8 @@ const Unverified = ".unverified"
 
 // Backup copies a SQLite database as of one moment into a new file, readable only by its owner, while others read and write the
 // database. It first writes under a temporary name and calls check, which may be nil, on that file. A copy that check accepts
-// is renamed to path (atomicfile.Create). A rejected copy is kept with the suffix Unverified, because it may be the only one
-// left. If path exists, Backup leaves it alone and fails with fs.ErrExist. Backup returns the copy's length in bytes. On
+// is renamed to path (atomicfile.Create). A rejected copy is kept with the suffix Unverified, because it may be the only
+// copy left. If path exists, Backup leaves it alone and fails with fs.ErrExist. Backup returns the copy's length in bytes. On
 // PostgreSQL it fails with ErrNotEmbedded.
 func (d *DB) Backup(ctx context.Context, path string, check func(temporary string) error) (bytes int64, err error) {
 	if d.path == "" {

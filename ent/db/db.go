@@ -198,8 +198,8 @@ func (d *DB) Reader() *sql.DB { return d.reader }
 // would wait for a second connection while the transaction holds one.
 func (d *DB) Writer() *sql.DB { return d.writer }
 
-// Admissions returns the pool for the statement that admits a request. If Config.AdmissionConns is 0, it is the pool Reader.
-// On SQLite its connections only read.
+// Admissions returns the pool for the statement that admits a request. If Config.AdmissionConns is 0, it returns the same pool
+// as Reader. On SQLite the connections of the pool can only read.
 func (d *DB) Admissions() *sql.DB { return d.admissions }
 
 // Conns returns how many connections the pool for reading has at most. Connections that are reserved for admitting requests

@@ -63,7 +63,7 @@ func TestOpenLeavesNoPoolBehindWhenItFails(t *testing.T) {
 
 	url := dbtest.EmptyURL(t, dbtest.Postgres)
 	before = pools()
-	for err = nil; err == nil; { // again if Open succeeds: the last answer may arrive before Open checks the context
+	for err = nil; err == nil; { // Open succeeds if the last answer arrives before it checks the context; then try again
 		ctx, leave := context.WithCancel(t.Context())
 		var opened *db.DB
 		opened, err = hook.Open(ctx, db.Config{URL: url, AdmissionConns: 2, Observe: func(query string) {

@@ -26,7 +26,7 @@ func writeMark(t *testing.T, d *db.DB) {
 	require.NoError(t, err)
 }
 
-// EmptyLog waits for no reader or writer, and names the reader. Once nothing reads the log, it is empty.
+// EmptyLog waits for no reader and no writer, and returns the kind of a reader. Once nothing reads the log, EmptyLog empties it.
 func TestEmptyLogWaitsForNothing(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)

@@ -109,7 +109,7 @@ func isReadOnly(err error) bool {
 		e.Code == pqerror.FeatureNotSupported && slices.Contains(routinesInRecovery, e.Routine)
 }
 
-// isLost reports whether the connection is unusable, because its server only reads or ends its sessions.
+// isLost reports whether the connection is unusable, because its server accepts no writes, is starting, or ends its sessions.
 func isLost(err error) bool {
 	return pq.As(err, pqerror.AdminShutdown, pqerror.CrashShutdown, pqerror.CannotConnectNow) != nil || isReadOnly(err)
 }

@@ -37,7 +37,7 @@ type PlannedTable struct {
 	// Lock is PostgreSQL's name of the lock that a statement takes on the table. On SQLite it is always WRITE, the lock of the
 	// file.
 	Lock string
-	// Rows is an estimated number of rows. Bytes is the table's size with its indexes.
+	// Rows is an estimate of the number of rows. Bytes is the size of the table with its indexes.
 	Rows, Bytes int64
 }
 

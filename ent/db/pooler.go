@@ -18,8 +18,8 @@ var ErrPooler = errors.New("the database is behind a pooler in transaction or st
 	"where connections would run each other's statements; connect to PostgreSQL directly, or set pool_mode = session in PgBouncer")
 
 const (
-	// poolerRounds is how often Open compares the sessions of two connections. An idle pooler is detected in the first
-	// round; a busy one may by chance give a connection the same session a few times.
+	// poolerRounds is how often Open compares the sessions of two connections. An idle pooler is detected in the first round. A
+	// busy pooler may by chance give a connection the same session in several rounds.
 	poolerRounds = 6
 	// poolerTimeout is how long Open waits for the second connection. If a pooler in session mode has only one session left, it
 	// gives no second connection until the first one is closed.

@@ -223,7 +223,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 type rows struct {
 	driver.Rows
 	trip      *trip      // nil after Close
-	statement *statement // nil when the driver ran the query by itself
+	statement *statement // the prepared statement; nil if the driver ran the query without it
 	// times are the columns that hold times, which SQLite stores as integers.
 	times []int
 }

@@ -64,9 +64,9 @@ func (c *conn) begin(ctx context.Context, query string) *trip {
 	return t
 }
 
-// end ends a round trip and returns the error for the caller. It drops a connection whose server no longer serves it or rejects
-// its prepared statements. Then database/sql runs a query outside of a transaction again on another connection, and WithTx runs
-// a lost transaction again.
+// end ends a round trip and returns the error for the caller. If the server no longer serves the connection, or rejects its
+// prepared statements, end drops the connection. Then database/sql runs a query outside of a transaction again on another
+// connection, and WithTx runs a lost transaction again.
 func (t *trip) end(err error) error {
 	t.over.Store(true)
 	if t.stop != nil {
@@ -74,8 +74,8 @@ func (t *trip) end(err error) error {
 	}
 	c := t.conn
 	if c.remote && t.ctx.Err() != nil {
-		// Drop the connection, because the driver may have asked the server to cancel the query. The request arrives on another
-		// connection, and a late one would cancel the next query.
+		// Drop the connection, because the driver may have asked the server to cancel the query. That request arrives on another
+		// connection. If it arrives late, it cancels the next query.
 		c.broken = true
 	}
 	err = c.judge(err)

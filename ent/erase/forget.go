@@ -359,8 +359,8 @@ func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string
 
 // customer erases the personal data in the customer's row, and the notes of the customer's orders.
 func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	// Lock the customer's orders that have a note or may still send an event. If another transaction changes such an order,
-	// it has committed its event before this lock, or it waits and then reads the erased customer.
+	// Lock the customer's orders that have a note or may still send an event. Another transaction that changes such an order has
+	// either committed its event before, or it waits for this lock and then reads the erased customer.
 	if _, err := db.Lock(s.DB, tx.Order.Query().Where(order.StoreID(f.StoreID), order.CustomerID(f.CustomerID),
 		order.Or(order.StatusIn(order.StatusPENDING, order.StatusFAILED), order.NoteNotNil())).Order(order.ByID())).IDs(ctx); err != nil {
 		return false, fmt.Errorf("wait for orders: %w", err)
@@ -393,8 +393,8 @@ func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 	return notes < stepNotes, nil
 }
 
-// events erases the payloads of events about the customer, and the receivers' answers to them. It also reads the answers to
-// events that were erased earlier, because an import may have added answers.
+// events erases the payloads of events about the customer, and the receivers' answers to them. It also erases the answers to
+// events that were erased earlier, because an import may have added such answers.
 func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := s.page(ctx, tx, f, "events.payload", stepRows)
 	if err != nil {

@@ -31,7 +31,7 @@ const (
 	// shortPhone is the number of digits below which a phone is found only with its country's code.
 	shortPhone = 6
 	// longPhone is the number of digits above which a phone is found by its last endOfPhone digits alone. In some countries,
-	// such as Argentina, the digits before them differ between the national and the international form.
+	// such as Argentina, the earlier digits differ between the national and the international form.
 	longPhone, endOfPhone = 10, 8
 	// cutBytes is the number of bytes from which on the stored name of a refused field may have lost its end, because package
 	// usage cuts names at 64 bytes.
@@ -133,8 +133,8 @@ func sameWord(a, b rune) bool {
 	return letter(a) && letter(b) || unicode.IsDigit(a) && unicode.IsDigit(b)
 }
 
-// inField reports whether the name of a refused field contains a value of the customer or, if the name was cut, ends with the
-// beginning of one.
+// inField reports whether the name of a refused field contains a value of the customer. If the name was cut, it is enough that
+// the name ends with the beginning of such a value.
 func (i *identity) inField(name string) bool {
 	if i.in(name) {
 		return true

@@ -69,7 +69,7 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 }
 
 // begin marks a store as being deleted before any of its rows is deleted. begun is false if the store must not be deleted. A
-// restoration of the store locks the same row: either it commits first and nothing is deleted, or it fails.
+// restoration of the store locks the same row. So either the restoration commits first and nothing is deleted, or it fails.
 func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err error) {
 	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		// A store whose deletion has begun is due even if the clock has been set back since.

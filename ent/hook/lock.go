@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// query is a query of ent for rows of one type, which it can lock.
+// query has the methods of an ent query that lock its rows and read them. R is the type of a row, and Q the type of the query.
 type query[Q any, R ent.Value] interface {
 	ForUpdate(opts ...sql.LockOption) Q
 	Only(ctx context.Context) (R, error)

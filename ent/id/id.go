@@ -21,7 +21,8 @@ const counterBits = 26
 func init() { counted.Store(rand.Uint32N(1 << (counterBits - 1))) }
 
 // At returns a new id for the millisecond of t. Of two ids that a process makes in one millisecond, the later one sorts after
-// the earlier, except once in 67 million. Times before 1970 count as 1970. Goroutines may call it at once.
+// the earlier one, unless the counter of 26 bits starts again between them (once in 67 million ids). Times before 1970 count
+// as 1970. Goroutines may call At at once.
 func At(t time.Time) uuid.UUID {
 	made := uuid.New()
 	put(&made, t)

@@ -21,8 +21,8 @@ const (
 	expired
 )
 
-// expiringAhead and expiringSoonAhead are the times before a key's expiry from which its two notices are due. A key that
-// expired longer than `forgotten` ago gets no notice about its expiry.
+// expiringAhead and expiringSoonAhead are how long before a key's expiry its two notices are due. A key that expired longer
+// than `forgotten` ago gets no notice about its expiry.
 const (
 	expiringAhead     = 14 * day
 	expiringSoonAhead = 3 * day

@@ -75,8 +75,8 @@ func Webhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, now time
 	if state == w.told {
 		return nil
 	}
-	// Write nothing until the last notice is delivered. It is in the outbox until its delivery exists, and then in
-	// deliveries.
+	// Write nothing until the last notice is delivered. That notice is in the outbox until its delivery exists, and then in
+	// deliveries until it is delivered.
 	for _, where := range []string{"outbox WHERE store_id = $1 AND id = $2", "deliveries WHERE store_id = $1 AND event_id = $2"} {
 		onItsWay, err := one(ctx, tx, "look for the last notice of a webhook", "SELECT 1 FROM "+where, []any{Platform, w.last},
 			new(int))

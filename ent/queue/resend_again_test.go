@@ -18,7 +18,7 @@ func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		reason string
-		// meanwhile changes the deliveries of the first resend's first step.
+		// meanwhile changes the deliveries that the first step of the first resend has made, before the second resend begins.
 		meanwhile func(o outlet)
 		resent    int // what Resent of the second resend must be
 	}{

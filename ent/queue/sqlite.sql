@@ -56,7 +56,7 @@ SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_typ
  WHERE d.due_at = $1 AND d.lease = $2
 
 -- name: end
--- The program then runs the statement "drop ended" with the same arguments.
+-- Copies ended deliveries to finished_deliveries. Then "drop ended" deletes the same deliveries from their table.
 INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
 SELECT d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, r.value->>'status', CAST(r.value->>'attempts' AS BLOB),
  d.created_at, $1
@@ -94,7 +94,7 @@ SELECT d.store_id, d.webhook_id, d.epoch FROM made m JOIN deliveries d ON d.id =
  SELECT 1 FROM webhooks w WHERE w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch)
 
 -- name: cancel
--- The program then runs the statement "drop cancelled" with the same arguments.
+-- Copies cancelled deliveries to finished_deliveries. Then "drop cancelled" deletes the same deliveries from their table.
 INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
 SELECT id, store_id, webhook_id, event_id, event_type, 'cancelled', attempts, created_at, max(created_at, $1) FROM deliveries
  WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4 AND (lease IS NULL OR due_at <= $1) ORDER BY retry, due_at, id LIMIT $5

@@ -15,7 +15,7 @@ import (
 // LockedOrder is an order that a transaction has locked to change its status.
 type LockedOrder struct {
 	// Row has only the ids of the order, its store, customer and payment link, and the order's amount, status and times.
-	// Buyer has only its customer's id, store, total and times. Other fields are zero.
+	// Buyer has only the customer's id, store, total and times. Other fields are zero.
 	Row   *ent.Order
 	Buyer *ent.Customer
 	// Order is the order as a GET returns it.

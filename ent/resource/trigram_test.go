@@ -8,7 +8,7 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// hasNoTrigram agrees with pg_trgm in PostgreSQL 15, whose results were seen in index scans with these patterns.
+// hasNoTrigram agrees with pg_trgm in PostgreSQL 15. The expected results were seen in index scans with patterns of these texts.
 func TestHasNoTrigram(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{

@@ -182,7 +182,7 @@ type Health struct {
 	Prepared int
 	// Connections is how many connections to all its databases the node has open; MaxConnections is the limit.
 	Connections, MaxConnections int
-	// Slots is how many replication slots of ended shard moves the node still has. Each keeps write-ahead log.
+	// Slots is how many replication slots of ended shard moves the node still has. Each slot keeps write-ahead log on the disk.
 	Slots int
 }
 

@@ -61,8 +61,8 @@ func asModelled(next schema.Differ) schema.Differ {
 	})
 }
 
-// constantDefaults turns the defaults of new columns into literals, because ent's defaults are literals. For a default that
-// is an expression, Atlas would rebuild the SQLite table as ent models it, without the triggers that count rows.
+// constantDefaults turns the defaults of new columns from expressions into literals, which they are in ent/schema. For a
+// default that is an expression, Atlas would rebuild the SQLite table as ent models it, without the triggers that count rows.
 func constantDefaults(of *atlas.ModifyTable) {
 	for _, change := range of.Changes {
 		if added, is := change.(*atlas.AddColumn); is {
