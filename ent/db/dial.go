@@ -32,7 +32,8 @@ func newDialer() dialer {
 	}}}
 }
 
-// DialContext connects. If the context has a variable under socketKey, it puts the socket into that variable.
+// DialContext connects to the address. If the context has a value under socketKey, DialContext stores the connection in the
+// variable to which the value points.
 func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	socket, err := d.Dialer.DialContext(ctx, network, address)
 	if err != nil {

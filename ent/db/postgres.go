@@ -134,7 +134,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 			return nil, err
 		}
 		beside := c
-		beside.sessions = nil // the pooler's check compares only connections to the coordinator
+		beside.sessions = nil // no check for a pooler: it compares only connections to the coordinator
 		// Plan each execution, because Citus 13.2.1, 13.2.2 and 14.0 leak memory at each execution of a generic plan, until the
 		// node's memory is full (fixed by citusdata/citus#8824). Planning each execution takes no longer on Citus. With a fixed
 		// Citus the URL may set auto.
