@@ -18,7 +18,8 @@ func Set[T any](value T) Field[T] { return Field[T]{named: true, value: &value} 
 // Clear removes the value of a field that can be null, such as a compare-at price. The service refuses it for any other field.
 func Clear[T any]() Field[T] { return Field[T]{named: true} }
 
-// named returns the value to send for a field. If the field was set or cleared, it adds the field's name to the mask.
+// named returns the value to send for a field; nil if it was cleared or not set. If the field was set or cleared, named adds
+// its name to the mask.
 func named[T any](mask *[]string, name string, f Field[T]) *T {
 	if f.named {
 		*mask = append(*mask, name)

@@ -61,16 +61,16 @@ type ProductChange struct {
 	Status          Field[ProductStatus]
 }
 
-// Products are the store's products. The API reads them and changes their texts, prices and status.
-// Goroutines may share it.
+// Products has the operations on the store's products. The API reads products and changes their texts, prices and status.
+// Goroutines may share a Products.
 type Products struct {
 	caller *caller
 	rpc    storefrontv1connect.ProductServiceClient
 }
 
-// List returns all products that match the filter, newest first, whatever their status. A product that is created meanwhile
-// moves the older ones towards the end, so a product may come twice: compare ids. After an error, an *Error, the sequence
-// ends. It needs the scope products:read.
+// List returns all products that match the filter, newest first, whatever their status. If a product is created meanwhile,
+// the older ones move towards the end, so that List may return a product twice. Compare the ids. After an error, an *Error,
+// the sequence ends. It needs the scope products:read.
 func (p *Products) List(ctx context.Context, filter ProductFilter) iter.Seq2[*Product, error] {
 	return all(filter.Page, func(number int64) (*ProductPage, error) {
 		next := filter

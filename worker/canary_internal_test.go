@@ -64,7 +64,8 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 			in.clock.advance(DefaultDisableAfter)
 			m.emit(hook.OrderPaid, 1)
 			w.pass()
-			// The outputs searched below contain all of these deliveries.
+			// Each of these deliveries has been attempted, so its secrets had the chance to get into the outputs that are searched
+			// below.
 			for webhook, want := range map[uuid.UUID]string{good: "succeeded", bad: "failed", slow: "failed", broken: "failed"} {
 				status, _ := in.journal(webhook, event)
 				require.Equal(t, want, status)

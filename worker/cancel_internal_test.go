@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Two workers move a large backlog to the finished deliveries while other webhooks receive events. They send none of the
-// backlog, and move each delivery once.
+// A disabled webhook has a large backlog. Two workers move its deliveries to the finished ones, each delivery once, and send
+// none of them. Meanwhile they deliver an event of another store.
 func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 	t.Parallel()
 	const n = 3000

@@ -66,7 +66,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		answer int
-		status int // as the journal shows it
+		status int // the attempt's status in the journal
 		err    string
 		reason string
 	}{

@@ -15,7 +15,8 @@ type dispatcher struct {
 	*Worker
 	// working is the context of attempts. It ends later than the context of the worker (see Run).
 	working context.Context
-	// relaying is true if the next step reads the outbox; looking is true if it looks for deliveries that became due.
+	// relaying is true if the next call of step reads the outbox. looking is true if that call asks the database which
+	// deliveries became due.
 	relaying, looking bool
 	// claiming is true if another claim may find more deliveries at once. Either the last claim got a whole batch, or a lane
 	// had fewer deliveries than wanted, and the webhook's other lane may have some.
@@ -71,8 +72,8 @@ func (w *Worker) dispatch(ctx, working context.Context) {
 	}
 }
 
-// step does one round of work: it relays, if the outbox may have entries and another attempt may start; looks for due
-// deliveries, if there may be some; and claims.
+// step does one round of work. It relays, if the outbox may have entries and another attempt may start. It looks for due
+// deliveries, if there may be some. Then it claims deliveries.
 func (d *dispatcher) step(ctx context.Context) error {
 	if d.relaying && d.lanes.free() > 0 {
 		if err := d.withLeaseTimeout(ctx, d.relay); err != nil {

@@ -67,7 +67,7 @@ func TestADeliveryOfAForgottenCustomerIsMadeBeforeOrNever(t *testing.T) {
 		require.Len(t, ended, 1)
 		require.Equal(t, queue.Cancelled, ended[0].Status)
 
-		// The customer is forgotten while the delivery of their event is neither relayed nor due.
+		// Forget a customer whose event is still in the outbox. Afterwards no delivery of the event may be created or sent.
 		waits := m.newCustomer("issa@example.com")
 		m.beginForgetting(waits)
 		require.NoError(t, w.erase(t.Context()))
@@ -168,7 +168,7 @@ func TestTheWorkerDeletesStoresAndOldActivity(t *testing.T) {
 			require.ErrorIs(t, err, queue.ErrHeld) // the first sweep on SQLite deletes nothing
 		}
 		require.Equal(t, entries, dbtest.Count(t, in.DB, "activity_entries"))
-		for range 4 { // daily sweeps see that the clock is right
+		for range 4 { // A sweep deletes only if sweeps on the days before have shown that the clock is right.
 			in.clock.advance(23 * time.Hour)
 			_, _ = w.queue.Sweep(t.Context(), DefaultRetention)
 		}

@@ -260,8 +260,8 @@ func (h *history) beginOn(w *stepped) {
 
 func (h *history) finish(t *rapid.T) { h.workers[h.drawWorker(t)].finish() }
 
-// beLate stops a worker until its leases have ended and the other worker has started the same attempts; then both write
-// their results, the late worker first.
+// beLate stops a worker until its leases have ended and the other worker has started the same attempts. Then both write
+// their results: first the late worker, then the other one.
 func (h *history) beLate(t *rapid.T) {
 	i := h.drawWorker(t)
 	slow, quick := h.workers[i], h.workers[1-i]

@@ -11,7 +11,8 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// remember keeps, before a batch is written, those of its deliveries whose lease the worker has lost.
+// remember stores in h.late those deliveries of a batch whose lease the worker has lost. It runs before the batch is
+// written, so that unchanged can compare the deliveries afterwards.
 func (h *history) remember(batch []endedLease) {
 	h.late = nil
 	for _, r := range batch {

@@ -28,8 +28,8 @@ type lanePool struct {
 	perStore int
 	total    int
 	inFlight int
-	// unprovenLimit is the maximum number of running attempts of all unproven webhooks; unprovenInFlight is their present
-	// number.
+	// unprovenLimit is the maximum number of running attempts of all unproven webhooks together: those whose last attempt did
+	// not succeed. unprovenInFlight is the present number.
 	unprovenLimit, unprovenInFlight int
 	stores                          map[uuid.UUID]int
 	webhooks                        map[uuid.UUID]*webhook
@@ -185,8 +185,8 @@ func (l *lanePool) wants() []queue.Want {
 	return wants
 }
 
-// claimed counts an attempt for each claimed delivery. If a claim got fewer deliveries than wanted, no more of them wait in
-// its lane.
+// claimed counts each claimed delivery as a running attempt. It also notes for each lane whether more deliveries may wait in
+// the database: only if the claim got as many deliveries of the lane as wanted.
 func (l *lanePool) claimed(wants []queue.Want, got []queue.Delivery) {
 	counts := map[queue.Lane]int{}
 	for _, d := range got {

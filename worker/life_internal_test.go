@@ -29,7 +29,7 @@ type running struct {
 	label string
 }
 
-// run runs a worker of the installation. The test waits for its end.
+// run starts a worker of the installation. The test's cleanup stops the worker and waits until it has ended.
 func (in *installation) run(change ...func(*Worker)) *running {
 	in.t.Helper()
 	w, err := New(context.Background(), in.config())
@@ -108,7 +108,7 @@ func TestAWorkerThatIsToldToStop(t *testing.T) {
 		w := in.run(func(w *Worker) { w.lanes = newLanes(1) })
 		event := m.emit(hook.OrderPaid, 1)[0]
 		in.arrives()
-		later := m.emit(hook.OrderPaid, 1)[0] // the worker has no room for it before it is told to stop
+		later := m.emit(hook.OrderPaid, 1)[0] // It stays in the outbox, because the worker is full until it is told to stop.
 		w.stop()
 		require.Empty(t, w.ended, "it waits for the attempt under way")
 		open()
@@ -252,8 +252,8 @@ func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 	})
 }
 
-// All connections to PostgreSQL break during an attempt, including the one for notifications, and none can be made for a
-// while. The worker then writes the attempt's result and delivers new events; it sends nothing twice.
+// All connections to PostgreSQL break during an attempt, including the one for notifications, and new connections fail for a
+// while. Afterwards the worker writes the attempt's result and delivers new events. It sends nothing twice.
 func TestADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))
@@ -310,7 +310,8 @@ func TestADatabaseThatFallsSilent(t *testing.T) {
 	w.wait()
 }
 
-// Leases end while the database is unreachable. Their outcomes are dropped and counted as lost.
+// The leases of two attempts end while the database is unreachable. The worker drops the results of the attempts, and counts
+// two lost leases.
 func TestOutcomesOfLostLeasesAreCounted(t *testing.T) {
 	t.Parallel()
 	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))

@@ -19,7 +19,7 @@ const (
 	sweepTimeout = time.Hour
 )
 
-// notice writes the notices that are due.
+// notice writes the notices to the platform for which the time has come, such as one about a key that expires soon.
 func (w *Worker) notice(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, w.sweepTimeout)
 	defer cancel()

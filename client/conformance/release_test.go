@@ -38,7 +38,7 @@ type exchange struct {
 	called *called
 }
 
-// called is an operation by its names in the clients, and the schema of its answer.
+// called is an operation to test: its names in the clients, its arguments, and the name of the schema of its answer.
 type called struct {
 	resource, method, schema string
 	args                     arguments
@@ -90,8 +90,8 @@ func (d *document) resolve(s schema) (resolved schema, kind string, nullable boo
 	return s, kind, nullable
 }
 
-// completed returns the value that a client must read: each missing field has the zero value of its type. With keepsNewer,
-// fields that the schema does not have stay; otherwise they are dropped.
+// completed returns what a client must make of an answer's value: each field that the value lacks is added with the zero
+// value of its type. Fields that the schema does not have stay if keepsNewer is true, and are dropped if it is false.
 func (d *document) completed(s schema, value any, keepsNewer bool) any {
 	s, kind, nullable := d.resolve(s)
 	if value == nil {

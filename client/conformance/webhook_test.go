@@ -168,7 +168,7 @@ func TestWhichMistakeWasMade(t *testing.T) {
 			require.Equal(t, row.mistake, got.Refused.Mistake, "%s: %s", row.reason, got.Refused.Message)
 			require.Contains(t, got.Refused.Message, row.message, row.reason)
 			require.NotContains(t, got.Refused.Message, secret[6:], row.reason)
-			// The Go client takes the header as a string. Its message must be the same.
+			// The Go client takes the header as one string. It must refuse the same deliveries, with the same message.
 			header, isText := row.header.(string)
 			if isText || row.header == nil {
 				secrets := append(row.secrets, "")

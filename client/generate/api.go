@@ -75,7 +75,7 @@ type operation struct {
 	Query, Body []*field
 	// Result is the model of the answer, Item the model of a page's items.
 	Result, Item string
-	// Repeatable is true if sending it twice has the effect of sending it once.
+	// Repeatable is true if sending the same request twice has the same effect as sending it once.
 	Repeatable bool
 }
 
@@ -101,7 +101,8 @@ func (o *operation) Arguments() []*field {
 	return all
 }
 
-// document has the parts of the OpenAPI document that read uses. An object whose order matters is pairs instead of a map.
+// document has the parts of the OpenAPI document that the function read uses. An object is a value of type pairs, instead of
+// a map, if the order of its members matters.
 type document struct {
 	Tags  []struct{ Name, Description string }
 	Paths pairs[map[string]struct {

@@ -30,7 +30,8 @@ func TestProgramInAnEmptyProject(t *testing.T) {
 	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
 	types := filepath.Join(modules, "@types")
 
-	// Check the types of the README's examples too. They use a request and an id, which around declares.
+	// Check the types of the README's examples too. They use a request and an id, which the text in the constant around
+	// declares.
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	const around = `import type { IncomingMessage } from "node:http";

@@ -132,7 +132,8 @@ var (
 	utf8AsASCII = regexp.MustCompile(`\x{FFFD}|[\x00-\x08\x0e-\x1f]|[a-z]C[\t!-/;]|[ "]C[\t()*+][a-z]`)
 )
 
-// isDecoded reports whether a body is not UTF-8, or was UTF-8 and then decoded as another encoding.
+// isDecoded reports whether some program damaged the body's encoding: the body is not UTF-8, or it was UTF-8 that a program
+// read in another encoding.
 func isDecoded(body []byte) bool {
 	rest := utf8AsLatin1.ReplaceAll(body, nil)
 	return !utf8.Valid(body) || len(rest) < len(body) && !notASCII.Match(rest) || utf8AsASCII.Match(body)

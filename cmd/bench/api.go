@@ -237,7 +237,8 @@ func (c *apiCommand) measure(ctx context.Context, io streams, sides []*side, o o
 	rounds := make([][]round, len(sides))
 	for n := range c.Rounds + 1 {
 		for turn := range sides {
-			// Let another side begin each round, because otherwise a machine that slows down would favour one of them.
+			// The builds take turns at being the first of a round, because otherwise a machine that slows down would favour one
+			// build.
 			i := (n + turn) % len(sides)
 			load := closedLoop{
 				address: sides[i].api, clients: c.Connections * len(sides[i].stages), strict: true,
@@ -312,7 +313,7 @@ func (s *side) round(ctx context.Context, load closedLoop, length time.Duration)
 	}, nil
 }
 
-// figures summarize the rounds of one side: the median of the requests a second, latencies over all rounds, and the
+// figures summarize all rounds of one build of the service: the median of the requests a second, latencies, and the
 // processor time for one request.
 type figures struct {
 	rate                                    float64
@@ -339,7 +340,7 @@ func summarize(rounds []round) figures {
 	return f
 }
 
-// cell joins texts of the values of all sides into one cell of a table.
+// cell returns the text of a table's cell: one text for each build of the service, with points between them.
 func cell[T any](values []T, text func(T) string) string {
 	parts := make([]string, len(values))
 	for i, v := range values {

@@ -55,7 +55,8 @@ func clusterCPU(postmaster int) (time.Duration, error) {
 		return 0, err
 	}
 	for _, process := range all {
-		// If a process ends before it is read here, the main process's time already includes it.
+		// A process that ends after the main process was read is missing in this sum. The next call finds its time in the main
+		// process's time.
 		if stat, err := process.Stat(); err == nil && stat.PPID == postmaster {
 			sum += stat.CPUTime()
 		}

@@ -63,7 +63,7 @@ type generator struct {
 	random *rand.Rand
 	now    time.Time
 	data   *dataset
-	// pending is shape.pending.
+	// pending is true if no order is paid.
 	pending bool
 
 	stores, keys, products, customers, orders, items *table

@@ -18,7 +18,8 @@ const (
 	// hungTimeout is the workers' timeout of an attempt. It is short, so that the hanging receiver is tried often, but a lease
 	// lasts only two seconds longer, which must be enough on a busy machine.
 	hungTimeout = 4 * time.Second
-	// claimedBefore is the longest time from an attempt's claim to its arrival.
+	// claimedBefore is the longest time from the claim of an attempt to its arrival at the receiver. So the receiver may get
+	// attempts for this time after the webhook was disabled.
 	claimedBefore = 2 * time.Second
 	// deliveredP99 bounds the time from an answer to the arrival of its event on PostgreSQL; disabledWithin bounds the command
 	// that disables.
@@ -47,7 +48,7 @@ type disabling struct {
 	*play
 	*stage
 	webhook string    // its id
-	event   uuid.UUID // the event whose deliveries wait for the webhook
+	event   uuid.UUID // event of all deliveries in the webhook's backlog
 }
 
 // playLargeDisable disables a webhook with a large backlog while workers deliver to others. It enables the webhook again

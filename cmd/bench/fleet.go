@@ -90,9 +90,9 @@ func (f *fleet) readWorkerLog(line string) {
 // orderTakers is how many orders are created and paid at a time.
 const orderTakers = 2
 
-// takeOrders creates orders of new buyers through the operator's listener and pays them until stop is called. Each order
-// sends one event of its customer and one of its own. stop returns an error if the server refused an order; an unavailable
-// server is expected.
+// takeOrders creates orders of new buyers through the operator's listener and pays them, until stop is called. Each order
+// sends two events: one about the new customer and one about the payment. stop returns an error if the server refused an
+// order. It returns none if a server was only unavailable.
 func (f *fleet) takeOrders(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	operator := newClient(func() string { return f.serves.Load().admin })

@@ -55,7 +55,8 @@ func playPatientClients(p *play) {
 		p.inTime("request", calls, defaultDeadline)
 		return float64(p.answers(calls)[0]) / took.Seconds()
 	}
-	// Measure few clients before and after the many, because other work on the machine varies.
+	// Measure a few clients twice, before and after the measurements with many clients, because other work on the machine
+	// varies.
 	before, many, most, after := served(fewClients), served(64), served(512), served(fewClients)
 	for clients, rate := range map[int]float64{64: many, 512: most} {
 		share := 2 * rate / (before + after)

@@ -65,7 +65,7 @@ func (c *historyCommand) Validate() error {
 	return nil
 }
 
-// Run records and checks.
+// Run records requests and answers under faults, and then checks whether the answers were right.
 func (c *historyCommand) Run(ctx context.Context, io streams) (err error) {
 	w, err := c.open(ctx)
 	if err != nil {

@@ -107,7 +107,7 @@ func (h *history) follow() {
 	h.cleanup(standby.Close)
 	h.nodes[1-h.primary] = standby
 	d := h.stage.database
-	h.require(d.release(h.ctx)) // the server of this connection is deleted
+	h.require(d.release(h.ctx)) // release closes the connection, because its server was deleted
 	d.url, err = withPorts(d.url, h.nodes[h.primary].Port())
 	h.require(err)
 	h.synchronous(d.url)
@@ -141,7 +141,7 @@ func (h *history) newEndpoint() *endpoint {
 	}
 	h.require(s.start(h.ctx))
 	h.cleanup(func() error {
-		s.process.Load().kill() // not stopped, because it may wait for a database that no longer exists
+		s.process.Load().kill() // The process is killed, because an orderly stop may wait for a database that no longer exists.
 		return nil
 	})
 	s.api = newClient(func() string { return s.process.Load().api })

@@ -60,7 +60,7 @@ func (c *chain) add(changes map[string]struct{ From, To any }, at time.Time) str
 	return broken
 }
 
-// shows reports whether body, from an answer or an event, shows a state.
+// shows reports whether an object in body, which is an answer or an event, has the journalled values of state.
 func (c *chain) shows(state, body map[string]any) bool {
 	for _, field := range journalled[c.resource] {
 		if got := body[field]; got != state[field] && (got != "" || state[field] != nil) {
@@ -74,7 +74,7 @@ func (c *chain) shows(state, body map[string]any) bool {
 type sighting struct {
 	called, returned int64
 	body             map[string]any
-	at               int // the index of the state in the chain
+	at               int // index in chain.states of the state that the answer showed
 }
 
 // checkJournal compares the journal with the callers' answers and with the events.

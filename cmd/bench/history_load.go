@@ -138,9 +138,12 @@ func (h *history) cycle(ctx context.Context, number int, k kind) {
 	}
 }
 
-// ask sends a request to one of the servers and adds it to the object's history, unless the request certainly had no effect
-// and shows nothing. It returns the answer. It returns nil for an unknown outcome, and for 429 unless the object counts
-// requests.
+// ask sends a request to one of the servers and returns the answer. It also adds the request and its answer to the object's
+// history.
+//
+// If the outcome of the request is unknown, for example after a status 5xx, ask returns nil. Then only a request that may
+// have changed something is added to the history, with an unknown answer. For a 429 ask returns nil too and adds nothing,
+// except if the object counts requests.
 func (h *history) ask(o *object, c *caller, q question) *answer {
 	server := h.servers[c.random.IntN(len(h.servers))]
 	through := server.api
@@ -181,7 +184,7 @@ func (h *history) create(c *caller, q question) *answer {
 	return a
 }
 
-// refuse counts an answer that is wrong in any history.
+// refuse counts an answer that the service must never give, whatever happened before.
 func (h *history) refuse(q question, a *answer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -199,7 +202,7 @@ func (a *answer) read(r *fasthttp.Response, called time.Time) {
 	a.status, a.body = r.StatusCode(), slices.Clone(r.Body())
 	if a.status >= 400 {
 		var refusal struct{ Code string }
-		_ = json.Unmarshal(a.body, &refusal) // an answer without a code fits no model
+		_ = json.Unmarshal(a.body, &refusal) // An error without a code leaves a.code empty, and no model accepts an empty code.
 		a.code = refusal.Code
 	}
 	a.remaining, _ = strconv.Atoi(string(r.Header.Peek("X-RateLimit-Remaining"))) // 0 without the header
@@ -232,8 +235,9 @@ func (h *history) operator(service, body string) question {
 	return question{request: request{method: "POST", path: "/storefront.admin.v1." + service, key: h.stage.token, body: body}}
 }
 
-// newProduct returns an object whose callers change a product's status and price. Each price is new among all products. Each
-// product has only one object, because a request without a known outcome may still take effect later.
+// newProduct returns the object for the product with this number. Its callers change the product's status and price. Each
+// price is new among all products. A product is used for only one object, because a request without a known outcome may
+// still take effect later.
 func newProduct(h *history, c *caller, number int) *object {
 	o := &object{name: h.stage.stores[0].products[number].String()}
 	first := h.ask(o, c, h.request("GET", "/v1/products/"+o.name, ""))
@@ -270,7 +274,8 @@ var (
 	}
 )
 
-// body returns a random one of the bodies in of. It replaces # by number, and NEW by a number that was never used.
+// body returns one of the bodies in of, at random, with # replaced by number and NEW replaced by a number that was never
+// used.
 func (h *history) body(c *caller, of []string, number int64) string {
 	text := strings.ReplaceAll(of[c.random.IntN(len(of))], "#", strconv.FormatInt(number, 10))
 	return strings.ReplaceAll(text, "NEW", strconv.FormatInt(h.number.Add(1), 10))
@@ -301,7 +306,8 @@ func newCustomers(h *history, _ *caller, _ int) *object {
 	return o
 }
 
-// newClaim returns an object that is an idempotency key. Callers use the key to create either of two different orders.
+// newClaim returns an object for a new idempotency key. Its callers create an order with this key, and ask for one of two
+// different orders.
 func newClaim(h *history, _ *caller, _ int) *object {
 	o := &object{model: modelOf(claim{}, claim.step), name: fmt.Sprintf("history-%d", h.number.Add(1))}
 	store := h.stage.stores[0]
@@ -334,8 +340,8 @@ func (h *history) countClaims() {
 	}
 }
 
-// newPayments returns an object that is a payment link. Its callers create orders, and pay each of them once or several
-// times.
+// newPayments creates a payment link and returns the object for it. The callers of the object create orders of the link, pay
+// each order once or several times, and read the link.
 func newPayments(h *history, c *caller, _ int) *object {
 	o := &object{model: modelOf(payments(0), payments.step)}
 	made := h.create(c, h.request("POST", "/v1/payment-links",
@@ -372,7 +378,7 @@ func (h *history) spareKey() (key, id string) {
 	return store.keys[:cap(store.keys)][n], store.keyIDs[n].String()
 }
 
-// newRevocation returns an object that is an API key. Its callers use the key, and now and then revoke it.
+// newRevocation returns an object for a new API key. Its callers use the key, and now and then revoke it.
 func newRevocation(h *history, _ *caller, _ int) *object {
 	o := &object{model: modelOf(revoked(false), revoked.step)}
 	key, id := h.spareKey()

@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// question is a request about one object. If the request pays an order, n numbers that order among the orders of its payment
-// link.
+// question is a request about one object. If the request pays an order of a payment link, n is the order's number among the
+// orders of this link.
 type question struct {
 	request
 	n int
@@ -35,8 +35,10 @@ func (a *answer) fits(status int, code string) bool {
 
 // modelOf returns porcupine's model of an object. first is the object's first state. step returns the state after a request,
 // and whether the answer is right.
-// A request with an unknown outcome may have had no effect. The model needs no second state for that, because such a request
-// never ends: porcupine may put it after all others, where its effect is not seen.
+//
+// step may assume that a request with an unknown outcome took effect, although it may have had no effect. This is enough,
+// because such a request never ends in the history: porcupine may put it after all other requests, where nobody sees its
+// effect.
 func modelOf[S comparable](first S, step func(S, question, *answer) (S, bool)) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return first },
@@ -57,7 +59,7 @@ func modelOf[S comparable](first S, step func(S, question, *answer) (S, bool)) p
 
 // merged returns state with the values of the JSON object body in those fields that body has.
 func merged[S any](state S, body []byte) S {
-	_ = json.Unmarshal(body, &state) // a body without these fields leaves them as they are
+	_ = json.Unmarshal(body, &state) // a field that body lacks keeps its value
 	return state
 }
 
@@ -221,8 +223,8 @@ func (r revoked) step(q question, a *answer) (revoked, bool) {
 	return r, a.fits(200, "")
 }
 
-// counter is a lower bound for the requests with an API key that were counted in a minute. It leaves out requests without an
-// answer, and a fault may reset the counters to 0.
+// counter counts the requests that an API key made in a minute. The service may have counted more requests, because the
+// counter leaves out requests without an answer. A fault may reset the service's counters to 0.
 type counter struct {
 	minute int64
 	count  int

@@ -314,7 +314,7 @@ func TestAServerThatAnswersWronglyIsFound(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			t.Parallel()
-			// On a busy machine a run may not show the fault, so other seeds are tried.
+			// On a busy machine a run may not show the service's fault. Then the test tries other seeds, at most ten.
 			for seed := uint64(1); ; seed++ {
 				p := recordThrough(t, seed, row.server)
 				if row.wrong == "" {

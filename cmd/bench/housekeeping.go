@@ -71,7 +71,7 @@ func playHousekeeping(p *play) {
 // writer returns the load of the watched store, the last one: it creates customers.
 func (p *play) writer(s *stage) *openLoop { return p.creator(s, housekeepingStores-1, writerRate) }
 
-// housekeeping runs commands again and again.
+// housekeeping runs the operator's commands, such as an export, one run after another.
 type housekeeping struct {
 	*play
 	*stage

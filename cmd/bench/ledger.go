@@ -67,7 +67,8 @@ type balance struct {
 	faults  []*fault
 }
 
-// fault is a kind of mistake of the service: what it is, how many cases there are, and a description of the first.
+// fault is one kind of mistake that the service made: the name of the kind, the number of cases, and a description of the
+// first case.
 type fault struct {
 	what  string
 	cases int
@@ -84,10 +85,11 @@ type sent struct {
 //
 //   - Every acknowledged change has its event. The receiver accepted every event, and nothing else.
 //   - Every event has one delivery in the journal, and it succeeded.
-//   - The receiver saw each attempt of the journal once, with its status, and once more for each of the attempt's
-//     leases that a kill of its worker or a crash of the database cut short.
-//   - If an attempt arrived twice without a kill, its lease ended while its worker lived. The worker notices this when it
-//     writes the result. There are no more such attempts than the workers report lost leases.
+//   - Each attempt in the journal arrived at the receiver once, with the status in the journal. It may have arrived once more
+//     for each of its leases that was cut short, because its worker was killed or the database crashed.
+//   - If an attempt arrived twice although nothing was killed, its lease ended while its worker lived. The worker notices and
+//     reports the lost lease when it writes the result. So the number of such attempts is at most the number of lost leases
+//     that the workers report.
 //   - An accepted event is attempted again only while the journal has no answer.
 func (l *ledger) settleUp() balance {
 	b := balance{events: len(l.events), requests: len(l.requests), lost: l.lost}

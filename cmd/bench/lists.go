@@ -177,8 +177,8 @@ const (
 )
 
 // makeOrders adds size orders to a store, spread evenly over the years before now. The order of their ids is the order of
-// their times. On PostgreSQL triggers and foreign keys are off meanwhile, so makeOrders counts the orders afterwards, as the
-// migration does.
+// their times. On PostgreSQL triggers and foreign keys are off meanwhile, so makeOrders fills the counts of lists
+// afterwards.
 func (s *stage) makeOrders(ctx context.Context, store storeData, size int, now time.Time) error {
 	handle, err := s.open(ctx)
 	if err != nil {

@@ -106,7 +106,7 @@ func (l closedLoop) start(ctx context.Context) (stop func() []call) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan []call, 1)
 	go func() {
-		calls, _, _ := l.run(ctx, time.Hour) // cannot fail without strict
+		calls, _, _ := l.run(ctx, time.Hour) // run returns an error only if strict is set
 		done <- calls
 	}()
 	return func() []call {
@@ -178,8 +178,8 @@ func wait(ctx context.Context, d time.Duration) error {
 // pollPause is the pause between two checks of poll.
 const pollPause = 50 * time.Millisecond
 
-// poll calls come until it returns true, for at most limit, and reports whether it did. It returns an error of come or of
-// the context at once.
+// poll calls come again and again until come returns true, but for at most limit. It returns true if come did, and false if
+// the time was over. It returns an error of come, or of the context, at once.
 func poll(ctx context.Context, limit time.Duration, come func() (bool, error)) (bool, error) {
 	for deadline := time.Now().Add(limit); ; {
 		done, err := come()

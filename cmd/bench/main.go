@@ -123,8 +123,8 @@ const (
 	servicePackage = "./cmd/storefront"
 )
 
-// buildService builds the storefront program into a folder and returns its path. It builds within the program's own module,
-// so with the versions of the dependencies with which the program is released.
+// buildService builds the storefront program into a folder and returns its path. The build runs in the program's own module,
+// because the dependencies must have the versions of a release.
 func buildService(ctx context.Context, folder string) (path string, err error) {
 	path = filepath.Join(folder, "storefront")
 	if runtime.GOOS == "windows" {

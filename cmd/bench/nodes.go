@@ -83,7 +83,7 @@ func (p *play) openNodes(disk string, reached func(worker *cluster.Cluster) stri
 	s := p.openOn(strings.Join(servers, " "), shape{stores: nodeStores})
 	n.fleet = &fleet{stage: s, timeout: nodeTimeout, rate: nodeOrders}
 	struck := n.struckStores(s.database.workers[0].port())
-	p.require(s.database.release(p.ctx)) // the servers are deleted
+	p.require(s.database.release(p.ctx)) // release closes the connections, because these servers will be deleted
 	p.require(s.subscribe(p.ctx, nodeStores, receiver.OK, noneHangs))
 	p.require(s.watchLeases(p.ctx))
 	p.cleanup(n.fleet.end)

@@ -104,7 +104,7 @@ func (p *process) keep(line string) {
 	}
 }
 
-// environment returns the bench's own environment variables, without the service's settings, and more.
+// environment returns the bench's own environment variables, except the service's settings (STOREFRONT_…), followed by more.
 func environment(more ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {

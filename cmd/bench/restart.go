@@ -26,7 +26,7 @@ func playRollingRestart(p *play) {
 	reader, writer := p.bystander(s), p.creator(s, 0, restartRate)
 	reader.address = func() string { return ready.Load().api }
 	writer.address = reader.address
-	// Send a request again if its connection was closed before use, as every HTTP client does.
+	// If the connection was closed before a request used it, the reader sends the request once more, as HTTP clients do.
 	reader.retries = 1
 
 	var written []call
@@ -47,8 +47,8 @@ func playRollingRestart(p *play) {
 	p.everyEvent(s, written)
 }
 
-// everyEvent checks that every acknowledged new customer, and its event, is in the database. It returns the events by
-// customer.
+// everyEvent checks that the database has the event of every customer that a call in written created. It returns all these
+// events' ids by the customer's id.
 func (p *play) everyEvent(s *stage, written []call) map[uuid.UUID]uuid.UUID {
 	events, err := s.eventsByCustomer(p.ctx)
 	p.require(err)

@@ -195,7 +195,8 @@ func (p *play) cluster(o cluster.Options) *cluster.Cluster {
 // bystanderRate is how many requests a bystander sends a second: the p99 of a few seconds needs some hundreds of answers.
 const bystanderRate = 100
 
-// bystander returns the load of the last store, which the fault does not concern: it reads.
+// bystander returns a load that reads the last store, which has no part in the fault. Its times show whether the fault harms
+// other stores.
 func (p *play) bystander(s *stage) *openLoop {
 	keys := &rotation{stores: s.stores[len(s.stores)-1:]}
 	return &openLoop{address: at(s.server.api), rate: bystanderRate, next: keys.repeat("GET", "/v1/store", "")}

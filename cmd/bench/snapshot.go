@@ -17,7 +17,7 @@ const (
 	// heldParts is into how many equal parts the span is divided for the report. Before, payments without the snapshot last
 	// as long as one part.
 	heldParts = 5
-	// heldFactor is how many times longer p99 may be with the snapshot than without it.
+	// heldFactor is the limit of this scene: with the snapshot, p99 must stay below heldFactor times the p99 without it.
 	heldFactor = 2
 )
 

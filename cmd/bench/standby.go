@@ -62,9 +62,9 @@ func playStandbyPromoted(p *play) {
 	p.everyDelivery(s, p.everyEvent(s, written))
 }
 
-// follow makes every commit of the primary wait for the standby, and gives the service the addresses of both.
+// follow makes every commit of the primary wait for the standby, and tells the service the addresses of both servers.
 func (p *play) follow(s *stage, primary, standby *cluster.Cluster) {
-	p.require(s.database.release(p.ctx)) // the server of this connection is deleted
+	p.require(s.database.release(p.ctx)) // release closes the connection, because its server will be deleted
 	var err, standbyErr error
 	s.url, err = withPorts(s.url, primary.Port(), standby.Port())
 	p.synchronous(s.database.url)

@@ -134,7 +134,7 @@ func (c *webhooksCommand) Run(ctx context.Context, io streams) (err error) {
 		return err
 	}
 	run := &webhooksRun{stage: s, webhooksCommand: c}
-	// The measure with hanging webhooks is the last, because deliveries that hang remain after it.
+	// The measure with hanging webhooks comes last, because its hanging deliveries would disturb the measures after it.
 	for _, step := range []struct {
 		measure string
 		rounds  int
@@ -335,8 +335,9 @@ func arrivals(requests []receiver.Request) (first, last time.Time) {
 // clockSlack is how much earlier an event's time may be than the recorded time of its commit.
 const clockSlack = time.Second
 
-// times returns, sorted, the times from commit to arrival of those payments that were committed since counted. It fails
-// unless the event of every payment arrived exactly once, and no other event arrived.
+// times returns how long each event took from the commit of its payment to its arrival, sorted, for payments that were
+// committed at the time counted or later. It fails unless the event of every payment arrived exactly once, and no other
+// event arrived.
 func (r *webhooksRun) times(ctx context.Context, payments []payment, counted time.Time) ([]time.Duration, error) {
 	if _, err := r.receiver.Count(); err != nil {
 		return nil, err
@@ -349,8 +350,8 @@ func (r *webhooksRun) times(ctx context.Context, payments []payment, counted tim
 	return matched(payments, events, r.receiver.Requests(), counted)
 }
 
-// matched is times without a database: it pairs payments with the arrivals of their events. It ignores requests that were
-// never answered, such as those to hanging webhooks.
+// matched does the work of times without a database: it pairs payments with the arrivals of their events. It ignores
+// requests that were never answered, such as those to hanging webhooks.
 func matched(payments []payment, events []committed, requests []receiver.Request, counted time.Time) ([]time.Duration, error) {
 	arrived := map[uuid.UUID]time.Time{}
 	for _, r := range requests {

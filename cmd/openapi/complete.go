@@ -19,10 +19,10 @@ type completion struct {
 	doc     *document
 	files   *protoregistry.Files
 	goldens []golden
-	// methods maps the operation ids in the plugin's document to the methods of the protos.
+	// methods has each method of the protos, by its operation id in the document that the plugin made.
 	methods ordered[protoreflect.MethodDescriptor]
-	// bounds has the bounds of fields, by message and by the field's JSON name. The message is a request or the answer to
-	// one.
+	// bounds has the bounds of fields, by the name of the message and then by the field's JSON name. The message is a request,
+	// or the answer to a request.
 	bounds map[protoreflect.FullName]map[string]bounds
 }
 
@@ -87,7 +87,7 @@ func plain(name protoreflect.FullName) string {
 	return page.ReplaceAllString(whole, "${1}Page")
 }
 
-// page matches the name of a list's answer.
+// page matches the name of a message that has a page of a list, such as ListOrdersResponse.
 var page = regexp.MustCompile(`^List(\w+)sResponse$`)
 
 // reference returns a schema that refers to the schema of the document with this name.

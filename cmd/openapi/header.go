@@ -7,7 +7,7 @@ import (
 )
 
 // headers are the headers of answers, except Content-Type (specification, Limits and Authentication errors). everywhere is
-// true for those of every answer.
+// true for a header that every answer has.
 var headers = []struct {
 	name, description string
 	everywhere        bool

@@ -154,8 +154,8 @@ func (c *completion) addErrors() error {
 	}
 	details.Required = nil
 	details.Properties.get("required").Words = auth.Scopes()
-	// Each field of the details belongs to the code that the field's comment names first. If the field is a list of known
-	// texts, the comment names these texts after the code.
+	// The comment of each field of ErrorDetails quotes the error code to which the field belongs. If the field is a list of
+	// known words, the comment quotes these words after the code.
 	var detailed ordered[string]
 	for i := range about.Fields().Len() {
 		fd := about.Fields().Get(i)

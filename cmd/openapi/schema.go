@@ -84,8 +84,8 @@ func inBody(d protoreflect.MessageDescriptor) []protoreflect.FieldDescriptor {
 }
 
 // completeSchemas replaces the plugin's schemas by schemas with plain names. It leaves out the messages of queries, because
-// their operations describe the parameters. Only enums of requests become schemas. In answers and events each field lists
-// its words itself, because later releases may add words.
+// the parameters of their operations describe them. An enum gets a schema only if a request has it. In answers and events
+// each field lists the enum's words itself, because later releases may add words.
 func (c *completion) completeSchemas() error {
 	var bodies, queries, asked ordered[bool]
 	for _, d := range c.methods.all() {

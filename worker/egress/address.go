@@ -99,8 +99,8 @@ func (p Policy) refused(addr netip.Addr) bool {
 	return false
 }
 
-// secondGuard is a second table of refused addresses, generated from the same registries and maintained by others. Each
-// table covers the gaps of the other.
+// secondGuard is a second table of refused addresses. Others generate it from the same registries and maintain it. An
+// address is refused if either table has it, so that a gap in one table does no harm.
 var secondGuard = ssrf.New(ssrf.WithAnyPort())
 
 // control checks the address that the system is about to connect to, regardless of earlier checks.

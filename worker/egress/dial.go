@@ -86,7 +86,7 @@ func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, er
 // dialOne connects to one address. left is how many addresses have not been tried, including this one: each gets an equal
 // part of the remaining time.
 func (d *dialer) dialOne(ctx context.Context, network string, target netip.AddrPort, left int) (net.Conn, error) {
-	end, _ := ctx.Deadline() // set by bound
+	end, _ := ctx.Deadline() // bound has set the deadline
 	ctx, cancel := context.WithTimeout(ctx, time.Until(end)/time.Duration(left))
 	defer cancel()
 	one := net.Dialer{Control: d.policy.control}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A connection to an address that a resolver returns is allowed or refused.
+// The two policies refuse an IP address, or allow it, at the moment of the connection, whatever was checked before.
 func TestAddressesAtDialTime(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -229,7 +229,7 @@ func TestPostThroughTheOperatorsProxy(t *testing.T) {
 	for scheme, proxy := range map[string]*receiver{"http": listen(t, connect), "https": listenTLS(t, good().server, connect)} {
 		resolver := answer()
 		client := newClient(t, func(o *Options) {
-			o.Policy = public // the proxy's own address need not follow these rules
+			o.Policy = public // the policy refuses private addresses, but it does not apply to the proxy
 			o.Resolver = resolver
 			o.Proxy = must(url.Parse(scheme + "://" + proxy.Addr().String()))
 		})

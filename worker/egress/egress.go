@@ -82,7 +82,8 @@ type Client struct {
 	// fresh makes a new connection for each request; transport reuses connections.
 	fresh  *http.Transport
 	drains sync.WaitGroup
-	// drainTimeout has the value of the constant drainTimeout; tests change it.
+	// drainTimeout bounds how long the client reads the rest of a response body. New sets it to the constant of the same name;
+	// tests change it.
 	drainTimeout time.Duration
 }
 
@@ -99,7 +100,7 @@ func New(o Options) *Client {
 		DialContext:            d.dial,
 		DialTLSContext:         d.dialTLS,
 		TLSClientConfig:        config,
-		TLSHandshakeTimeout:    o.Timeout, // used only with a proxy; without one, dialTLS keeps the attempt's deadline
+		TLSHandshakeTimeout:    o.Timeout, // used only with a proxy; otherwise dialTLS bounds the handshake by the attempt's deadline
 		Protocols:              new(http.Protocols),
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeaderBytes,

@@ -100,7 +100,7 @@ func TestPostGivesUpAConnectionWhoseBodyGoesOn(t *testing.T) {
 			r := listenTLS(t, good().server, func(conn net.Conn) {
 				_, _ = readRequest(conn)
 				_, _ = io.WriteString(conn, row.answer)
-				replies(noContent)(conn) // returns once the client has closed the connection
+				replies(noContent)(conn) // replies serves further requests, and returns once the client has closed the connection
 				closed <- struct{}{}
 			})
 			client := newClient(t, nil)

@@ -170,7 +170,7 @@ func (silent) LookupNetIP(ctx context.Context, _, _ string) ([]netip.Addr, error
 	return nil, ctx.Err()
 }
 
-// problemOf names the problem of errors that no listener on this machine can cause.
+// Each row has an error that no listener on this machine can cause, and the problem that problemOf must return for it.
 func TestProblemOf(t *testing.T) {
 	t.Parallel()
 	system := func(number syscall.Errno) error {

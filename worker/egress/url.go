@@ -30,7 +30,7 @@ type Policy struct {
 type URLError struct {
 	// Reason completes a sentence that starts with "URL", as in "must start with https://".
 	Reason string
-	// address is true if the host is the problem.
+	// address is true if the host is refused, and not another part of the URL.
 	address bool
 }
 
@@ -123,9 +123,8 @@ func (p Policy) parse(text string) (*url.URL, *URLError) {
 	return u, nil
 }
 
-// mistakable reports characters that libraries read differently: some remove them, some take a
-// backslash for a slash. Soft hyphens and similar characters (Cf) are invisible to the person who
-// registers.
+// mistakable reports whether libraries read a URL with the character r differently: some remove r, some take a backslash for
+// a slash. Soft hyphens and similar characters (Cf) are invisible to the person who registers the webhook.
 func mistakable(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\\'
 }

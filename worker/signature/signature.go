@@ -56,7 +56,8 @@ var (
 	ErrTimestamp = errors.New("signature is outside the tolerated time")
 )
 
-// secretBytes is the randomness of a secret: no more than the hash can use.
+// secretBytes is the number of random bytes in a secret. It is the size of the hash, because a longer secret would not make
+// the signature stronger.
 const secretBytes = sha256.Size
 
 // The scheme is HMAC-SHA256 over "<t>.<body>", in lower-case hex.

@@ -202,8 +202,8 @@ def _mistake(body: bytes, signatures: list[str], secrets: list[str]) -> str:
         return "base64_body"
     if _is_decoded(body):
         return "decoded_body"
-    # The service writes the id first and no spaces between the tokens, and escapes only the characters that JSON requires.
-    # Anything else was written by another program.
+    # The service begins an event with its id, writes no spaces between the tokens, and escapes only the characters that JSON
+    # requires. A body in another form was written again by another program.
     try:
         text = body.decode()
         is_object = isinstance(json.loads(text), dict)

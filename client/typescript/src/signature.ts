@@ -47,7 +47,7 @@ export async function faultOf(body: Uint8Array, header: string, secret: string, 
   if (!matches) {
     return "mismatch";
   }
-  // This comparison is false for a tolerance of NaN, so that every time is then refused.
+  // If the tolerance is NaN, this comparison is false, and every time is refused.
   return Math.abs(Number(seconds) - Math.floor(now)) <= toleranceSeconds ? undefined : "timestamp";
 }
 

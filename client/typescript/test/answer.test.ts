@@ -50,7 +50,7 @@ it("has the caller's lines in the stack, after waits and on later pages", async 
   assert.match((await refusal(callerOfGet())).stack ?? "", /at callerOfGet \(.*answer\.test\.js/);
   const callerOfList = async (): Promise<void> => {
     for await (const _ of shop.products.list()) {
-      // The second page is refused.
+      // The server refuses the request for the second page, so the loop ends with an error.
     }
   };
   assert.match((await refusal(callerOfList())).stack ?? "", /at callerOfList \(.*answer\.test\.js/);

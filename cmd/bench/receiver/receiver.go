@@ -158,7 +158,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if _, accepted := r.events[got.Event]; accepted {
 		status = http.StatusNoContent
 	}
-	// The delivery may be dropped: Forget may have been called since it arrived.
+	// r.requests may no longer have this delivery, because Forget may have been called since it arrived.
 	if number < len(r.requests) && r.requests[number].Arrived.Equal(got.Arrived) {
 		r.requests[number].Status = status
 		if r.requests[number].Succeeded() {
