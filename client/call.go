@@ -31,12 +31,12 @@ type caller struct {
 	timeout    time.Duration
 }
 
-// attempt has the HTTP response of one sent request. It is passed in the context, because the generated methods return only a
-// message or an error.
+// attempt describes one sent request and has its HTTP response. The request's context carries the attempt, because the
+// generated methods return only a message or an error.
 type attempt struct {
 	spec     connect.Spec
 	sent     bool
-	response *http.Response // the source of its status and headers
+	response *http.Response // nil if no response arrived
 }
 
 type attemptKey struct{}
@@ -93,9 +93,9 @@ func (a *attempt) repeatable(e *Error) bool {
 	return a.idempotent() && (e.Status >= http.StatusInternalServerError || e.Code == NetworkError || e.Code == Timeout)
 }
 
-// idempotent reports whether repeating the request has the effect of sending it once. By the protos this is true of reads and of
-// enabling a payment link; by the specification also of changes and of creating a customer. A method that is not listed is never
-// repeated.
+// idempotent reports whether sending the request twice has the same effect as sending it once. The protos mark reads and
+// enabling a payment link. The specification says it of changes and of creating a customer, which the list below names. A
+// request that is neither marked nor listed is never sent again.
 func (a *attempt) idempotent() bool {
 	switch a.spec.Procedure {
 	case storefrontv1connect.ProductServiceUpdateProductProcedure,
@@ -111,7 +111,7 @@ func (a *attempt) idempotent() bool {
 // to maxDelay. Half of it is random, so that clients that failed together retry at different times.
 func delay(retries int) time.Duration {
 	full := maxDelay
-	if retries < 5 { // 250 ms << 5 is maxDelay
+	if retries < 5 { // 250 ms << 5 is 8 s, as much as maxDelay
 		full = firstDelay << retries
 	}
 	return full/2 + rand.N(full/2) //nolint:gosec // A pause need not be secret.

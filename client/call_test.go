@@ -67,7 +67,7 @@ func TestRequestsAreSentAgain(t *testing.T) {
 		reason    string
 		operation string
 		answers   []answer
-		timeout   time.Duration // of the context; 0 means none
+		timeout   time.Duration // timeout of the context; 0 means none
 		requests  int
 		want      client.Code // "" means success
 	}{

@@ -48,9 +48,9 @@ type Customers struct {
 	rpc    storefrontv1connect.CustomerServiceClient
 }
 
-// List returns all customers that match the filter, newest first. A customer who is recorded meanwhile moves the older ones
-// towards the end, so a customer may come twice: compare ids. After an error, an *Error, the sequence ends. It needs the scope
-// customers:read.
+// List returns all customers that match the filter, newest first. If a customer is recorded meanwhile, the older ones move
+// towards the end, so that List may return a customer twice. Compare the ids. After an error, an *Error, the sequence ends.
+// It needs the scope customers:read.
 func (c *Customers) List(ctx context.Context, filter CustomerFilter) iter.Seq2[*Customer, error] {
 	return all(filter.Page, func(number int64) (*CustomerPage, error) {
 		next := filter

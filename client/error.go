@@ -67,7 +67,7 @@ func (e *Error) Error() string {
 // context's error.
 func (e *Error) Unwrap() error { return e.cause }
 
-// serviceDeadline is the service's code for a call whose own deadline passed.
+// serviceDeadline is the code of the service's answer if the service noticed first that the call's deadline had passed.
 const serviceDeadline = "deadline_exceeded"
 
 // newError makes the error of a failed attempt, with its Code. It cannot take Connect's code, because Connect reports a reset

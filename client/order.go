@@ -33,20 +33,20 @@ type OrderFilter struct {
 	Page     int64
 	PageSize int32
 	Status   OrderStatus
-	// From and To select by the time of creation: orders from From on, and before To.
+	// From and To select orders by the time of their creation: at From or later, and before To. A zero time sets no limit.
 	From, To time.Time
 }
 
-// Orders are the store's orders. The platform's checkout writes them; the API only reads them.
-// Goroutines may share it.
+// Orders has the operations on the store's orders. The platform's checkout writes orders; the API only reads them.
+// Goroutines may share an Orders.
 type Orders struct {
 	caller *caller
 	rpc    storefrontv1connect.OrderServiceClient
 }
 
-// List returns all orders that match the filter, newest first. An order that is recorded meanwhile moves the older ones towards
-// the end, so an order may come twice. To prevent this, set To to the current time. After an error, an *Error, the sequence ends.
-// It needs the scope orders:read.
+// List returns all orders that match the filter, newest first. If an order is recorded meanwhile, the older ones move
+// towards the end, so that List may return an order twice. To prevent this, set To to the current time. After an error, an
+// *Error, the sequence ends. It needs the scope orders:read.
 func (o *Orders) List(ctx context.Context, filter OrderFilter) iter.Seq2[*Order, error] {
 	return all(filter.Page, func(number int64) (*OrderPage, error) {
 		next := filter

@@ -72,16 +72,16 @@ type PaymentLinkChange struct {
 	MaxPayments       Field[int32]
 }
 
-// PaymentLinks are the store's payment links: addresses at which a buyer pays without going through
-// the catalogue. Goroutines may share it.
+// PaymentLinks has the operations on the store's payment links: addresses at which a buyer pays without going through the
+// catalogue. Goroutines may share a PaymentLinks.
 type PaymentLinks struct {
 	caller *caller
 	rpc    storefrontv1connect.PaymentLinkServiceClient
 }
 
-// List returns all payment links that match the filter, with their counters, newest first. A link that is created meanwhile moves
-// the older ones towards the end, so a link may come twice: compare ids. After an error, an *Error, the sequence ends. It needs
-// the scope payment_links:read.
+// List returns all payment links that match the filter, with their counters, newest first. If a link is created meanwhile,
+// the older ones move towards the end, so that List may return a link twice. Compare the ids. After an error, an *Error, the
+// sequence ends. It needs the scope payment_links:read.
 func (l *PaymentLinks) List(ctx context.Context, filter PaymentLinkFilter) iter.Seq2[*PaymentLink, error] {
 	return all(filter.Page, func(number int64) (*PaymentLinkPage, error) {
 		next := filter

@@ -72,7 +72,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		r.outcome.Status = queue.Cancelled
 		return r
 	case number > len(w.config.RetryDelays)+1:
-		// The worker that made its last attempt was killed before it could disable the webhook.
+		// The worker that made the last attempt was killed before it could disable the webhook.
 		r.outcome.Status = queue.Failed
 		return r
 	}

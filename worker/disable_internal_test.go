@@ -221,8 +221,8 @@ func TestAttemptsUnderWayWhenTheirWebhookIsDisabled(t *testing.T) {
 	})
 }
 
-// An attempt runs while its webhook is disabled, and enabled again. If it fails, it is not retried, and does not count as a
-// failure since the webhook was enabled.
+// A webhook is disabled and enabled again while an attempt runs, and the attempt then fails. The delivery is not retried,
+// and the failure does not count for the enabled webhook.
 func TestAnAttemptOutlivesTheEpochOfItsWebhook(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

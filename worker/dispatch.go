@@ -144,7 +144,8 @@ func (d *dispatcher) relay(ctx context.Context) error {
 	}
 	d.relaying = relayed.Entries == relayBatch
 	if relayed.Entries == 0 {
-		// The outbox was empty: the notification came from a resend or a ping.
+		// The outbox was empty, so the notification came from a resend or a ping. These create deliveries without an entry in
+		// the outbox.
 		d.looking = true
 	}
 	return nil

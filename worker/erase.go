@@ -18,11 +18,11 @@ const (
 	longestLogPause = time.Minute
 )
 
-// erase continues the erasures of customers, even while the process that began one still works on it, and deletes the stores
-// that are due for deletion. If one of them fails, the others go on. A failed erasure of a customer is tried again after a
-// pause that grows.
+// erase continues the erasures of customers and deletes the stores that are due for deletion. It continues an erasure even
+// while the process that began it still works on it. If one erasure or deletion fails, erase goes on with the others. It
+// tries the erasure of a customer again after a pause that grows.
 func (w *Worker) erase(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, w.sweepTimeout) // the next call of erase continues
+	ctx, cancel := context.WithTimeout(ctx, w.sweepTimeout) // if the time is over, the next call of erase continues
 	defer cancel()
 	forgettings, err := erase.Unfinished(ctx, w.config.DB)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// newCustomer creates a customer, and so an event.
+// newCustomer creates a customer, which sends customer.created, and returns the customer's id.
 func (m merchant) newCustomer(email string) uuid.UUID {
 	m.t.Helper()
 	made := uuid.New()
@@ -89,7 +89,7 @@ func TestADeliveryOfOneForgottenTwiceIsNeverMade(t *testing.T) {
 		customer := m.newCustomer("awa@example.com")
 		m.beginForgetting(customer)
 		require.NoError(t, w.erase(t.Context()))
-		// The event has the customer's name together with the e-mail that marks a forgotten customer.
+		// The event has the customer's real name beside the e-mail with which a forgotten customer is marked.
 		m.change(func(ctx context.Context, tx *ent.Tx) error {
 			now := hook.Time(ctx)
 			event := id.At(now)

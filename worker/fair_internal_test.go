@@ -59,7 +59,7 @@ func TestReceiversThatHangDelayNobody(t *testing.T) {
 					}
 				})
 				in.becomes(first, events[len(events)-1], "succeeded")
-				// A webhook that is created now gets its events while the first five hang.
+				// A webhook that is created now gets its events, although the five hanging webhooks still occupy attempts.
 				second := good.newWebhook(hook.OrderFailed)
 				events = append(events, good.emit(hook.OrderFailed, healthy/2)...)
 				for i, event := range events {

@@ -31,8 +31,8 @@ type subscriber struct {
 	types    []string
 	enabled  bool
 	deleted  bool
-	since    time.Time // when it failed first since its last success; zero if it did not
-	ended    bool      // true if it was ever disabled or deleted
+	since    time.Time // when the webhook first failed after its last success; zero while it does not fail
+	ended    bool      // true if the webhook was ever disabled or deleted
 	epoch    int64
 	mood     int // the status that its receiver answers with, or drop
 }
@@ -233,7 +233,7 @@ func (h *history) drawWorker(t *rapid.T) int {
 
 func (h *history) pass(t *rapid.T) {
 	w := h.workers[h.drawWorker(t)]
-	w.finish() // write the results of the attempts that begin started
+	w.finish() // writes the results of the attempts that are still running
 	h.relayed()
 	w.pass()
 }

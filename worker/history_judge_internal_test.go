@@ -41,7 +41,7 @@ func (h *history) unchanged() {
 func (h *history) learn(batch []endedLease) {
 	now := h.Now()
 	for _, s := range h.subscribers {
-		// The batch is in the order in which its attempts ended. A failed attempt does not count if its delivery was made
+		// The batch is sorted by the time when the attempts ended. A failed attempt does not count if its delivery was created
 		// before the webhook was last disabled.
 		well, badly := false, false
 		for _, r := range batch {

@@ -260,9 +260,9 @@ func (s *stepped) one() endedLease {
 // pass makes attempts until nothing more is due, and returns how many attempts ended.
 func (s *stepped) pass() int {
 	ended := 0
-	// Steps may start nothing although deliveries are due: a disabled webhook's deliveries stay due and are never claimed,
-	// and a step may claim from an empty lane of first attempts before the lane of retries. So several idle steps must
-	// follow each other.
+	// A step may start nothing although more work is due. First, the deliveries of a disabled webhook stay due but are never
+	// claimed. Second, a step may claim from the lane of first attempts, find it empty, and leave the lane of retries to the
+	// next step. So pass ends only after three steps in a row have started nothing.
 	for idle := 0; idle < 3; idle++ {
 		begun := s.begin()
 		ended += begun
@@ -301,7 +301,7 @@ func (in *installation) journal(webhook, event uuid.UUID) (status string, attemp
 	return rows[0].Status, attemptsOf(in.t, rows[0].Attempts)
 }
 
-// attemptsOf reads the attempts in a delivery's row.
+// attemptsOf decodes the column attempts of a delivery.
 func attemptsOf(t testing.TB, column []byte) []queue.Attempt {
 	t.Helper()
 	attempts, err := queue.Attempts(column)

@@ -86,7 +86,7 @@ func (l *lanePool) free() int { return l.total - l.inFlight }
 // begin counts a new attempt in a lane as running if there is room for it, and reports whether there was.
 func (l *lanePool) begin(of queue.Lane) bool {
 	w := l.of(of)
-	// Deliveries that already wait in the database go before a new one.
+	// A new delivery must not begin before those of the webhook that already wait in the database.
 	if w.waiting[0] || w.retriesDue() || l.room(w) == 0 {
 		return false
 	}
@@ -151,9 +151,9 @@ func (l *lanePool) end(of queue.Lane, state receiverState, now time.Time) {
 // markWaiting notes that a lane may have due deliveries in the database.
 func (l *lanePool) markWaiting(of queue.Lane) { l.of(of).waiting[index(of.Retry)] = true }
 
-// wants returns what to claim now, for each webhook with room and waiting deliveries: first attempts, or retries if no first
-// attempts wait or retriesDue. A webhook with running attempts must have a quarter of its window free, so that a claim is
-// worth its cost.
+// wants returns for which webhooks the worker should claim deliveries now, and how many. A webhook is among them if more of
+// its attempts may start and deliveries wait. Its first attempts are claimed before its retries, unless retriesDue. A
+// webhook with running attempts is left out until a quarter of its window is free, so that a claim is worth its cost.
 func (l *lanePool) wants() []queue.Want {
 	var wants []queue.Want
 	left, unprovenLeft := min(l.total-l.inFlight, claimBatch), l.unprovenLimit-l.unprovenInFlight

@@ -161,7 +161,7 @@ func TestALeaseThatEnds(t *testing.T) {
 		in.clock.advance(slow.leaseDuration() - time.Millisecond)
 		require.Zero(t, quick.pass())
 		in.clock.advance(time.Millisecond)
-		late := slow.one() // answered, but its result is not written yet
+		late := slow.one() // one waits for the receiver's answer, but does not write the result
 		in.receiver.always(http.StatusNoContent)
 		require.Equal(t, 1, quick.begin(), "attempts that were due and are begun")
 		during := in.delivery()

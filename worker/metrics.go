@@ -74,7 +74,7 @@ func newMetrics(into prometheus.Registerer, limit int) (*metrics, error) {
 		}),
 	}
 	m.limit.Set(float64(limit))
-	// Create every series now, because a rate needs a first value of zero.
+	// Create every series now with the value zero, because a rate misses the first increase of a series that begins later.
 	for _, class := range []string{"2xx", "3xx", "4xx", "5xx", noAnswer} {
 		m.attempts.WithLabelValues(class)
 	}
@@ -110,7 +110,7 @@ func (m *metrics) attempted(a queue.Attempt) {
 // ended counts the outcomes that were written. lost is the number of outcomes that changed nothing.
 func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
 	if lost == len(outcomes) {
-		return // for example if an earlier call wrote them and failed later
+		return // Nothing was written: for example, an earlier call wrote the outcomes but returned an error.
 	}
 	for _, o := range outcomes {
 		if o.Status == queue.Pending {

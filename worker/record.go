@@ -129,9 +129,10 @@ func (w *Worker) count(outcomes []queue.Outcome) {
 	}
 }
 
-// applyWebhookState applies a webhook's state to the outcomes of failed attempts. If the webhook is disabled, or has been since
-// the delivery was made, the delivery is cancelled. If the webhook must be disabled now, the delivery stays pending, because
-// disable then cancels all pending ones. It returns the webhooks to disable, with their stores.
+// applyWebhookState applies the state of webhooks to the outcomes of failed attempts. If the webhook was disabled or deleted
+// after the delivery was created, the delivery is cancelled. If the webhook must be disabled now, the delivery stays pending,
+// because the function disable then cancels all pending ones. applyWebhookState returns the webhooks to disable, with their
+// stores.
 func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome, failing []uuid.UUID) (map[uuid.UUID]uuid.UUID,
 	error) {
 	if len(failing) == 0 {
@@ -151,8 +152,9 @@ func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome
 		case !state.Accepts(o.Delivery):
 			o.Status = queue.Cancelled
 		case state.FailedTooLong && o.CountsAsFailure && o.Delivery.StoreID != notice.Platform:
-			// The function disable cancels this delivery with the others. If a success prevents that, the delivery waits for
-			// its next attempt. If it has no attempts left, it gets one more.
+			// The webhook must be disabled. The function disable then cancels this delivery with all other pending ones, so the
+			// delivery stays pending, even if it has no attempts left. If a success keeps the webhook enabled, the delivery gets
+			// another attempt.
 			if o.Status != queue.Pending {
 				o.Status, o.Delay = queue.Pending, w.leaseDuration()
 			}

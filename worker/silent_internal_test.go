@@ -11,7 +11,8 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// The worker's other loops, besides the one for deliveries, also give up a statement that the database never answers.
+// The database stops answering during each loop of a worker other than the one for deliveries. Each must give the statement
+// up and return an error.
 func TestWhatWaitsForASilentDatabaseGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, does := range map[string]func(*Worker, context.Context) error{
@@ -26,7 +27,8 @@ func TestWhatWaitsForASilentDatabaseGoesOn(t *testing.T) {
 			in := newInstallationAt(t, way.URL)
 			w := in.worker(func(*Config) {}).Worker
 			w.config.Timeout, w.sweepTimeout = time.Millisecond, time.Millisecond
-			// Open one idle connection for each statement that is to fail.
+			// Open an idle connection for each statement that must fail, because no new connection could be opened to a silent
+			// database.
 			first, err := in.Reader().Conn(t.Context())
 			require.NoError(t, err)
 			second, err := in.Reader().Conn(t.Context())

@@ -34,7 +34,7 @@ func (w *Worker) sweep(ctx context.Context) error {
 	rows, err := w.queue.Sweep(limited, w.config.Retention)
 	switch {
 	case errors.Is(err, queue.ErrHeld):
-		w.config.Logger.DebugContext(ctx, "nothing swept", "reason", err) // normal for a day after a day without sweeps
+		w.config.Logger.DebugContext(ctx, "nothing swept", "reason", err) // normal for a day, if no sweep ran on the day before
 	case err != nil:
 		return err
 	case rows > 0:

@@ -141,7 +141,7 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 	}
 	w.client = egress.New(egress.Options{
 		Policy: c.Targets, Timeout: c.Timeout, Proxy: c.Proxy, RootCAs: c.RootCAs, Resolver: c.Resolver,
-		// Many webhooks, of many stores, may be on one host.
+		// All attempts that run at once may go to one host, because a host may have many webhooks of many stores.
 		MaxIdleConnsPerHost: c.Concurrency, MaxIdleConns: 2 * c.Concurrency,
 	})
 	return w, nil

@@ -162,7 +162,7 @@ func (l language) command(t *testing.T) []string {
 	return built.commands[l.name]
 }
 
-// newFolder makes a folder for a driver. It outlives the calling test, because later tests use the same driver.
+// newFolder makes a folder for a driver. The folder outlives the calling test, because later tests use the same driver.
 func newFolder(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp(built.folder, "driver")

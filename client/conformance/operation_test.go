@@ -291,7 +291,7 @@ func TestEveryErrorIsThatOfTheService(t *testing.T) {
 		// The service allows 120 requests a minute for each key. The loop ends at the first request above the limit.
 		limited, _ := key(t, s.dev, "limited", "store:read")
 		s.open("limited", arguments{"baseUrl": s.dev.URL, "apiKey": limited, "maxRetries": 0})
-		for range 250 { // more than two minutes' limit, because a new minute may begin
+		for range 250 { // enough to exceed the limit even if a new minute begins
 			if got := s.call("limited", "store", "get", nil); got.Refused != nil {
 				require.Equal(t, "rate_limited", got.Refused.Code)
 				require.Equal(t, 429, got.Refused.Status)

@@ -140,7 +140,7 @@ func (d *document) release(t *testing.T, folder string) []exchange {
 		head, body, _ := strings.Cut(answer, "\n\n")
 		x := exchange{name: strings.TrimSuffix(filepath.Base(file), ".golden")}
 		if body == "" {
-			continue // an answer to HEAD
+			continue // The answer to a HEAD request has no body.
 		}
 		require.NoError(t, json.Unmarshal([]byte(body), &x.body), file)
 		x.status, err = strconv.Atoi(head[:3])
@@ -361,7 +361,7 @@ func TestEveryReleaseIsRead(t *testing.T) {
 				}
 				require.Nil(t, got.Refused, "%s: %+v", reason, got.Refused)
 				r.requireAnswer(t, x.called.schema, x.body, got.Answer, reason)
-				// An event of that release contains the same object as its data.
+				// The data of an event is the object in this answer, so an event that an older release sent is read as well.
 				for _, e := range d.events(x) {
 					r.requireEvent(t, e, e.body, reason)
 				}

@@ -67,7 +67,7 @@ type resource struct {
 
 // operation is a method of a resource.
 type operation struct {
-	// ID is its name in the document, Action the method's name.
+	// ID is the operation's name in the OpenAPI document. Action is the name of the client's method.
 	ID, Action, Doc string
 	Method, Path    string
 	HasID           bool
@@ -216,8 +216,8 @@ func (r *reader) operations() error {
 				made := &operation{ID: o.OperationID, Doc: o.Description, Method: strings.ToUpper(method), Path: path.Name}
 				made.Action = regexp.MustCompile("^[a-z]+").FindString(o.OperationID)
 				made.HasID = strings.Contains(path.Name, "{id}")
-				// Reads, updates, creating a customer and enabling a link can be repeated (see the guide). A new POST
-				// operation cannot, unless it is added here.
+				// A request can be repeated if it reads, updates, creates a customer or enables a link (see the guide). A new POST
+				// operation can be repeated only if it is added to this list.
 				made.Repeatable = method != "post" || slices.Contains([]string{"createCustomer", "enablePaymentLink"}, o.OperationID)
 				for _, p := range o.Parameters {
 					if p.In != "query" {

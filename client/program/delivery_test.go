@@ -131,7 +131,8 @@ func verified(t *testing.T, got delivery, secret string) *webhook.Event {
 	late := func() time.Time { return time.Now().Add(webhook.DefaultTolerance + time.Minute) }
 	_, err = webhook.Verify(got.body, got.header, secret, webhook.WithNow(late))
 	require.ErrorIs(t, err, webhook.ErrTimestamp, "an old timestamp")
-	// Stripe's verifier takes no other time than now. A negative tolerance has the effect of a later time.
+	// Stripe's verifier always uses the current time. With a negative tolerance it refuses the delivery as it would at a later
+	// time.
 	require.ErrorIs(t, stripe.ValidatePayloadWithTolerance(got.body, got.header, secret, -time.Minute), stripe.ErrTooOld)
 	return event
 }

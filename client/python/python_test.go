@@ -66,7 +66,7 @@ func TestTypes(t *testing.T) {
 	if _, err := exec.LookPath("mypy"); err != nil {
 		devtest.Missing(t, "this needs mypy (Debian's package of that name): %v", err)
 	}
-	python(t, "httpx") // the client for asyncio uses its types
+	python(t, "httpx") // mypy needs httpx, because the client for asyncio uses the types of httpx
 	folder, path := layOut(t)
 	variables := []string{"MYPYPATH=" + strings.TrimPrefix(path, "PYTHONPATH="), "MYPY_CACHE_DIR=" + t.TempDir()}
 	devtest.Run(t, "", variables, "mypy", "--strict", filepath.Join(folder, "storefront_client"), filepath.Join("test", "driver.py"),
@@ -77,7 +77,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// recipes are the files in the folder recipes, each with what it needs.
+// recipes are the files in the folder recipes, each with the modules and settings that its test needs.
 var recipes = map[string]struct {
 	modules []string
 	// untyped has mypy's flags for a framework without types.

@@ -22,7 +22,8 @@ func node(t *testing.T, folder string, variables []string, args ...string) strin
 	return devtest.Run(t, folder, variables, "node", args...)
 }
 
-// tested returns environment variables for the Node tests: the values to compare with, without the service's address.
+// tested returns environment variables for the Node tests: the paths of the test vectors and of the file with the error
+// codes. None of them has a service's address.
 func tested(t *testing.T) []string {
 	t.Helper()
 	top := devtest.Top(t)

@@ -130,8 +130,8 @@ func message(data json.RawMessage, m proto.Message) (proto.Message, error) {
 	return m, checkIDs(m.ProtoReflect())
 }
 
-// decode decodes an object. If this fails, it decodes field by field to name the wrong field, because protojson's error for
-// a date does not name it.
+// decode passes the JSON object data to unmarshal. If unmarshal fails, decode tries each field alone and names the wrong
+// field in its error, because protojson's error for a date does not name the field.
 func decode(data json.RawMessage, unmarshal func(object []byte) error) error {
 	if isMissing(data) {
 		return errors.New("it is missing")

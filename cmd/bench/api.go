@@ -71,8 +71,8 @@ func (c *apiCommand) Validate() error {
 	return c.check()
 }
 
-// operation is one of the measured calls. next returns the next request. If operator is true, it goes to the operator's
-// listener with the operator's token; otherwise it has an API key.
+// operation is one of the measured calls. next returns the next request. If operator is true, the request goes to the
+// operator's listener with the operator's token. Otherwise the request goes to the API with an API key.
 type operation struct {
 	name     string
 	next     func(s *stage) request
@@ -292,7 +292,7 @@ type round struct {
 	took             time.Duration
 	latencies        []time.Duration // of each request, unsorted
 	server, database time.Duration   // processor time; the server's includes SQLite's
-	coordinator      time.Duration   // the coordinator's part of the time database; all of it if there is only one PostgreSQL
+	coordinator      time.Duration   // the coordinator's part of database; equal to database if there is only one PostgreSQL
 	measuredCPU      bool            // false if the system does not report processor times
 }
 

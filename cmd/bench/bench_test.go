@@ -27,7 +27,7 @@ var serviceProgram = sync.OnceValues(func() (string, error) {
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if path, err := serviceProgram(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path)) // it is in the system's temporary folder
+		_ = os.RemoveAll(filepath.Dir(path)) // the path is in the system's temporary folder
 	}
 	os.Exit(code)
 }
@@ -112,8 +112,8 @@ func TestListsAreMeasuredInStoresOfEverySize(t *testing.T) {
 
 func TestAnExhaustedKeyFailsTheRun(t *testing.T) {
 	t.Parallel()
-	// The three stores have one key each, so 360 requests a minute are allowed. The rounds of the first operation need more,
-	// even if a minute ends meanwhile.
+	// The run has three stores with one key each, so the service allows it 360 requests a minute. The rounds of the first
+	// operation send so many requests that they exceed this limit, even if a new minute begins meanwhile.
 	code, out := bench(t, append([]string{"api"}, append(small, "--keys=1", "--rounds=1000", "--seconds=0.2")...)...)
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, out, "answered 429 rate_limited")

@@ -165,7 +165,7 @@ type chaosRun struct {
 	*chaosCommand
 	fleet   *fleet
 	cluster *cluster.Cluster // nil on SQLite
-	clients *openLoop        // they create customers
+	clients *openLoop        // clients that create customers
 	random  *rand.Rand
 
 	kills   []kill
@@ -200,8 +200,8 @@ func (r *chaosRun) acknowledge(calls []call) error {
 	return nil
 }
 
-// round runs everything under load, strikes, waits until everything is delivered, and draws the balance. It returns a
-// description of the round in one line.
+// round makes one round of the run. It starts the processes that do not run, puts them under load, kills some of them, waits
+// until everything is delivered, and checks what was lost. It returns a description of the round in one line.
 func (r *chaosRun) round(ctx context.Context) (string, error) {
 	before := r.last
 	if err := r.fleet.startMissing(ctx); err != nil {
@@ -267,7 +267,7 @@ func (r *chaosRun) strikeAll(ctx context.Context) (hit []string, err error) {
 func (r *chaosRun) strike(ctx context.Context) ([]string, error) {
 	var victims []int
 	var hit, holders []string
-	chosen := 1 + r.random.IntN(1<<partCount-1) // a bit for each part, at least one
+	chosen := 1 + r.random.IntN(1<<partCount-1) // bit n is set if part n is killed; at least one is
 	for part := range partCount {
 		if chosen&(1<<part) != 0 {
 			victims = append(victims, part)
@@ -302,8 +302,8 @@ func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	return r.fleet.balance(ctx, r.created, r.kills)
 }
 
-// balance returns the balance of the acknowledged new customers in created and of the orders that the fleet took, given all
-// kills so far.
+// balance settles the ledger of the fleet: the new customers in created, which the server acknowledged, and the orders that
+// the fleet took. kills are all kills so far.
 func (f *fleet) balance(ctx context.Context, created []uuid.UUID, kills []kill) (balance, error) {
 	l := ledger{customers: created, orders: f.paid, requests: f.receiver.Requests(), kills: kills, lost: int(f.lost.Load())}
 	var err, journalErr, leasesErr error

@@ -34,7 +34,7 @@ func newClient(address func() string) *client {
 	c.http.Dial = func(string) (net.Conn, error) { return net.DialTimeout("tcp", address(), answerTimeout) }
 	c.http.MaxConns = 1 << 20
 	c.http.MaxIdleConnDuration = time.Hour
-	c.http.MaxIdemponentCallAttempts = 1 // because a failed request must be counted
+	c.http.MaxIdemponentCallAttempts = 1 // fasthttp must not repeat a failed request by itself, because the failure must be counted
 	return c
 }
 
@@ -87,7 +87,7 @@ const (
 	wrong
 )
 
-// judge returns the verdict on an answer and, unless it is served, a description of the answer.
+// judge returns the verdict on an answer. If the verdict is not served, it also returns a description of the answer.
 func judge(status int, body []byte, retryAfter bool) (verdict, string) {
 	if status >= 200 && status <= 299 {
 		return served, ""
@@ -135,7 +135,7 @@ func (c *client) call(r request, due time.Time) call {
 			var resource struct {
 				ID uuid.UUID `json:"id"`
 			}
-			_ = json.Unmarshal(answer.Body(), &resource) // an answer without an id leaves the zero id, which the check reports as lost
+			_ = json.Unmarshal(answer.Body(), &resource) // an answer without an id leaves created zero, which is later counted as lost
 			done.created = resource.ID
 		}
 	})

@@ -20,7 +20,7 @@ import (
 // database is a new database on a PostgreSQL server or on all nodes of a Citus cluster, or a SQLite file in its own folder.
 type database struct {
 	url        string
-	title      string // its name in reports
+	title      string // the database's name in reports
 	sqlite     bool
 	server     *pgx.Conn // nil on SQLite, and after release
 	created    string    // the database's name on the server
@@ -119,7 +119,8 @@ func createDatabase(ctx context.Context, server, name string) (*database, error)
 	return d, nil
 }
 
-// drop removes the database on all nodes. It begins with the coordinator, because the coordinator uses the others.
+// drop removes the database on all nodes. It begins with the coordinator, because the coordinator uses the databases on the
+// other nodes.
 func (d *database) drop(ctx context.Context) error {
 	err := d.dropOne(ctx)
 	for _, worker := range d.workers {
@@ -178,7 +179,8 @@ func (d *database) cpu() (all, coordinator time.Duration, err error) {
 	return all, coordinator, err
 }
 
-// copyIn loads the tables into PostgreSQL with COPY, and then analyzes and vacuums them, as PostgreSQL itself does in time.
+// copyIn loads the tables into PostgreSQL with COPY, and then runs VACUUM ANALYZE. A database in use is in the same state,
+// because PostgreSQL's autovacuum runs it now and then.
 func (s *stage) copyIn(ctx context.Context, data *dataset) error {
 	conn, err := pgx.Connect(ctx, s.database.url)
 	if err != nil {
@@ -220,7 +222,7 @@ func (t *table) insert(ctx context.Context, tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = statement.Close() }() // the end of the transaction would close it as well
+	defer func() { _ = statement.Close() }() // an error does not matter, because the end of the transaction closes the statement too
 	for _, row := range t.rows {
 		if _, err := statement.ExecContext(ctx, row...); err != nil {
 			return err

@@ -35,7 +35,7 @@ type storeData struct {
 	slug   string
 	keys   []string
 	orders []uuid.UUID
-	// keyIDs are the ids of keys, in the same order.
+	// keyIDs are the ids of the API keys: keyIDs[i] is the id of keys[i].
 	keyIDs []uuid.UUID
 	// The ids of one product, of all other products, and of one customer of the store.
 	product  uuid.UUID

@@ -15,8 +15,9 @@ const (
 	healthyStores = 4
 	// healthyRate is how many customers are created a second in each of these stores.
 	healthyRate = 10
-	// hungTimeout is the workers' timeout of an attempt. It is short, so that the hanging receiver is tried often, but a lease
-	// lasts only two seconds longer, which must be enough on a busy machine.
+	// hungTimeout is the workers' timeout of an attempt. It is short, so that workers try the hanging receiver often. A lease
+	// lasts two seconds longer than the timeout: within these seconds a worker must write the attempt's result, even on a busy
+	// machine.
 	hungTimeout = 4 * time.Second
 	// claimedBefore is the longest time from the claim of an attempt to its arrival at the receiver. So the receiver may get
 	// attempts for this time after the webhook was disabled.
@@ -72,7 +73,8 @@ func playLargeDisable(p *play) {
 			disabled = time.Now()
 			p.wait(claimedBefore)
 			d.run("enable")
-			// Wait while running attempts end, because the workers might wrongly begin the next ones.
+			// Wait longer than an attempt takes. When an attempt ends, its worker looks for the next delivery, and might wrongly
+			// send one of the backlog.
 			p.wait(max(p.Span, hungTimeout+time.Second))
 		}, d.creators()...)
 	})

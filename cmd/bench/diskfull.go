@@ -34,7 +34,7 @@ func playDiskFull(p *play) {
 		server = p.cluster(cluster.Options{Disk: disk}).URL()
 	}
 	s := p.openOn(server, shape{stores: 2})
-	p.require(s.database.release(p.ctx)) // its server is deleted
+	p.require(s.database.release(p.ctx)) // release closes the connection, because its server will be deleted
 	p.require(s.serve(p.ctx))
 	filler := filepath.Join(disk, "filler")
 	var written []call
@@ -60,8 +60,8 @@ func playDiskFull(p *play) {
 	p.everyEvent(s, written)
 }
 
-// ready waits until /readyz answers with a status, and makes that a condition of the scene. when says in the report when it
-// is expected.
+// ready waits until /readyz answers with the given status, and makes it a condition of the scene that this happened in time.
+// when ends the sentence that reports the condition, such as "while the disk is full".
 func (p *play) ready(s *stage, status int, when string) {
 	began := time.Now()
 	became, err := poll(p.ctx, readyLimit, func() (bool, error) { return s.readiness(p.ctx) == status, nil })

@@ -24,8 +24,9 @@ const (
 
 var partNames = [partCount]string{"server", "worker 1", "worker 2"}
 
-// fleet has the server and the workers that are killed and restarted (the parts), and an operator who creates and pays
-// orders. Only one goroutine may use it, but any may ask for the servers' addresses.
+// fleet has the processes that are killed and restarted, called parts: the server and the workers. It also has an operator's
+// client that creates and pays orders. Only one goroutine may use a fleet, but any goroutine may ask for the servers'
+// addresses.
 type fleet struct {
 	*stage
 	timeout time.Duration // the worker's timeout of an attempt

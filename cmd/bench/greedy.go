@@ -27,7 +27,7 @@ func (p *play) greed(path string, data shape) {
 	greedy := closedLoop{address: s.server.api, clients: greedyConnections, pause: greedyPause, next: keys.repeat("GET", path, "")}
 	var asked []call
 	under := p.watch(p.bystander(s), func() {
-		asked, _, _ = greedy.run(p.ctx, p.Span) // cannot fail without strict
+		asked, _, _ = greedy.run(p.ctx, p.Span) // run returns an error only if strict is set
 	})
 	p.didf("%d connections of one store asked for %s for %s: %s", greedyConnections, path, p.Span, p.answered(asked))
 	p.inTime("request", asked, defaultDeadline)
@@ -37,9 +37,10 @@ func (p *play) greed(path string, data shape) {
 const (
 	// fewClients is the number of clients of a small shop: so few that no request waits.
 	fewClients = 8
-	// minShare is the least part of the few clients' requests a second that many clients must be served.
+	// minShare is the least share that passes: with many clients, the service must answer at least minShare times as many
+	// requests a second as with few clients.
 	minShare = 0.8
-	// patientStores and patientKeys give enough keys to stay within each key's limit.
+	// patientStores stores have patientKeys API keys each, so that no key exceeds its rate limit.
 	patientStores, patientKeys = 60, 100
 )
 
@@ -50,7 +51,7 @@ func playPatientClients(p *play) {
 	p.require(s.serve(p.ctx))
 	served := func(clients int) float64 {
 		load := closedLoop{address: s.server.api, clients: clients, heeded: true, next: s.keys.repeat("GET", "/v1/store", "")}
-		calls, took, _ := load.run(p.ctx, p.Span) // cannot fail without strict
+		calls, took, _ := load.run(p.ctx, p.Span) // run returns an error only if strict is set
 		p.didf("%d clients for %s: %s", clients, p.Span, p.answered(calls))
 		p.inTime("request", calls, defaultDeadline)
 		return float64(p.answers(calls)[0]) / took.Seconds()

@@ -111,7 +111,7 @@ const (
 	drawings = 3
 )
 
-// history is a recorded run: the objects about which callers ask, the servers, and the faults.
+// history is a recorded run: the objects about which callers sent requests, the servers, and the faults.
 type history struct {
 	*play
 	stage    *stage
@@ -124,17 +124,17 @@ type history struct {
 	begun    time.Time
 	strikes  []strike // the faults; the seed decides their order
 	struck   tally
-	resets   []porcupine.Operation // resets of the counters
+	resets   []porcupine.Operation // faults that reset the request counters
 	drawIn   string                // the folder of the drawings; "" means the system's temporary one
 	drawn    int
 	number   atomic.Int64 // numbers for new prices, names and e-mails
-	spare    atomic.Int64 // how many API keys that only one object uses were taken
+	spare    atomic.Int64 // how many API keys spareKey has returned, each for one object
 	requests atomic.Int64
 	unknown  atomic.Int64
 
 	mu      sync.Mutex
 	objects []*object
-	strange tally // answers that are wrong in any history
+	strange tally // answers that the service must never give, whatever happened before
 }
 
 // openHistory makes a database with the data that callers need. It starts one server on SQLite, and two on PostgreSQL, where a
@@ -170,7 +170,7 @@ func (h *history) record() {
 	ctx, cancel := context.WithTimeout(h.ctx, h.Span)
 	var asking sync.WaitGroup
 	defer asking.Wait()
-	defer cancel() // ends the callers, for which the deferred Wait waits, if a step fails
+	defer cancel() // if a step fails, this ends the callers, for which asking.Wait waits
 	for n, k := range kinds {
 		asking.Go(func() { h.cycle(ctx, n, k) })
 	}

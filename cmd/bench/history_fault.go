@@ -55,7 +55,7 @@ var (
 		h.require(h.nodes[h.primary].Crash(h.ctx))
 		h.wait(upTo(random, deadLimit))
 		h.require(h.nodes[h.primary].Restart(h.ctx))
-		h.synchronous(h.stage.database.url) // the next fault needs the standby
+		h.synchronous(h.stage.database.url) // commits must wait for the standby before the next fault
 	}}
 	failOver = strike{"standby promoted", true, func(h *history, random *rand.Rand) {
 		h.require(h.nodes[h.primary].Close())

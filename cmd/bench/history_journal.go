@@ -26,14 +26,15 @@ type chain struct {
 	events   tally // how many events of each type its entries must have sent and were not found
 }
 
-// announced maps a type of resource and its new status to the types of the events that this must send.
+// announced maps each change to the types of the events that it must send. A change is a type of resource and its new
+// status.
 var announced = map[string][]string{
 	"product PUBLISHED": {"product.published"}, "product ARCHIVED": {"product.archived"},
 	"order PAID": {"order.paid", "payment_link.paid"},
 }
 
-// add appends the state after a journal entry with these changes. It returns what is wrong with the entry, or "": the values
-// before the change must equal the last state.
+// add appends to c.states the state after a journal entry with these changes. The values before the change must equal the
+// last state: add returns "" if they do, and otherwise what is wrong with the entry.
 func (c *chain) add(changes map[string]struct{ From, To any }, at time.Time) string {
 	last := c.states[len(c.states)-1]
 	next, broken := map[string]any{}, ""
@@ -104,8 +105,8 @@ func (h *history) checkJournal() {
 	h.didf("%d journals with %d states", len(chains), states)
 }
 
-// follow finds the state that each answer shows. It must not be older than a state that another answer had shown before the
-// request began. follow returns how many answers match no such state.
+// follow finds, for each answer in seen, the state that the answer shows. This must not be an older state than another
+// answer had shown before the request began. It returns how many answers show no such state.
 func (c *chain) follow(seen []*sighting) (lost int) {
 	slices.SortFunc(seen, func(a, b *sighting) int { return cmp.Compare(a.called, b.called) })
 	for i, s := range seen {

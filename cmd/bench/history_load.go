@@ -23,8 +23,8 @@ import (
 const (
 	// callersEach is how many callers send requests about one object at the same time.
 	callersEach = 5
-	// productLife, claimLife and counterLife are how long an object is used. They are short, because porcupine's work grows
-	// with the history, and unknown requests never end.
+	// productLife, claimLife and counterLife are how long callers use an object. The times are short, because porcupine's work
+	// grows with the length of the object's history.
 	productLife, claimLife, counterLife = 2 * time.Second, time.Second, 15 * time.Second
 	// historyKeys is how many API keys the callers use in turns: enough for 1000 requests a second. The store's further keys
 	// are for counting and revoking.
@@ -34,12 +34,14 @@ const (
 	unknownEach = 6
 	// restAfterRefusal is the longest pause of a caller after a request without an answer.
 	restAfterRefusal = 100 * time.Millisecond
-	// payable is the maximum number of a payment link's orders: the model has a bit for each.
+	// payable is the maximum number of a payment link's orders, because the model keeps the paid orders as the bits of a
+	// 64-bit number.
 	payable     = 64
 	counterKind = "counter"
 )
 
-// kind is a kind of objects. create returns nil if the servers could not make an object.
+// kind describes the objects of one kind: how long each is used, and how create makes one. create returns nil if the servers
+// could not make an object.
 type kind struct {
 	name   string
 	life   time.Duration
@@ -55,7 +57,8 @@ var kinds = []kind{
 	{counterKind, counterLife, newCounter},
 }
 
-// object is a thing about which callers send requests for a while, with these requests and their answers.
+// object is one thing of the service, such as a product or an API key. Callers send requests about it for a while. The
+// object keeps these requests with their answers.
 type object struct {
 	kind  string
 	name  string
@@ -116,7 +119,7 @@ func (h *history) cycle(ctx context.Context, number int, k kind) {
 			if ctx.Err() != nil {
 				return
 			}
-			if h.create(c, h.request("GET", "/v1/store", "")) != nil { // wait until a server answers
+			if h.create(c, h.request("GET", "/v1/store", "")) != nil { // repeated until a server answers
 				o = k.create(h, c, n)
 			}
 		}
@@ -127,7 +130,7 @@ func (h *history) cycle(ctx context.Context, number int, k kind) {
 			asking.Go(func() {
 				for c := h.caller(number, n, i); time.Now().Before(until) && !o.over() && ctx.Err() == nil; {
 					o.ask(c)
-					_ = wait(ctx, time.Duration(2*c.random.Float64()*float64(each))) // on an error the loop ends
+					_ = wait(ctx, time.Duration(2*c.random.Float64()*float64(each))) // wait fails only if ctx has ended, and then the loop ends
 				}
 			})
 		}
@@ -257,8 +260,8 @@ func newProduct(h *history, c *caller, number int) *object {
 	return o
 }
 
-// Requests about products and customers. # is a new price, or one of two numbers for an e-mail and a phone; NEW is a number
-// that no name has had.
+// Bodies of requests about products and customers. # stands for a new price, or for one of the two numbers from which
+// e-mails and phones are made. NEW stands for a number that no name has had.
 var (
 	productChanges = []string{
 		`{"priceAmount":#}`, `{"priceAmount":#}`, `{"status":"DRAFT"}`, `{"status":"ARCHIVED"}`,
@@ -281,7 +284,8 @@ func (h *history) body(c *caller, of []string, number int64) string {
 	return strings.ReplaceAll(text, "NEW", strconv.FormatInt(h.number.Add(1), 10))
 }
 
-// newCustomers returns an object with two e-mails and two phones, which customers get, lose and take from each other.
+// newCustomers returns the object for customers who share two e-mails and two phones. Its callers create these customers,
+// and set and clear their e-mails and phones, so that customers often ask for the same one.
 func newCustomers(h *history, _ *caller, _ int) *object {
 	o, first := &object{model: modelOf(customers{}, customers.step)}, 1_000_000+10*h.number.Add(1) // seven digits, as phones have
 	o.ask = func(c *caller) {
@@ -395,7 +399,7 @@ func newRevocation(h *history, _ *caller, _ int) *object {
 	return o
 }
 
-// newCounter returns an object that is an API key. Its callers use the key more often than its limit allows.
+// newCounter returns an object for a new API key. Its callers use the key more often than its rate limit allows.
 func newCounter(h *history, _ *caller, _ int) *object {
 	o := &object{model: modelOf(counter{}, counter.step), kind: counterKind}
 	key, _ := h.spareKey()

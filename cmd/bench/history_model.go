@@ -84,7 +84,7 @@ func (t *nullable) UnmarshalJSON(text []byte) error {
 }
 
 type customer struct {
-	ID    string   `json:"id"` // empty until an answer has it
+	ID    string   `json:"id"` // empty until an answer has shown the id
 	Name  string   `json:"name"`
 	Email nullable `json:"email"`
 	Phone nullable `json:"phone"`
@@ -95,8 +95,9 @@ func (c customer) same(other customer) bool {
 	return c.Email != "" && c.Email == other.Email || c.Phone != "" && c.Phone == other.Phone
 }
 
-// customers is the state of at most four customers, who have one or two of two e-mails and two phones, under POST, PATCH and
-// GET. No two customers may have the same e-mail or the same phone.
+// customers is the state of an object's customers, at most four, under POST, PATCH and GET. The object has two e-mails and
+// two phones. Each customer has one of the e-mails, one of the phones, or both. No two customers may have the same e-mail or
+// the same phone.
 type customers [4]customer
 
 func (all customers) step(q question, a *answer) (customers, bool) {
@@ -156,8 +157,8 @@ func (all customers) post(asked customer, a *answer) (customers, bool) {
 	return all, a.status == status && got == *c
 }
 
-// free returns the index of an unused customer. There is one, because each used one has at least one of the two e-mails and
-// two phones.
+// free returns the index of an unused customer. There always is one, because each used customer has at least one of the two
+// e-mails and two phones, and all has four customers.
 func (all customers) free() int {
 	for i, c := range all {
 		if c.Email == "" && c.Phone == "" {
@@ -167,11 +168,12 @@ func (all customers) free() int {
 	return -1
 }
 
-// claim is an idempotency key: the request that used it first, and that request's order.
+// claim is the state of an idempotency key: the body of the request that used it first, and the id of the order that this
+// request created.
 type claim struct{ request, order string }
 
-// countOrders is the method of a question that is no request: how many orders a key has. The answer is read from the
-// database at the end.
+// countOrders is the method of a question that the history asks itself and sends to no server: how many orders were created
+// with the key. The answer is read from the database at the end.
 const countOrders = "COUNT"
 
 func (c claim) step(q question, a *answer) (claim, bool) {
@@ -238,11 +240,13 @@ func (c counter) step(q question, a *answer) (counter, bool) {
 	if q.method == lostCounters {
 		return counter{}, true
 	}
-	// A request of the next minute may have been counted before this one. Then the counter has the next minute already.
+	// The history may have a request of the next minute before this request. Then c is already the counter of the next minute,
+	// and stays so.
 	if a.minute != c.minute && a.minute != c.minute-1 {
 		c = counter{minute: a.minute}
 	}
 	c.count++
-	// If one statement counts several requests, all of them get the same count, which may be higher than c's.
+	// If the service counts several requests in one statement, each of their answers has the count after all of them. So the
+	// count in an answer may be higher than c.count.
 	return c, a.fits(429, "rate_limited") || a.status == 200 && c.count <= limit.RequestsPerMinute-a.remaining
 }

@@ -19,7 +19,8 @@ const (
 	writerRate = 50
 	// deletedStore loses all rows, forgettingStore erases buyers, and exportedStore is exported.
 	deletedStore, forgettingStore, exportedStore, housekeepingStores = 0, 1, 2, 4
-	// housekeepingPause is the pause between two runs of a command, because the start of a program is not measured.
+	// housekeepingPause is the pause between two runs of a command. It keeps the starts of programs from taking much of the
+	// processor time.
 	housekeepingPause = 200 * time.Millisecond
 	// buyerRate is how many customers a second, with their events, are created in forgettingStore beforehand.
 	buyerRate = 200

@@ -24,13 +24,13 @@ type lease struct {
 // kill is a kill of processes, or a crash of the database.
 type kill struct {
 	from, until time.Time // the earliest and the latest time of the kill
-	holders     []string  // names of the killed workers, as leases have them
+	holders     []string  // names of the killed workers, as in lease.holder
 	database    bool
 }
 
-// ended reports whether the kill cut short the lease l: it came after the grant and before over, when the attempt had ended.
-// A kill of the worker may also come up to the length of the lease later, because the worker may not have reported yet that
-// it exceeded the lease.
+// ended reports whether the kill cut short the lease l: the kill came after l was granted, and before over, when the attempt
+// of l had ended. A kill of the worker may also have come later than over, by up to the length of the lease, because the
+// worker may not have reported yet that it exceeded the lease.
 func (k kill) ended(l lease, over time.Time) bool {
 	if k.database {
 		return !k.from.After(over) && !k.until.Before(l.granted)
@@ -62,7 +62,7 @@ type balance struct {
 	late, lost int
 	// duplicates counts requests for events that the receiver had already accepted.
 	duplicates int
-	// longest is the longest time from the kill of an orphan until its attempt was made again.
+	// longest is the longest time from a kill that cut an attempt short until the attempt was made again.
 	longest time.Duration
 	faults  []*fault
 }
@@ -75,7 +75,7 @@ type fault struct {
 	first string
 }
 
-// sent identifies an attempt at the receiver, where an event goes to one webhook.
+// sent identifies an attempt by its event and its number. That is enough, because each event goes to one webhook.
 type sent struct {
 	event  uuid.UUID
 	number int
@@ -227,8 +227,8 @@ func (l *ledger) acknowledged(b *balance) {
 	}
 }
 
-// compare checks that the requests that the receiver got are the journal's attempts and their orphans, and counts the
-// duplicates.
+// compare checks the requests that the receiver got: they must be the attempts in the journal, and those that a kill cut
+// short (orphans). It counts the duplicates.
 func (l *ledger) compare(b *balance, journal map[uuid.UUID]delivered, orphans map[sent]int) {
 	statuses := map[sent][]int{}
 	accepted := map[uuid.UUID]int{} // number of the first accepted attempt

@@ -48,7 +48,8 @@ func newSound(t *testing.T) *sound {
 // leaseTime is how long the leases last.
 const leaseTime = 4 * time.Second
 
-// grant adds a lease for an attempt of the journal's delivery with this index. after is its time since killedAt.
+// grant adds a lease on the delivery with this index in s.journal, for the attempt with this number. The lease begins after
+// after killedAt; a negative after means before. holder is the worker's name.
 func (s *sound) grant(delivery, number int, after time.Duration, holder string) {
 	at := killedAt.Add(after)
 	s.leases = append(s.leases, lease{s.journal[delivery].id, number, at, at.Add(leaseTime), holder})
@@ -81,7 +82,7 @@ func TestASoundLedgerBalances(t *testing.T) {
 func TestAnAttemptThatWasWrittenDownIsNoOrphan(t *testing.T) {
 	t.Parallel()
 	s := newSound(t)
-	// The worker was not killed: it made one request, before the kill.
+	// The attempt of the second event was finished before the kill: it has one request and one lease.
 	s.requests, s.leases = s.requests[:3], s.leases[:3]
 	b := s.settleUp()
 	require.NoError(t, b.err())

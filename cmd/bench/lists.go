@@ -48,7 +48,7 @@ type sized struct {
 	size  int
 }
 
-// measuredList is a list of orders that is measured. rounds has the rounds of each store.
+// measuredList is a list of orders that the command measures. rounds has an element for each store: the measured rounds.
 type measuredList struct {
 	title, query string
 	page         int64
@@ -161,7 +161,8 @@ const (
 	intoOrders = "INSERT INTO orders" +
 		" (id, store_id, reference, status, amount, platform_fee_percent, customer_id, created_at, updated_at)"
 
-	// An id is a UUIDv7 (RFC 9562, 5.7): 12 digits are the row's time, and the others follow from the row's number.
+	// The row's id is a UUIDv7 (RFC 9562, 5.7): its first 12 digits are the row's time, and the other digits are computed from
+	// the row's number.
 	ordersSQLite = intoOrders + `
  WITH RECURSIVE n (n) AS (SELECT CAST($3 AS integer) UNION ALL SELECT n + 1 FROM n WHERE n < $4),
  r AS (SELECT n, CAST($2 + (n + 0.5) * $6 AS integer) AS at, printf('%024x', n * 2654435761) AS tail FROM n)

@@ -28,7 +28,7 @@ func playRowLock(p *play) {
 	var freed time.Time
 	under := p.watch(p.bystander(s), func() {
 		tx := p.begin(s)
-		if !p.sqlite { // on SQLite the transaction itself locks the file
+		if !p.sqlite { // on SQLite the transaction itself has the lock to write
 			_, err := tx.ExecContext(p.ctx, "SELECT id FROM customers WHERE id = $1 FOR UPDATE", customer)
 			p.require(err)
 		}
@@ -71,7 +71,8 @@ func (p *play) lockStage() (s *stage, held time.Duration) {
 	return s, max(p.Span, lockDeadline+busySlack+time.Second)
 }
 
-// begin begins a transaction of the bench itself, which ends with the scene at the latest.
+// begin begins a transaction of the bench itself. It is rolled back at the end of the scene, unless the scene has ended it
+// before.
 func (p *play) begin(s *stage) *sql.Tx {
 	handle, err := s.open(p.ctx)
 	p.require(err)

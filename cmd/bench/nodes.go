@@ -42,13 +42,13 @@ type nodes struct {
 	fleet          *fleet
 	coordinator    *cluster.Cluster
 	workers        []*cluster.Cluster // the first one is faulty
-	struck, spared *openLoop          // create customers in the stores on the first worker node, and in all others
+	struck, spared *openLoop          // loads that create customers: in the stores on the first worker node, and in all others
 	struckCalls    []call
 	sparedCalls    []call
 	kills          []kill
 	from, until    time.Time // begin and end of the fault
 	acknowledged   []uuid.UUID
-	hot            string // a store on the first worker
+	hot            string // slug of a store on the first worker node
 }
 
 // settings returns the PostgreSQL settings of a Citus node. If PostgreSQL has no Citus, the scene is skipped.
@@ -100,7 +100,7 @@ func (p *play) openNodes(disk string, reached func(worker *cluster.Cluster) stri
 		p.require(errors.New("all stores lie on one node"))
 	}
 	n.hot = with.stores[0].slug
-	without.created.Store(1_000_000) // so that its customers are not those of the rotation with
+	without.created.Store(1_000_000) // its customers have other numbers than the customers of with
 	load := func(of *rotation) *openLoop {
 		rate := nodeRate * float64(len(of.stores)) / nodeStores
 		return &openLoop{address: n.fleet.serving, rate: rate, next: of.newCustomer}
@@ -110,7 +110,8 @@ func (p *play) openNodes(disk string, reached func(worker *cluster.Cluster) stri
 	return n
 }
 
-// direct returns a node's own address, for openNodes, so that no link lies between.
+// direct returns a node's own address. Scenes pass it to openNodes if the nodes connect to each other directly and not
+// through a link.
 func direct(c *cluster.Cluster) string { return c.URL() }
 
 // struckStores returns the ids of the stores that are on the worker node with this port.
@@ -177,7 +178,7 @@ func (n *nodes) under(fault func()) {
 		}, n.struck)
 	}, n.spared)
 	n.require(stopOrders())
-	n.kills = append(n.kills, kill{from: n.from, until: n.until, database: true}) // because workers cannot write results meanwhile
+	n.kills = append(n.kills, kill{from: n.from, until: n.until, database: true}) // workers cannot write results during the fault
 	n.report()
 	n.require(n.fleet.settle(n.ctx, calmTimeout))
 	n.require(n.fleet.alive())
@@ -189,7 +190,7 @@ func (n *nodes) report() {
 	during := func(calls []call) (before, within []call) {
 		for _, c := range calls {
 			switch {
-			case c.due.Before(n.from.Add(-n.calm())): // not counted: the service opens connections and prepares statements
+			case c.due.Before(n.from.Add(-n.calm())): // not counted: the service still opens connections
 			case c.due.Before(n.from):
 				before = append(before, c)
 			case c.due.Before(n.until):
@@ -277,7 +278,7 @@ func (n *nodes) account() {
 		len(n.acknowledged), len(n.fleet.paid), len(stored["customer.created"]), len(stored["order.paid"]), b.events, b.duplicates)
 }
 
-// count adds a case of what to the losses if the condition is true.
+// count adds one case to n.lost, under the description what, if is is true.
 func (n *nodes) count(is bool, what string) {
 	if is {
 		n.lost.add(what, 1)

@@ -16,8 +16,8 @@ const (
 	fairP99 = 250 * time.Millisecond
 	// recoveryBound is how soon after a fault all answers must be normal again.
 	recoveryBound = time.Second
-	// deadlineSlack is how much later than the deadline an answer may arrive, because its transport takes time. busySlack is
-	// the same on a busy machine.
+	// deadlineSlack is how much later than the deadline an answer may arrive, because its transport takes time. On a busy
+	// machine busySlack applies instead.
 	deadlineSlack, busySlack = time.Second, 3 * time.Second
 )
 
@@ -80,7 +80,7 @@ func (o *outcome) fair(under []call) {
 	o.prompt(under)
 }
 
-// prompt adds only the condition that the p99 of these answers is below fairP99.
+// prompt adds one condition: the p99 of these answers is below fairP99. Unlike fair, it allows refused requests.
 func (o *outcome) prompt(under []call) {
 	p99 := percentile(latencies(under), 99)
 	o.mustFast(p99 < fairP99, "another store's p99 stays under %s (%s)", fairP99, fine(p99))
@@ -94,15 +94,15 @@ func (o *outcome) inTime(what string, calls []call, deadline time.Duration) {
 	o.mustFast(longest <= deadline+deadlineSlack, "and within %s of it", deadlineSlack)
 }
 
-// recovers adds the condition that the last bad answer arrives within recoveryBound of the time freed. An answer is bad if
-// it is not a success or takes longer than limit.
+// recovers adds the condition that the service recovers soon after the time freed: the last bad answer arrives within
+// recoveryBound of it. An answer is bad if it is not a success or takes longer than limit.
 func (o *outcome) recovers(calls []call, freed time.Time, limit time.Duration, when string) {
 	took := recovered(calls, freed, limit)
 	o.mustFast(took <= recoveryBound, "all is well within %s %s (%s)", recoveryBound, when, fine(took))
 }
 
-// held reports whether the scene succeeded: nothing was lost or wrong, and every condition held, except those that depend on
-// the machine's speed, which count only if o.judged.
+// held reports whether the scene succeeded: nothing was lost or wrong, and every condition held. A condition that depends on
+// the machine's speed counts only if o.judged is true.
 func (o *outcome) held() bool {
 	if len(o.lost) > 0 || len(o.wrong) > 0 {
 		return false

@@ -92,7 +92,7 @@ func (t toPay) orders(ctx context.Context, d *db.DB, rules *shop.Shop) ([]dueOrd
 		}
 		tenants[found.ID] = found
 	}
-	// Ids sort by time. The orders of all stores were made over the same period, so the stores take turns.
+	// Ids sort by time. All stores' orders were made over the same period, so sorted by id they come from the stores in turn.
 	var orders []dueOrder
 	each := map[uuid.UUID]int{}
 	for row := range db.Rows(ctx, d.Reader(), "SELECT id, store_id FROM orders WHERE status = 'PENDING' ORDER BY id") {

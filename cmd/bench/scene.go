@@ -115,11 +115,12 @@ type play struct {
 	ctx       context.Context
 	sqlite    bool
 	shared    *cluster.Cluster // the server that all scenes share; nil on SQLite
-	workspace workspace        // has a folder for this scene only
+	workspace workspace        // its folder is for this scene only
 	ends      []func() error
 }
 
-// aborted is a panic that ends a scene because a step failed; skipped is one that says why the scene cannot be played here.
+// aborted is the value of a panic that ends a scene because a step failed. skipped is the value of a panic that ends a scene
+// because it cannot be played here: the text says why.
 type (
 	aborted struct{ error }
 	skipped string

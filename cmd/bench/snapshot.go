@@ -14,8 +14,8 @@ const (
 	heldSpan = 10 * time.Minute
 	// heldRate is how many payments are made a second. heldWriters connections make them, for orders of heldStores stores.
 	heldRate, heldWriters, heldStores = 250, 8, 50
-	// heldParts is into how many equal parts the span is divided for the report. Before, payments without the snapshot last
-	// as long as one part.
+	// heldParts is the number of equal parts into which the report divides the span. The measurement without the snapshot,
+	// before the span, lasts as long as one part.
 	heldParts = 5
 	// heldFactor is the limit of this scene: with the snapshot, p99 must stay below heldFactor times the p99 without it.
 	heldFactor = 2

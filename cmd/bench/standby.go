@@ -72,8 +72,8 @@ func (p *play) follow(s *stage, primary, standby *cluster.Cluster) {
 	p.require(errors.Join(err, standbyErr))
 }
 
-// withPorts returns a database's URL with other ports of this machine. If it has several ports, a connection goes to the
-// server that accepts writes.
+// withPorts returns the URL of a database with other ports, which are ports of this machine. If there are several, a
+// connection goes to the server that accepts writes.
 func withPorts(of string, ports ...int) (string, error) {
 	address, err := url.Parse(of)
 	if err != nil {

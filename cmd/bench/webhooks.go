@@ -225,8 +225,8 @@ func (r *webhooksRun) pace(ctx context.Context) error {
 	return errors.Join(r.paid(ctx, measurePace), r.rest())
 }
 
-// paid pays orders at the pace --rate in the stores whose webhooks answer, waits until all events have arrived, and adds the
-// times to the figures of a measure.
+// paid pays orders at the pace --rate in the stores whose webhooks answer, and waits until all events have arrived. It adds
+// the times from commit to arrival to the figures under the name measure.
 func (r *webhooksRun) paid(ctx context.Context, measure string) error {
 	r.receiver.Forget()
 	n := r.paced()

@@ -17,7 +17,7 @@ type bounds struct {
 }
 
 // declared reads the bounds of a request's field from the options in its proto. A field with presence can be null unless it
-// is required. In an update, the field's comment must also mention null.
+// is required. A field of an update can be null only if its comment mentions null.
 func declared(fd protoreflect.FieldDescriptor) (bounds, error) {
 	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
 	b := bounds{required: rules.GetRequired(), nullable: fd.HasPresence() && !rules.GetRequired()}

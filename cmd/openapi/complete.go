@@ -14,7 +14,7 @@ import (
 // publicPackage is the proto package of the public API.
 const publicPackage = "storefront.v1"
 
-// completion is a document and what is needed to complete it.
+// completion has a document that is being completed, and the protos and golden files that this needs.
 type completion struct {
 	doc     *document
 	files   *protoregistry.Files

@@ -49,8 +49,8 @@ var (
 	defaultInComment = regexp.MustCompile(`\bdefault (\d+)`)
 )
 
-// completeRequests collects the bounds of the fields of all requests. A field of the answer with the same name gets the same
-// bounds.
+// completeRequests notes in c.bounds the bounds of the fields of all requests. A field of the answer gets the bounds of the
+// request's field with the same name.
 func (c *completion) completeRequests() error {
 	for _, d := range c.methods.all() {
 		output := d.Output().FullName()

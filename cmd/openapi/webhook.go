@@ -20,8 +20,8 @@ type event struct {
 	name, when string
 	// data is an empty message of the type of the event's data; nil for a ping, which has no resource.
 	data proto.Message
-	// golden is the name of the golden file whose answer is the example of the data. shown changes that data so that it fits
-	// the event.
+	// golden is the name of a golden file. The answer in this file is the example of the event's data, after the function
+	// shown has changed it so that it fits the event.
 	golden string
 	shown  func(data proto.Message)
 }
@@ -209,7 +209,7 @@ func (c *completion) envelope(e event) ([]byte, error) {
 // maxAttempts is the number of attempts after which a worker gives a delivery up (specification, Delivery).
 const maxAttempts = 8
 
-// userAgentHeader is the name of a header that package signature does not define.
+// userAgentHeader is the name of the header that has the value signature.UserAgent.
 const userAgentHeader = "User-Agent"
 
 // addDeliveryHeaders adds the headers of deliveries to the document (specification, Delivery).

@@ -17,7 +17,7 @@ func TestAddressesAtDialTime(t *testing.T) {
 	for _, row := range []struct {
 		reason       string
 		addr         string
-		public, open bool // whether the zero policy allows it, and whether AllowPrivate does
+		public, open bool // public is whether the zero policy allows the address, open is whether AllowPrivate does
 	}{
 		{"public", "8.8.8.8", true, true},
 		{"public", "1.1.1.1", true, true},
@@ -158,7 +158,8 @@ func TestANameThatLeadsInsideNeverGetsAConnection(t *testing.T) {
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			resolver := answer(row.each...)
-			// Earlier look-ups, at registration and after, returned public addresses.
+			// The URL was checked before, and the look-ups until then returned public addresses. Only the last answer of the
+			// resolver matters to the attempt.
 			for range len(row.each) - 1 {
 				_, err := resolver.LookupNetIP(t.Context(), "ip", "shop.example.com")
 				require.NoError(t, err)
@@ -198,7 +199,8 @@ func TestPostKeepsTheSearchListOut(t *testing.T) {
 func TestPostTriesEachAddressInOrder(t *testing.T) {
 	t.Parallel()
 	r := listenTLS(t, good().server, replies(noContent))
-	// Nothing listens on the first two addresses. On some systems a connection to them hangs.
+	// Nothing listens on the first two of these addresses, so Post must go on to the third. The timeout is long, because on
+	// some systems a connection to such an address hangs.
 	client := newClient(t, func(o *Options) {
 		o.Resolver = answer(addrs("127.0.0.2", "::1", "::ffff:127.0.0.1"))
 		o.Timeout = crowded

@@ -166,8 +166,8 @@ func (c *Client) Post(ctx context.Context, target string, header http.Header, bo
 	return result
 }
 
-// readPrefix reads the first MaxAnswerBytes of a body as text without control characters. A slow body is cut and its connection
-// closed.
+// readPrefix returns the first MaxAnswerBytes of a body as text without control characters. If the body is slow, it closes
+// the connection and returns what has arrived.
 func readPrefix(answer *http.Response, release context.CancelFunc) string {
 	defer time.AfterFunc(answerTimeout, release).Stop()
 	body := make([]byte, MaxAnswerBytes)
@@ -195,7 +195,7 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 		return nil, nil, err
 	}
 	request.URL, request.Host, request.Header = u, u.Host, header
-	var kept, answered atomic.Bool // atomic, because net/http may still write them after an error
+	var kept, answered atomic.Bool // atomic, because goroutines of net/http may still set them after an error
 	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:              func(on httptrace.GotConnInfo) { kept.Store(on.Reused) },
 		GotFirstResponseByte: func() { answered.Store(true) },
@@ -208,7 +208,8 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 		answer, err = c.fresh.RoundTrip(request)
 	}
 	if err != nil {
-		// Add the context's error, because a dial may end a moment before the request's own deadline.
+		// Join the context's error to err, so that err counts as a timeout: a dial may end a moment before the request's
+		// deadline.
 		err = errors.Join(ctx.Err(), err)
 		release()
 		return nil, nil, err

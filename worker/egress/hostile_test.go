@@ -118,7 +118,7 @@ var hostile = []struct {
 // sip reads byte by byte until the client closes the connection.
 func sip(conn net.Conn) {
 	conn = conn.(*tls.Conn).NetConn()
-	_ = conn.(*net.TCPConn).SetReadBuffer(4096) // otherwise the system would accept most of the request
+	_ = conn.(*net.TCPConn).SetReadBuffer(4096) // a larger buffer would accept most of the request
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -160,9 +160,9 @@ func TestHostileReceivers(t *testing.T) {
 				body = make([]byte, 8<<20) // more than a connection's buffers hold
 			}
 
-			// A single attempt must end with the row's problem and, in one of three tries, within the timeout. Its client
-			// has a longer timeout, unless the problem is the timeout, so that a slow machine causes no other problem. The
-			// many attempts at once, below, must only keep the bounds of memory and time.
+			// A single attempt must end with the row's problem and, in one of three tries, within the timeout. The client's own
+			// timeout is longer, so that a slow machine causes no other problem, except if the row's problem is the timeout. The
+			// many attempts at once, below, must only stay within the bounds of memory and time.
 			single := newClient(t, func(o *Options) {
 				o.Timeout = crowded
 				if row.want == ProblemTimeout {

@@ -95,7 +95,7 @@ func (p Policy) parse(text string) (*url.URL, *URLError) {
 		return nil, errURLUser
 	}
 	if strings.Contains(authority, "%") {
-		// No public host needs an escaped host or a zone, and libraries read them differently.
+		// No public host needs a % in its name or a zone in its address, and libraries read a % in different ways.
 		if strings.HasPrefix(authority, "[") {
 			return nil, errURLIPv6
 		}
@@ -156,9 +156,9 @@ func port(u *url.URL) (string, *URLError) {
 	return strconv.FormatUint(number, 10), nil
 }
 
-// names maps letters, digits and dots of every script to the form that is looked up (UTS 46), so that full-width or circled
-// digits become the address that they stand for. Underscores stay allowed here, because the function plain makes the final
-// check.
+// names converts the host name of a URL to the form that is looked up (UTS 46). Letters, digits and dots of every script are
+// mapped, so that full-width or circled digits become the IP address that they look like. Underscores stay allowed here,
+// because the function plain makes the final check.
 var names = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false))
 
 // host returns the host of a URL as a name in lower-case ASCII without a trailing dot, or as an address without brackets.

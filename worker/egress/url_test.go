@@ -265,7 +265,7 @@ func FuzzCheckURL(f *testing.F) {
 		require.Nil(t, refusal)
 		require.Equal(t, "https", used.Scheme)
 		again, refusal := public.parse(used.String())
-		if len(used.String()) <= MaxURLBytes { // escapes may have made it longer
+		if len(used.String()) <= MaxURLBytes { // escapes may have made the URL too long to be allowed
 			require.Nil(t, refusal, "what is used is itself allowed")
 			require.Equal(t, used.Host, again.Host)
 		}

@@ -87,7 +87,7 @@ func NewSecret() string {
 func IsSecret(text string) bool {
 	encoded, is := strings.CutPrefix(text, SecretPrefix)
 	random, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
-	return is && err == nil && len(random) == secretBytes && !strings.ContainsAny(encoded, "\r\n") // DecodeString ignores these
+	return is && err == nil && len(random) == secretBytes && !strings.ContainsAny(encoded, "\r\n") // DecodeString ignores line ends
 }
 
 // Sign returns the value of Header for a body and a sending time, in whole Unix seconds. The key is

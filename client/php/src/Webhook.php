@@ -116,7 +116,7 @@ final class Webhook
             return $header ?? '';
         }
         if (!array_is_list($header)) {
-            // All headers: the array of getallheaders(), or $_SERVER.
+            // An array with names has all headers, as from getallheaders() or $_SERVER.
             $named = array_change_key_case($header);
             $header = (array) ($named['service-signature'] ?? $named['http_service_signature'] ?? []);
         }
@@ -140,7 +140,8 @@ final class Webhook
                 $signatures[] = substr($part, 3);
             }
         }
-        // The time's text is part of the signed text, so only the usual form is read, not "+5" or "05". The time fits 64 bits.
+        // The signed text has the time as the header writes it. So a time in another form than the service's, such as "+5"
+        // or "05", is refused, and so is a time that does not fit 64 bits.
         if (\count($times) !== 1 || $signatures === [] || (string) (int) $times[0] !== $times[0]) {
             throw WebhookException::of('unreadable_header');
         }
@@ -176,8 +177,8 @@ final class Webhook
         if (self::isDecoded($body)) {
             return 'decoded_body';
         }
-        // The service writes the id first and no spaces between the tokens, and escapes only the characters that JSON requires.
-        // Anything else was written by another program.
+        // The service begins an event with its id, writes no spaces between the tokens, and escapes only the characters that
+        // JSON requires. A body in another form was written again by another program.
         $between = preg_replace('/"(?:[^"\\\\]|\\\\.)*+"/s', '', $body) ?? ' ';
         $untouched = str_starts_with($body, '{"id":"') && \is_array(json_decode($body, true)) && !preg_match('/\s/', $between)
             && !preg_match('~(?<!\\\\)(?:\\\\\\\\)*\\\\(?:/|u(?!00[01]|2028|2029))~i', $body);

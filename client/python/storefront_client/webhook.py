@@ -179,7 +179,8 @@ def _parse(header: str) -> tuple[str, list[str]]:
     parts = header.split(",") if len(header.encode("utf-8", "replace")) <= _MAX_HEADER_BYTES else []
     times = [part[2:] for part in parts if part.startswith("t=")]
     signatures = [part[3:] for part in parts if part.startswith("v1=")]
-    # The time's text is part of the signed text, so only the usual form is read, not "+5" or "05". The time fits 64 bits.
+    # The signed text has the time as the header writes it. So a time in another form than the service's, such as "+5" or
+    # "05", is refused, and so is a time that does not fit 64 bits.
     if len(times) != 1 or not signatures or not re.fullmatch(r"0|-?[1-9][0-9]{0,18}", times[0]):
         raise WebhookError("unreadable_header")
     if not -(2**63) <= int(times[0]) < 2**63:

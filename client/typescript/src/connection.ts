@@ -120,7 +120,8 @@ export class Connection {
   constructor(options: StorefrontOptions, clock = systemClock) {
     this.#apiKey = checkApiKey(options.apiKey);
     this.#baseUrl = checkBaseUrl(options.baseUrl, options.allowHttp ?? false);
-    // A function, because fetch throws in browsers and edge runtimes if it is called as a method of this object.
+    // The default is a function that calls fetch. fetch itself would throw in browsers and edge runtimes if it were called
+    // as a method of this object.
     this.#fetch = options.fetch ?? ((...request) => fetch(...request));
     this.#onAttempt = options.onAttempt ?? (() => undefined);
     this.#maxRetries = count("maxRetries", options.maxRetries ?? defaultMaxRetries);
@@ -178,7 +179,7 @@ export class Connection {
     if (retries >= this.#maxRetries || !isRepeatable(operation, failed)) {
       return undefined;
     }
-    // A Retry-After of 0 counts as none, so that the growing pauses apply.
+    // A Retry-After of 0 is treated like a missing one, so that the growing pauses apply.
     const pauseMs = failed.retryAfterSeconds ? failed.retryAfterSeconds * 1000 : this.#delayMs(retries);
     const late = pauseMs > maxRetryAfterSeconds * 1000 || this.#clock.now() + pauseMs >= deadline;
     return late ? undefined : pauseMs;

@@ -52,7 +52,8 @@ describe("vectors", () => {
       const within = new Uint8Array([1, ...bytes, 2]).subarray(1, bytes.length + 1);
       for (const raw of [v.body, Buffer.from(v.body), bytes, bytes.buffer, within]) {
         const refused = await refusal(() => verifyWebhook(raw, v.header, v.secret, options));
-        // Some bodies have a valid signature but are not events.
+        // If the signature is right, v.want is "ok", even if the body is not an event. verifyWebhook refuses such a body
+        // with the reason "payload".
         assert.equal(refused === undefined || refused.reason === "payload" ? "ok" : refused.reason, v.want);
         assert.equal(refused?.mistake === "no_event" ? undefined : refused?.mistake, v.mistake);
       }
