@@ -25,7 +25,7 @@ import (
 type installation struct {
 	rules   *shop.Shop
 	keys    *shop.Shop
-	ctx     context.Context // has the store, with the operator as the actor
+	ctx     context.Context // context with the store and, as the actor, the operator
 	baseURL string
 }
 

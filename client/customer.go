@@ -42,7 +42,7 @@ type CustomerChange struct {
 }
 
 // Customers has the operations on the store's customers. An e-mail address or a phone number identifies a customer within a
-// store. Goroutines may share it.
+// store. Goroutines may share a Customers.
 type Customers struct {
 	caller *caller
 	rpc    storefrontv1connect.CustomerServiceClient

@@ -136,7 +136,7 @@ func retryAfter(h http.Header) time.Duration {
 	if err != nil {
 		return 0
 	}
-	return time.Duration(seconds) * time.Second //nolint:gosec // It has 31 bits.
+	return time.Duration(seconds) * time.Second //nolint:gosec // seconds has at most 31 bits.
 }
 
 // brokeOff reports whether a successful answer of the service broke off before its end.

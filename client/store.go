@@ -7,7 +7,7 @@ import (
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
 
-// Store is the store that the key belongs to. Goroutines may share it.
+// Store has the operation on the store that the key belongs to. Goroutines may share a Store.
 type Store struct {
 	caller *caller
 	rpc    storefrontv1connect.StoreServiceClient

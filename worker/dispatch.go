@@ -112,7 +112,7 @@ func (d *dispatcher) look(ctx context.Context) error {
 	return nil
 }
 
-// relay turns a batch of the outbox into deliveries and starts as many attempts as there is room for.
+// relay turns a batch of outbox entries into deliveries, and starts attempts of as many of them as may run.
 func (d *dispatcher) relay(ctx context.Context) error {
 	var begun []queue.Lane
 	start := time.Now()
@@ -151,7 +151,7 @@ func (d *dispatcher) relay(ctx context.Context) error {
 	return nil
 }
 
-// claim leases waiting deliveries where there is room, and starts their attempts.
+// claim leases waiting deliveries of the webhooks for which more attempts may start, and starts these attempts.
 func (d *dispatcher) claim(ctx context.Context) error {
 	wants := d.lanes.wants()
 	d.claiming = false

@@ -34,7 +34,7 @@ type subscriber struct {
 	since    time.Time // when the webhook first failed after its last success; zero while it does not fail
 	ended    bool      // true if the webhook was ever disabled or deleted
 	epoch    int64
-	mood     int // the status that its receiver answers with, or drop
+	mood     int // the status that the webhook's receiver answers with, or drop
 }
 
 // history is an installation with a model of its expected state.
@@ -160,7 +160,7 @@ func (h *history) emit(t *rapid.T) {
 	}
 }
 
-// wants reports whether an event of a kind in m's store, relayed now, has a delivery to the webhook.
+// wants reports whether relaying an event of this kind, in m's store and now, creates a delivery to the webhook s.
 func (s *subscriber) wants(m merchant, kind string) bool {
 	return s.merchant.id == m.id && s.enabled && !s.deleted && slices.Contains(s.types, kind)
 }

@@ -281,7 +281,8 @@ func (s *stepped) pass() int {
 // cancelAll moves the cancelled deliveries to the finished ones.
 func (s *stepped) cancelAll() { require.NoError(s.t, s.cancel(context.Background())) }
 
-// die abandons the running attempts, as a killed worker does. They still arrive at their receivers.
+// die abandons the running attempts, as a killed worker does. The requests of these attempts still arrive at their
+// receivers.
 func (s *stepped) die() {
 	for range s.lanes.inFlight {
 		s.one()
@@ -301,7 +302,7 @@ func (in *installation) journal(webhook, event uuid.UUID) (status string, attemp
 	return rows[0].Status, attemptsOf(in.t, rows[0].Attempts)
 }
 
-// attemptsOf decodes the column attempts of a delivery.
+// attemptsOf decodes column, which is the column attempts of a delivery's row.
 func attemptsOf(t testing.TB, column []byte) []queue.Attempt {
 	t.Helper()
 	attempts, err := queue.Attempts(column)

@@ -86,7 +86,7 @@ func (l *lanePool) free() int { return l.total - l.inFlight }
 // begin counts a new attempt in a lane as running if there is room for it, and reports whether there was.
 func (l *lanePool) begin(of queue.Lane) bool {
 	w := l.of(of)
-	// A new delivery must not begin before those of the webhook that already wait in the database.
+	// A new delivery is not attempted before those of the webhook that already wait in the database.
 	if w.waiting[0] || w.retriesDue() || l.room(w) == 0 {
 		return false
 	}
@@ -186,7 +186,7 @@ func (l *lanePool) wants() []queue.Want {
 }
 
 // claimed counts each claimed delivery as a running attempt. It also notes for each lane whether more deliveries may wait in
-// the database: only if the claim got as many deliveries of the lane as wanted.
+// the database. That is so only if the claim got as many deliveries of the lane as wanted.
 func (l *lanePool) claimed(wants []queue.Want, got []queue.Delivery) {
 	counts := map[queue.Lane]int{}
 	for _, d := range got {

@@ -94,7 +94,7 @@ func newMetrics(into prometheus.Registerer, limit int) (*metrics, error) {
 	return m, nil
 }
 
-// took records the duration of a queue operation that began at start.
+// took records in a metric how long an operation of the queue took. The operation, such as a claim, began at start.
 func (m *metrics) took(operation string, start time.Time) {
 	m.queue.WithLabelValues(operation).Observe(time.Since(start).Seconds())
 }

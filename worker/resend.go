@@ -12,8 +12,8 @@ import (
 // resendInterval is how often a worker looks for unfinished resends.
 const resendInterval = 5 * time.Second
 
-// resend continues the resends that are not finished. It may take up a resend on which the process that began it still
-// works.
+// resend continues the resends that are not finished. It continues a resend even while the process that began the resend
+// still works on it.
 func (w *Worker) resend(ctx context.Context) error {
 	var due []uuid.UUID
 	err := w.withLeaseTimeout(ctx, func(ctx context.Context) (err error) {

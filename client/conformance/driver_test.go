@@ -227,7 +227,8 @@ func (d *driver) open(name string, args arguments) {
 	require.Equal(d.t, said{Answer: json.RawMessage("null")}, d.ask(map[string]any{"do": "open", "client": name, "arguments": args}))
 }
 
-// call has the driver call an operation of the client that open named. nil args are sent as an empty object.
+// call has the driver call an operation of the client to which open gave the name client. nil args are sent as an empty
+// object.
 func (d *driver) call(client, resource, method string, args arguments) said {
 	d.t.Helper()
 	if args == nil {

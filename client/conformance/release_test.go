@@ -210,7 +210,7 @@ func (d *document) variants(t *testing.T, s schema, body map[string]any) []varia
 	t.Helper()
 	var all []variant
 	var walk func(s schema, value any, path string)
-	// change changes the body, appends a copy of it to all, and undoes the change.
+	// change makes one change in the body, appends a copy of the changed body to all, and undoes the change.
 	change := func(v variant, object map[string]any, name string, to any, remove bool) {
 		before, had := object[name]
 		if object[name] = to; remove {

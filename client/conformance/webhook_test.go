@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// vector is a test case of signature verification; every verifier of the project must give its result.
+// vector is a test case of signature verification. Every verifier of the project must answer what Want says.
 type vector struct {
 	Name, Secret, Body, Header, Want, Mistake string
 	Now, ToleranceSeconds                     int64

@@ -52,10 +52,10 @@ func run(document, out string) error {
 	}
 	for name, content := range files {
 		path := filepath.Join(out, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // It is source code.
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // Anybody may read source code.
 			return fmt.Errorf("make a folder: %w", err)
 		}
-		if err := os.WriteFile(path, content, 0o644); err != nil { //nolint:gosec // It is source code.
+		if err := os.WriteFile(path, content, 0o644); err != nil { //nolint:gosec // Anybody may read source code.
 			return fmt.Errorf("write: %w", err)
 		}
 	}

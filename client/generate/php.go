@@ -23,7 +23,7 @@ func phpType(f *field) string {
 	return nullable + f.Type
 }
 
-// phpRead returns the call of Json that reads a property.
+// phpRead returns the PHP code that reads a property: the call of a method of the class Json.
 func phpRead(f *field) string {
 	method := f.Kind
 	if f.Kind == "enum" {
@@ -73,7 +73,7 @@ func phpPath(o *operation) string {
 	return "'" + before + "' . Connection::segment($id) . '" + after + "'"
 }
 
-// phpArgument declares an argument of an operation.
+// phpArgument returns the PHP code that declares an argument of an operation's method.
 func phpArgument(o *operation, f *field) string {
 	types, byDefault := phpArgumentTypes(o, f)
 	declared := strings.Join(types, "|")

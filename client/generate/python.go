@@ -44,7 +44,7 @@ func pythonType(f *field) string {
 	return kind
 }
 
-// pythonRead returns the call of Json that reads a property.
+// pythonRead returns the Python code that reads a property: the call of a method of the class Json.
 func pythonRead(f *field) string {
 	method := f.Kind
 	if f.Nullable {
@@ -75,7 +75,7 @@ func pythonJSON(f *field) string {
 	return written
 }
 
-// pythonArgument declares an argument of an operation.
+// pythonArgument returns the Python code that declares an argument of an operation's method.
 func pythonArgument(o *operation, f *field) string {
 	kinds := []string{strings.TrimSuffix(pythonType(f), " | None")}
 	switch f.Kind {

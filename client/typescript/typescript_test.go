@@ -34,7 +34,8 @@ func TestTypeScript(t *testing.T) {
 			require.NoError(t, err)
 			variables := tested(t)
 			if strings.Contains(string(text), "STOREFRONT_URL") || strings.Contains(string(text), "STOREFRONT_ADMIN_URL") {
-				// Each file gets its own service, because the files change its data and share its rate limit.
+				// Each file gets a service of its own, because its tests change the service's data and use up the service's rate
+				// limit.
 				variables = append(variables, storefront.Start(t).Variables()...)
 			}
 			output := node(t, ".", variables, "--test", "--test-reporter=tap", file)

@@ -119,16 +119,16 @@ var (
 // base64Body matches the beginning of an event's body in base64.
 var base64Body = regexp.MustCompile(`^[\s"]*eyJpZCI6I`)
 
-// continuation matches the character that Latin-1 or Windows-1252 makes of a continuation byte of UTF-8.
+// continuation matches the character that a continuation byte of UTF-8 becomes if it is read as Latin-1 or Windows-1252.
 const continuation = `[\x{80}-\x{BF}\x{152}\x{153}\x{160}\x{161}\x{178}\x{17D}\x{17E}\x{192}\x{2C6}\x{2DC}\x{2013}-\x{203A}\x{20AC}\x{2122}]`
 
 var (
-	// utf8AsLatin1 matches the characters that Latin-1 or Windows-1252 makes of one UTF-8 character.
+	// utf8AsLatin1 matches the characters that one UTF-8 character becomes if it is read as Latin-1 or Windows-1252.
 	utf8AsLatin1 = regexp.MustCompile(`[\x{C2}-\x{DF}]` + continuation + `|[\x{E0}-\x{EF}]` + continuation + `{2}|[\x{F0}-\x{F4}]` +
 		continuation + `{3}`)
 	notASCII = regexp.MustCompile(`[^\x00-\x7F]`)
 	// utf8AsASCII matches traces of UTF-8 that was read as ASCII. Node drops the highest bit of each byte, so that Nd\xC3\xA9
-	// becomes NdC) and an emoji gets control characters. Other decoders make U+FFFD of each byte.
+	// becomes NdC) and an emoji gets control characters. Other decoders replace each byte by U+FFFD.
 	utf8AsASCII = regexp.MustCompile(`\x{FFFD}|[\x00-\x08\x0e-\x1f]|[a-z]C[\t!-/;]|[ "]C[\t()*+][a-z]`)
 )
 

@@ -57,7 +57,7 @@ func TestVerifyReadsEveryType(t *testing.T) {
 	var read []string
 	for _, row := range []struct {
 		kind webhook.Type
-		// theirs is the name of the event type in the service's code.
+		// theirs is the event type as the service's own code names it.
 		theirs string
 		data   proto.Message
 	}{

@@ -83,7 +83,7 @@ const (
 	refused
 	// limited means the service's own 429.
 	limited
-	// wrong means any other status or body, or no answer.
+	// wrong means any other answer, or no answer.
 	wrong
 )
 

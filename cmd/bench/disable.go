@@ -137,7 +137,8 @@ func (d *disabling) cancelled(since time.Time) {
 }
 
 // delivered checks that the event of every created customer arrived once. It also checks that no attempt of the backlog
-// arrived after the webhook was disabled. Customers created before began show how long events took without the fault.
+// arrived after the webhook was disabled. The customers that were created before the time began show how long events take
+// without the fault.
 func (d *disabling) delivered(created []call, began, disabled time.Time) {
 	_, err := d.receiver.Count()
 	d.require(err)

@@ -103,7 +103,7 @@ func (c *historyCommand) Run(ctx context.Context, io streams) (err error) {
 }
 
 const (
-	// historyTimeout is the servers' limit for a request. It is shorter than some network cuts.
+	// historyTimeout is the servers' limit for a request. Some network cuts last longer, so that requests reach this limit.
 	historyTimeout = 2 * time.Second
 	// checkTimeout is the longest time that porcupine may take for the history of one object.
 	checkTimeout = 30 * time.Second
@@ -116,7 +116,7 @@ type history struct {
 	*play
 	stage    *stage
 	nodes    [2]*cluster.Cluster // nil on SQLite
-	primary  int                 // the index of the primary
+	primary  int                 // index of the primary in nodes
 	servers  []*endpoint
 	seed     uint64
 	rate     float64
@@ -127,7 +127,7 @@ type history struct {
 	resets   []porcupine.Operation // faults that reset the request counters
 	drawIn   string                // the folder of the drawings; "" means the system's temporary one
 	drawn    int
-	number   atomic.Int64 // numbers for new prices, names and e-mails
+	number   atomic.Int64 // the last number that was used for a new price, name or e-mail
 	spare    atomic.Int64 // how many API keys spareKey has returned, each for one object
 	requests atomic.Int64
 	unknown  atomic.Int64

@@ -23,7 +23,7 @@ type chain struct {
 	resource string
 	states   []map[string]any
 	began    []time.Time
-	events   tally // how many events of each type its entries must have sent and were not found
+	events   tally // by the event's type: how many events that the entries must have sent were not found
 }
 
 // announced maps each change to the types of the events that it must send. A change is a type of resource and its new

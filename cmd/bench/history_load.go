@@ -69,7 +69,7 @@ type object struct {
 	mu      sync.Mutex
 	history []porcupine.Operation
 	unknown int
-	known   []string // ids of its customers or orders
+	known   []string // ids of the object's customers or orders
 }
 
 // over reports whether an object must not be used any longer, because too many of its requests have an unknown outcome.
@@ -106,8 +106,8 @@ type caller struct {
 }
 
 func (h *history) caller(kind, object, number int) *caller {
-	stream := uint64(kind)<<40 | uint64(object)<<8 | uint64(number)               //nolint:gosec // Small numbers.
-	return &caller{number: number, random: rand.New(rand.NewPCG(h.seed, stream))} //nolint:gosec // Nothing secret is made of it.
+	stream := uint64(kind)<<40 | uint64(object)<<8 | uint64(number)               //nolint:gosec // These numbers are small.
+	return &caller{number: number, random: rand.New(rand.NewPCG(h.seed, stream))} //nolint:gosec // No secret is made from these numbers.
 }
 
 // cycle makes objects of a kind, one after the other, and has callers use them until the context ends.

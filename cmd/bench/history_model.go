@@ -22,7 +22,7 @@ type question struct {
 // broke. Then it may have taken effect, or may still do so at any later time.
 type answer struct {
 	status    int
-	code      string // an error's code
+	code      string // the code in the body of an error
 	body      []byte
 	remaining int   // X-RateLimit-Remaining
 	minute    int64 // the minute, since 1970, that counted the request
@@ -212,7 +212,7 @@ func (p payments) step(q question, a *answer) (payments, bool) {
 	return p, a.status == 200 && counted.PaidCount == count && counted.PaidAmount == count*linkAmount
 }
 
-// revoked is true once an API key is revoked.
+// revoked is the state of an API key: true once the key is revoked.
 type revoked bool
 
 func (r revoked) step(q question, a *answer) (revoked, bool) {

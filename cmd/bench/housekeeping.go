@@ -17,7 +17,8 @@ const (
 	housekeepingP99 = 100 * time.Millisecond
 	// writerRate is how many customers are created a second in the store that is watched.
 	writerRate = 50
-	// deletedStore loses all rows, forgettingStore erases buyers, and exportedStore is exported.
+	// deletedStore, forgettingStore and exportedStore are indexes: of the store that is deleted, of the store whose buyers are
+	// erased, and of the store that is exported. housekeepingStores is the number of stores.
 	deletedStore, forgettingStore, exportedStore, housekeepingStores = 0, 1, 2, 4
 	// housekeepingPause is the pause between two runs of a command. It keeps the starts of programs from taking much of the
 	// processor time.

@@ -175,7 +175,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// pollPause is the pause between two checks of poll.
+// pollPause is the pause between two calls that poll makes.
 const pollPause = 50 * time.Millisecond
 
 // poll calls come again and again until come returns true, but for at most limit. It returns true if come did, and false if

@@ -41,7 +41,7 @@ type nodes struct {
 	*play
 	fleet          *fleet
 	coordinator    *cluster.Cluster
-	workers        []*cluster.Cluster // the first one is faulty
+	workers        []*cluster.Cluster // the fault is in the first one
 	struck, spared *openLoop          // loads that create customers: in the stores on the first worker node, and in all others
 	struckCalls    []call
 	sparedCalls    []call
@@ -278,7 +278,7 @@ func (n *nodes) account() {
 		len(n.acknowledged), len(n.fleet.paid), len(stored["customer.created"]), len(stored["order.paid"]), b.events, b.duplicates)
 }
 
-// count adds one case to n.lost, under the description what, if is is true.
+// count adds one case with the description what to n.lost, but only if the condition holds.
 func (n *nodes) count(is bool, what string) {
 	if is {
 		n.lost.add(what, 1)

@@ -26,12 +26,12 @@ const (
 type process struct {
 	name       string
 	command    *exec.Cmd
-	api, admin string // the addresses on which it listens
+	api, admin string // the addresses on which the process listens
 	ended      chan struct{}
 	err        error // set before ended is closed; nil after exit status 0
 
 	mu    sync.Mutex
-	lines []string // the last lines of its log
+	lines []string // last lines of the process's log
 }
 
 // logLine has the members that are read from a line of the service's log.

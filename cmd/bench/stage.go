@@ -31,11 +31,11 @@ type stage struct {
 	keys     *rotation // the keys of all stores
 	env      []string
 	token    string             // the operator's token
-	receiver *receiver.Receiver // nil until subscribe
+	receiver *receiver.Receiver // nil until subscribe is called
 	webhooks []webhook          // webhook n belongs to store n
 	server   *process
 	workers  []*process
-	handle   *db.DB // the bench's own handle of the database; nil until open
+	handle   *db.DB // the bench's own handle of the database; nil until open is called
 }
 
 // webhook is a registered webhook.

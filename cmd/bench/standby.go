@@ -18,7 +18,7 @@ import (
 const (
 	// failoverRate is how many customers are created a second in each of two stores.
 	failoverRate = 40
-	// failoverDelay is how long the standby is not promoted after the primary's death.
+	// failoverDelay is the time from the primary's death to the promotion of the standby.
 	failoverDelay = time.Second
 	// receivedLimit is how long a scene waits at most until the receiver has every event.
 	receivedLimit = 3 * time.Minute

@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/gen/openapi"
 )
 
-// written returns the document in gen.
+// written returns the document that is stored in gen.
 func written(t *testing.T) *document {
 	t.Helper()
 	doc := &document{}
@@ -92,8 +92,8 @@ func eachSchema(s *schema, visit func(*schema)) {
 	}
 }
 
-// TestAnswersHaveEveryField checks that, by the document, an answer always has all fields: a missing value is null, not left
-// out.
+// TestAnswersHaveEveryField checks that, according to the document, an answer always has all fields: a missing value is
+// null, not left out.
 func TestAnswersHaveEveryField(t *testing.T) {
 	t.Parallel()
 	doc := written(t)

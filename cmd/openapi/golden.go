@@ -100,8 +100,8 @@ const (
 
 var placeholder = regexp.MustCompile(`<([a-z-]+?)(?:-(\d+))?>`)
 
-// realistic replaces the placeholders in a golden file's body by values. It also replaces the slug of the test's store,
-// which is name, by exampleSlug.
+// realistic replaces the placeholders in a golden file's body by values. It also replaces name, the slug of the test's
+// store, by exampleSlug.
 func realistic(name string, body []byte) json.RawMessage {
 	body = placeholder.ReplaceAllFunc(body, func(found []byte) []byte {
 		parts := placeholder.FindSubmatch(found)
@@ -122,7 +122,7 @@ func realistic(name string, body []byte) json.RawMessage {
 	return bytes.ReplaceAll(body, []byte(`"slug":"`+name+`"`), []byte(`"slug":"`+exampleSlug+`"`))
 }
 
-// matches reports whether the exchange is one of the operation with this method and path template.
+// matches reports whether the recorded exchange is a call of the operation with this method and path template.
 func (g golden) matches(method, template string) bool {
 	before, after, variable := strings.Cut(template, "{id}")
 	if !variable {

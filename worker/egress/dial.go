@@ -18,7 +18,7 @@ var errAddressRefused = errors.New("address refused")
 // addresses cannot use this machine as a scanner.
 const maxAddresses = 8
 
-// Resolver looks names up; *net.Resolver is one.
+// Resolver is anything that looks up host names, such as a *net.Resolver.
 type Resolver interface {
 	// LookupNetIP returns the addresses of a host; network is "ip".
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)

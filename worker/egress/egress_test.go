@@ -74,7 +74,7 @@ func TestPostUsesAConnectionAgain(t *testing.T) {
 			client.drainTimeout = time.Minute // a busy machine may need longer than the default
 			for range 20 {
 				require.NotZero(t, client.Post(t.Context(), r.url(), headers(), []byte("{}")).Status)
-				client.drains.Wait() // the body is read in the background
+				client.drains.Wait() // waits for the body, which is read in the background
 			}
 			require.EqualValues(t, 1, r.accepts.Load())
 		})

@@ -18,8 +18,8 @@ const MaxURLBytes = 2048
 // Policy says which receivers are allowed besides those of the specification: https, and no private or local address. The
 // zero value allows no others.
 type Policy struct {
-	// AllowPrivate opens loopback, private, carrier-shared and unique local addresses and local
-	// names, for tests and development. Addresses that clouds and routers use stay closed.
+	// AllowPrivate allows receivers at loopback, private, carrier-shared and unique local addresses and at local names, for
+	// tests and development. Addresses that clouds and routers use stay refused.
 	AllowPrivate bool
 	// AllowHTTP also allows plain http.
 	AllowHTTP bool

@@ -70,9 +70,9 @@ const (
 // separator stands between the time and the body.
 var separator = []byte{'.'}
 
-// NewSecret returns a new random secret: SecretPrefix and 32 bytes in base64url without padding (RFC 4648, section 5), chosen
-// to have only letters and digits, so that a double click selects it whole; that costs two of its 256 bits. Show it once and
-// store it only sealed.
+// NewSecret returns a new random secret: SecretPrefix and 32 bytes in base64url without padding (RFC 4648, section 5). The
+// text has only letters and digits, so that a double click selects the whole secret. This costs two of the 256 random bits.
+// Show the secret once and store it only sealed.
 func NewSecret() string {
 	for {
 		var random [secretBytes]byte

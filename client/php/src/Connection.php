@@ -85,7 +85,8 @@ final class Connection
                 return $this->attempt($operation, $method, $url, $text, $timeout, $read);
             } catch (StorefrontException $failed) {
                 $again = $failed->status === 429 || $repeatable && $failed->mayPass();
-                // A Retry-After of 0 is treated like a missing one, so that the growing pauses apply.
+                // A Retry-After of 0 is treated like a missing one: the client waits for its own pause, which grows with
+                // each retry.
                 $pause = ($failed->retryAfter ?? 0) ?: self::delay($retries);
                 $late = $pause > self::MAX_RETRY_AFTER || self::now() + $pause >= $deadline;
                 if (!$again || $late || $retries >= $this->maxRetries) {

@@ -189,13 +189,13 @@ final class Webhook
     /** Reports whether a body is not UTF-8, or was UTF-8 and then decoded as another encoding. */
     private static function isDecoded(string $body): bool
     {
-        // The character that Latin-1 or Windows-1252 makes of a continuation byte of UTF-8.
+        // The character that a continuation byte of UTF-8 becomes if it is read as Latin-1 or Windows-1252.
         $next = '[\x{80}-\x{BF}\x{152}\x{153}\x{160}\x{161}\x{178}'
             . '\x{17D}\x{17E}\x{192}\x{2C6}\x{2DC}\x{2013}-\x{203A}\x{20AC}\x{2122}]';
         $rest = preg_replace("/[\\x{C2}-\\x{DF}]$next|[\\x{E0}-\\x{EF}]$next{2}|[\\x{F0}-\\x{F4}]$next{3}/u", '', $body);
 
         // The second pattern finds UTF-8 that was read as ASCII: Node drops the highest bit of each byte, so that é becomes C);
-        // other decoders make U+FFFD of each byte.
+        // other decoders replace each byte by U+FFFD.
         return $rest === null || $rest !== $body && !preg_match('/[^\x00-\x7F]/', $rest)
             || preg_match('/\x{FFFD}|[\x00-\x08\x0e-\x1f]|[a-z]C[\t!-\/;]|[ "]C[\t()*+][a-z]/u', $body);
     }

@@ -220,11 +220,11 @@ def _mistake(body: bytes, signatures: list[str], secrets: list[str]) -> str:
     return "wrong_secret" if untouched else "changed_body"
 
 
-# The character that Latin-1 or Windows-1252 makes of a continuation byte of UTF-8.
+# The character that a continuation byte of UTF-8 becomes if it is read as Latin-1 or Windows-1252.
 _NEXT = "[\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]"
 _UTF8_AS_LATIN1 = re.compile(f"[\u00c2-\u00df]{_NEXT}|[\u00e0-\u00ef]{_NEXT}{{2}}|[\u00f0-\u00f4]{_NEXT}{{3}}")
-# Traces of UTF-8 that was read as ASCII: Node drops the highest bit of each byte, so that é becomes C); other decoders make
-# U+FFFD of each byte.
+# Traces of UTF-8 that was read as ASCII: Node drops the highest bit of each byte, so that é becomes C); other decoders replace
+# each byte by U+FFFD.
 _UTF8_AS_ASCII = re.compile(r'\ufffd|[\x00-\x08\x0e-\x1f]|[a-z]C[\t!-/;]|[ "]C[\t()*+][a-z]')
 
 

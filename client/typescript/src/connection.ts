@@ -179,7 +179,7 @@ export class Connection {
     if (retries >= this.#maxRetries || !isRepeatable(operation, failed)) {
       return undefined;
     }
-    // A Retry-After of 0 is treated like a missing one, so that the growing pauses apply.
+    // A Retry-After of 0 is treated like a missing one: the client waits for its own pause, which grows with each retry.
     const pauseMs = failed.retryAfterSeconds ? failed.retryAfterSeconds * 1000 : this.#delayMs(retries);
     const late = pauseMs > maxRetryAfterSeconds * 1000 || this.#clock.now() + pauseMs >= deadline;
     return late ? undefined : pauseMs;

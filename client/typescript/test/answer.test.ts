@@ -1,4 +1,4 @@
-// Everything of an answer besides its body: the printed error, responseOf and onAttempt.
+// Tests what a program gets of an answer besides its body: the printed error, responseOf and onAttempt.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { it } from "node:test";

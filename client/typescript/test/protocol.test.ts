@@ -1,4 +1,4 @@
-// storefront-client/connect with the Node transports of @connectrpc/connect-node, on each of their protocols.
+// Tests storefront-client/connect with the Node transports of @connectrpc/connect-node, in each protocol that they have.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 

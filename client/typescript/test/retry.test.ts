@@ -1,4 +1,4 @@
-// Which requests are retried and when, and how answers that are not from the service are reported.
+// Tests which requests are retried and when, and how answers that are not from the service are reported.
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { describe, it } from "node:test";

@@ -63,7 +63,7 @@ type Receiver struct {
 	mu       sync.Mutex
 	hooks    []Hook
 	requests []Request
-	events   map[uuid.UUID]struct{} // events answered with success
+	events   map[uuid.UUID]struct{} // events that were answered with success
 	wrong    int
 	why      error // what is wrong with the first wrong delivery
 }
