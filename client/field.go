@@ -19,7 +19,7 @@ func Set[T any](value T) Field[T] { return Field[T]{named: true, value: &value} 
 func Clear[T any]() Field[T] { return Field[T]{named: true} }
 
 // named returns the value to send for a field; nil if it was cleared or not set. If the field was set or cleared, named adds
-// its name to the mask.
+// the field's name to the mask.
 func named[T any](mask *[]string, name string, f Field[T]) *T {
 	if f.named {
 		*mask = append(*mask, name)

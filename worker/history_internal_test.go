@@ -24,7 +24,7 @@ const histories = 40
 // pair is a delivery: an event and the webhook that must get it.
 type pair struct{ event, webhook uuid.UUID }
 
-// subscriber is what a history expects of a webhook.
+// subscriber is a webhook in the model: the state that the history expects of the webhook.
 type subscriber struct {
 	merchant merchant
 	id       uuid.UUID

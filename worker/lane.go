@@ -83,7 +83,7 @@ func (l *lanePool) room(w *webhook) int {
 // free returns how many more attempts may start in total.
 func (l *lanePool) free() int { return l.total - l.inFlight }
 
-// begin counts a new attempt in a lane as running if there is room for it, and reports whether there was.
+// begin reports whether a new attempt in the lane may start now. If so, it counts the attempt as running.
 func (l *lanePool) begin(of queue.Lane) bool {
 	w := l.of(of)
 	// A new delivery is not attempted before those of the webhook that already wait in the database.

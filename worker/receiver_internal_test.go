@@ -107,7 +107,7 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// answers sets the function that decides the next answers. Its calls do not overlap.
+// answers sets the function that decides the next answers. The receiver never calls this function twice at the same time.
 func (r *receiver) answers(answer func(request) int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -90,7 +90,7 @@ type Config struct {
 	RootCAs *x509.CertPool
 	// Resolver resolves names; nil means the system's.
 	Resolver egress.Resolver
-	// PollOnly turns notifications off, which saves the connection that they need.
+	// PollOnly turns the database's notifications off. This saves the connection on which they arrive.
 	PollOnly bool
 	// Metrics is where the worker registers its metrics; nil for none. A registerer accepts only one worker.
 	Metrics prometheus.Registerer

@@ -66,7 +66,8 @@ func (s *session) answer(resource, method string, args arguments, golang func() 
 	return fields
 }
 
-// list reads a whole list in pages of three and requires the Go client's items. It returns the number of items.
+// list reads a whole list in pages of three, and requires the same items as from the Go client. It returns the number of
+// items.
 func list[T proto.Message](s *session, resource string, args arguments, golang func(func(T, error) bool)) int {
 	s.t.Helper()
 	args["pageSize"] = 3

@@ -50,7 +50,7 @@ type field struct {
 	Name, Doc string
 	// Kind is string, integer, number, time, enum, model, list or map.
 	Kind string
-	// Type is the name of the enum or the model, or of a list's items.
+	// Type is the name of the enum or the model. For a list, it is the name of the items' type.
 	Type     string
 	Nullable bool
 	Required bool
@@ -138,7 +138,7 @@ type schema struct {
 	Discriminator        struct{ Mapping pairs[string] }
 }
 
-// pairs is a JSON object that keeps its order.
+// pairs is a JSON object that keeps the order of its members.
 type pairs[T any] []pair[T]
 
 type pair[T any] struct {

@@ -61,7 +61,7 @@ func phpDoc(o *operation, f *field) string {
 	return strings.Join(types, "|")
 }
 
-// phpPath returns the expression for an operation's path.
+// phpPath returns the PHP expression for the path of an operation.
 func phpPath(o *operation) string {
 	before, after, has := strings.Cut(o.Path, "{id}")
 	switch {

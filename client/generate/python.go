@@ -98,7 +98,7 @@ func pythonArgument(o *operation, f *field) string {
 	return pythonName(f.Name) + ": " + strings.Join(kinds, " | ") + byDefault
 }
 
-// pythonPath returns the expression for an operation's path.
+// pythonPath returns the Python expression for the path of an operation.
 func pythonPath(o *operation) string {
 	if !o.HasID {
 		return `"` + o.Path + `"`

@@ -82,7 +82,7 @@ var recipes = map[string]struct {
 	modules []string
 	// untyped has mypy's flags for a framework without types.
 	untyped []string
-	// exitCode is the exit code of a program that a signal ends, unless the program handles the signal.
+	// exitCode is the recipe's exit code after SIGTERM: -1 if the signal ends the program, 0 if the program handles it.
 	exitCode int
 }{
 	"http_server.py": {},

@@ -23,7 +23,7 @@ var serviceProgram = sync.OnceValues(func() (string, error) {
 	return buildService(context.Background(), folder)
 })
 
-// TestMain removes the program.
+// TestMain runs the tests, and then removes the program that they have built.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if path, err := serviceProgram(); err == nil {

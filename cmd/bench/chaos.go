@@ -302,8 +302,8 @@ func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	return r.fleet.balance(ctx, r.created, r.kills)
 }
 
-// balance settles the ledger of the fleet: the new customers in created, which the server acknowledged, and the orders that
-// the fleet took. kills are all kills so far.
+// balance makes the ledger of the fleet and settles it (settleUp). created are the new customers that the server
+// acknowledged. The ledger also has the orders that the fleet took. kills are all kills so far.
 func (f *fleet) balance(ctx context.Context, created []uuid.UUID, kills []kill) (balance, error) {
 	l := ledger{customers: created, orders: f.paid, requests: f.receiver.Requests(), kills: kills, lost: int(f.lost.Load())}
 	var err, journalErr, leasesErr error

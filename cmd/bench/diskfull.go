@@ -21,7 +21,7 @@ const (
 	// fillRate is how many customers are created a second. They soon use up the space in half-empty pages, into which the
 	// database can write even on a full disk.
 	fillRate = 200
-	// readyLimit bounds the wait for a status of /readyz.
+	// readyLimit is the longest wait until /readyz answers with the expected status.
 	readyLimit = 30 * time.Second
 )
 

@@ -13,7 +13,7 @@ import (
 )
 
 // journalled lists, for each type of resource, the fields that the journal as well as the API shows. A product's updatedAt
-// is the time of its last entry.
+// is the time of the product's last entry.
 var journalled = map[string][]string{
 	"product": {"priceAmount", "status", "updatedAt"}, "customer": {"name", "email", "phone"}, "order": {"status"},
 }

@@ -176,8 +176,8 @@ func (h *history) ask(o *object, c *caller, q question) *answer {
 	return nil
 }
 
-// create sends a request that must succeed, and returns the answer, or nil if it did not. The request is in no object's
-// history, because only this caller uses what it creates.
+// create sends a request that must succeed, and returns the answer. It returns nil if the request failed. The request is in
+// no object's history, because only this caller uses what it creates.
 func (h *history) create(c *caller, q question) *answer {
 	a := h.ask(&object{}, c, q)
 	if a != nil && a.status >= 300 {

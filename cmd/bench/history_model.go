@@ -19,7 +19,7 @@ type question struct {
 }
 
 // answer is the answer that a caller got. A nil *answer means an unknown outcome: the request got 503 or its connection
-// broke. Then it may have taken effect, or may still do so at any later time.
+// broke. Then the request may have taken effect, or may still take effect at any later time.
 type answer struct {
 	status    int
 	code      string // the code in the body of an error

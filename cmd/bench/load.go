@@ -41,7 +41,7 @@ func (r *rotation) newCustomer() request {
 	return request{method: "POST", path: "/v1/customers", key: key, body: newCustomerBody(r.created.Add(1))}
 }
 
-// newCustomerBody returns the JSON of the nth customer, whose e-mail and phone no other has.
+// newCustomerBody returns the JSON of the nth customer, with an e-mail and a phone that no other customer has.
 func newCustomerBody(n int64) string {
 	return fmt.Sprintf(`{"name":"Nadège Customer %d","email":"New.Customer.%d@example.com","phone":"+23765%07d"}`, n, n, n)
 }

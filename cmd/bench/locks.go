@@ -79,7 +79,7 @@ func (p *play) begin(s *stage) *sql.Tx {
 	tx, err := handle.Writer().BeginTx(context.WithoutCancel(p.ctx), nil)
 	p.require(err)
 	p.cleanup(func() error {
-		_ = tx.Rollback() // already ended, unless the scene was aborted
+		_ = tx.Rollback() // an error only means that the scene has already ended the transaction
 		return nil
 	})
 	return tx

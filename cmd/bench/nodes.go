@@ -71,8 +71,8 @@ func (p *play) settings() []string {
 }
 
 // openNodes starts a coordinator and two worker nodes, distributes a database over them, and starts the service's processes.
-// The first worker node is on the disk in the folder disk, unless that is "". The others reach it at the address that the
-// function reached returns.
+// The first worker node is on the disk in the folder disk, unless disk is "". The other nodes reach the first worker node at
+// the address that the function reached returns.
 func (p *play) openNodes(disk string, reached func(worker *cluster.Cluster) string) *nodes {
 	settings := p.settings()
 	n := &nodes{play: p, coordinator: p.cluster(cluster.Options{Settings: settings})}
@@ -100,7 +100,7 @@ func (p *play) openNodes(disk string, reached func(worker *cluster.Cluster) stri
 		p.require(errors.New("all stores lie on one node"))
 	}
 	n.hot = with.stores[0].slug
-	without.created.Store(1_000_000) // its customers have other numbers than the customers of with
+	without.created.Store(1_000_000) // the two rotations must not create the same customers
 	load := func(of *rotation) *openLoop {
 		rate := nodeRate * float64(len(of.stores)) / nodeStores
 		return &openLoop{address: n.fleet.serving, rate: rate, next: of.newCustomer}
@@ -185,7 +185,7 @@ func (n *nodes) under(fault func()) {
 	n.account()
 }
 
-// report adds a description of the answers before and during the fault to the outcome.
+// report adds to the outcome a description of the answers before and during the fault.
 func (n *nodes) report() {
 	during := func(calls []call) (before, within []call) {
 		for _, c := range calls {

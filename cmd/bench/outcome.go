@@ -86,7 +86,7 @@ func (o *outcome) prompt(under []call) {
 	o.mustFast(p99 < fairP99, "another store's p99 stays under %s (%s)", fairP99, fine(p99))
 }
 
-// inTime adds the condition that the longest answer does not exceed a deadline, apart from the slack.
+// inTime adds the condition that no answer arrives later than the deadline plus busySlack.
 func (o *outcome) inTime(what string, calls []call, deadline time.Duration) {
 	longest := percentile(latencies(calls), 100)
 	o.must(longest <= deadline+busySlack, "every %s ends with its deadline of %s, on a busy machine too (%s)",

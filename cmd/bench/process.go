@@ -81,7 +81,7 @@ func startProcess(command *exec.Cmd, message string, onLine func(string)) (*proc
 	return nil, p.failure(errors.New("it is not ready"))
 }
 
-// became keeps the addresses that a line of the log names, and reports whether the line has the message.
+// became reads a line of the log: it stores the addresses that the line names, and reports whether the line has the message.
 func (p *process) became(line []byte, message string) bool {
 	var l logLine
 	if json.Unmarshal(line, &l) != nil {
@@ -157,7 +157,7 @@ func stopAll(processes []*process) error {
 
 // kill ends the process as kill -9 does and waits for its end.
 func (p *process) kill() {
-	_ = p.command.Process.Kill() // the process may have ended
+	_ = p.command.Process.Kill() // an error only means that the process has already ended
 	<-p.ended
 }
 

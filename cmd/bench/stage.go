@@ -207,7 +207,7 @@ func (s *stage) readiness(ctx context.Context) int {
 	return answer.StatusCode
 }
 
-// committed is an event in the database. subject is the id of its resource, kind its type.
+// committed is an event in the database. subject is the id of the event's resource, and kind is the event's type.
 type committed struct {
 	id, subject uuid.UUID
 	kind        string

@@ -36,7 +36,7 @@ const (
 
 const documentName = "storefront.json"
 
-// pluginOptions make the plugin write only REST paths, and without error answers of its own.
+// pluginOptions make the plugin write only REST paths, and no error answers.
 const pluginOptions = "features=google.api.http,only-googleapi-http,short-operation-ids,without-default-tags," +
 	"trim-unused-types,disable-default-response,format=json,path=" + documentName + ",base=" + basePath
 

@@ -71,7 +71,7 @@ var blocks = []block{
 // (RFC 6147).
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// behindNAT64 returns the IPv4 address inside an address of nat64.
+// behindNAT64 returns the IPv4 address inside an address that has the prefix nat64. It returns false for any other address.
 func behindNAT64(addr netip.Addr) (netip.Addr, bool) {
 	if addr.Zone() != "" || !nat64.Contains(addr) {
 		return netip.Addr{}, false
@@ -99,8 +99,8 @@ func (p Policy) refused(addr netip.Addr) bool {
 	return false
 }
 
-// secondGuard is a second table of refused addresses. Others generate it from the same registries and maintain it. An
-// address is refused if either table has it, so that a gap in one table does no harm.
+// secondGuard is a second table of refused addresses. Others generate it from the same registries and maintain it. Unless
+// AllowPrivate is set, an address is refused if either table has it, so that a gap in one table does no harm.
 var secondGuard = ssrf.New(ssrf.WithAnyPort())
 
 // control checks the address that the system is about to connect to, regardless of earlier checks.

@@ -126,8 +126,8 @@ func systemProblem(number syscall.Errno) string {
 	return ""
 }
 
-// certificateProblem returns what is wrong with a certificate, or "". The original errors would
-// repeat the names in the certificate.
+// certificateProblem returns what is wrong with a certificate, or "". It has texts of its own, because the original errors
+// would repeat the names in the certificate.
 func certificateProblem(err error) string {
 	var (
 		authority x509.UnknownAuthorityError

@@ -102,7 +102,8 @@ type identity struct {
 	roots  *x509.CertPool
 }
 
-// newIdentity makes a certificate for 127.0.0.1 and shop.example.com that is valid around now.
+// newIdentity makes a certificate for 127.0.0.1 and shop.example.com that is valid now. change, if not nil, changes the
+// certificate before it is signed.
 func newIdentity(change func(*x509.Certificate)) identity {
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{
@@ -137,7 +138,8 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// newClient makes a client that trusts good and reaches loopback; change alters its options.
+// newClient makes a client that trusts the identity good and may connect to loopback addresses. change, if not nil, changes
+// the client's options.
 func newClient(t testing.TB, change func(*Options)) *Client {
 	t.Helper()
 	options := Options{Policy: lab, RootCAs: good().roots, Timeout: crowded}

@@ -21,7 +21,7 @@ type Policy struct {
 	// AllowPrivate allows receivers at loopback, private, carrier-shared and unique local addresses and at local names, for
 	// tests and development. Addresses that clouds and routers use stay refused.
 	AllowPrivate bool
-	// AllowHTTP also allows plain http.
+	// AllowHTTP allows plain http besides https.
 	AllowHTTP bool
 }
 
@@ -201,8 +201,8 @@ func (p Policy) host(u *url.URL) (string, *URLError) {
 			return "", errURLLocal
 		}
 	}
-	// The machine's hosts file or search list resolves a name of one label, never the public DNS, and no authority issues a
-	// public certificate for one.
+	// A name of one label is resolved by the machine's hosts file or search list, never by the public DNS. No authority issues
+	// a public certificate for such a name.
 	if !strings.Contains(name, ".") {
 		return "", errURLSingle
 	}

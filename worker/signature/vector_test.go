@@ -68,8 +68,8 @@ func TestVerifyAnswersTheVectors(t *testing.T) {
 	require.Len(t, answered, len(words), "every answer is asked for")
 }
 
-// Stripe's verifier answers each vector as the vector says. It reads the system's clock, which moves forward by sleeping in
-// a synctest bubble.
+// Stripe's verifier answers each vector as the vector says. It reads the system's clock, so the test sleeps in a synctest
+// bubble until the bubble's clock has the vector's time.
 func TestAPublishedVerifierAnswersTheVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors(t) {

@@ -6,7 +6,7 @@ export function checkBaseUrl(baseUrl: string, allowHttp: boolean): string {
   } catch {
     throw new TypeError("baseUrl is no URL; give one such as https://api.example.com");
   }
-  // new URL silently removes line breaks, so they are refused here.
+  // The constructor URL silently removes line breaks, so they are refused here.
   if (/[\s\p{Cc}]/u.test(baseUrl)) {
     throw new TypeError("baseUrl must hold no white space, such as the end of a line");
   }

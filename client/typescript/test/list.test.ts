@@ -1,4 +1,4 @@
-// Lists: which pages they request, and when they end.
+// Tests which pages a list requests, and when the list ends.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 

@@ -48,8 +48,8 @@ type Request struct {
 // Succeeded reports whether the answer was a success.
 func (r Request) Succeeded() bool { return r.Status >= 200 && r.Status <= 299 }
 
-// Answer returns how long to wait before an answer, and the answer's status. If the receiver has accepted the event before,
-// it accepts it again whatever the status is, as a receiver that checks the event's id does.
+// Answer returns how the receiver answers a delivery: after the time delay, and with the status. A delivery of an event that
+// the receiver has accepted before is accepted again whatever the status is, as by a receiver that checks the event's id.
 type Answer func() (delay time.Duration, status int)
 
 // OK answers at once with success.
