@@ -93,9 +93,9 @@ func (a *attempt) repeatable(e *Error) bool {
 	return a.idempotent() && (e.Status >= http.StatusInternalServerError || e.Code == NetworkError || e.Code == Timeout)
 }
 
-// idempotent reports whether sending the request twice has the same effect as sending it once. The protos mark reads and
-// enabling a payment link. The specification says it of changes and of creating a customer, which the list below names. A
-// request that is neither marked nor listed is never sent again.
+// idempotent reports whether sending the request twice has the same effect as sending it once. The protos say so of reads and
+// of enabling a payment link. The specification says so of changes and of creating a customer: the cases below list their
+// methods. A request of any other method is never sent again.
 func (a *attempt) idempotent() bool {
 	switch a.spec.Procedure {
 	case storefrontv1connect.ProductServiceUpdateProductProcedure,

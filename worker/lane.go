@@ -152,7 +152,7 @@ func (l *lanePool) end(of queue.Lane, state receiverState, now time.Time) {
 func (l *lanePool) markWaiting(of queue.Lane) { l.of(of).waiting[index(of.Retry)] = true }
 
 // wants returns for which webhooks the worker should claim deliveries now, and how many. A webhook is among them if more of
-// its attempts may start and deliveries wait. Its first attempts are claimed before its retries, unless retriesDue. A
+// its attempts may start and deliveries wait. Its first attempts are claimed before its retries, unless retriesDue is true. A
 // webhook with running attempts is left out until a quarter of its window is free, so that a claim is worth its cost.
 func (l *lanePool) wants() []queue.Want {
 	var wants []queue.Want

@@ -340,7 +340,7 @@ func summarize(rounds []round) figures {
 	return f
 }
 
-// cell returns the text of a table's cell: one text for each build of the service, with points between them.
+// cell returns the text of a table's cell: one text for each build of the service, separated by " · ".
 func cell[T any](values []T, text func(T) string) string {
 	parts := make([]string, len(values))
 	for i, v := range values {

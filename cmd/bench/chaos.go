@@ -177,7 +177,7 @@ type chaosRun struct {
 func newChaosRun(c *chaosCommand, s *stage, server *cluster.Cluster) *chaosRun {
 	run := &chaosRun{
 		chaosCommand: c, cluster: server, fleet: &fleet{stage: s, timeout: c.Timeout, rate: c.Rate},
-		random: rand.New(rand.NewPCG(c.Seed, 5)), //nolint:gosec // No secret is made from these numbers.
+		random: rand.New(rand.NewPCG(c.Seed, 5)), //nolint:gosec // These numbers are no secret.
 		killed: map[string]int{},
 	}
 	run.clients = &openLoop{address: run.fleet.serving, rate: c.Rate, next: s.keys.newCustomer}

@@ -75,7 +75,7 @@ func slugOf(n int) string { return fmt.Sprintf("store-%04d", n) }
 func newDataset(s shape, now time.Time) *dataset {
 	columns := func(name, list string) *table { return &table{name: name, columns: strings.Fields(list)} }
 	g := &generator{
-		random: rand.New(rand.NewPCG(1, 2)), //nolint:gosec // No secret is made from these numbers.
+		random: rand.New(rand.NewPCG(1, 2)), //nolint:gosec // These numbers are no secret.
 		now:    now.UTC().Truncate(time.Millisecond),
 		data:   &dataset{}, pending: s.pending,
 		stores: columns("stores", "id name slug url currency country social_links unavailable_types platform_fee_percent"+

@@ -49,7 +49,7 @@ type disabling struct {
 	*play
 	*stage
 	webhook string    // its id
-	event   uuid.UUID // event of all deliveries in the webhook's backlog
+	event   uuid.UUID // the event of every delivery in the webhook's backlog
 }
 
 // playLargeDisable disables a webhook with a large backlog while workers deliver to others. It enables the webhook again

@@ -18,8 +18,8 @@ import (
 const (
 	// diskSize is the size of the small disk in the notation of mount(8). A new cluster takes half of it.
 	diskSize = "160m"
-	// fillRate is how many customers are created a second. They soon use up the space in half-empty pages, into which the
-	// database can write even on a full disk.
+	// fillRate is how many customers are created a second. These customers soon use up the space in half-empty pages, into
+	// which the database can write even on a full disk.
 	fillRate = 200
 	// readyLimit is the longest wait until /readyz answers with the expected status.
 	readyLimit = 30 * time.Second

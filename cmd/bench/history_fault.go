@@ -81,7 +81,7 @@ func (h *history) some(random *rand.Rand) []*endpoint {
 
 // strikeInTurns causes one fault after the other until the context ends.
 func (h *history) strikeInTurns(ctx context.Context) {
-	random := rand.New(rand.NewPCG(h.seed, 7)) //nolint:gosec // No secret is made from these numbers.
+	random := rand.New(rand.NewPCG(h.seed, 7)) //nolint:gosec // These numbers are no secret.
 	for len(h.strikes) > 0 {
 		for _, n := range random.Perm(len(h.strikes)) {
 			if wait(ctx, upTo(random, calmLimit)) != nil {

@@ -107,7 +107,7 @@ type caller struct {
 
 func (h *history) caller(kind, object, number int) *caller {
 	stream := uint64(kind)<<40 | uint64(object)<<8 | uint64(number)               //nolint:gosec // These numbers are small.
-	return &caller{number: number, random: rand.New(rand.NewPCG(h.seed, stream))} //nolint:gosec // No secret is made from these numbers.
+	return &caller{number: number, random: rand.New(rand.NewPCG(h.seed, stream))} //nolint:gosec // These numbers are no secret.
 }
 
 // cycle makes objects of a kind, one after the other, and has callers use them until the context ends.
@@ -285,7 +285,7 @@ func (h *history) body(c *caller, of []string, number int64) string {
 }
 
 // newCustomers returns the object for customers who share two e-mails and two phones. Its callers create these customers,
-// and set and clear their e-mails and phones, so that customers often ask for the same one.
+// and set and clear their e-mails and phones, so that two customers often ask for the same e-mail or phone.
 func newCustomers(h *history, _ *caller, _ int) *object {
 	o, first := &object{model: modelOf(customers{}, customers.step)}, 1_000_000+10*h.number.Add(1) // seven digits, as phones have
 	o.ask = func(c *caller) {

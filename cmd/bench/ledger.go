@@ -85,8 +85,8 @@ type sent struct {
 //
 //   - Every acknowledged change has its event. The receiver accepted every event, and nothing else.
 //   - Every event has one delivery in the journal, and it succeeded.
-//   - Each attempt in the journal arrived at the receiver once, with the status in the journal. It may have arrived once more
-//     for each of its leases that was cut short, because its worker was killed or the database crashed.
+//   - Each attempt to which the journal has an answer arrived at the receiver once, with the status of this answer. It may have
+//     arrived once more for each of its leases that was cut short, because its worker was killed or the database crashed.
 //   - If an attempt arrived twice although nothing was killed, its lease ended while its worker lived. The worker notices and
 //     reports the lost lease when it writes the result. So the number of such attempts is at most the number of lost leases
 //     that the workers report.

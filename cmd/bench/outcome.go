@@ -94,8 +94,8 @@ func (o *outcome) inTime(what string, calls []call, deadline time.Duration) {
 	o.mustFast(longest <= deadline+deadlineSlack, "and within %s of it", deadlineSlack)
 }
 
-// recovers adds the condition that the service recovers soon after the time freed: the last bad answer arrives within
-// recoveryBound of it. An answer is bad if it is not a success or takes longer than limit.
+// recovers adds the condition that the service recovers soon after the time freed: the last bad answer arrives at
+// most recoveryBound later. An answer is bad if it is not a success or takes longer than limit.
 func (o *outcome) recovers(calls []call, freed time.Time, limit time.Duration, when string) {
 	took := recovered(calls, freed, limit)
 	o.mustFast(took <= recoveryBound, "all is well within %s %s (%s)", recoveryBound, when, fine(took))

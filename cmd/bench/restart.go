@@ -47,8 +47,8 @@ func playRollingRestart(p *play) {
 	p.everyEvent(s, written)
 }
 
-// everyEvent checks that the database has the event of every customer that a call in written created. It returns all these
-// events' ids by the customer's id.
+// everyEvent checks that the database has the event of every customer that a call in written created. It returns the
+// ids of all customers' events, by the customer's id.
 func (p *play) everyEvent(s *stage, written []call) map[uuid.UUID]uuid.UUID {
 	events, err := s.eventsByCustomer(p.ctx)
 	p.require(err)

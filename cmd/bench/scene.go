@@ -196,8 +196,8 @@ func (p *play) cluster(o cluster.Options) *cluster.Cluster {
 // bystanderRate is how many requests a bystander sends a second: the p99 of a few seconds needs some hundreds of answers.
 const bystanderRate = 100
 
-// bystander returns a load that reads the last store, which has no part in the fault. Its times show whether the fault harms
-// other stores.
+// bystander returns a load that reads the last store, which has no part in the fault. The times of its
+// requests show whether the fault harms other stores.
 func (p *play) bystander(s *stage) *openLoop {
 	keys := &rotation{stores: s.stores[len(s.stores)-1:]}
 	return &openLoop{address: at(s.server.api), rate: bystanderRate, next: keys.repeat("GET", "/v1/store", "")}

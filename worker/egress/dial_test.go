@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The two policies refuse an IP address, or allow it, at the moment of the connection, whatever was checked before.
+// The zero policy and AllowPrivate refuse an IP address, or allow it, when the connection is made, whatever was checked
+// before.
 func TestAddressesAtDialTime(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -97,7 +97,8 @@ class Settings:
                 return _result(call, response)
             except StorefrontError as failed:
                 again = failed.status == 429 or call.repeatable and failed.may_pass()
-                # A Retry-After of 0 is treated like a missing one: the client waits for its own pause, which grows with each retry.
+                # A Retry-After of 0 is treated like a missing one: the client waits for its own pause, which grows with each
+                # retry.
                 pause = failed.retry_after or _delay(retries)
                 late = pause > _MAX_RETRY_AFTER or time.monotonic() + pause >= deadline
                 if not again or late or retries >= self.max_retries:
