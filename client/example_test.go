@@ -37,8 +37,8 @@ func ExampleNew() {
 	// client: base URL: must be https, or the key crosses the network readable; where that network is private, use WithPlainHTTP
 }
 
-// List all products, with two in each request. The loop requests a page only when it reaches it, so after break no further page
-// is requested.
+// List all products, with two in each request. The loop requests a page only when it needs the page, so after break it
+// requests no further page.
 func ExampleProducts_List() {
 	shop, stop := demo()
 	defer stop()

@@ -51,7 +51,7 @@ type installation struct {
 	secrets map[uuid.UUID]string
 }
 
-// forEach runs f with an installation on each database, each with its own clock.
+// forEach runs f once for each database, with an installation on this database that has a clock of its own.
 func forEach(t *testing.T, f func(t *testing.T, in *installation)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
@@ -146,7 +146,7 @@ func (m merchant) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 	})
 }
 
-// emit writes events of a type, with their entries in the outbox, and announces them.
+// emit writes n events of a type, with their entries in the outbox, and notifies the workers.
 func (m merchant) emit(kind string, n int) []uuid.UUID {
 	m.t.Helper()
 	made := make([]uuid.UUID, n)

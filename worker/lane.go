@@ -94,8 +94,8 @@ func (l *lanePool) begin(of queue.Lane) bool {
 	return true
 }
 
-// retriesDue reports whether a waiting retry goes before first attempts: since the last retry, a whole window of first
-// attempts has begun.
+// retriesDue reports whether a retry must go before first attempts: a retry waits, and a whole window of first attempts has
+// begun since the last retry.
 func (w *webhook) retriesDue() bool { return w.waiting[1] && w.firstsSinceRetry >= w.window }
 
 func (l *lanePool) start(of queue.Lane) {

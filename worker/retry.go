@@ -14,8 +14,8 @@ func DefaultRetryDelays() []time.Duration {
 // not retried together.
 const jitter = 0.1
 
-// retryDelay returns the wait after the attempt with this number failed, or false if it was the last.
-// random is in [0, 1).
+// retryDelay returns the wait after the attempt with this number failed. It returns false if this attempt was the last.
+// random, from 0 to less than 1, decides by how much the wait is lengthened.
 func retryDelay(delays []time.Duration, number int, random float64) (time.Duration, bool) {
 	if number < 1 || number > len(delays) {
 		return 0, false

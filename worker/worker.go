@@ -197,8 +197,8 @@ func (w *Worker) Run(ctx context.Context) {
 // leaseDuration returns how long the lease of a delivery lasts.
 func (w *Worker) leaseDuration() time.Duration { return w.config.Timeout + leaseMargin }
 
-// runPeriodically calls do until the context ends, and waits for interval after each call. It logs an error as a failure of
-// what.
+// runPeriodically calls do until the context ends, and waits for interval after each call. It logs an error of do, with what
+// as the message.
 func (w *Worker) runPeriodically(ctx context.Context, interval time.Duration, what string, do func(context.Context) error) {
 	for {
 		if err := do(ctx); err != nil && ctx.Err() == nil {

@@ -272,8 +272,8 @@ type clientOf interface {
 	verify(body []byte, header any, now, tolerance int64, secrets ...string) said
 }
 
-// replayer is a client of one language, and a server that answers each of its requests with the current answer, which the
-// method got sets.
+// replayer is a client of one language, and a server. The server answers each request of the client with the answer that the
+// method got has set last.
 type replayer struct {
 	*document
 	language

@@ -111,7 +111,7 @@ var (
 	// secretForm matches a webhook's secret, or one that storefront listen prints.
 	secretForm = regexp.MustCompile(`^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$`)
 	jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	// escape matches an escape in a string; the service writes only those in needed.
+	// escape matches any escape in a JSON string. needed matches the escapes that the service writes.
 	escape = regexp.MustCompile(`\\(?:u[0-9A-Fa-f]{4}|.)`)
 	needed = regexp.MustCompile(`^\\(?:["\\bfnrt]|u00[01].|u202[89])$`)
 )

@@ -291,7 +291,7 @@ func (c *apiCommand) measure(ctx context.Context, io streams, sides []*side, o o
 type round struct {
 	took             time.Duration
 	latencies        []time.Duration // of each request, unsorted
-	server, database time.Duration   // processor time; the server's includes SQLite's
+	server, database time.Duration   // processor time; that of the server includes SQLite
 	coordinator      time.Duration   // the coordinator's part of database; equal to database if there is only one PostgreSQL
 	measuredCPU      bool            // false if the system does not report processor times
 }

@@ -54,7 +54,8 @@ func (f *fleet) startMissing(ctx context.Context) (err error) {
 	return nil
 }
 
-// holder returns the name by which PostgreSQL knows the present process of a part; a part's next process gets another.
+// holder returns the name by which PostgreSQL knows the present process of a part. The part's next process gets another
+// name.
 func (f *fleet) holder(part int) string { return fmt.Sprintf("part-%d-%d", part, f.started[part]) }
 
 func (f *fleet) start(ctx context.Context, part int) (*process, error) {

@@ -100,7 +100,7 @@ func (h *history) strikeInTurns(ctx context.Context) {
 	}
 }
 
-// follow makes a new standby for which the primary's commits wait, and points the servers' links to both.
+// follow makes a new standby for which the primary's commits wait, and directs each server's links to the two nodes.
 func (h *history) follow() {
 	standby, err := h.nodes[h.primary].Standby(h.ctx)
 	h.require(err)

@@ -57,7 +57,7 @@ func modelOf[S comparable](first S, step func(S, question, *answer) (S, bool)) p
 	}
 }
 
-// merged returns state with the values of the JSON object body in those fields that body has.
+// merged returns state with new values: each field that the JSON object body has gets the value from body.
 func merged[S any](state S, body []byte) S {
 	_ = json.Unmarshal(body, &state) // a field that body lacks keeps its value
 	return state

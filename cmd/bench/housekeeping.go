@@ -70,7 +70,7 @@ func playHousekeeping(p *play) {
 	p.mustFast(h.done["customer"] > 0 && left < p.Customers, "forgetting and deletion get on beside the open export")
 }
 
-// writer returns the load of the watched store, the last one: it creates customers.
+// writer returns a load that creates customers in the watched store, which is the last one.
 func (p *play) writer(s *stage) *openLoop { return p.creator(s, housekeepingStores-1, writerRate) }
 
 // housekeeping runs the operator's commands, such as an export, one run after another.
@@ -99,7 +99,7 @@ func (h *housekeeping) repeat(ctx context.Context) {
 				}
 				h.done[name]++
 				h.mu.Unlock()
-				_ = wait(ctx, housekeepingPause) // on an error, the context has ended and the loop ends as well
+				_ = wait(ctx, housekeepingPause) // wait fails only if the context has ended, and then the loop ends
 			}
 		})
 	}

@@ -55,7 +55,7 @@ type ledger struct {
 // balance is the result of settleUp.
 type balance struct {
 	events, requests int
-	// orphans counts attempts whose lease a kill cut short, so that they were made again.
+	// orphans counts attempts that were made again because a kill cut their lease short.
 	orphans int
 	// late counts attempts that arrived twice because a lease ended while its worker lived; lost counts the leases that
 	// workers reported as lost.

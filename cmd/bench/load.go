@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// rotation makes requests to stores, each with the next of their API keys. Goroutines share it.
+// rotation makes requests to stores. Each request has the next of the stores' API keys. Goroutines share a rotation.
 type rotation struct {
 	stores  []storeData
 	turn    atomic.Int64 // number of the next key
-	created atomic.Int64 // number of requests so far that create a customer; it numbers the customers
+	created atomic.Int64 // number of requests so far that create a customer; it is the number of the last customer
 }
 
 // next returns the next key and its store. It takes one key of every store before the second of any, so that each key is used
@@ -83,7 +83,7 @@ func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time
 				}
 				now = done.ended()
 				if done.verdict != served {
-					_ = wait(within, min(l.pauseAfter(done), time.Until(end))) // on an error, the context has ended and the loop ends as well
+					_ = wait(within, min(l.pauseAfter(done), time.Until(end))) // fails only if the context has ended, and then the loop ends
 					now = time.Now()
 				}
 			}

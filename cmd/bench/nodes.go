@@ -61,7 +61,7 @@ func (p *play) settings() []string {
 		"shared_preload_libraries=citus", "max_prepared_transactions=200", "max_connections=300", "wal_level=logical",
 		"citus.node_conninfo=sslmode=disable", "citus.shard_count=8", "lock_timeout=5s",
 	}
-	// PostgreSQL has had the setting output_plugin_libraries since 2026-11. Moves of shards need these plugins.
+	// Since 2026-11 PostgreSQL has the setting output_plugin_libraries, which must list the plugins that moves of shards need.
 	known, err := exec.CommandContext(p.ctx, filepath.Join(programs, "postgres"), "--describe-config").Output()
 	p.require(err)
 	if strings.Contains(string(known), "\noutput_plugin_libraries\t") {

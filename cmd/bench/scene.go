@@ -27,12 +27,13 @@ var (
 	onCitusOnly    = []string{onCitus}
 )
 
-// scene plays one fault and checks the conditions that must hold. on lists the databases on which it can be played.
+// scene plays one fault and checks the conditions that must hold. The field on lists the databases on which the scene can be
+// played.
 type scene struct {
 	name, title string
 	on          []string
 	play        func(p *play)
-	span        time.Duration // how long the fault lasts, without --span; 0 means defaultSpan
+	span        time.Duration // how long the fault lasts if --span is not set; 0 means defaultSpan
 }
 
 // defaultSpan is how long a scene's fault lasts unless the scene or --span says otherwise.

@@ -86,7 +86,7 @@ func behindNAT64(addr netip.Addr) (netip.Addr, bool) {
 // private network, not in this machine's.
 func (p Policy) refused(addr netip.Addr) bool {
 	if !addr.IsValid() || addr.Zone() != "" {
-		return true // a zone names an interface of this machine; no prefix contains it
+		return true // an address with a zone belongs to an interface of this machine, and no prefix contains it
 	}
 	if behind, ok := behindNAT64(addr); ok {
 		return Policy{}.refused(behind)

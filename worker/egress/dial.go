@@ -33,8 +33,8 @@ type dialer struct {
 
 type deadlineKey struct{}
 
-// withDeadline stores the attempt's deadline as a context value. http.Transport detaches a
-// connection's context from its request's and keeps only the values.
+// withDeadline stores the attempt's deadline as a value of the context. http.Transport opens a connection with a context
+// that has the request's values, but not its deadline.
 func withDeadline(ctx context.Context, deadline time.Time) context.Context {
 	return context.WithValue(ctx, deadlineKey{}, deadline)
 }
@@ -63,7 +63,8 @@ func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, er
 		return nil, err
 	}
 	for i, addr := range addrs {
-		// A resolver may return an IPv4 address in IPv6 form; the system connects to the IPv4 address.
+		// A resolver may return an IPv4 address in IPv6 form. The system connects to the IPv4 address, so the IPv4 address is
+		// checked.
 		addrs[i] = addr.Unmap()
 		if d.policy.refused(addrs[i]) {
 			return nil, errAddressRefused

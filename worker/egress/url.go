@@ -66,8 +66,8 @@ func CheckURL(text string, p Policy) error {
 	return nil
 }
 
-// parse checks a URL and returns it with its host in the single form that is resolved, dialled and
-// sent, so that the checked host is the one used.
+// parse checks a URL and returns it. The host of the returned URL has the one form that is resolved, dialled and sent, so
+// that the client uses exactly the host that was checked.
 func (p Policy) parse(text string) (*url.URL, *URLError) {
 	if text == "" || len(text) > MaxURLBytes {
 		return nil, errURLLength

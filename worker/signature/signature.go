@@ -102,8 +102,8 @@ func Sign(secret string, at time.Time, body []byte) string {
 	return string(append(value, signed...))
 }
 
-// Headers returns the header of one attempt to deliver an event, signed (specification, Delivery). The
-// attempts of a delivery count from 1.
+// Headers returns the signed header of one attempt to deliver an event (specification, Delivery). attempt is the attempt's
+// number, from 1.
 func Headers(secret string, at time.Time, eventID, eventType string, attempt int, body []byte) http.Header {
 	return http.Header{
 		"Content-Type":  {"application/json"},

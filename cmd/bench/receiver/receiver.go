@@ -1,5 +1,5 @@
 // Package receiver is the receiver of a store's owner in measurements: an https server that verifies each delivery, records
-// it and answers. It has a number of hooks, each with its own path and secret. It answers 400 to deliveries that do not
+// it and answers. It has a number of hooks, each with its own path and secret. It answers 400 to deliveries that it cannot
 // verify, and counts them as wrong.
 package receiver
 
