@@ -450,7 +450,7 @@ class PaymentLinks:
 
         Needs the scope `payment_links:read`.
 
-        status: Only links that do (`active`) or do not (`inactive`) take payments now.
+        status: Only links with this status: `active` links take payments now, `inactive` links do not.
         page: The page, from 1; default 1. A page beyond the last is empty.
         page_size: Links on a page, 1 to 100; default 25.
         """
@@ -471,7 +471,7 @@ class PaymentLinks:
     ) -> models.PaymentLinkPage:
         """Returns one page, for programs that show one page at a time.
 
-        status: Only links that do (`active`) or do not (`inactive`) take payments now.
+        status: Only links with this status: `active` links take payments now, `inactive` links do not.
         page: The page, from 1; default 1. A page beyond the last is empty.
         page_size: Links on a page, 1 to 100; default 25.
         """

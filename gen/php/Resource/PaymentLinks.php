@@ -29,7 +29,7 @@ final class PaymentLinks
      *
      * Needs the scope `payment_links:read`.
      *
-     * @param \Storefront\PaymentLinkFilter::*|null $status Only links that do (`active`) or do not (`inactive`) take payments now.
+     * @param \Storefront\PaymentLinkFilter::*|null $status Only links with this status: `active` links take payments now, `inactive` links do not.
      * @param int|null $page The page, from 1; default 1. A page beyond the last is empty.
      * @param int|null $pageSize Links on a page, 1 to 100; default 25.
      * @return \Generator<int, PaymentLink>
@@ -53,7 +53,7 @@ final class PaymentLinks
     /**
      * Returns one page, for programs that show one page at a time.
      *
-     * @param \Storefront\PaymentLinkFilter::*|null $status Only links that do (`active`) or do not (`inactive`) take payments now.
+     * @param \Storefront\PaymentLinkFilter::*|null $status Only links with this status: `active` links take payments now, `inactive` links do not.
      * @param int|null $page The page, from 1; default 1. A page beyond the last is empty.
      * @param int|null $pageSize Links on a page, 1 to 100; default 25.
      */

@@ -291,7 +291,7 @@ type Forgetting struct {
 	StoreId string `protobuf:"bytes,2,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
 	// Events whose payloads were replaced. These events are no longer sent to anybody.
 	Events int64 `protobuf:"varint,3,opt,name=events,proto3" json:"events,omitempty"`
-	// Deliveries of these events; the receivers' answers in them were replaced.
+	// Deliveries of these events. The receivers' answers to them were replaced.
 	Deliveries int64 `protobuf:"varint,4,opt,name=deliveries,proto3" json:"deliveries,omitempty"`
 	// Entries of the activity journal whose values were replaced, or removed if they could not be parsed.
 	ActivityEntries int64 `protobuf:"varint,5,opt,name=activity_entries,json=activityEntries,proto3" json:"activity_entries,omitempty"`
@@ -305,9 +305,9 @@ type Forgetting struct {
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// When the last row that named the customer was changed; absent until then.
 	FinishedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`
-	// On SQLite, who still reads the old pages in the write-ahead log, so that it cannot be emptied: an `export`, a `backup`, or a
-	// `reader`, which is any other request or program. After its end a worker or another `ContinueForgetting` empties the log.
-	// Absent once the log is empty.
+	// On SQLite, what keeps the write-ahead log from being emptied, because it still reads old pages in the log: an `export`,
+	// a `backup`, or a `reader`, which is any other request or program. After it has ended, a worker or another
+	// `ContinueForgetting` empties the log. Absent once the log is empty.
 	LogWaitsFor   *string `protobuf:"bytes,11,opt,name=log_waits_for,json=logWaitsFor,proto3,oneof" json:"log_waits_for,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// The two stages of an access.
+// What the entry shows: a session, or a link that can begin one.
 type Session_Kind int32
 
 const (
@@ -136,7 +136,7 @@ func (Session_Role) EnumDescriptor() ([]byte, []int) {
 // with the same id. The link's and the session's secrets are not in it.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// UUID.
+	// UUID of the link or session.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Whether the member is signed in or has a link.
 	Kind Session_Kind `protobuf:"varint,2,opt,name=kind,proto3,enum=storefront.admin.v1.Session_Kind" json:"kind,omitempty"`

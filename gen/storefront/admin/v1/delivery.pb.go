@@ -715,7 +715,7 @@ func (x *ResendDeliveryRequest) GetStore() string {
 	return ""
 }
 
-// The webhook, and since when its events are sent again.
+// Which events to send again: the webhook's events since a moment.
 type StartResendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.

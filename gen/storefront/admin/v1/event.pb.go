@@ -357,7 +357,8 @@ type WatchEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The events; none in an answer that only shows that the stream is alive.
 	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	// The `since` with which a next call continues this stream. That call sends no event that was created before it.
+	// The value of `since` with which another call continues this stream. That call sends no event that was created before
+	// this time.
 	Position      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -80,7 +80,8 @@ func (x *ExportStoreRequest) GetWithSecrets() bool {
 	return false
 }
 
-// Some rows of one kind. All rows of a kind come one after the other, oldest first; only deliveries are sorted otherwise.
+// Some rows of one kind. All rows of a kind come one after the other. They are sorted from the oldest to the newest, except
+// deliveries: these are sorted by status, and the newest of each status is first.
 type ExportStoreResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The instant as of which the store is exported; the same in every answer.

@@ -161,7 +161,7 @@ type ListPaymentLinksRequest struct {
 	Page *int64 `protobuf:"varint,2,opt,name=page,proto3,oneof" json:"page,omitempty"`
 	// Links on a page, 1 to 100; default 25.
 	PageSize *int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// Only links that do (`active`) or do not (`inactive`) take payments now.
+	// Only links with this status: `active` links take payments now, `inactive` links do not.
 	Status        *v1.ListPaymentLinksRequest_Status `protobuf:"varint,4,opt,name=status,proto3,enum=storefront.v1.ListPaymentLinksRequest_Status,oneof" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

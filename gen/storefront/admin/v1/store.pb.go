@@ -570,8 +570,8 @@ type UpdateStoreRequest struct {
 	Phone *string `protobuf:"bytes,6,opt,name=phone,proto3,oneof" json:"phone,omitempty"`
 	// A WhatsApp number, international or in the form of the store's country.
 	WhatsappPhone *string `protobuf:"bytes,7,opt,name=whatsapp_phone,json=whatsappPhone,proto3,oneof" json:"whatsapp_phone,omitempty"`
-	// The store's addresses on social networks, by the network's name of at most 100 characters. They
-	// replace all former addresses.
+	// The store's addresses on social networks, by the network's name. A name has at most 100 characters. These addresses
+	// replace all former ones.
 	SocialLinks map[string]string `protobuf:"bytes,8,rep,name=social_links,json=socialLinks,proto3" json:"social_links,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The status to move to.
 	Status *v1.Store_Status `protobuf:"varint,9,opt,name=status,proto3,enum=storefront.v1.Store_Status,oneof" json:"status,omitempty"`

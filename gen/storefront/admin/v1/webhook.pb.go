@@ -538,7 +538,7 @@ type UpdateWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Where events are posted to from now on, also those of pending deliveries.
+	// The address to which events are posted from now on, also the events of pending deliveries.
 	Url *string `protobuf:"bytes,2,opt,name=url,proto3,oneof" json:"url,omitempty"`
 	// What the webhook is for, at most 500 characters.
 	Description *string `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`

@@ -276,7 +276,7 @@ export type ListPaymentLinksRequest = Message<"storefront.v1.ListPaymentLinksReq
   pageSize?: number | undefined;
 
   /**
-   * Only links that do (`active`) or do not (`inactive`) take payments now.
+   * Only links with this status: `active` links take payments now, `inactive` links do not.
    *
    * @generated from field: optional storefront.v1.ListPaymentLinksRequest.Status status = 3;
    */

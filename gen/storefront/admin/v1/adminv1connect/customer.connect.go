@@ -88,11 +88,13 @@ type CustomerServiceClient interface {
 	//
 	// Refused with `customer_not_found`.
 	ForgetCustomer(context.Context, *v1.ForgetCustomerRequest) (*v1.Forgetting, error)
-	// Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress or, when all parts
-	// are done, the receipt. It pauses briefly after each part, so that other requests can write, and while an event about the
-	// customer is being delivered. If somebody has meanwhile given the customer a name, or one of the orders a note, it erases
-	// that too and searches all rows again. If the receipt has `logWaitsFor`, it tries again to empty SQLite's log. Refused with
-	// `customer_not_found` unless ForgetCustomer was called for the customer.
+	// Carries out the next part of forgetting a customer, a bounded number of rows. It returns the progress or, when all parts
+	// are done, the receipt. It pauses briefly after each part, so that other requests can write. It also pauses while an
+	// event about the customer is being delivered.
+	//
+	// If somebody has meanwhile given the customer a name, or written a note on one of the orders, the call erases this text
+	// too and searches all rows again. If the receipt has `logWaitsFor`, the call tries again to empty SQLite's log. Refused
+	// with `customer_not_found` unless ForgetCustomer was called for the customer.
 	ContinueForgetting(context.Context, *v1.ContinueForgettingRequest) (*v1.Forgetting, error)
 	// Lists the orders of a customer, newest first. Refused with `customer_not_found`.
 	ListCustomerOrders(context.Context, *v1.ListCustomerOrdersRequest) (*v1.ListCustomerOrdersResponse, error)
@@ -276,11 +278,13 @@ type CustomerServiceHandler interface {
 	//
 	// Refused with `customer_not_found`.
 	ForgetCustomer(context.Context, *v1.ForgetCustomerRequest) (*v1.Forgetting, error)
-	// Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress or, when all parts
-	// are done, the receipt. It pauses briefly after each part, so that other requests can write, and while an event about the
-	// customer is being delivered. If somebody has meanwhile given the customer a name, or one of the orders a note, it erases
-	// that too and searches all rows again. If the receipt has `logWaitsFor`, it tries again to empty SQLite's log. Refused with
-	// `customer_not_found` unless ForgetCustomer was called for the customer.
+	// Carries out the next part of forgetting a customer, a bounded number of rows. It returns the progress or, when all parts
+	// are done, the receipt. It pauses briefly after each part, so that other requests can write. It also pauses while an
+	// event about the customer is being delivered.
+	//
+	// If somebody has meanwhile given the customer a name, or written a note on one of the orders, the call erases this text
+	// too and searches all rows again. If the receipt has `logWaitsFor`, the call tries again to empty SQLite's log. Refused
+	// with `customer_not_found` unless ForgetCustomer was called for the customer.
 	ContinueForgetting(context.Context, *v1.ContinueForgettingRequest) (*v1.Forgetting, error)
 	// Lists the orders of a customer, newest first. Refused with `customer_not_found`.
 	ListCustomerOrders(context.Context, *v1.ListCustomerOrdersRequest) (*v1.ListCustomerOrdersResponse, error)

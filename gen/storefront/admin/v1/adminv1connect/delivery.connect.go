@@ -70,10 +70,12 @@ type DeliveryServiceClient interface {
 	// webhook is pending, `webhook_not_found` when the webhook was deleted, `webhook_disabled`, or
 	// `event_expired` when the event was deleted after its retention.
 	ResendDelivery(context.Context, *v1.ResendDeliveryRequest) (*v1.Delivery, error)
-	// Starts a resend, which sends a webhook the events of a period that it subscribes to but never received, for example because
-	// it was disabled. The period is from `since` until now. Deliveries that wait for their next attempt are attempted at once. Call
-	// ContinueResend until the resend has finished; if nobody does, a worker continues it. Two resends never send the same event
-	// twice, because a resend leaves out events with a pending delivery. Refused with `webhook_not_found` or `webhook_disabled`.
+	// Starts a resend, which sends a webhook those events since `since` that the webhook subscribes to but never received, for
+	// example because the webhook was disabled. Deliveries that wait for their next attempt are attempted at once.
+	//
+	// Call ContinueResend until the resend has finished; if nobody does, a worker continues it. Two resends never send the
+	// same event twice, because a resend leaves out events with a pending delivery. Refused with `webhook_not_found` or
+	// `webhook_disabled`.
 	StartResend(context.Context, *v1.StartResendRequest) (*v1.Resend, error)
 	// Carries out the next part of a resend and returns its progress. Refused with `resend_not_found`.
 	ContinueResend(context.Context, *v1.ContinueResendRequest) (*v1.Resend, error)
@@ -213,10 +215,12 @@ type DeliveryServiceHandler interface {
 	// webhook is pending, `webhook_not_found` when the webhook was deleted, `webhook_disabled`, or
 	// `event_expired` when the event was deleted after its retention.
 	ResendDelivery(context.Context, *v1.ResendDeliveryRequest) (*v1.Delivery, error)
-	// Starts a resend, which sends a webhook the events of a period that it subscribes to but never received, for example because
-	// it was disabled. The period is from `since` until now. Deliveries that wait for their next attempt are attempted at once. Call
-	// ContinueResend until the resend has finished; if nobody does, a worker continues it. Two resends never send the same event
-	// twice, because a resend leaves out events with a pending delivery. Refused with `webhook_not_found` or `webhook_disabled`.
+	// Starts a resend, which sends a webhook those events since `since` that the webhook subscribes to but never received, for
+	// example because the webhook was disabled. Deliveries that wait for their next attempt are attempted at once.
+	//
+	// Call ContinueResend until the resend has finished; if nobody does, a worker continues it. Two resends never send the
+	// same event twice, because a resend leaves out events with a pending delivery. Refused with `webhook_not_found` or
+	// `webhook_disabled`.
 	StartResend(context.Context, *v1.StartResendRequest) (*v1.Resend, error)
 	// Carries out the next part of a resend and returns its progress. Refused with `resend_not_found`.
 	ContinueResend(context.Context, *v1.ContinueResendRequest) (*v1.Resend, error)

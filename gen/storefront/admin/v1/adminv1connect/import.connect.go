@@ -59,8 +59,8 @@ type ImportServiceClient interface {
 	// Imports products. A product needs an id, a title and a price. Without a type it is a FILE, without a
 	// status a DRAFT. A missing slug, address or date is generated.
 	ImportProducts(context.Context, *v1.ImportProductsRequest) (*v1.ImportResponse, error)
-	// Imports customers. A customer needs an id and an e-mail or a phone. `ordersCount` and `totalPaid`
-	// are stored as given; a later import of orders counts them from the customer's orders.
+	// Imports customers. A customer needs an id and an e-mail or a phone. `ordersCount` and `totalPaid` are stored as given.
+	// If the customer's orders are imported later, both are computed again from these orders.
 	ImportCustomers(context.Context, *v1.ImportCustomersRequest) (*v1.ImportResponse, error)
 	// Imports orders with their items. An order needs an id, a reference, a status and a customer; a
 	// customer that the store lacks is created from the order. The store must have the order's payment
@@ -200,8 +200,8 @@ type ImportServiceHandler interface {
 	// Imports products. A product needs an id, a title and a price. Without a type it is a FILE, without a
 	// status a DRAFT. A missing slug, address or date is generated.
 	ImportProducts(context.Context, *v1.ImportProductsRequest) (*v1.ImportResponse, error)
-	// Imports customers. A customer needs an id and an e-mail or a phone. `ordersCount` and `totalPaid`
-	// are stored as given; a later import of orders counts them from the customer's orders.
+	// Imports customers. A customer needs an id and an e-mail or a phone. `ordersCount` and `totalPaid` are stored as given.
+	// If the customer's orders are imported later, both are computed again from these orders.
 	ImportCustomers(context.Context, *v1.ImportCustomersRequest) (*v1.ImportResponse, error)
 	// Imports orders with their items. An order needs an id, a reference, a status and a customer; a
 	// customer that the store lacks is created from the order. The store must have the order's payment

@@ -188,7 +188,7 @@ export type Forgetting = Message<"storefront.admin.v1.Forgetting"> & {
   events: bigint;
 
   /**
-   * Deliveries of these events; the receivers' answers in them were replaced.
+   * Deliveries of these events. The receivers' answers to them were replaced.
    *
    * @generated from field: int64 deliveries = 4;
    */
@@ -237,9 +237,9 @@ export type Forgetting = Message<"storefront.admin.v1.Forgetting"> & {
   finishedAt?: Timestamp | undefined;
 
   /**
-   * On SQLite, who still reads the old pages in the write-ahead log, so that it cannot be emptied: an `export`, a `backup`, or a
-   * `reader`, which is any other request or program. After its end a worker or another `ContinueForgetting` empties the log.
-   * Absent once the log is empty.
+   * On SQLite, what keeps the write-ahead log from being emptied, because it still reads old pages in the log: an `export`,
+   * a `backup`, or a `reader`, which is any other request or program. After it has ended, a worker or another
+   * `ContinueForgetting` empties the log. Absent once the log is empty.
    *
    * @generated from field: optional string log_waits_for = 11;
    */
@@ -544,11 +544,13 @@ export const CustomerService: GenService<{
     output: typeof ForgettingSchema;
   },
   /**
-   * Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress or, when all parts
-   * are done, the receipt. It pauses briefly after each part, so that other requests can write, and while an event about the
-   * customer is being delivered. If somebody has meanwhile given the customer a name, or one of the orders a note, it erases
-   * that too and searches all rows again. If the receipt has `logWaitsFor`, it tries again to empty SQLite's log. Refused with
-   * `customer_not_found` unless ForgetCustomer was called for the customer.
+   * Carries out the next part of forgetting a customer, a bounded number of rows. It returns the progress or, when all parts
+   * are done, the receipt. It pauses briefly after each part, so that other requests can write. It also pauses while an
+   * event about the customer is being delivered.
+   *
+   * If somebody has meanwhile given the customer a name, or written a note on one of the orders, the call erases this text
+   * too and searches all rows again. If the receipt has `logWaitsFor`, the call tries again to empty SQLite's log. Refused
+   * with `customer_not_found` unless ForgetCustomer was called for the customer.
    *
    * @generated from rpc storefront.admin.v1.CustomerService.ContinueForgetting
    */

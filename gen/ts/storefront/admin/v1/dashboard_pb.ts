@@ -22,7 +22,7 @@ export const file_storefront_admin_v1_dashboard: GenFile = /*@__PURE__*/
  */
 export type Session = Message<"storefront.admin.v1.Session"> & {
   /**
-   * UUID.
+   * UUID of the link or session.
    *
    * @generated from field: string id = 1;
    */
@@ -121,7 +121,7 @@ export const Session_StoreSchema: GenMessage<Session_Store> = /*@__PURE__*/
   messageDesc(file_storefront_admin_v1_dashboard, 0, 0);
 
 /**
- * The two stages of an access.
+ * What the entry shows: a session, or a link that can begin one.
  *
  * @generated from enum storefront.admin.v1.Session.Kind
  */

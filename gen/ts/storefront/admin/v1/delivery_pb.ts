@@ -462,7 +462,7 @@ export const ResendDeliveryRequestSchema: GenMessage<ResendDeliveryRequest> = /*
   messageDesc(file_storefront_admin_v1_delivery, 6);
 
 /**
- * The webhook, and since when its events are sent again.
+ * Which events to send again: the webhook's events since a moment.
  *
  * @generated from message storefront.admin.v1.StartResendRequest
  */
@@ -672,10 +672,12 @@ export const DeliveryService: GenService<{
     output: typeof DeliverySchema;
   },
   /**
-   * Starts a resend, which sends a webhook the events of a period that it subscribes to but never received, for example because
-   * it was disabled. The period is from `since` until now. Deliveries that wait for their next attempt are attempted at once. Call
-   * ContinueResend until the resend has finished; if nobody does, a worker continues it. Two resends never send the same event
-   * twice, because a resend leaves out events with a pending delivery. Refused with `webhook_not_found` or `webhook_disabled`.
+   * Starts a resend, which sends a webhook those events since `since` that the webhook subscribes to but never received, for
+   * example because the webhook was disabled. Deliveries that wait for their next attempt are attempted at once.
+   *
+   * Call ContinueResend until the resend has finished; if nobody does, a worker continues it. Two resends never send the
+   * same event twice, because a resend leaves out events with a pending delivery. Refused with `webhook_not_found` or
+   * `webhook_disabled`.
    *
    * @generated from rpc storefront.admin.v1.DeliveryService.StartResend
    */

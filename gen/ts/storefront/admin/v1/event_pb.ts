@@ -211,7 +211,8 @@ export type WatchEventsResponse = Message<"storefront.admin.v1.WatchEventsRespon
   events: Event[];
 
   /**
-   * The `since` with which a next call continues this stream. That call sends no event that was created before it.
+   * The value of `since` with which another call continues this stream. That call sends no event that was created before
+   * this time.
    *
    * @generated from field: google.protobuf.Timestamp position = 2;
    */

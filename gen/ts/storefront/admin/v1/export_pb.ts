@@ -53,7 +53,8 @@ export const ExportStoreRequestSchema: GenMessage<ExportStoreRequest> = /*@__PUR
   messageDesc(file_storefront_admin_v1_export, 0);
 
 /**
- * Some rows of one kind. All rows of a kind come one after the other, oldest first; only deliveries are sorted otherwise.
+ * Some rows of one kind. All rows of a kind come one after the other. They are sorted from the oldest to the newest, except
+ * deliveries: these are sorted by status, and the newest of each status is first.
  *
  * @generated from message storefront.admin.v1.ExportStoreResponse
  */

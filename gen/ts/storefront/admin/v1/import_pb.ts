@@ -464,8 +464,8 @@ export const ImportService: GenService<{
     output: typeof ImportResponseSchema;
   },
   /**
-   * Imports customers. A customer needs an id and an e-mail or a phone. `ordersCount` and `totalPaid`
-   * are stored as given; a later import of orders counts them from the customer's orders.
+   * Imports customers. A customer needs an id and an e-mail or a phone. `ordersCount` and `totalPaid` are stored as given.
+   * If the customer's orders are imported later, both are computed again from these orders.
    *
    * @generated from rpc storefront.admin.v1.ImportService.ImportCustomers
    */

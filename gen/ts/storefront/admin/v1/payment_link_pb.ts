@@ -129,7 +129,7 @@ export type ListPaymentLinksRequest = Message<"storefront.admin.v1.ListPaymentLi
   pageSize?: number | undefined;
 
   /**
-   * Only links that do (`active`) or do not (`inactive`) take payments now.
+   * Only links with this status: `active` links take payments now, `inactive` links do not.
    *
    * @generated from field: optional storefront.v1.ListPaymentLinksRequest.Status status = 4;
    */

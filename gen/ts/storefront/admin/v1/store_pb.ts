@@ -388,8 +388,8 @@ export type UpdateStoreRequest = Message<"storefront.admin.v1.UpdateStoreRequest
   whatsappPhone?: string | undefined;
 
   /**
-   * The store's addresses on social networks, by the network's name of at most 100 characters. They
-   * replace all former addresses.
+   * The store's addresses on social networks, by the network's name. A name has at most 100 characters. These addresses
+   * replace all former ones.
    *
    * @generated from field: map<string, string> social_links = 8;
    */

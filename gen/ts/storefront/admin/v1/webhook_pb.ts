@@ -336,7 +336,7 @@ export type UpdateWebhookRequest = Message<"storefront.admin.v1.UpdateWebhookReq
   id: string;
 
   /**
-   * Where events are posted to from now on, also those of pending deliveries.
+   * The address to which events are posted from now on, also the events of pending deliveries.
    *
    * @generated from field: optional string url = 2;
    */
