@@ -143,7 +143,7 @@ func fine(d time.Duration) time.Duration {
 	return d.Round(100 * time.Microsecond)
 }
 
-// tally has the number of cases for each text that describes them. The zero value is empty.
+// tally counts cases by their description. The zero value is empty.
 type tally map[string]int
 
 func (t *tally) add(what string, n int) {

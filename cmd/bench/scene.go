@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
-// The databases on which scenes are played.
+// The databases on which the scenes of `bench chaos` run. A scene causes one fault and checks what must hold.
 const (
 	onPostgres = "PostgreSQL"
 	onSQLite   = "SQLite"
@@ -27,8 +27,7 @@ var (
 	onCitusOnly    = []string{onCitus}
 )
 
-// scene plays one fault and checks the conditions that must hold. The field on lists the databases on which the scene can be
-// played.
+// scene causes one fault, with play, and checks what must hold. The field on lists the databases on which it can run.
 type scene struct {
 	name, title string
 	on          []string

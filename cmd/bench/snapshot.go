@@ -12,7 +12,8 @@ import (
 const (
 	// heldSpan is the default of --span for this scene: a pg_dump of a large database holds its snapshot for minutes.
 	heldSpan = 10 * time.Minute
-	// heldRate is how many payments are made a second. heldWriters connections make them, for orders of heldStores stores.
+	// The scene makes heldRate payments a second. heldWriters is the number of connections that make them, and heldStores
+	// the number of stores whose orders are paid.
 	heldRate, heldWriters, heldStores = 250, 8, 50
 	// heldParts is the number of equal parts into which the report divides the span. The measurement without the snapshot,
 	// before the span, lasts as long as one part.

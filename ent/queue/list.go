@@ -219,7 +219,7 @@ func scanEntries(rows iter.Seq[db.Row]) ([]Entry, error) {
 			return nil, err
 		}
 		e.NextAttemptAt, e.FinishedAt = due.at, finished.at
-		e.Attempts, _ = Attempts(attempts) // ignored, because an error would hide all other rows of the list
+		e.Attempts, _ = Attempts(attempts) // attempts that cannot be read are left out, because an error would hide the other rows
 		entries = append(entries, e)
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return bytes.Compare(b.ID[:], a.ID[:]) })

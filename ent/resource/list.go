@@ -73,9 +73,10 @@ func (l Lists) compared(column string, texts ...string) string {
 	return column
 }
 
-// hasNoTrigram reports whether a search for text cannot use the trigram index, because pg_trgm finds no trigram (three
-// characters) in it. pg_trgm looks only at words. It puts two spaces before each word and one after it, but none at the
-// beginning and the end of the text, because the word may continue there.
+// hasNoTrigram reports whether pg_trgm finds no trigram (three characters) in a search for text, so that the search cannot
+// use the trigram index. pg_trgm looks only at words, and counts two spaces before each word and one after it. It does not
+// count them where the text begins or ends within a word, because the search finds the text within longer words too. So
+// "ab" has no trigram, but " ab" has one.
 func hasNoTrigram(text string) bool {
 	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	length := 0

@@ -193,8 +193,8 @@ func (o *Operator) inNamed(ctx context.Context, name string) (context.Context, e
 	return o.inReadable(ctx, name)
 }
 
-// check returns an error if refused, which may be nil, has a refused field. Otherwise it returns what inReadable returns,
-// and the store.
+// check returns the error of the problems that the caller has found, if there are any; refused may be nil. Otherwise it
+// returns the store with this slug or id, and a context for it. It refuses as inReadable does.
 func (o *Operator) check(ctx context.Context, refused *problems, name string) (context.Context, tenant.Store, error) {
 	if refused != nil && refused.Any() {
 		return nil, tenant.Store{}, refused.Err()

@@ -29,8 +29,8 @@ const (
 	MaxWatches = 100
 	// MaxStoreWatches is how many of these streams may be of one store.
 	MaxStoreWatches = 10
-	// MaxWatch is how long a stream lasts. After that the client opens another stream, perhaps on a new server. A stream
-	// whose client vanished ends too.
+	// MaxWatch is how long a stream lasts. After that the client opens another stream, perhaps on a new server. So the stream
+	// of a client that vanished ends too, and no longer counts against MaxWatches.
 	MaxWatch = 10 * time.Minute
 	// WatchBeat is how often a stream without events sends an answer.
 	WatchBeat = 15 * time.Second

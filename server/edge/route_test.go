@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// A path under /v1 matches the template of a method exactly, or no template at all. If it matches, the handler gets the id
-// as it was sent. The observed route is a template or "unmatched", whatever the path is.
+// A path under /v1 matches the template of a method exactly, or it is not found. The handler gets the id as it was sent. The
+// route that the edge reports to its observer is a template or "unmatched", whatever the path is.
 func FuzzRoute(f *testing.F) {
 	for _, seed := range []string{
 		"store", "products/x", "payment-links/x/enable", "products/", "/products", "products/..", "payment-links//enable",

@@ -447,7 +447,8 @@ func snapshotsFinding(found queue.Snapshots) Finding {
 	if len(found.Held) == 0 {
 		return ok("none held open; %s", cost)
 	}
-	oldest := found.Held[0] // the snapshot since which the most transactions have begun
+	// Held begins with the snapshot after which the most transactions have begun, because not every holder has a known age.
+	oldest := found.Held[0]
 	text := oldest.Holder + " holds one"
 	if oldest.Age != nil {
 		text += fmt.Sprintf(" for %v", oldest.Age.Round(time.Second))

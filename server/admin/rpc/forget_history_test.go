@@ -194,7 +194,8 @@ func (h *history) importUpdate(customer string) {
 	h.refusedOrDone(err)
 }
 
-// deliver adds waiting and finished deliveries. The receivers' answers repeat the events' payloads.
+// deliver adds a waiting or a finished delivery for some events. In its attempt, the receiver's answer repeats the personal
+// data of the event's payload.
 func (h *history) deliver(string) {
 	now := h.db.Now()
 	for _, event := range h.db.Client().Event.Query().AllX(h.Context()) {

@@ -114,7 +114,7 @@ func TestTheGuideRuns(t *testing.T) {
 	t.Parallel()
 	all := guide(t)
 	dev := devtest.Build(t).Start(t)
-	hook := newHook(t, dev)
+	webhook := newWebhook(t, dev)
 
 	recorded := false
 	done := t.Run("in a shell", func(t *testing.T) {
@@ -127,21 +127,21 @@ func TestTheGuideRuns(t *testing.T) {
 	if !recorded {
 		record(t, dev, `{"name":"Awa Ngo","phone":"+237670000001"}`) // without a shell, the test creates the customer
 	}
-	hook.wait(t)
-	hook.more = sampleVariables(t, dev)
-	t.Run("the reference's samples in curl", func(t *testing.T) { runCurl(t, dev, hook) })
-	t.Run("a delivery, in a shell", func(t *testing.T) { verifyInShell(t, all, dev, hook) })
-	t.Run("a delivery, in Python", func(t *testing.T) { verifyInPython(t, all, dev, hook) })
-	t.Run("a delivery, in PHP", func(t *testing.T) { verifyInPHP(t, all, dev, hook) })
-	t.Run("in Go", func(t *testing.T) { runGo(t, all, dev, hook) })
-	t.Run("in TypeScript", func(t *testing.T) { runTypeScript(t, all, dev, hook) })
+	webhook.wait(t)
+	webhook.more = sampleVariables(t, dev)
+	t.Run("the reference's samples in curl", func(t *testing.T) { runCurl(t, dev, webhook) })
+	t.Run("a delivery, in a shell", func(t *testing.T) { verifyInShell(t, all, dev, webhook) })
+	t.Run("a delivery, in Python", func(t *testing.T) { verifyInPython(t, all, dev, webhook) })
+	t.Run("a delivery, in PHP", func(t *testing.T) { verifyInPHP(t, all, dev, webhook) })
+	t.Run("in Go", func(t *testing.T) { runGo(t, all, dev, webhook) })
+	t.Run("in TypeScript", func(t *testing.T) { runTypeScript(t, all, dev, webhook) })
 	// PHP and Python use a key of their own, because a key may make only 120 requests a minute.
 	var made struct{ Key string }
 	dev.Operate(t, &made, "key", "create", "--store", "demo", "--name", "guide", "--expires", "30d", "--scopes",
 		"store:read,products:write,orders:read,customers:write,payment_links:write")
 	dev.Key = made.Key
-	t.Run("in PHP", func(t *testing.T) { runPHP(t, all, dev, hook) })
-	t.Run("in Python", func(t *testing.T) { runPython(t, all, dev, hook) })
+	t.Run("in PHP", func(t *testing.T) { runPHP(t, all, dev, webhook) })
+	t.Run("in Python", func(t *testing.T) { runPython(t, all, dev, webhook) })
 }
 
 // record creates a customer from JSON and returns the id.
@@ -160,8 +160,8 @@ func record(t *testing.T, dev devtest.Server, customer string) string {
 	return made.ID
 }
 
-// hook is a webhook, and keeps its first delivery.
-type hook struct {
+// webhook is a webhook that is registered in dev, with its first delivery.
+type webhook struct {
 	secret, signature string
 	// more has the variables that the samples of the reference read.
 	more    []string
@@ -169,9 +169,9 @@ type hook struct {
 	arrived chan struct{}
 }
 
-func newHook(t *testing.T, dev devtest.Server) *hook {
+func newWebhook(t *testing.T, dev devtest.Server) *webhook {
 	t.Helper()
-	h := &hook{arrived: make(chan struct{}, 1)}
+	h := &webhook{arrived: make(chan struct{}, 1)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil && h.body == nil {
@@ -185,7 +185,7 @@ func newHook(t *testing.T, dev devtest.Server) *hook {
 	return h
 }
 
-func (h *hook) wait(t *testing.T) {
+func (w *webhook) wait(t *testing.T) {
 	t.Helper()
 	select {
 	case <-h.arrived:
@@ -196,7 +196,7 @@ func (h *hook) wait(t *testing.T) {
 
 // variables returns the environment variables that the guide's examples read. They do not begin with STOREFRONT_, because
 // the storefront command would read STOREFRONT_URL as its flag --url.
-func variables(dev devtest.Server, h *hook) []string {
+func variables(dev devtest.Server, w *webhook) []string {
 	return append([]string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key, "WEBHOOK_SECRET=" + h.secret, "SIGNATURE=" + h.signature,
 		"MONTHS=" + demoMonths(time.Now().UTC())}, h.more...)
 }
@@ -228,7 +228,7 @@ func output(t *testing.T, command *exec.Cmd, variables ...string) string {
 }
 
 // runReceiver runs the guide's receiver of webhooks, once for each signal that can end it.
-func runReceiver(t *testing.T, dev devtest.Server, h *hook, folder, program string, args ...string) {
+func runReceiver(t *testing.T, dev devtest.Server, w *webhook, folder, program string, args ...string) {
 	t.Helper()
 	handles := map[os.Signal]int{os.Interrupt: 0, syscall.SIGTERM: 0}
 	if program == "sh" { // PHP's web server, which the shell starts

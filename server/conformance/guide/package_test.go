@@ -20,7 +20,7 @@ import (
 var packageResults = strings.Replace(results, "typed: product_incomplete\n", "", 1)
 
 // runPHP runs the guide's PHP blocks. They load the package from one file, in place of Composer's autoload.php.
-func runPHP(t *testing.T, all []block, dev devtest.Server, h *hook) {
+func runPHP(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	if err := exec.Command("php", "-r", `exit(PHP_VERSION_ID >= 80100 && function_exists("curl_init") ? 0 : 1);`).Run(); err != nil {
 		devtest.Missing(t, "this needs PHP 8.1 or later with its curl extension: %v", err)
 	}
@@ -34,7 +34,7 @@ func runPHP(t *testing.T, all []block, dev devtest.Server, h *hook) {
 }
 
 // runPython runs the guide's Python blocks with the package in PYTHONPATH.
-func runPython(t *testing.T, all []block, dev devtest.Server, h *hook) {
+func runPython(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	if err := exec.Command("python3", "-c", "import sys; sys.exit(sys.version_info < (3, 10))").Run(); err != nil {
 		devtest.Missing(t, "this needs Python 3.10 or later: %v", err)
 	}
@@ -46,7 +46,7 @@ func runPython(t *testing.T, all []block, dev devtest.Server, h *hook) {
 
 // runPackage writes each block to a file with the name of its section. Then it runs three kinds of programs: the first
 // block; the program in testdata, which calls the functions of the other blocks; and the samples of the reference.
-func runPackage(t *testing.T, all []block, dev devtest.Server, h *hook, language, folder string,
+func runPackage(t *testing.T, all []block, dev devtest.Server, w *webhook, language, folder string,
 	load func(string) string, run ...string) {
 	extension := map[string]string{"php": ".php", "python": ".py"}[language]
 	write := func(name, text string) {

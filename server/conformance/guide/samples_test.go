@@ -116,7 +116,7 @@ func requireResults(t *testing.T, printed string) {
 }
 
 // runCurl runs the curl samples of the reference page.
-func runCurl(t *testing.T, dev devtest.Server, h *hook) {
+func runCurl(t *testing.T, dev devtest.Server, w *webhook) {
 	needs(t, "sh", "curl")
 	var script strings.Builder
 	script.WriteString(prelude)

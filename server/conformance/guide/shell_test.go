@@ -61,7 +61,7 @@ func runShell(t *testing.T, all []block, dev devtest.Server) {
 	require.Len(t, seen, len(orders), "each once")
 }
 
-func verifyInShell(t *testing.T, all []block, dev devtest.Server, h *hook) {
+func verifyInShell(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	needs(t, "sh", "openssl", "sed", "tr", "cut")
 	var script strings.Builder
 	script.WriteString(prelude)
@@ -86,7 +86,7 @@ func verifyInShell(t *testing.T, all []block, dev devtest.Server, h *hook) {
 // junk has header values that anybody may send as a signature. Earlier examples raised an exception for some of them.
 const junk = `["", "t", "t=,v1=", "junk", "t=1,v1=", "v1=00", "t=x,v1=y", "t=1,v1=é", "t=١,v1=0", "t=1=2,v1", ",", "\u0000", "t=1,t=2"]`
 
-func verifyInPython(t *testing.T, all []block, dev devtest.Server, h *hook) {
+func verifyInPython(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	verifyIn(t, all, dev, h, "python", "python3", "-c", `
 import json, os, sys, time
 body, now = sys.stdin.buffer.read(), int(time.time())
@@ -98,7 +98,7 @@ print(json.dumps([verified(header, body, secret, now), verified(header + ",v2=la
 `)
 }
 
-func verifyInPHP(t *testing.T, all []block, dev devtest.Server, h *hook) {
+func verifyInPHP(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	verifyIn(t, all, dev, h, "php", "php", "-r", `
 $body = file_get_contents('php://stdin');
 $now = time();
@@ -112,7 +112,7 @@ echo json_encode([verified($header, $body, $secret, $now), verified($header . ',
 
 // verifyIn runs a program in one language, and checks its output. The program is the guide's block that defines the function
 // verified, followed by calls, whose code calls this function.
-func verifyIn(t *testing.T, all []block, dev devtest.Server, h *hook, language, interpreter, flag, calls string) {
+func verifyIn(t *testing.T, all []block, dev devtest.Server, w *webhook, language, interpreter, flag, calls string) {
 	needs(t, interpreter)
 	var script strings.Builder
 	for _, b := range in(all, language) {

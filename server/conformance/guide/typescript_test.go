@@ -24,7 +24,7 @@ var parts = map[string]string{
 const compilerSettings = "tsc --init --module nodenext --types node"
 
 // runTypeScript compiles the guide's TypeScript blocks with the package as npm installs it, and runs them.
-func runTypeScript(t *testing.T, all []block, dev devtest.Server, h *hook) {
+func runTypeScript(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	modules := devtest.NeedNode(t, "typescript", "typescript-7", "@types/node", "@bufbuild/protobuf", "@connectrpc/connect",
 		"@connectrpc/connect-node")
 	// The folder is in node_modules, so that Node finds the packages that the package depends on.

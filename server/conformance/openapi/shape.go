@@ -40,10 +40,10 @@ type shape struct {
 	at     string
 	node   map[string]any
 	schema *jsonschema.Schema
-	// here is the mark of the property, item or branch with this schema; nil for other schemas.
+	// here records whether an exchange has shown the property, item or branch with this schema; nil for other schemas.
 	here *mark
-	null *mark            // the mark of null, if null is one of the types
-	enum map[string]*mark // the marks of the enum's values, by their JSON
+	null *mark            // whether an exchange has shown null here; nil if the schema does not allow null
+	enum map[string]*mark // whether an exchange has shown each of the enum's values, by the value's JSON
 
 	properties map[string]*shape
 	rest       *shape // the schema of properties that are not listed
