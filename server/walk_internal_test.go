@@ -288,6 +288,7 @@ func adminPatterns(t *testing.T, s *Server) (all []string) {
 // from the server itself, so the test also covers new services. It runs alone, because it measures the memory of the
 // process.
 func TestNobodyWithoutAKeyCosts(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // the default, which GOGC may have changed
 	e := &examined{routes: map[string]bool{}, spans: map[string]bool{}}
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
 	registry := monitor.NewRegistry(d, slog.New(slog.DiscardHandler))

@@ -214,11 +214,7 @@ func (b *browser) see(name string) {
 					Value: "reduce"}},
 			}))
 			at := fmt.Sprintf("%s-%d-%s", name, width, scheme)
-			found := value[[]finding](b, b.axe+`;axe.run(document, {resultTypes: ["violations"]`+rules[scheme]+`}).then((r) => r.violations)`)
-			for _, f := range found {
-				said, _ := json.MarshalIndent(f.Nodes, "", "  ")
-				b.t.Errorf("%s: %s (%s): %s\n%s", at, f.Help, f.ID, f.Impact, said)
-			}
+			b.examine(at, scheme)
 			require.LessOrEqual(b.t, value[int64](b, "document.documentElement.scrollWidth"), width, "%s is wider than the window", at)
 			require.Empty(b.t, value[string](b, tooWide), "%s: is wider than its column", at)
 			require.Empty(b.t, value[string](b, touching), "%s: touches what is above it", at)
@@ -226,6 +222,16 @@ func (b *browser) see(name string) {
 		}
 	}
 	b.run(chromedp.EmulateViewport(1280, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
+}
+
+// examine requires that axe finds no problem in the page as the browser shows it in the colour scheme.
+func (b *browser) examine(name, scheme string) {
+	b.t.Helper()
+	found := value[[]finding](b, b.axe+`;axe.run(document, {resultTypes: ["violations"]`+rules[scheme]+`}).then((r) => r.violations)`)
+	for _, f := range found {
+		said, _ := json.MarshalIndent(f.Nodes, "", "  ")
+		b.t.Errorf("%s: %s (%s): %s\n%s", name, f.Help, f.ID, f.Impact, said)
+	}
 }
 
 // picture saves a picture of the whole page under a name, if STOREFRONT_SCREENSHOTS is set.

@@ -69,15 +69,6 @@ func (b *browser) top(selector string) float64 {
 })`, selector))
 }
 
-// examine requires that axe finds no problem in the page as the browser shows it.
-func (b *browser) examine(name string) {
-	b.t.Helper()
-	for _, f := range value[[]finding](b, b.axe+`;axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations)`) {
-		found, _ := json.MarshalIndent(f.Nodes, "", "  ")
-		b.t.Errorf("%s: %s (%s): %s\n%s", name, f.Help, f.ID, f.Impact, found)
-	}
-}
-
 // copyAll is a script that presses the copy button of every sample. It returns the copied texts by operation and language.
 const copyAll = `(async () => {
   const texts = {};
@@ -156,7 +147,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 			}))
 			at := fmt.Sprintf("docs-%d-%s", width, scheme)
-			b.examine(at)
+			b.examine(at, scheme)
 			require.LessOrEqual(t, value[int64](b, "document.documentElement.scrollWidth"), width, "%s: nothing sticks out at the side",
 				at)
 			require.Empty(t, value[[]string](b, cutOff), "%s: all code is seen", at)
@@ -191,7 +182,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 		b.run(chromedp.KeyEvent(text))
 		b.shows(fmt.Sprintf(`//*[@id="found"]//a[@href=%q]`, "#"+want))
 	}
-	b.examine("docs while searched")
+	b.examine("docs while searched", "light")
 	b.window("docs-search")
 	b.run(chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.Enter))
 	require.NotEmpty(t, value[string](b, "location.hash"))

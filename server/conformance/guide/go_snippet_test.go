@@ -70,8 +70,8 @@ func runGo(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	goes := func(args ...string) string {
 		t.Helper()
 		command := exec.CommandContext(t.Context(), "go", args...)
-		command.Dir, command.Stdin = folder, bytes.NewReader(h.body)
-		return output(t, command, append(variables(dev, h), "GOFLAGS=", "GOPROXY=off", "GOWORK=off", "CGO_ENABLED=0")...)
+		command.Dir, command.Stdin = folder, bytes.NewReader(w.body)
+		return output(t, command, append(variables(dev, w), "GOFLAGS=", "GOPROXY=off", "GOWORK=off", "CGO_ENABLED=0")...)
 	}
 	devtest.NeedModules(t)
 	goes("mod", "init", "guide.example")
@@ -82,7 +82,7 @@ func runGo(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	require.Equal(t, results, goes("run", "./parts"))
 	requireResults(t, goes("run", "./samples"))
 	goes("build", "-o", "receive", "./receiver")
-	runReceiver(t, dev, h, folder, filepath.Join(folder, "receive"))
+	runReceiver(t, dev, w, folder, filepath.Join(folder, "receive"))
 }
 
 // results is what testdata/main.go prints, and also testdata/main.ts.

@@ -188,7 +188,7 @@ func newWebhook(t *testing.T, dev devtest.Server) *webhook {
 func (w *webhook) wait(t *testing.T) {
 	t.Helper()
 	select {
-	case <-h.arrived:
+	case <-w.arrived:
 	case <-time.After(devtest.Patience):
 		require.FailNow(t, "no delivery arrived of the customer that the guide records")
 	}
@@ -197,8 +197,8 @@ func (w *webhook) wait(t *testing.T) {
 // variables returns the environment variables that the guide's examples read. They do not begin with STOREFRONT_, because
 // the storefront command would read STOREFRONT_URL as its flag --url.
 func variables(dev devtest.Server, w *webhook) []string {
-	return append([]string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key, "WEBHOOK_SECRET=" + h.secret, "SIGNATURE=" + h.signature,
-		"MONTHS=" + demoMonths(time.Now().UTC())}, h.more...)
+	return append([]string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key, "WEBHOOK_SECRET=" + w.secret, "SIGNATURE=" + w.signature,
+		"MONTHS=" + demoMonths(time.Now().UTC())}, w.more...)
 }
 
 // demoMonths returns the months for which the examples ask, separated by spaces: this month and the two before. The demo
@@ -239,7 +239,7 @@ func runReceiver(t *testing.T, dev devtest.Server, w *webhook, folder, program s
 		_, port, err := net.SplitHostPort(address)
 		require.NoError(t, err)
 		server := exec.CommandContext(t.Context(), program, args...)
-		server.Dir, server.Env = folder, append(append(os.Environ(), variables(dev, h)...), "PORT="+port, "PYTHONPATH="+folder)
-		devtest.CheckReceiver(t, server, end, exitCode, address, string(h.body), h.signature, "Awa Ngo +237670000001")
+		server.Dir, server.Env = folder, append(append(os.Environ(), variables(dev, w)...), "PORT="+port, "PYTHONPATH="+folder)
+		devtest.CheckReceiver(t, server, end, exitCode, address, string(w.body), w.signature, "Awa Ngo +237670000001")
 	}
 }

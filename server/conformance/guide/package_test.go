@@ -30,7 +30,7 @@ func runPHP(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	// Several samples run in one program, and each requires autoload.php. So load the package once.
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "vendor", "autoload.php"),
 		[]byte("<?php\nrequire_once __DIR__ . '/../storefront.php';\n"), 0o600))
-	runPackage(t, all, dev, h, "php", folder, func(name string) string { return "require '" + name + ".php';\n" }, "php")
+	runPackage(t, all, dev, w, "php", folder, func(name string) string { return "require '" + name + ".php';\n" }, "php")
 }
 
 // runPython runs the guide's Python blocks with the package in PYTHONPATH.
@@ -40,7 +40,7 @@ func runPython(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	}
 	folder := t.TempDir()
 	devtest.Run(t, "", nil, "python3", filepath.Join(devtest.Top(t), "client", "python", "build.py"), folder)
-	runPackage(t, all, dev, h, "python", folder, func(name string) string { return "import " + name + "\n" }, "python3", "-W",
+	runPackage(t, all, dev, w, "python", folder, func(name string) string { return "import " + name + "\n" }, "python3", "-W",
 		"error")
 }
 
@@ -72,8 +72,8 @@ func runPackage(t *testing.T, all []block, dev devtest.Server, w *webhook, langu
 	program := func(name string) string {
 		t.Helper()
 		command := exec.CommandContext(t.Context(), run[0], append(run[1:], name+extension)...)
-		command.Dir, command.Stdin = folder, bytes.NewReader(h.body)
-		return output(t, command, append(variables(dev, h), "PYTHONPATH="+folder)...)
+		command.Dir, command.Stdin = folder, bytes.NewReader(w.body)
+		return output(t, command, append(variables(dev, w), "PYTHONPATH="+folder)...)
 	}
 	require.Greater(t, strings.Count(program("part_quick"), "XAF\n"), 3, "the published products")
 	require.Equal(t, packageResults, program("main"))
@@ -82,8 +82,8 @@ func runPackage(t *testing.T, all []block, dev devtest.Server, w *webhook, langu
 		// The first comment of the PHP receiver is the command that runs it.
 		command := regexp.MustCompile(`(?m)^// (php -S .*) webhooks\.php$`).FindStringSubmatch(readGuide(t))
 		require.NotNil(t, command)
-		runReceiver(t, dev, h, folder, "sh", "-c", "exec "+command[1]+" part_receiving.php")
+		runReceiver(t, dev, w, folder, "sh", "-c", "exec "+command[1]+" part_receiving.php")
 		return
 	}
-	runReceiver(t, dev, h, folder, run[0], append(run[1:], "part_receiving.py")...)
+	runReceiver(t, dev, w, folder, run[0], append(run[1:], "part_receiving.py")...)
 }

@@ -123,7 +123,7 @@ func runCurl(t *testing.T, dev devtest.Server, w *webhook) {
 	for _, s := range samples(t, dev, "sh") {
 		script.WriteString(s.text + "\necho\n")
 	}
-	answers := output(t, exec.CommandContext(t.Context(), "sh", "-c", script.String()), variables(dev, h)...)
+	answers := output(t, exec.CommandContext(t.Context(), "sh", "-c", script.String()), variables(dev, w)...)
 	for _, want := range []string{
 		`"name":"Atelier Mboa"`, `"priceAmount":2000,"compareAtAmount":2500,`,
 		`"name":"Ada Ndé","email":"ada@example.com","phone":"+237670000003"`,

@@ -77,9 +77,9 @@ func verifyInShell(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 		command.Dir = folder
 		return command
 	}
-	require.Regexp(t, `^signed -?\d+ seconds ago\n$`, output(t, check(string(h.body)), variables(dev, h)...))
-	changed := check(string(h.body) + " ")
-	changed.Env = append(os.Environ(), variables(dev, h)...)
+	require.Regexp(t, `^signed -?\d+ seconds ago\n$`, output(t, check(string(w.body)), variables(dev, w)...))
+	changed := check(string(w.body) + " ")
+	changed.Env = append(os.Environ(), variables(dev, w)...)
 	require.Error(t, changed.Run(), "another body")
 }
 
@@ -87,7 +87,7 @@ func verifyInShell(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 const junk = `["", "t", "t=,v1=", "junk", "t=1,v1=", "v1=00", "t=x,v1=y", "t=1,v1=é", "t=١,v1=0", "t=1=2,v1", ",", "\u0000", "t=1,t=2"]`
 
 func verifyInPython(t *testing.T, all []block, dev devtest.Server, w *webhook) {
-	verifyIn(t, all, dev, h, "python", "python3", "-c", `
+	verifyIn(t, all, dev, w, "python", "python3", "-c", `
 import json, os, sys, time
 body, now = sys.stdin.buffer.read(), int(time.time())
 header, secret = os.environ["SIGNATURE"], os.environ["WEBHOOK_SECRET"]
@@ -99,7 +99,7 @@ print(json.dumps([verified(header, body, secret, now), verified(header + ",v2=la
 }
 
 func verifyInPHP(t *testing.T, all []block, dev devtest.Server, w *webhook) {
-	verifyIn(t, all, dev, h, "php", "php", "-r", `
+	verifyIn(t, all, dev, w, "php", "php", "-r", `
 $body = file_get_contents('php://stdin');
 $now = time();
 [$header, $secret] = [getenv('SIGNATURE'), getenv('WEBHOOK_SECRET')];
@@ -122,6 +122,6 @@ func verifyIn(t *testing.T, all []block, dev devtest.Server, w *webhook, languag
 	}
 	script.WriteString(calls)
 	command := exec.CommandContext(t.Context(), interpreter, flag, script.String())
-	command.Stdin = bytes.NewReader(h.body)
-	require.Equal(t, "[true,true,false,false,false,false,[]]\n", output(t, command, append(variables(dev, h), "JUNK="+junk)...))
+	command.Stdin = bytes.NewReader(w.body)
+	require.Equal(t, "[true,true,false,false,false,false,[]]\n", output(t, command, append(variables(dev, w), "JUNK="+junk)...))
 }

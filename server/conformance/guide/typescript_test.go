@@ -55,8 +55,8 @@ func runTypeScript(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	node := func(args ...string) string {
 		t.Helper()
 		command := exec.CommandContext(t.Context(), "node", args...)
-		command.Dir, command.Stdin = folder, bytes.NewReader(h.body)
-		return output(t, command, variables(dev, h)...)
+		command.Dir, command.Stdin = folder, bytes.NewReader(w.body)
+		return output(t, command, variables(dev, w)...)
 	}
 	node(filepath.Join(devtest.Top(t), "client", "typescript", "build.js"), filepath.Join(folder, "node_modules",
 		"storefront-client"))
@@ -67,5 +67,5 @@ func runTypeScript(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	require.Greater(t, strings.Count(node("start.js"), "XAF\n"), 3, "the published products")
 	require.Equal(t, results, node("main.js"))
 	requireResults(t, node("samples.js"))
-	runReceiver(t, dev, h, folder, "node", "receiver.js")
+	runReceiver(t, dev, w, folder, "node", "receiver.js")
 }

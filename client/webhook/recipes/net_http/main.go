@@ -33,6 +33,8 @@ func receive(w http.ResponseWriter, r *http.Request) {
 }
 
 func main() {
+	// Before the first delivery: a signal that nobody waits for ends the program at once.
+	stopped, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	http.HandleFunc("POST /webhooks", receive)
 	listener, err := net.Listen("tcp", "127.0.0.1:"+cmp.Or(os.Getenv("PORT"), "3000"))
 	if err != nil {
@@ -42,7 +44,6 @@ func main() {
 	server := &http.Server{}
 	go server.Serve(listener)
 
-	stopped, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	<-stopped.Done()
 	server.Shutdown(context.Background()) // deliveries that have begun are answered first
 }
