@@ -16,9 +16,9 @@ type bounds struct {
 	pattern              string
 }
 
-// declared reads the bounds of a request's field from the options in its proto. A field with presence can be null unless it
+// boundsOf reads the bounds of a request's field from the options in its proto. A field with presence can be null unless it
 // is required. A field of an update can be null only if its comment mentions null.
-func declared(fd protoreflect.FieldDescriptor) (bounds, error) {
+func boundsOf(fd protoreflect.FieldDescriptor) (bounds, error) {
 	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
 	b := bounds{required: rules.GetRequired(), nullable: fd.HasPresence() && !rules.GetRequired()}
 	if fd.ContainingMessage().Fields().ByName("update_mask") != nil {
@@ -28,24 +28,24 @@ func declared(fd protoreflect.FieldDescriptor) (bounds, error) {
 		}
 		b.nullable = b.nullable && nullInComment.MatchString(text)
 	}
-	switch of := rules.GetType().(type) {
+	switch rule := rules.GetType().(type) {
 	case nil, *validate.FieldRules_Enum:
 	case *validate.FieldRules_String_:
-		b.minLength, b.maxLength = length(of.String_.MinLen), length(of.String_.MaxLen)
-		b.pattern = of.String_.GetPattern()
+		b.minLength, b.maxLength = length(rule.String_.MinLen), length(rule.String_.MaxLen)
+		b.pattern = rule.String_.GetPattern()
 	case *validate.FieldRules_Int32:
-		if of.Int32.HasGte() {
-			b.minimum = new(int64(of.Int32.GetGte()))
+		if rule.Int32.HasGte() {
+			b.minimum = new(int64(rule.Int32.GetGte()))
 		}
-		if of.Int32.HasLte() {
-			b.maximum = new(int64(of.Int32.GetLte()))
+		if rule.Int32.HasLte() {
+			b.maximum = new(int64(rule.Int32.GetLte()))
 		}
 	case *validate.FieldRules_Int64:
-		if of.Int64.HasGte() {
-			b.minimum = new(of.Int64.GetGte())
+		if rule.Int64.HasGte() {
+			b.minimum = new(rule.Int64.GetGte())
 		}
-		if of.Int64.HasLte() {
-			b.maximum = new(of.Int64.GetLte())
+		if rule.Int64.HasLte() {
+			b.maximum = new(rule.Int64.GetLte())
 		}
 	default:
 		return b, fmt.Errorf("%s declares bounds that the document has no words for: %v", fd.FullName(), rules)

@@ -53,8 +53,8 @@ func TestBoundsThatTheDocumentHasNoWordsForAreAnError(t *testing.T) {
 			options { [buf.validate.field] { bytes { min_len: 1 } } } } }`), file))
 	d, err := protodesc.NewFile(file, &protoregistry.Files{})
 	require.NoError(t, err)
-	_, err = declared(d.Messages().Get(0).Fields().Get(0))
+	_, err = boundsOf(d.Messages().Get(0).Fields().Get(0))
 	require.ErrorContains(t, err, "Paint.gloss declares bounds that the document has no words for")
-	_, err = declared((&storefrontv1.UpdateProductRequest{}).ProtoReflect().Descriptor().Fields().ByName("title"))
+	_, err = boundsOf((&storefrontv1.UpdateProductRequest{}).ProtoReflect().Descriptor().Fields().ByName("title"))
 	require.ErrorContains(t, err, "has no comment", "what null does is read from the comment, which generated descriptors lack")
 }

@@ -80,15 +80,15 @@ func comment(d protoreflect.Descriptor) (string, error) {
 // oneLine matches a line end inside a paragraph, with the characters beside it.
 var oneLine = regexp.MustCompile(`(\S)\n(\S)`)
 
-// plain returns the name that a message or an enum of the protos has in the document: Order.Status becomes OrderStatus.
+// publicName returns the name that a message or an enum of the protos has in the document: Order.Status becomes OrderStatus.
 // ListOrdersResponse becomes OrderPage, because generators reserve such names for operations.
-func plain(name protoreflect.FullName) string {
-	whole := strings.ReplaceAll(strings.TrimPrefix(string(name), publicPackage+"."), ".", "")
-	return page.ReplaceAllString(whole, "${1}Page")
+func publicName(name protoreflect.FullName) string {
+	joined := strings.ReplaceAll(strings.TrimPrefix(string(name), publicPackage+"."), ".", "")
+	return listResponse.ReplaceAllString(joined, "${1}Page")
 }
 
-// page matches the name of a message that has a page of a list, such as ListOrdersResponse.
-var page = regexp.MustCompile(`^List(\w+)sResponse$`)
+// listResponse matches the name of a message that has a page of a list, such as ListOrdersResponse.
+var listResponse = regexp.MustCompile(`^List(\w+)sResponse$`)
 
 // reference returns a schema that refers to the schema of the document with this name.
 func reference(name string) *schema {

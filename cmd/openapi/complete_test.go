@@ -63,9 +63,9 @@ func TestAKindThatNoFieldHasYetIsAnError(t *testing.T) {
 
 func TestPlainNames(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "OrderStatus", plain("storefront.v1.Order.Status"))
-	require.Equal(t, "PaymentLinkPage", plain("storefront.v1.ListPaymentLinksResponse"))
-	require.Equal(t, "ListPaymentLinksRequestStatus", plain("storefront.v1.ListPaymentLinksRequest.Status"))
+	require.Equal(t, "OrderStatus", publicName("storefront.v1.Order.Status"))
+	require.Equal(t, "PaymentLinkPage", publicName("storefront.v1.ListPaymentLinksResponse"))
+	require.Equal(t, "ListPaymentLinksRequestStatus", publicName("storefront.v1.ListPaymentLinksRequest.Status"))
 	require.Equal(t, "Enable payment link", sentence([]rune("EnablePaymentLink")))
 	require.Equal(t, "ApiKeyMissing", pascal("api_key_missing"))
 	require.Equal(t, "PaymentLinkPaid", pascal("payment_link.paid"))

@@ -178,8 +178,8 @@ type ordered[T any] struct {
 	values map[string]T
 }
 
-// one returns an object with one member.
-func one[T any](name string, value T) ordered[T] {
+// singleton returns an object with one member.
+func singleton[T any](name string, value T) ordered[T] {
 	var o ordered[T]
 	o.set(name, value)
 	return o

@@ -17,14 +17,14 @@ import (
 
 // golden is one exchange that the wire tests recorded. It becomes an example in the document.
 type golden struct {
-	name   string
-	method string
-	path   string     // path with the placeholders of the golden file
-	query  url.Values // nil if the request has no query
-	sent   json.RawMessage
-	status int
-	code   string // error code of a refusal; "" for a success
-	answer json.RawMessage
+	name         string
+	method       string
+	path         string     // path with the placeholders of the golden file
+	query        url.Values // nil if the request has no query
+	requestBody  json.RawMessage
+	status       int
+	code         string // error code of a refusal; "" for a success
+	responseBody json.RawMessage
 }
 
 // readGoldens reads all exchanges whose answer is JSON, in the order of the names of their files.
@@ -43,7 +43,7 @@ func readGoldens(files fs.FS) ([]golden, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if g.answer != nil {
+		if g.responseBody != nil {
 			goldens = append(goldens, g)
 		}
 	}
@@ -70,7 +70,7 @@ func readGolden(name string, text []byte) (golden, error) {
 		}
 	}
 	if _, body, ok := bytes.Cut(rest, []byte("\n\n")); ok && json.Valid(body) {
-		g.sent = realistic(name, body)
+		g.requestBody = realistic(name, body)
 	}
 	line, rest, _ = bytes.Cut(answer, []byte("\n"))
 	digits, _, _ := strings.Cut(string(line), " ")
@@ -79,11 +79,11 @@ func readGolden(name string, text []byte) (golden, error) {
 		return g, err
 	}
 	if _, body, ok := bytes.Cut(rest, []byte("\n\n")); ok && json.Valid(body) {
-		g.answer = realistic(name, body)
+		g.responseBody = realistic(name, body)
 	}
 	if g.status >= http.StatusBadRequest {
 		var refused struct{ Code string }
-		if err := json.Unmarshal(g.answer, &refused); err != nil {
+		if err := json.Unmarshal(g.responseBody, &refused); err != nil {
 			return g, err
 		}
 		g.code = refused.Code
@@ -133,9 +133,9 @@ func (g golden) matches(method, template string) bool {
 	return g.method == method && ok && ends && id != "" && !strings.Contains(id, "/")
 }
 
-// refusing returns an exchange that was refused with the code, if possible one of the same HTTP method. It returns false if
+// findRefusal returns an exchange that was refused with the code, if possible one of the same HTTP method. It returns false if
 // there is none.
-func refusing(goldens []golden, method, code string) (golden, bool) {
+func findRefusal(goldens []golden, method, code string) (golden, bool) {
 	var found golden
 	for _, g := range goldens {
 		if g.code == code && (found.name == "" || g.method == method && found.method != method) {

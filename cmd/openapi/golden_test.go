@@ -24,9 +24,9 @@ func TestAGoldenFileIsReadAsAnExample(t *testing.T) {
 	require.Equal(t, "POST", g.method)
 	require.Equal(t, "/v1/payment-links", g.path)
 	require.Equal(t, "a b", g.query.Get("q"))
-	require.JSONEq(t, `{"title":"Don"}`, string(g.sent))
+	require.JSONEq(t, `{"title":"Don"}`, string(g.requestBody))
 	require.JSONEq(t, `{"id":"`+exampleID+`","slug":"atelier","url":"https://atelier.example/pay/`+exampleCode+`","title":"link"}`,
-		string(g.answer))
+		string(g.responseBody))
 }
 
 func TestAGoldenFileBelongsToOneOperation(t *testing.T) {

@@ -68,7 +68,7 @@ func (c *completion) completeOperation(verb, path string, op *operation, d proto
 	op.OperationID = strings.ToLower(string(name[:1])) + string(name[1:])
 	op.Summary = sentence(name)
 	op.Description = text + "\n\nNeeds the scope `" + scope + "`."
-	op.Security = []ordered[[]string]{one(schemeName, []string{scope})}
+	op.Security = []ordered[[]string]{singleton(schemeName, []string{scope})}
 	for _, p := range op.Parameters {
 		fd := d.Input().Fields().ByJSONName(p.Name)
 		if fd == nil {
@@ -86,8 +86,8 @@ func (c *completion) completeOperation(verb, path string, op *operation, d proto
 	}
 	op.RequestBody = nil
 	if hasBody(d) {
-		op.RequestBody = &requestBody{Required: true, Content: one(mediaTypeJSON, &mediaType{
-			Schema: reference(plain(d.Input().FullName())),
+		op.RequestBody = &requestBody{Required: true, Content: singleton(mediaTypeJSON, &mediaType{
+			Schema: reference(publicName(d.Input().FullName())),
 		})}
 	}
 	return c.addResponses(verb, path, op, d, text)
@@ -104,7 +104,7 @@ func (c *completion) describeScopes() error {
 	for _, scope := range auth.Scopes() {
 		var needed []string
 		for _, d := range c.methods.all() {
-			if of, _ := proto.GetExtension(d.Options(), storefrontv1.E_Scope).(string); of == scope {
+			if required, _ := proto.GetExtension(d.Options(), storefrontv1.E_Scope).(string); required == scope {
 				needed = append(needed, sentence([]rune(d.Name())))
 			}
 		}
@@ -157,21 +157,21 @@ func (c *completion) addResponses(verb, path string, op *operation, d protorefle
 		slices.Sort(statuses)
 	}
 	for _, status := range statuses {
-		content := &mediaType{Schema: reference(plain(d.Output().FullName()))}
+		content := &mediaType{Schema: reference(publicName(d.Output().FullName()))}
 		for _, g := range c.goldens {
 			if g.status != status || !g.matches(verb, path) {
 				continue
 			}
-			content.Examples.set(g.name, &example{Value: g.answer})
-			if g.sent != nil && op.RequestBody != nil {
-				op.RequestBody.Content.get(mediaTypeJSON).Examples.set(g.name, &example{Value: g.sent})
+			content.Examples.set(g.name, &example{Value: g.responseBody})
+			if g.requestBody != nil && op.RequestBody != nil {
+				op.RequestBody.Content.get(mediaTypeJSON).Examples.set(g.name, &example{Value: g.requestBody})
 			}
 		}
 		if content.Examples.IsZero() {
 			return fmt.Errorf("no golden file shows a %d", status)
 		}
 		op.Responses.set(strconv.Itoa(status), &response{
-			Description: http.StatusText(status), Headers: everywhere(), Content: one(mediaTypeJSON, content),
+			Description: http.StatusText(status), Headers: commonHeaders(), Content: singleton(mediaTypeJSON, content),
 		})
 	}
 	return c.addRefusals(verb, op, d, text)

@@ -65,11 +65,11 @@ func byStatus(codes []apierr.Code) ordered[[]apierr.Code] {
 // addRefusals adds the refusals of an operation to it: those that its method's comment lists, and those that all operations
 // share.
 func (c *completion) addRefusals(verb string, op *operation, d protoreflect.MethodDescriptor, text string) error {
-	own, err := codesOf(text)
+	listed, err := codesOf(text)
 	if err != nil {
 		return err
 	}
-	codes := append([]apierr.Code{apierr.ValidationFailed}, own...)
+	codes := append([]apierr.Code{apierr.ValidationFailed}, listed...)
 	codes = append(codes, commonCodes...)
 	if hasBody(d) {
 		codes = append(codes, bodyCodes...)
@@ -111,17 +111,17 @@ func (c *completion) refused(verb string, codes []apierr.Code) (*response, error
 	content := &mediaType{Schema: reference("Error")}
 	var text []string
 	for _, code := range codes {
-		g, ok := refusing(c.goldens, verb, string(code))
+		g, ok := findRefusal(c.goldens, verb, string(code))
 		if !ok {
 			return nil, fmt.Errorf("no golden file shows %s", code)
 		}
-		content.Examples.set(string(code), &example{Value: g.answer})
+		content.Examples.set(string(code), &example{Value: g.responseBody})
 		text = append(text, fmt.Sprintf("- `%s`: %s", code, apierr.Meanings[code]))
 	}
 	status := statusOf(codes[0])
 	r := &response{
 		Description: http.StatusText(status) + "\n\n" + strings.Join(text, "\n"),
-		Headers:     everywhere(), Content: one(mediaTypeJSON, content), Codes: codes,
+		Headers:     commonHeaders(), Content: singleton(mediaTypeJSON, content), Codes: codes,
 	}
 	switch status {
 	case http.StatusUnauthorized:
@@ -144,11 +144,11 @@ func pascal(code string) string {
 // addErrors adds the schema of the error body. The schema allows codes and details that a later release adds. Its extensions
 // list the codes of this release, and which of them have details.
 func (c *completion) addErrors() error {
-	about, err := c.message("ErrorDetails")
+	descriptor, err := c.message("ErrorDetails")
 	if err != nil {
 		return err
 	}
-	details, err := c.messageSchema(about, false)
+	details, err := c.messageSchema(descriptor, false)
 	if err != nil {
 		return err
 	}
@@ -157,8 +157,8 @@ func (c *completion) addErrors() error {
 	// The comment of each field of ErrorDetails quotes the error code to which the field belongs. If the field is a list of
 	// known words, the comment quotes these words after the code.
 	var detailed ordered[string]
-	for i := range about.Fields().Len() {
-		fd := about.Fields().Get(i)
+	for i := range descriptor.Fields().Len() {
+		fd := descriptor.Fields().Get(i)
 		s := details.Properties.get(fd.JSONName())
 		named := quoted.FindAllStringSubmatch(s.Description, -1)
 		if named == nil {
@@ -173,22 +173,22 @@ func (c *completion) addErrors() error {
 	if err != nil {
 		return err
 	}
-	whole, err := c.messageSchema(body, false)
+	errorSchema, err := c.messageSchema(body, false)
 	if err != nil {
 		return err
 	}
-	whole.Details = detailed
-	whole.Required = slices.DeleteFunc(whole.Required, func(name string) bool { return name == "details" })
-	code := whole.Properties.get("code")
+	errorSchema.Details = detailed
+	errorSchema.Required = slices.DeleteFunc(errorSchema.Required, func(name string) bool { return name == "details" })
+	code := errorSchema.Properties.get("code")
 	code.Description += "\n"
 	for status, group := range byStatus(slices.Sorted(maps.Keys(apierr.Meanings))).all() {
-		for _, one := range group {
-			code.Words = append(code.Words, string(one))
-			code.Description += fmt.Sprintf("\n- `%s` (%s): %s", one, status, apierr.Meanings[one])
+		for _, listedCode := range group {
+			code.Words = append(code.Words, string(listedCode))
+			code.Description += fmt.Sprintf("\n- `%s` (%s): %s", listedCode, status, apierr.Meanings[listedCode])
 		}
 	}
 	c.doc.Components.Schemas.set("ErrorDetails", details)
-	c.doc.Components.Schemas.set("Error", whole)
+	c.doc.Components.Schemas.set("Error", errorSchema)
 	fieldError, err := c.message("FieldError")
 	if err != nil {
 		return err

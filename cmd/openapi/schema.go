@@ -57,14 +57,14 @@ func (c *completion) completeRequests() error {
 		if c.bounds[output] == nil {
 			c.bounds[output] = map[string]bounds{}
 		}
-		own := map[string]bounds{}
-		c.bounds[d.Input().FullName()] = own
+		input := map[string]bounds{}
+		c.bounds[d.Input().FullName()] = input
 		for _, fd := range inBody(d.Input()) {
-			b, err := declared(fd)
+			b, err := boundsOf(fd)
 			if err != nil {
 				return err
 			}
-			own[fd.JSONName()] = b
+			input[fd.JSONName()] = b
 			c.bounds[output][fd.JSONName()] = b
 		}
 	}
@@ -118,8 +118,8 @@ func (c *completion) completeSchemas() error {
 }
 
 func isEnum(d protoreflect.Descriptor) bool {
-	_, is := d.(protoreflect.EnumDescriptor)
-	return is
+	_, ok := d.(protoreflect.EnumDescriptor)
+	return ok
 }
 
 // addSchema adds the schema of a message or an enum to the document. request is true if requests contain it.
@@ -143,7 +143,7 @@ func (c *completion) addSchema(name protoreflect.FullName, request bool) error {
 	if err != nil {
 		return err
 	}
-	c.doc.Components.Schemas.set(plain(name), s)
+	c.doc.Components.Schemas.set(publicName(name), s)
 	return nil
 }
 
@@ -206,7 +206,7 @@ func (c *completion) messageSchema(d protoreflect.MessageDescriptor, request boo
 		if err != nil {
 			return nil, err
 		}
-		property.bound(b)
+		property.setBounds(b)
 		if request && b.pattern != "" {
 			property.Format, property.Pattern = "", b.pattern
 		}
@@ -234,11 +234,11 @@ func (c *completion) property(fd protoreflect.FieldDescriptor, request bool) (*s
 	if err != nil {
 		return nil, err
 	}
-	of := fd
+	element := fd
 	if fd.IsMap() {
-		of = fd.MapValue()
+		element = fd.MapValue()
 	}
-	s, err := value(of, request)
+	s, err := valueSchema(element, request)
 	if err != nil {
 		return nil, err
 	}
@@ -257,8 +257,8 @@ func (c *completion) property(fd protoreflect.FieldDescriptor, request bool) (*s
 	return s, nil
 }
 
-// value returns the schema of one value of a field, which may be a list.
-func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
+// valueSchema returns the schema of one value of a field, which may be a list.
+func valueSchema(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
 		s := formats[fd.JSONName()]
@@ -278,10 +278,10 @@ func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 		if !request {
 			return openEnum(fd.Enum())
 		}
-		return reference(plain(fd.Enum().FullName())), nil
+		return reference(publicName(fd.Enum().FullName())), nil
 	case protoreflect.MessageKind:
 		if fd.Message().FullName() != "google.protobuf.Timestamp" {
-			return reference(plain(fd.Message().FullName())), nil
+			return reference(publicName(fd.Message().FullName())), nil
 		}
 		s := &schema{Type: types{"string"}, Format: "date-time", Pattern: momentPattern}
 		if request {
@@ -293,8 +293,8 @@ func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 	}
 }
 
-// bound adds the bounds to the schema of a value.
-func (s *schema) bound(b bounds) {
+// setBounds adds the bounds to the schema of a value.
+func (s *schema) setBounds(b bounds) {
 	if s.Pattern != phonePattern { // a phone in requests may be longer than in answers
 		s.MinLength, s.MaxLength = b.minLength, b.maxLength
 	}
@@ -320,7 +320,7 @@ func (c *completion) queryParameter(p *parameter, fd protoreflect.FieldDescripto
 		return err
 	}
 	b := c.bounds[fd.ContainingMessage().FullName()][fd.JSONName()]
-	s.bound(b)
+	s.setBounds(b)
 	if b.pattern != "" {
 		s.Pattern = b.pattern
 	}
@@ -332,14 +332,14 @@ func (c *completion) queryParameter(p *parameter, fd protoreflect.FieldDescripto
 	p.Description, s.Description = s.Description, ""
 	p.Schema = s
 	if s.Format == "date-time" {
-		p.Example = c.queried(fd.JSONName())
+		p.Example = c.exampleQuery(fd.JSONName())
 	}
 	return nil
 }
 
-// queried returns a value of the query parameter from a recorded request that succeeded, as an example; nil if there is
+// exampleQuery returns a value of the query parameter from a recorded request that succeeded, as an example; nil if there is
 // none.
-func (c *completion) queried(name string) any {
+func (c *completion) exampleQuery(name string) any {
 	for _, g := range c.goldens {
 		if g.status < 300 && g.query.Has(name) {
 			return g.query.Get(name)

@@ -17,57 +17,58 @@ import (
 
 // event describes a type of event (specification, Event types).
 type event struct {
-	name, when string
+	name, description string
 	// data is an empty message of the type of the event's data; nil for a ping, which has no resource.
 	data proto.Message
 	// golden is the name of a golden file. The answer in this file is the example of the event's data, after the function
-	// shown has changed it so that it fits the event.
+	// adapt has changed it so that it fits the event.
 	golden string
-	shown  func(data proto.Message)
+	adapt  func(data proto.Message)
 }
 
 var events = []event{
 	{
-		name: hook.OrderPaid, when: "An order is paid, from the catalogue or through a payment link.",
+		name: hook.OrderPaid, description: "An order is paid, from the catalogue or through a payment link.",
 		data: &storefrontv1.Order{}, golden: "order-retrieve",
 	},
 	{
 		name: hook.OrderFailed,
-		when: "The payment provider confirms that the payment of an order failed: `status` is FAILED and `paidAt` null. " +
+		description: "The payment provider confirms that the payment of an order failed: `status` is FAILED and `paidAt` null. " +
 			"Nothing is sent for an order that is abandoned without an answer.",
 		data: &storefrontv1.Order{}, golden: "order-retrieve",
-		shown: func(data proto.Message) {
+		adapt: func(data proto.Message) {
 			order := data.(*storefrontv1.Order)
 			order.Status, order.PaidAt = storefrontv1.Order_FAILED, nil
 		},
 	},
 	{
 		name: hook.CustomerCreated,
-		when: "A new customer is recorded, by a first purchase or through the API. Nothing is sent for a customer who is known " +
-			"already.",
+		description: "A new customer is recorded, by a first purchase or through the API. Nothing is sent for a customer who is " +
+			"known already.",
 		data: &storefrontv1.Customer{}, golden: "customer-create",
 	},
 	{
-		name: hook.ProductPublished, when: "A product moves to PUBLISHED. Nothing is sent when its status stays as it was.",
+		name: hook.ProductPublished, description: "A product moves to PUBLISHED. Nothing is sent when its status stays as it was.",
 		data: &storefrontv1.Product{}, golden: "product-retrieve",
 	},
 	{
-		name: hook.ProductArchived, when: "A product moves to ARCHIVED.",
+		name: hook.ProductArchived, description: "A product moves to ARCHIVED.",
 		data: &storefrontv1.Product{}, golden: "product-retrieve",
-		shown: func(data proto.Message) { data.(*storefrontv1.Product).Status = storefrontv1.Product_ARCHIVED },
+		adapt: func(data proto.Message) { data.(*storefrontv1.Product).Status = storefrontv1.Product_ARCHIVED },
 	},
 	{
 		name: hook.PaymentLinkPaid,
-		when: "A payment link is paid: the order that the payment made, with its `paymentLink`. `order.paid` is sent for the same " +
-			"order too.",
+		description: "A payment link is paid: the order that the payment made, with its `paymentLink`. `order.paid` is sent for the " +
+			"same order too.",
 		data: &storefrontv1.Order{}, golden: "order-retrieve",
-		shown: func(data proto.Message) {
+		adapt: func(data proto.Message) {
 			order := data.(*storefrontv1.Order)
 			order.Items = nil
 			order.PaymentLink = &storefrontv1.Order_PaymentLink{Id: exampleID, Code: exampleCode, Title: "Atelier"}
 		},
 	},
-	{name: hook.Ping, when: "The test button of the dashboard is used. No webhook subscribes to it, and it is sent once only."},
+	{name: hook.Ping,
+		description: "The test button of the dashboard is used. No webhook subscribes to it, and it is sent once only."},
 }
 
 // addWebhooks adds the webhooks to the document: the delivery of each type of event, and what receivers must answer.
@@ -81,15 +82,15 @@ func (c *completion) addWebhooks() error {
 	}
 	c.addDeliveryHeaders(names)
 	schemas := &c.doc.Components.Schemas
-	schemas.set("EventStore", object("The store that an event is of.",
-		field{"id", "UUID; the same value as that of `GET /v1/store`.", text("uuid", "")},
-		field{"slug", "The store's short name in addresses.", text("", "")},
+	schemas.set("EventStore", objectSchema("The store that an event is of.",
+		field{"id", "UUID; the same value as that of `GET /v1/store`.", stringSchema("uuid", "")},
+		field{"slug", "The store's short name in addresses.", stringSchema("", "")},
 	))
-	schemas.set("Ping", object("The data of a ping.",
-		field{"message", "A text for people.", text("", "")},
-		field{"sentAt", "When the test button was used.", text("date-time", momentPattern)},
+	schemas.set("Ping", objectSchema("The data of a ping.",
+		field{"message", "A text for people.", stringSchema("", "")},
+		field{"sentAt", "When the test button was used.", stringSchema("date-time", momentPattern)},
 	))
-	schemas.set(linkOrder, throughLink(schemas.get("Order")))
+	schemas.set(linkOrder, linkOrderSchema(schemas.get("Order")))
 	union := &schema{
 		Description: "An event of today's types, which is the body of a delivery. `type` determines what `data` is. " +
 			"A webhook receives no types but those that it subscribes to.",
@@ -100,11 +101,11 @@ func (c *completion) addWebhooks() error {
 		schemas.set(name, e.schema())
 		union.OneOf = append(union.OneOf, reference(name))
 		union.Discriminator.Mapping.set(e.name, reference(name).Ref)
-		shown, err := c.envelope(e)
+		body, err := c.envelope(e)
 		if err != nil {
 			return fmt.Errorf("show %s: %w", e.name, err)
 		}
-		c.doc.Webhooks.set(e.name, &pathItem{Post: e.delivery(name, shown)})
+		c.doc.Webhooks.set(e.name, &pathItem{Post: e.delivery(name, body)})
 	}
 	schemas.set("Event", union)
 	return nil
@@ -113,12 +114,12 @@ func (c *completion) addWebhooks() error {
 // linkOrder is the name of the schema for an order that was paid through a payment link.
 const linkOrder = "PaymentLinkOrder"
 
-// throughLink returns the schema of an order that was paid through a payment link, made from the schema of any order. In it,
+// linkOrderSchema returns the schema of an order that was paid through a payment link, made from the schema of any order. In it,
 // neither paidAt nor paymentLink is null.
-func throughLink(order *schema) *schema {
-	through := *order
-	through.Description = "A purchase that was paid through a payment link."
-	through.Properties = ordered[*schema]{}
+func linkOrderSchema(order *schema) *schema {
+	s := *order
+	s.Description = "A purchase that was paid through a payment link."
+	s.Properties = ordered[*schema]{}
 	for name, property := range order.Properties.all() {
 		changed := *property
 		switch name {
@@ -132,9 +133,9 @@ func throughLink(order *schema) *schema {
 			changed.Type = types{"string"}
 			changed.Description = "When the order was paid."
 		}
-		through.Properties.set(name, &changed)
+		s.Properties.set(name, &changed)
 	}
-	return &through
+	return &s
 }
 
 func equalSets(a, b []string) bool {
@@ -143,7 +144,7 @@ func equalSets(a, b []string) bool {
 
 // schema returns the schema of the body in which an event is delivered (specification, Webhook event envelope).
 func (e event) schema() *schema {
-	kind := text("", "")
+	kind := stringSchema("", "")
 	kind.Enum = []any{e.name}
 	data := field{"data", "The object as the public API returned it right after the event.", nil}
 	switch {
@@ -152,12 +153,12 @@ func (e event) schema() *schema {
 	case e.name == hook.PaymentLinkPaid:
 		data.schema = reference(linkOrder)
 	default:
-		data.schema = reference(plain(e.data.ProtoReflect().Descriptor().FullName()))
+		data.schema = reference(publicName(e.data.ProtoReflect().Descriptor().FullName()))
 	}
-	return object(e.when,
-		field{"id", "UUID of the event, the same at every attempt: remember it to handle an event once.", text("uuid", "")},
+	return objectSchema(e.description,
+		field{"id", "UUID of the event, the same at every attempt: remember it to handle an event once.", stringSchema("uuid", "")},
 		field{"type", "The type of the event.", kind},
-		field{"createdAt", "When the event happened.", text("date-time", momentPattern)},
+		field{"createdAt", "When the event happened.", stringSchema("date-time", momentPattern)},
 		field{"store", "The store that the event is of.", reference("EventStore")},
 		data,
 	)
@@ -169,8 +170,8 @@ type field struct {
 	schema            *schema
 }
 
-// object returns the schema of an object that has all of these fields, and may have others in a later release.
-func object(description string, fields ...field) *schema {
+// objectSchema returns the schema of an object that has all of these fields, and may have others in a later release.
+func objectSchema(description string, fields ...field) *schema {
 	s := &schema{Type: types{"object"}, Description: description}
 	for _, f := range fields {
 		f.schema.Description = f.description
@@ -180,7 +181,7 @@ func object(description string, fields ...field) *schema {
 	return s
 }
 
-func text(format, pattern string) *schema {
+func stringSchema(format, pattern string) *schema {
 	return &schema{Type: types{"string"}, Format: format, Pattern: pattern}
 }
 
@@ -197,11 +198,11 @@ func (c *completion) envelope(e event) ([]byte, error) {
 		return nil, fmt.Errorf("there is no golden file %s", e.golden)
 	}
 	data := proto.Clone(e.data)
-	if err := apijson.Unmarshal(c.goldens[i].answer, data); err != nil {
+	if err := apijson.Unmarshal(c.goldens[i].responseBody, data); err != nil {
 		return nil, err
 	}
-	if e.shown != nil {
-		e.shown(data)
+	if e.adapt != nil {
+		e.adapt(data)
 	}
 	return hook.Envelope(id, e.name, at, store, exampleSlug, data), nil
 }
@@ -214,7 +215,7 @@ const userAgentHeader = "User-Agent"
 
 // addDeliveryHeaders adds the headers of deliveries to the document (specification, Delivery).
 func (c *completion) addDeliveryHeaders(eventTypes []string) {
-	kind, sender, attempt := text("", ""), text("", ""), whole(1, maxAttempts)
+	kind, sender, attempt := stringSchema("", ""), stringSchema("", ""), integerSchema(1, maxAttempts)
 	kind.Words, sender.Words = eventTypes, []string{signature.UserAgent}
 	for _, h := range []field{
 		{signature.Header, fmt.Sprintf("`t=<time>,v1=<signature>`: the time of the attempt in Unix seconds, and the HMAC-SHA256 of "+
@@ -222,8 +223,8 @@ func (c *completion) addDeliveryHeaders(eventTypes []string) {
 			"for byte as it is sent. There may be several `v1`. Refuse a delivery of which none matches, compared in constant time, "+
 			"or whose "+
 			"time is more than %d minutes from yours.", signature.SecretPrefix, int(signature.Tolerance.Minutes())),
-			text("", `^t=\d+(,v1=[0-9a-f]{64})+$`)},
-		{signature.EventIDHeader, "The id of the event, the same at every attempt: the idempotency key.", text("uuid", "")},
+			stringSchema("", `^t=\d+(,v1=[0-9a-f]{64})+$`)},
+		{signature.EventIDHeader, "The id of the event, the same at every attempt: the idempotency key.", stringSchema("uuid", "")},
 		{signature.EventTypeHeader, "The type of the event.", kind},
 		{signature.AttemptHeader, "The number of the attempt.", &attempt},
 		{userAgentHeader, "The sender.", sender},
@@ -235,14 +236,14 @@ func (c *completion) addDeliveryHeaders(eventTypes []string) {
 }
 
 // delivery returns the operation that delivers an event: the request, and what each status of the receiver's answer means.
-// shown is the example of the request's body.
-func (e event) delivery(schemaName string, shown []byte) *operation {
+// body is the example of the request's body.
+func (e event) delivery(schemaName string, body []byte) *operation {
 	op := &operation{
-		Tags: []string{"Webhooks"}, Summary: e.name, Description: e.when,
+		Tags: []string{"Webhooks"}, Summary: e.name, Description: e.description,
 		OperationID: strings.ToLower(schemaName[:1]) + schemaName[1:],
 		Security:    []ordered[[]string]{},
-		RequestBody: &requestBody{Required: true, Content: one(mediaTypeJSON, &mediaType{
-			Schema: reference(schemaName), Examples: one(e.name, &example{Value: shown}),
+		RequestBody: &requestBody{Required: true, Content: singleton(mediaTypeJSON, &mediaType{
+			Schema: reference(schemaName), Examples: singleton(e.name, &example{Value: body}),
 		})},
 	}
 	for _, name := range []string{
