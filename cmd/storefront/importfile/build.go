@@ -25,7 +25,7 @@ import (
 
 // builder builds a message of the API from a record.
 type builder struct {
-	*reading
+	*loader
 	*record
 	entry *entry
 	// price is the lowest price of the variations of a variable product, which has no price of its own. priced is true if
@@ -37,7 +37,7 @@ type builder struct {
 // build sets the entry's message, which it makes from the record.
 func (b *builder) build() {
 	b.refuseRounded()
-	b.further()
+	b.checkFurtherLines()
 	switch b.Kind {
 	case transfer.Products:
 		b.entry.message = b.product()
@@ -46,7 +46,7 @@ func (b *builder) build() {
 	case transfer.Orders:
 		b.entry.message = b.order()
 	}
-	b.plain(b.entry.message.ProtoReflect())
+	b.copyFields(b.entry.message.ProtoReflect())
 }
 
 // idFields are the fields that name an object: the row's own object, or another to which the row refers.
@@ -63,7 +63,7 @@ const rounded = "is a number that a spreadsheet has rounded, so that its last di
 func (b *builder) refuseRounded() {
 	for _, field := range idFields {
 		for i, line := range b.lines {
-			value, column := b.on(i, field)
+			value, column := b.valueOn(i, field)
 			if bad := (LineError{Line: line.number, Column: column, Problem: rounded, Value: value}); roundedNumber.MatchString(value) &&
 				!slices.Contains(b.entry.bad, bad) {
 				b.entry.bad = append(b.entry.bad, bad)
@@ -72,14 +72,14 @@ func (b *builder) refuseRounded() {
 	}
 }
 
-// further looks for values that the import would lose. From the lines of a record after the first, only items are read, so
-// another value is lost if the first line has a different one. In an order that is not from a shop's export, further refuses
-// such a value, because the lines may be two orders. Otherwise it only reports the value, which may be the price of a
+// checkFurtherLines looks for values that the import would lose. From the lines of a record after the first, only items are
+// read, so another value is lost if the first line has a different one. In an order that is not from a shop's export, such a
+// value is refused, because the lines may be two orders. Otherwise it is only reported, because it may be the price of a
 // variant.
-func (b *builder) further() {
+func (b *builder) checkFurtherLines() {
 	for i := range b.lines[1:] {
 		for _, field := range slices.Sorted(maps.Keys(b.source.Columns)) {
-			value, column := b.on(i+1, field)
+			value, column := b.valueOn(i+1, field)
 			if value == "" || strings.HasPrefix(field, "item") || value == b.value(field) || field == "email" || field == b.record.table.Group {
 				continue
 			}
@@ -95,7 +95,7 @@ func (b *builder) further() {
 }
 
 // fieldsOf lists, for a field of a message, the fields of the record from which it may be made, if their names differ from
-// its own. With it place finds the column to which a refusal refers.
+// its own. With it locate finds the column to which a refusal refers.
 var fieldsOf = map[string][]string{
 	"priceAmount": {"price", "priceAmount"}, "compareAtAmount": {"compareAt", "compareAtAmount"},
 	"totalPaid": {"total", "totalPaid"}, "amount": {"total", "amount"}, "reference": {"reference", "id"},
@@ -107,8 +107,8 @@ var fieldsOf = map[string][]string{
 
 var itemField = regexp.MustCompile(`^items\[(\d+)\]\.(\w+)$`)
 
-// place returns where a field of the message was read: the column's name, the line's number, and the value in the file.
-func (b *builder) place(field string) (column string, line int, value string) {
+// locate returns where a field of the message was read: the column's name, the line's number, and the value in the file.
+func (b *builder) locate(field string) (column string, line int, value string) {
 	at, names := 0, fieldsOf[field]
 	if item := itemField.FindStringSubmatch(field); item != nil && b.value("items") == "" {
 		n, _ := strconv.Atoi(item[1])
@@ -119,7 +119,7 @@ func (b *builder) place(field string) (column string, line int, value string) {
 	names = append(slices.Clone(names), field)
 	for _, name := range names {
 		if len(b.record.table.columnsOf(name)) > 0 {
-			value, column = b.on(at, name)
+			value, column = b.valueOn(at, name)
 			return column, b.lines[at].number, value
 		}
 	}
@@ -154,15 +154,15 @@ func (b *builder) optional(field string) *string {
 // empty. If the text is no valid amount, or names another currency than the record's, amount reports a problem of the
 // message's field target.
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
-	currency := cmp.Or(b.money(), b.reading.Store.GetCurrency())
-	if text, _ := b.on(line, units); text != "" {
+	currency := cmp.Or(b.currency(), b.loader.Store.GetCurrency())
+	if text, _ := b.valueOn(line, units); text != "" {
 		n, err := validate.ParseAmount(text, currency)
 		if err != nil {
 			b.entry.refuse(target, err.Error())
 		}
 		return n, true
 	}
-	text, _ := b.on(line, minor)
+	text, _ := b.valueOn(line, minor)
 	if text == "" {
 		return 0, false
 	}
@@ -182,13 +182,13 @@ func (b *builder) timestamp(field string) *timestamppb.Timestamp {
 
 // date returns the date in a field, or nil if the field is empty or refused. It adds a remark if the date names no zone.
 func (b *builder) date(field string) *date {
-	text, column := b.on(0, field)
+	text, column := b.valueOn(0, field)
 	if text == "" {
 		return nil
 	}
 	names := column
-	if clock, of := b.on(0, "time"); clock != "" && field == "createdAt" {
-		text, names = text+" "+clock, names+" "+of
+	if clock, clockColumn := b.valueOn(0, "time"); clock != "" && field == "createdAt" {
+		text, names = text+" "+clock, names+" "+clockColumn
 	}
 	var zone *time.Location
 	if b.source.Zone == "UTC" || zoneInName.MatchString(names) {
@@ -203,7 +203,7 @@ func (b *builder) date(field string) *date {
 		b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[0].number, Column: column, Problem: problem, Value: text})
 	}
 	switch {
-	case d.twice:
+	case d.repeatedHour:
 		note("is a time that " + b.dates.zone.String() + " had twice that day, because clocks were set back; the first is taken")
 	case !d.zoned && b.TimeZone == "":
 		note("has no time zone and is read as UTC; --time-zone reads it as another")
@@ -219,7 +219,7 @@ var zoneInName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:utc|gmt)(?:[^a-z]|$)`)
 // count returns the whole number in a field on a line of the record, or 0 if the field is empty. It refuses another text,
 // and a number that int32 cannot hold. The refusal names target, a field of the message.
 func (b *builder) count(line int, field, target string) int64 {
-	text, _ := b.on(line, field)
+	text, _ := b.valueOn(line, field)
 	if text == "" {
 		return 0
 	}
@@ -238,14 +238,14 @@ func statusWord(text string) string { return fold(strings.TrimPrefix(strings.Tri
 // word returns the number of the enum's value that a field names on a line of the record, or 0 if the field is empty. values
 // has these numbers by name. A name that is not in values is refused as a problem of target, a field of the message.
 func (b *builder) word(line int, field, target string, values map[string]int32) int32 {
-	text, _ := b.on(line, field)
+	text, _ := b.valueOn(line, field)
 	if text == "" {
 		return 0
 	}
 	word := strings.ToUpper(text)
 	if field == "status" {
 		key := statusWord(text)
-		word = cmp.Or(b.source.Statuses[key], known().Statuses[b.Kind][key], strings.ToUpper(key))
+		word = cmp.Or(b.source.Statuses[key], knownSources().Statuses[b.Kind][key], strings.ToUpper(key))
 	}
 	n := values[word]
 	if n == 0 {
@@ -263,7 +263,7 @@ func (b *builder) phone() *string {
 	if text == nil {
 		return nil
 	}
-	named, country := b.value("country"), cmp.Or(b.Country, b.reading.Store.GetCountry())
+	named, country := b.value("country"), cmp.Or(b.Country, b.loader.Store.GetCountry())
 	if named != "" {
 		country, _ = validate.Country(named)
 	}
@@ -282,8 +282,8 @@ func (b *builder) phone() *string {
 	if b.Kind == transfer.Orders {
 		field = "customer.phone"
 	}
-	if _, has := validate.Email(b.value("email")); has {
-		column, line, value := b.entry.place(field)
+	if _, ok := validate.Email(b.value("email")); ok {
+		column, line, value := b.entry.locate(field)
 		b.entry.lost = append(b.entry.lost, LineError{Line: line, Column: column, Value: value, Problem: "is left out: it " + problem})
 		return nil
 	}
@@ -291,8 +291,8 @@ func (b *builder) phone() *string {
 	return text // so that the phone does not count as missing
 }
 
-// money returns the currency of the record's amounts; "" means the store's currency.
-func (b *builder) money() string {
+// currency returns the currency of the record's amounts; "" means the store's currency.
+func (b *builder) currency() string {
 	return cmp.Or(strings.ToUpper(b.value("currency")), b.source.Currency)
 }
 
@@ -303,7 +303,7 @@ func (b *builder) priceOf() (price int64, given bool) {
 	if b.value("salePrice") != "" {
 		now := time.Now()
 		starts, ends := b.date("saleStarts"), b.date("saleEnds")
-		if ends != nil && ends.whole { // an end without a time of day means that the sale lasts until the end of that day
+		if ends != nil && ends.dateOnly { // an end without a time of day means that the sale lasts until the end of that day
 			ends.at = ends.at.AddDate(0, 0, 1)
 		}
 		if (starts == nil || !starts.at.After(now)) && (ends == nil || ends.at.After(now)) {
@@ -313,25 +313,25 @@ func (b *builder) priceOf() (price int64, given bool) {
 	return b.amount(0, "priceAmount", "price", "priceAmount")
 }
 
-// vary enters a variation's price in lowest, under the id or SKU of the variation's product. It does so only if the
+// addVariation enters a variation's price in lowest, under the id or SKU of the variation's product. It does so only if the
 // variation can be bought, and no other variation of the product has a lower price so far.
-func (b *builder) vary(lowest map[string]int64) {
+func (b *builder) addVariation(lowest map[string]int64) {
 	b.refuseRounded()
 	price, given := b.priceOf()
 	status := b.word(0, "status", "status", storefrontv1.Product_Status_value)
 	parent := strings.TrimPrefix(b.value("parent"), "id:")
-	before, has := lowest[parent]
+	before, ok := lowest[parent]
 	forSale := status == 0 || status == int32(storefrontv1.Product_PUBLISHED)
-	if given && forSale && (!has || price < before) {
+	if given && forSale && (!ok || price < before) {
 		lowest[parent] = price
 	}
 }
 
-// lowestOf returns the lowest price of the variations that refer to the record's product by its id or SKU, and whether there
+// lowestPrice returns the lowest price of the variations that refer to the record's product by its id or SKU, and whether there
 // is one.
-func (b *builder) lowestOf(lowest map[string]int64) (price int64, has bool) {
+func (b *builder) lowestPrice(lowest map[string]int64) (price int64, ok bool) {
 	for _, field := range []string{"id", "sku"} {
-		if price, has = lowest[b.value(field)]; has {
+		if price, ok = lowest[b.value(field)]; ok {
 			return price, true
 		}
 	}
@@ -340,7 +340,7 @@ func (b *builder) lowestOf(lowest map[string]int64) (price int64, has bool) {
 
 func (b *builder) product() *storefrontv1.Product {
 	m := &storefrontv1.Product{
-		Id: cmp.Or(b.value("id"), b.value("sku")), Title: b.value("title"), Slug: b.value("slug"), Currency: b.money(),
+		Id: cmp.Or(b.value("id"), b.value("sku")), Title: b.value("title"), Slug: b.value("slug"), Currency: b.currency(),
 		Url: b.value("url"), CoverUrl: b.optional("coverUrl"), Summary: b.value("summary"), Description: b.value("description"),
 		Type:        storefrontv1.Product_Type(b.word(0, "type", "type", storefrontv1.Product_Type_value)),
 		Status:      storefrontv1.Product_Status(b.word(0, "status", "status", storefrontv1.Product_Status_value)),
@@ -364,7 +364,7 @@ func (b *builder) product() *storefrontv1.Product {
 	} else {
 		b.entry.refuse("priceAmount", "is required")
 	}
-	if no(b.value("published")) && m.GetStatus() == storefrontv1.Product_PUBLISHED {
+	if isNo(b.value("published")) && m.GetStatus() == storefrontv1.Product_PUBLISHED {
 		m.Status = storefrontv1.Product_DRAFT // such as an active product on Shopify that no sales channel shows
 	}
 	// Ignore a shop's reference price that is not above the price: shops export such prices, but do not show them.
@@ -373,7 +373,7 @@ func (b *builder) product() *storefrontv1.Product {
 		m.CompareAtAmount = &before
 	}
 	for _, i := range slices.Concat(b.record.table.columnsOf("compareAt"), b.record.table.columnsOf("compareAtAmount")) {
-		b.entry.clears = b.entry.clears || b.lines[0].given == nil || b.lines[0].given[i]
+		b.entry.clearsCompareAt = b.entry.clearsCompareAt || b.lines[0].given == nil || b.lines[0].given[i]
 	}
 	return m
 }
@@ -393,7 +393,7 @@ func (b *builder) fullName() string {
 
 func (b *builder) customer() *storefrontv1.Customer {
 	m := &storefrontv1.Customer{
-		Id: b.value("id"), Name: b.fullName(), Email: b.optional("email"), Phone: b.phone(), Currency: b.money(),
+		Id: b.value("id"), Name: b.fullName(), Email: b.optional("email"), Phone: b.phone(), Currency: b.currency(),
 		OrdersCount: int32(b.count(0, "ordersCount", "ordersCount")), //nolint:gosec // count returns only values of int32.
 		CreatedAt:   b.timestamp("createdAt"),
 	}
@@ -403,17 +403,17 @@ func (b *builder) customer() *storefrontv1.Customer {
 
 func (b *builder) order() *storefrontv1.Order {
 	m := &storefrontv1.Order{
-		Id: b.value("id"), Reference: b.value("reference"), Currency: b.money(), Note: b.optional("note"),
+		Id: b.value("id"), Reference: b.value("reference"), Currency: b.currency(), Note: b.optional("note"),
 		Status: storefrontv1.Order_Status(b.word(0, "status", "status", storefrontv1.Order_Status_value)),
 		PaidAt: b.timestamp("paidAt"), CreatedAt: b.timestamp("createdAt"),
 		Customer: &storefrontv1.Order_Customer{Id: b.value("customer"), Name: b.fullName(), Email: b.optional("email"),
 			Phone: b.phone()},
 	}
-	if !b.Update && buyer(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "" {
+	if !b.Update && customerKey(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "" {
 		b.entry.refuse("customer.email", "is required, or a phone: an order without a buyer, such as one at a till, cannot be kept")
 	}
 	switch {
-	case yes(b.value("refunded")):
+	case isYes(b.value("refunded")):
 		m.Status = storefrontv1.Order_REFUNDED
 	case b.source.Columns["status"] == nil:
 		m.Status = storefrontv1.Order_PAID // the export lists only sales
@@ -445,7 +445,8 @@ func (b *builder) order() *storefrontv1.Order {
 	var given bool
 	m.Amount, given = b.amount(0, "amount", "total", "amount")
 	b.priceItems(m, given)
-	if b.Update && (!given && len(m.GetItems()) == 0 || b.entry.lacking || buyer(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "") {
+	if b.Update && (!given && len(m.GetItems()) == 0 || b.entry.lacksPrice ||
+		customerKey(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "") {
 		m.Customer, given = nil, true // without a customer, the importer only updates a stored order
 	}
 	if !given {
@@ -470,7 +471,7 @@ func (b *builder) order() *storefrontv1.Order {
 // paid returns, as a text for people, how much of an order's amount was paid. It returns "" if the export has no outstanding
 // amount.
 func (b *builder) paid(amount int64) string {
-	currency := cmp.Or(b.money(), b.reading.Store.GetCurrency())
+	currency := cmp.Or(b.currency(), b.loader.Store.GetCurrency())
 	outstanding, err := validate.ParseAmount(b.value("outstanding"), currency)
 	if err != nil {
 		return ""
@@ -491,7 +492,7 @@ func (b *builder) items(m *storefrontv1.Order) {
 		if json.Unmarshal(text, &members) == nil && members.UnitAmount == nil {
 			b.entry.unpricedItems = append(b.entry.unpricedItems, i)
 		}
-		if invalid, is := errors.AsType[*apijson.Invalid](apijson.Unmarshal(text, m.GetItems()[i])); is {
+		if invalid, ok := errors.AsType[*apijson.Invalid](apijson.Unmarshal(text, m.GetItems()[i])); ok {
 			if len(invalid.Fields) == 0 {
 				b.entry.refuse("items", invalid.Message)
 			}
@@ -512,18 +513,18 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 	item = &storefrontv1.Order_Item{
 		Quantity: 1, Type: storefrontv1.Product_Type(b.word(line, "itemType", field("type"), storefrontv1.Product_Type_value)),
 	}
-	item.Title, _ = b.on(line, "itemTitle")
-	item.ProductId, _ = b.on(line, "itemProduct")
+	item.Title, _ = b.valueOn(line, "itemTitle")
+	item.ProductId, _ = b.valueOn(line, "itemProduct")
 	b.entry.skus = slices.Grow(b.entry.skus, n+1)[:n+1]
-	b.entry.skus[n], _ = b.on(line, "itemSku")
-	if text, _ := b.on(line, "itemQuantity"); text != "" {
+	b.entry.skus[n], _ = b.valueOn(line, "itemSku")
+	if text, _ := b.valueOn(line, "itemQuantity"); text != "" {
 		item.Quantity = int32(b.count(line, "itemQuantity", field("quantity"))) //nolint:gosec // count returns only values of int32.
 	}
 	var given bool
 	if item.UnitAmount, given = b.amount(line, field("unitAmount"), "itemPrice", ""); !given {
 		var total int64
 		if total, given = b.amount(line, field("unitAmount"), "itemTotal", ""); given {
-			b.share(item, n, total)
+			b.priceFromTotal(item, n, total)
 			return item, big.NewInt(total)
 		}
 		b.entry.unpricedItems = append(b.entry.unpricedItems, n)
@@ -532,9 +533,9 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 	return item, cost.Mul(cost, big.NewInt(item.GetUnitAmount()))
 }
 
-// share sets the price of the order's item n to total, the price of its whole quantity, divided by the quantity. It rounds
-// down, and reports a total that is no multiple of the quantity.
-func (b *builder) share(item *storefrontv1.Order_Item, n int, total int64) {
+// priceFromTotal sets the price of the order's item n to total, the price of its whole quantity, divided by the quantity. It
+// rounds down, and reports a total that is no multiple of the quantity.
+func (b *builder) priceFromTotal(item *storefrontv1.Order_Item, n int, total int64) {
 	quantity := int64(item.GetQuantity())
 	if quantity < 1 {
 		return // the importer refuses an item with such a quantity
@@ -543,20 +544,20 @@ func (b *builder) share(item *storefrontv1.Order_Item, n int, total int64) {
 		return
 	}
 	note := LineError{Problem: "is no multiple of the quantity: the price of one is stored rounded down, the order's total as it is"}
-	note.Column, note.Line, note.Value = b.entry.place(fmt.Sprintf("items[%d].unitAmount", n))
+	note.Column, note.Line, note.Value = b.entry.locate(fmt.Sprintf("items[%d].unitAmount", n))
 	b.entry.lost = append(b.entry.lost, note)
 }
 
 // priceItems sets the prices of items that have none in the file. If the order has one item and an amount, the item's price
 // is the amount divided by the quantity. For other items priceItems refuses the row or, if the import updates orders, sets
-// lacking. given is true if the order has an amount.
+// lacksPrice. given is true if the order has an amount.
 func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	for _, n := range b.entry.unpricedItems {
 		switch {
 		case given && len(m.GetItems()) == 1:
-			b.share(m.Items[n], n, m.GetAmount())
+			b.priceFromTotal(m.Items[n], n, m.GetAmount())
 		case b.Update:
-			b.entry.lacking = true
+			b.entry.lacksPrice = true
 		default:
 			b.entry.refuse(fmt.Sprintf("items[%d].unitAmount", n), "is required: the item has no price, and it can only be the order's total "+
 				"if the order has one item and a total")
@@ -564,39 +565,39 @@ func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	}
 }
 
-// own returns the id of an object. The argument own is the object's id in the file. If it is a UUID, it is the result.
-// Otherwise the result is a UUID derived from the store, the kind, the argument from and the id in the file.
-func (o Options) own(kind transfer.Kind, from, own string) string {
-	if id, ok := validate.ParseID(own); ok {
+// objectID returns the id of an object: fileID, its id in the file, if that is a UUID. Otherwise it is a UUID derived from the
+// store, the kind, the shop from and fileID.
+func (o Options) objectID(kind transfer.Kind, from, fileID string) string {
+	if id, ok := validate.ParseID(fileID); ok {
 		return id.String()
 	}
 	store, _ := validate.ParseID(o.Store.GetId())
-	return uuid.NewSHA1(store, []byte(string(kind)+"\n"+from+"\n"+own)).String()
+	return uuid.NewSHA1(store, []byte(string(kind)+"\n"+from+"\n"+fileID)).String()
 }
 
-// identified sets the ids and the type that a row's message lacks. Ids are derived from the id in the file. Without one,
+// setIDs sets the ids and the type that a row's message lacks. Ids are derived from the id in the file. Without one,
 // they are derived from a product's title, a customer's e-mail or else phone, or an order's reference.
-func (l *reading) identified(e *entry, from string) {
+func (l *loader) setIDs(e *entry, from string) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Product:
-		e.titled = m.GetId() == "" && m.GetTitle() != ""
-		m.Id = l.own(transfer.Products, from, cmp.Or(m.GetId(), m.GetTitle(), m.GetSlug()))
+		e.idFromTitle = m.GetId() == "" && m.GetTitle() != ""
+		m.Id = l.objectID(transfer.Products, from, cmp.Or(m.GetId(), m.GetTitle(), m.GetSlug()))
 		if m.GetType() == 0 {
 			m.Type = l.Type
 		}
 	case *storefrontv1.Customer:
-		e.own = m.GetId() != "" && !strings.EqualFold(m.GetId(), strings.TrimSpace(m.GetEmail()))
-		m.Id = l.own(transfer.Customers, from, buyer(m.GetId(), m.GetEmail(), m.GetPhone()))
+		e.hasCustomerID = m.GetId() != "" && !strings.EqualFold(m.GetId(), strings.TrimSpace(m.GetEmail()))
+		m.Id = l.objectID(transfer.Customers, from, customerKey(m.GetId(), m.GetEmail(), m.GetPhone()))
 	case *storefrontv1.Order:
 		m.Reference = cmp.Or(m.GetReference(), m.GetId())
-		m.Id = l.own(transfer.Orders, from, cmp.Or(m.GetId(), m.GetReference()))
+		m.Id = l.objectID(transfer.Orders, from, cmp.Or(m.GetId(), m.GetReference()))
 		if c := m.GetCustomer(); c != nil {
-			e.own = c.GetId() != "" && !strings.EqualFold(c.GetId(), strings.TrimSpace(c.GetEmail()))
-			c.Id = l.own(transfer.Customers, from, buyer(c.GetId(), c.GetEmail(), c.GetPhone()))
+			e.hasCustomerID = c.GetId() != "" && !strings.EqualFold(c.GetId(), strings.TrimSpace(c.GetEmail()))
+			c.Id = l.objectID(transfer.Customers, from, customerKey(c.GetId(), c.GetEmail(), c.GetPhone()))
 		}
 		for i, item := range m.GetItems() {
 			if item.GetId() == "" {
-				item.Id = l.own("items", m.GetId(), fmt.Sprint(i))
+				item.Id = l.objectID("items", m.GetId(), fmt.Sprint(i))
 			}
 			sku := ""
 			if i < len(e.skus) {
@@ -610,8 +611,8 @@ func (l *reading) identified(e *entry, from string) {
 	}
 }
 
-// buyer returns the text that identifies a customer: the id, else the e-mail, else the phone. It returns "" if all are
+// customerKey returns the text that identifies a customer: the id, else the e-mail, else the phone. It returns "" if all are
 // empty.
-func buyer(id, email, phone string) string {
+func customerKey(id, email, phone string) string {
 	return cmp.Or(id, strings.ToLower(strings.TrimSpace(email)), phone)
 }

@@ -40,16 +40,16 @@ func catalogueOf(ctx context.Context, api API, store string) (catalogue, error) 
 // or title. n is the item's index in the order. An item without a title gets the product's title. If there is no such
 // product, the report says so, and the item keeps the product id of the file. An item without a title then gets its SKU as
 // the title. If it has no SKU either, the order is refused or, if the import updates orders, can only change a stored order.
-func (l *reading) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from string) {
+func (l *loader) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from string) {
 	keys := make([][2]string, 0, 8)
 	title := strings.TrimSpace(item.GetTitle())
 	for _, name := range []string{item.GetProductId(), sku, title} {
 		if name != "" {
-			keys = append(keys, [2]string{"id", l.own(transfer.Products, from, name)}, [2]string{"slug", name})
+			keys = append(keys, [2]string{"id", l.objectID(transfer.Products, from, name)}, [2]string{"slug", name})
 		}
 	}
 	if sku != "" { // a product from a file that is no shop's export may have the SKU as its id
-		keys = append(keys, [2]string{"id", l.own(transfer.Products, "storefront", sku)})
+		keys = append(keys, [2]string{"id", l.objectID(transfer.Products, "storefront", sku)})
 	}
 	for _, name := range []string{title, item.GetProductId(), sku} {
 		if name != "" {
@@ -76,6 +76,6 @@ func (l *reading) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from
 	default:
 		e.refuse(fmt.Sprintf("items[%d].title", n), "is required: the item has no title and no SKU, and is of no product of the store")
 	}
-	item.ProductId = l.own(transfer.Products, from, cmp.Or(item.GetProductId(), sku, title))
+	item.ProductId = l.objectID(transfer.Products, from, cmp.Or(item.GetProductId(), sku, title))
 	e.unknown = append(e.unknown, item.GetTitle())
 }

@@ -28,26 +28,26 @@ type identity struct{ field, text string }
 type checker struct {
 	update bool // whether the import updates what the store has
 	seed   maphash.Seed
-	seen   map[uint64]sighting // the good rows of earlier batches, by the hash of an identity
+	seen   map[uint64]seenRow // the good rows of earlier batches, by the hash of an identity
 	people *transfer.People
 	// The good rows of the current batch, by the hash of an identity, and its merged rows. judge computes them anew each time
-	// it is called. accept adds here to seen when all rows of the batch are good.
-	here   map[uint64]sighting
+	// it is called. accept adds batch to seen when all rows of the batch are good.
+	batch  map[uint64]seenRow
 	merges []merge
 }
 
-// sighting is a row of the file: its line, and a hash of the whole row.
-type sighting struct {
+// seenRow is a row of the file: its line, and a hash of the whole row.
+type seenRow struct {
 	sum  uint64
 	line int
 }
 
 // String returns the row's line, such as "line 2".
-func (s sighting) String() string { return fmt.Sprint("line ", s.line) }
+func (s seenRow) String() string { return fmt.Sprint("line ", s.line) }
 
-// merge is a row of customers that is merged into another row. row and into are the numbers of the two rows in the file.
+// merge is a row of customers that is merged into another row. row and target are the numbers of the two rows in the file.
 type merge struct {
-	row, into int
+	row, target int
 	// adds is true if the two rows are two records of one customer, whose order counts and totals are summed. It is false if
 	// they are one record twice: then only the numbers of the row into which the other is merged count.
 	adds bool
@@ -55,19 +55,19 @@ type merge struct {
 }
 
 func newChecker(update bool) *checker {
-	return &checker{update: update, seed: maphash.MakeSeed(), seen: map[uint64]sighting{}, people: transfer.NewPeople()}
+	return &checker{update: update, seed: maphash.MakeSeed(), seen: map[uint64]seenRow{}, people: transfer.NewPeople()}
 }
 
 // identify sets, in the first pass, the identities, the contact and the hash of a row. It refuses a row of customers with
 // invalid values.
-func (l *reading) identify(e *entry) {
+func (l *loader) identify(e *entry) {
 	if l.check == nil {
 		return
 	}
 	switch m := e.message.(type) {
 	case *storefrontv1.Product:
 		e.identities = []identity{{"id", m.GetId()}, {"slug", m.GetSlug()}}
-		if e.titled {
+		if e.idFromTitle {
 			e.identities[0].field = "title" // a refusal names the title, from which the id was derived
 		}
 		if id, ok := validate.ParseID(m.GetId()); ok && m.GetSlug() == "" {
@@ -95,15 +95,15 @@ func (l *reading) identify(e *entry) {
 // conflict with earlier rows.
 type verdict struct {
 	fresh, repeated []*entry
-	clashing        []clash
+	conflicts       []conflict
 }
 
-// clash is a row that cannot be stored, because a field that must be unique has the same value in another row, or for
-// another customer. with is the other row or customer. problem says for the report what is wrong with field.
-type clash struct {
+// conflict is a row that cannot be stored, because a field that must be unique has the same value in another row, or for
+// another customer. related is the other row or customer. problem says for the report what is wrong with field.
+type conflict struct {
 	*entry
 	field, problem string
-	with           fmt.Stringer
+	related        fmt.Stringer
 }
 
 // judge splits rows into rows to send, rows that repeat earlier rows, and rows that conflict with earlier rows. Rows that
@@ -114,36 +114,36 @@ func (c *checker) judge(rows []*entry) (v verdict) {
 		return verdict{fresh: rows}
 	}
 	c.people.Back()
-	c.here, c.merges = map[uint64]sighting{}, nil
+	c.batch, c.merges = map[uint64]seenRow{}, nil
 	for _, e := range rows {
 		e.restore()
 		if len(e.bad) > 0 {
 			v.fresh = append(v.fresh, e)
 			continue
 		}
-		again, clashes := c.compare(e)
-		if !again && clashes.problem == "" {
-			again, clashes = c.meet(e)
+		repeated, found := c.compare(e)
+		if !repeated && found.problem == "" {
+			repeated, found = c.match(e)
 		}
 		switch {
-		case again:
+		case repeated:
 			v.repeated = append(v.repeated, e)
 			continue
-		case clashes.problem != "":
-			v.clashing = append(v.clashing, clashes)
+		case found.problem != "":
+			v.conflicts = append(v.conflicts, found)
 			continue
 		}
 		v.fresh = append(v.fresh, e)
-		own := e.identities
-		if !e.there { // add the slug that the store would make
+		identities := e.identities
+		if !e.stored { // add the slug that the store would make
 			slug := identity{"slug", e.slugs[0]}
-			if _, taken := c.sight(slug); taken {
+			if _, taken := c.find(slug); taken {
 				slug.text = e.slugs[1]
 			}
-			own = append(slices.Clone(own), slug)
+			identities = append(slices.Clone(identities), slug)
 		}
-		for _, id := range own {
-			c.here[maphash.Comparable(c.seed, id)] = sighting{e.sum, e.line}
+		for _, id := range identities {
+			c.batch[maphash.Comparable(c.seed, id)] = seenRow{e.sum, e.line}
 		}
 	}
 	v.fresh = slices.DeleteFunc(v.fresh, func(e *entry) bool {
@@ -152,9 +152,9 @@ func (c *checker) judge(rows []*entry) (v verdict) {
 	return v
 }
 
-// whole reports whether all rows are sent exactly as they were read: no row is left unsent, has lost its phone, or has got
+// unchanged reports whether all rows are sent exactly as they were read: no row is left unsent, has lost its phone, or has got
 // the id of a stored customer.
-func (v verdict) whole(rows []*entry) bool {
+func (v verdict) unchanged(rows []*entry) bool {
 	return len(v.fresh) == len(rows) && !slices.ContainsFunc(rows, func(e *entry) bool { return e.phoneless || e.id != "" })
 }
 
@@ -172,114 +172,114 @@ func (c *checker) accept() {
 	if c == nil {
 		return
 	}
-	for key, s := range c.here {
+	for key, s := range c.batch {
 		c.seen[key] = s
 	}
 	c.people.Begin()
 }
 
-// sight returns the earlier row of the file that has an identity, and whether there is one.
-func (c *checker) sight(id identity) (sighting, bool) {
+// find returns the earlier row of the file that has an identity, and whether there is one.
+func (c *checker) find(id identity) (seenRow, bool) {
 	key := maphash.Comparable(c.seed, id)
-	s, has := c.here[key]
-	if !has {
-		s, has = c.seen[key]
+	s, ok := c.batch[key]
+	if !ok {
+		s, ok = c.seen[key]
 	}
-	return s, has && id.text != ""
+	return s, ok && id.text != ""
 }
 
-// compare looks for a row's identities in earlier rows of the file. again is true if the row repeats an earlier one. If the
-// row conflicts with an earlier one, clashes says how; otherwise it is the zero value.
-func (c *checker) compare(e *entry) (again bool, clashes clash) {
+// compare looks for a row's identities in earlier rows of the file. repeated is true if the row repeats an earlier one. If the
+// row conflicts with an earlier one, found says how; otherwise it is the zero value.
+func (c *checker) compare(e *entry) (repeated bool, found conflict) {
 	grouped := e.table != nil && e.table.Group != ""
 	_, customer := e.message.(*storefrontv1.Customer)
 	for _, id := range e.identities {
-		s, has := c.sight(id)
+		s, ok := c.find(id)
 		switch {
-		case !has, customer && s.sum != e.sum: // for customers, meet decides
+		case !ok, customer && s.sum != e.sum: // for customers, match decides
 		case s.sum == e.sum:
-			e.notes = append(e.notes, e.about("", "is left out: it is the same as a row further up", s))
-			return true, clash{}
+			e.notes = append(e.notes, e.note("", "is left out: it is the same as a row further up", s))
+			return true, conflict{}
 		case id.field == "id" && !grouped:
-			e.notes = append(e.notes, e.about("id", sameID, s))
-			return true, clash{}
+			e.notes = append(e.notes, e.note("id", sameID, s))
+			return true, conflict{}
 		case id.field == "title":
-			return false, clash{e, id.field, "is that of another line too; give products of one title an id column", s}
+			return false, conflict{e, id.field, "is that of another line too; give products of one title an id column", s}
 		case grouped:
-			return false, clash{e, e.table.Group,
+			return false, conflict{e, e.table.Group,
 				"stands further up too; all lines of one record must follow each other and have one id and one buyer", s}
 		default:
-			return false, clash{e, id.field, "is that of another row of the file", s}
+			return false, conflict{e, id.field, "is that of another row of the file", s}
 		}
 	}
-	return false, clash{}
+	return false, conflict{}
 }
 
-// meet looks for the customer of a row among the customers of the store and of earlier rows. again is true if the row
-// repeats an earlier one. If the row conflicts with an earlier one, clashes says how; otherwise it is the zero value.
-func (c *checker) meet(e *entry) (again bool, clashes clash) {
+// match looks for the customer of a row among the customers of the store and of earlier rows. repeated is true if the
+// row repeats an earlier one. If the row conflicts with an earlier one, found says how; otherwise it is the zero value.
+func (c *checker) match(e *entry) (repeated bool, found conflict) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Customer:
-		return c.meetCustomer(e)
+		return c.matchCustomer(e)
 	case *storefrontv1.Order:
-		if m.Customer != nil && !e.there {
-			c.meetBuyer(e, m.GetCustomer())
+		if m.Customer != nil && !e.stored {
+			c.matchBuyer(e, m.GetCustomer())
 		}
 	}
-	return false, clash{}
+	return false, conflict{}
 }
 
-// meetCustomer decides what happens to a row of customers. A row with a new customer creates the customer. A row with a
+// matchCustomer decides what happens to a row of customers. A row with a new customer creates the customer. A row with a
 // customer of the store may change the stored customer. A row with the customer of an earlier row is merged into the earlier
 // row.
-func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
+func (c *checker) matchCustomer(e *entry) (repeated bool, found conflict) {
 	all := c.people
 	m := all.Find(e.contact, false)
 	if m.Alias != transfer.Nobody && m.Alias != m.Who {
-		if who := all.All[m.Alias]; e.contact.Email != "" && who.Email != 0 {
-			return false, clash{e, "id", othersEmail, who}
+		if person := all.All[m.Alias]; e.contact.Email != "" && person.Email != 0 {
+			return false, conflict{e, "id", emailDiffers, person}
 		}
-		e.notes = append(e.notes, e.about("id", sameID, all.All[m.Alias]))
-		return true, clash{}
+		e.notes = append(e.notes, e.note("id", sameID, all.All[m.Alias]))
+		return true, conflict{}
 	}
 	if m.Who == transfer.Nobody {
-		all.Add(e.leavePhone(all, m.Owner, "phone"), e.row, e.line, "")
+		all.Add(e.dropTakenPhone(all, m.Owner, "phone"), e.row, e.line, "")
 		e.fate = storedNew
-		return false, clash{}
+		return false, conflict{}
 	}
-	who := all.All[m.Who]
+	person := all.All[m.Who]
 	mail := all.At("email", e.contact.Email)
 	switch {
 	case m.Field != "id":
-	case who.Stored():
-		if e.fate = skipped; !c.update || who.Label == resource.ForgottenEmail(uuid.MustParse(e.contact.ID)) {
-			return false, clash{} // the store's customer stays unchanged
+	case person.Stored():
+		if e.fate = skipped; !c.update || person.Label == resource.ForgottenEmail(uuid.MustParse(e.contact.ID)) {
+			return false, conflict{} // the store's customer stays unchanged
 		}
-	case mail != transfer.Nobody && mail != m.Who, mail == transfer.Nobody && e.contact.Email != "" && who.Email != 0:
-		return false, clash{e, "id", othersEmail, who}
+	case mail != transfer.Nobody && mail != m.Who, mail == transfer.Nobody && e.contact.Email != "" && person.Email != 0:
+		return false, conflict{e, "id", emailDiffers, person}
 	}
 	known, gets := e.contact, false
 	if m.Joins {
 		var kept, gone int
 		kept, gone, gets = all.Join(m.Who, m.Owner)
-		who = all.All[kept]
+		person = all.All[kept]
 		m.Who = kept
 		other, joined := all.All[gone], sameCustomer
-		if who.Stored() {
-			joined = "is of the same " + storesCustomer
+		if person.Stored() {
+			joined = "is of the same " + storedCustomer
 		}
-		c.merges = append(c.merges, merge{row: other.Row, into: rowOf(who, e), adds: true,
-			note: LineError{Line: other.Line, Problem: joined, With: fmt.Sprint("line ", lineOf(who, e))}})
+		c.merges = append(c.merges, merge{row: other.Row, target: rowOf(person, e), adds: true,
+			note: LineError{Line: other.Line, Problem: joined, Related: fmt.Sprint("line ", lineOf(person, e))}})
 	} else {
-		known = e.leavePhone(all, m.Owner, "phone")
+		known = e.dropTakenPhone(all, m.Owner, "phone")
 	}
-	e.address(who)
-	if e.fate = skipped; all.Complete(m.Who, known, c.update && who.Stored()) || gets {
+	e.useStoredID(person)
+	if e.fate = skipped; all.Complete(m.Who, known, c.update && person.Stored()) || gets {
 		e.fate = changed
 	}
 	field, problem, adds := m.Field, "is that of a row further up: "+sameCustomer, true
 	switch {
-	case field == "id" && e.own:
+	case field == "id" && e.hasCustomerID:
 		problem, adds = "is that of a row further up: "+sameRecord, false
 	case field == "id" && known.Email != "":
 		field = "email" // a remark names the e-mail, from which the id was derived
@@ -287,90 +287,90 @@ func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 		field = "phone"
 	}
 	switch {
-	case !who.Stored():
-		n := e.about(field, problem, who)
-		c.merges = append(c.merges, merge{row: e.row, into: who.Row, adds: adds, note: n})
+	case !person.Stored():
+		n := e.note(field, problem, person)
+		c.merges = append(c.merges, merge{row: e.row, target: person.Row, adds: adds, note: n})
 	case !c.update:
-		e.notes = append(e.notes, e.about(field, "is that of a "+storesCustomer, who))
+		e.notes = append(e.notes, e.note(field, "is that of a "+storedCustomer, person))
 	}
-	return false, clash{}
+	return false, conflict{}
 }
 
-// rowOf and lineOf return the number and the line of a row: the first row with the customer who or, if the store has this
-// customer, the row e.
-func rowOf(who transfer.Person, e *entry) int {
-	if who.Stored() {
+// rowOf and lineOf return the number and the line of a row: the first row with the customer person or, if the store
+// has this customer, the row e.
+func rowOf(person transfer.Person, e *entry) int {
+	if person.Stored() {
 		return e.row
 	}
-	return who.Row
+	return person.Row
 }
 
-func lineOf(who transfer.Person, e *entry) int {
-	if who.Stored() {
+func lineOf(person transfer.Person, e *entry) int {
+	if person.Stored() {
 		return e.line
 	}
-	return who.Line
+	return person.Line
 }
 
 // Remarks on rows of one customer.
 const (
 	sameID         = "is that of a row further up: this one is left out"
-	othersEmail    = "is that of another line, which has another e-mail"
+	emailDiffers   = "is that of another line, which has another e-mail"
 	oneCustomer    = "they are stored as one customer, with what the first row that has it says, and "
 	sameRecord     = oneCustomer + "the first one's counts and totals"
 	sameCustomer   = oneCustomer + "the sums of their counts and totals; a customer of the store keeps its own"
-	storesCustomer = "customer of the store, who gets what they lack and keeps what they have"
+	storedCustomer = "customer of the store, who gets what they lack and keeps what they have"
 )
 
-func (c *checker) meetBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
+func (c *checker) matchBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	all := c.people
 	m := all.Find(e.contact, true)
-	known := e.leavePhone(all, m.Owner, "customer.phone")
+	known := e.dropTakenPhone(all, m.Owner, "customer.phone")
 	if m.Who == transfer.Nobody {
 		all.Add(known, e.row, e.line, "")
 		return
 	}
-	who := all.All[m.Who]
-	e.address(who)
-	if e.own && m.ID != m.Who {
-		e.notes = append(e.notes, e.about("customer.id", "is not kept: the order is of the customer who has its "+m.Field, who))
+	person := all.All[m.Who]
+	e.useStoredID(person)
+	if e.hasCustomerID && m.ID != m.Who {
+		e.notes = append(e.notes, e.note("customer.id", "is not kept: the order is of the customer who has its "+m.Field, person))
 	}
-	for _, of := range []struct {
+	for _, f := range []struct {
 		field, text string
-		has         uint64
-	}{{"name", known.Name, who.Name}, {"email", known.Email, who.Email}, {"phone", known.Phone, who.Phone}} {
-		if of.text != "" && all.Hash(of.field, of.text) != of.has && (of.has != 0 || m.Field == "id") {
-			e.notes = append(e.notes, e.about("customer."+of.field, "is not stored: the customer keeps what they have", who))
+		hash        uint64
+	}{{"name", known.Name, person.Name}, {"email", known.Email, person.Email}, {"phone", known.Phone, person.Phone}} {
+		if f.text != "" && all.Hash(f.field, f.text) != f.hash && (f.hash != 0 || m.Field == "id") {
+			e.notes = append(e.notes, e.note("customer."+f.field, "is not stored: the customer keeps what they have", person))
 		}
 	}
 	if m.Field != "id" {
 		all.Complete(m.Who, known, false)
-	} else if !who.Stored() && buyer.Email == nil && buyer.Phone == nil {
+	} else if !person.Stored() && buyer.Email == nil && buyer.Phone == nil {
 		// The order names its customer only by an id, which an earlier row of the file has. The first pass stores no rows, so the
 		// API would refuse the id as unknown. Give the order an invented e-mail, so that the API checks the rest of the order.
 		// restore removes the e-mail.
-		buyer.Email, e.standIn = new(buyer.GetId()+"@checked.invalid"), true
+		buyer.Email, e.inventedEmail = new(buyer.GetId()+"@checked.invalid"), true
 	}
 }
 
-// skip marks the rows of a batch that the store already has, as the importer says in out. news is true if judge has treated
-// one of these rows as new, although it is an order, or a product without a slug. Then judge must be called for the batch
-// again.
-func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (news bool) {
+// skip marks the rows of a batch that the store already has, as the importer says in out. rejudge is true if judge has
+// treated one of these rows as new, although it is an order, or a product without a slug. Then judge must be called again for
+// the batch.
+func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (rejudge bool) {
 	if c == nil {
 		return false
 	}
 	for _, i := range out.GetSkippedRows() {
 		_, order := rows[i].message.(*storefrontv1.Order)
-		news = news || (order || rows[i].slugs[1] != "") && !rows[i].there
-		rows[i].there = true
+		rejudge = rejudge || (order || rows[i].slugs[1] != "") && !rows[i].stored
+		rows[i].stored = true
 	}
-	return news
+	return rejudge
 }
 
-// learn adds customers of the store to those that the checker knows. It reports whether one of them was not known, so that
+// addStored adds customers of the store to those that the checker knows. It reports whether one of them was not known, so that
 // the batch must be judged again.
-func (c *checker) learn(customers []*storefrontv1.Customer) (news bool) {
+func (c *checker) addStored(customers []*storefrontv1.Customer) (rejudge bool) {
 	if c == nil {
 		return false
 	}
@@ -382,56 +382,56 @@ func (c *checker) learn(customers []*storefrontv1.Customer) (news bool) {
 	}
 	c.people.Back()
 	for _, m := range fresh {
-		of := transfer.Contact{ID: m.GetId(), Name: m.GetName(), Email: m.GetEmail(), Phone: m.GetPhone()}
-		at := c.people.Add(of, 0, 0, cmp.Or(of.Email, of.Phone, of.ID))
-		c.people.All[at].Key = of.ID
-		c.people.Name("stored", of.ID, at)
+		contact := transfer.Contact{ID: m.GetId(), Name: m.GetName(), Email: m.GetEmail(), Phone: m.GetPhone()}
+		at := c.people.Add(contact, 0, 0, cmp.Or(contact.Email, contact.Phone, contact.ID))
+		c.people.All[at].Key = contact.ID
+		c.people.Name("stored", contact.ID, at)
 	}
 	c.people.Begin()
 	return true
 }
 
-// about returns a remark about a field of the row or, if field is "", about the whole row. The remark ends with who, the
-// customer or earlier row that is the reason.
-func (e *entry) about(field, problem string, who fmt.Stringer) LineError {
-	n := LineError{Line: e.line, Problem: problem, With: who.String()}
+// note returns a remark about a field of the row or, if field is "", about the whole row. The remark ends with related,
+// the customer or earlier row that is the reason.
+func (e *entry) note(field, problem string, related fmt.Stringer) LineError {
+	n := LineError{Line: e.line, Problem: problem, Related: related.String()}
 	if field != "" {
-		n.Column, n.Line, n.Value = e.place(field)
+		n.Column, n.Line, n.Value = e.locate(field)
 	}
 	return n
 }
 
-// leavePhone removes the row's phone from the message, with a remark, if another customer has it. owner is that customer's
+// dropTakenPhone removes the row's phone from the message, with a remark, if another customer has it. owner is that customer's
 // index, or Nobody. It returns the row's contact, without a removed phone.
-func (e *entry) leavePhone(all *transfer.People, owner int, field string) transfer.Contact {
-	rest := e.contact
+func (e *entry) dropTakenPhone(all *transfer.People, owner int, field string) transfer.Contact {
+	contact := e.contact
 	if owner != transfer.Nobody {
-		e.notes = append(e.notes, e.about(field, "is left out: it is another customer's", all.All[owner]))
-		e.hidePhone()
-		rest.Phone = ""
+		e.notes = append(e.notes, e.note(field, "is left out: it is another customer's", all.All[owner]))
+		e.dropPhone()
+		contact.Phone = ""
 	}
-	return rest
+	return contact
 }
 
-// hidePhone removes the phone of a row's customer from the message.
-func (e *entry) hidePhone() {
-	if of := phoneOf(e.message); of != nil && *of != nil {
-		e.phone, *of, e.phoneless = *of, nil, true
+// dropPhone removes the phone of a row's customer from the message.
+func (e *entry) dropPhone() {
+	if phone := phoneOf(e.message); phone != nil && *phone != nil {
+		e.phone, *phone, e.phoneless = *phone, nil, true
 	}
 }
 
-// address sets the id of the row's customer to who.Key, if who is a customer of the store. The importer then finds the
-// customer by this id. The row's e-mail and phone may not be enough, because the stored customer may get them only from an
+// useStoredID sets the id of the row's customer to person.Key, if person is a customer of the store. The importer then finds
+// the customer by this id. The row's e-mail and phone may not be enough, because the stored customer may get them only from an
 // earlier row of the file.
-func (e *entry) address(who transfer.Person) {
-	if of := idOf(e.message); who.Key != "" && *of != who.Key {
-		e.id, *of = *of, who.Key
+func (e *entry) useStoredID(person transfer.Person) {
+	if id := idOf(e.message); person.Key != "" && *id != person.Key {
+		e.id, *id = *id, person.Key
 	}
 }
 
 // idOf returns a pointer to the id of a row's customer.
 func idOf(m proto.Message) *string {
-	if order, is := m.(*storefrontv1.Order); is {
+	if order, ok := m.(*storefrontv1.Order); ok {
 		return &order.GetCustomer().Id
 	}
 	return &m.(*storefrontv1.Customer).Id
@@ -446,8 +446,8 @@ func (e *entry) restore() {
 	if e.phoneless {
 		*phoneOf(e.message), e.phoneless = e.phone, false
 	}
-	if e.standIn {
-		e.message.(*storefrontv1.Order).Customer.Email, e.standIn = nil, false
+	if e.inventedEmail {
+		e.message.(*storefrontv1.Order).Customer.Email, e.inventedEmail = nil, false
 	}
 }
 

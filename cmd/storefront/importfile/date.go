@@ -28,13 +28,13 @@ type dates struct {
 // date is a date as read from a file.
 type date struct {
 	at time.Time
-	// whole is true for a day without a time.
-	whole bool
+	// dateOnly is true for a day without a time.
+	dateOnly bool
 	// zoned is true if the text names its zone.
 	zoned bool
-	// twice is true for a time of day that the zone's clocks showed twice, because they were set back. The earlier of the two
+	// repeatedHour is true for a time of day that the zone's clocks showed twice, because they were set back. The earlier of the two
 	// is used.
-	twice bool
+	repeatedHour bool
 }
 
 // tokens replaces the parts of --date-format by those of time.Parse's layouts.
@@ -100,14 +100,14 @@ func clockOf(match []string) (time.Duration, *time.Location, error) {
 	case half == "p" && hour < 12:
 		hour += 12
 	}
-	of := time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second +
+	timeOfDay := time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second +
 		time.Duration(nanos)
 	zone := strings.TrimPrefix(strings.TrimPrefix(strings.ToUpper(match[5]), "UTC"), "GMT")
 	switch {
 	case match[5] == "":
-		return of, nil, nil
+		return timeOfDay, nil, nil
 	case zone == "" || zone == "Z":
-		return of, time.UTC, nil
+		return timeOfDay, time.UTC, nil
 	}
 	digits := strings.ReplaceAll(zone[1:], ":", "") + "00"
 	hours, _ := strconv.Atoi(digits[:2])
@@ -119,7 +119,7 @@ func clockOf(match []string) (time.Duration, *time.Location, error) {
 	if zone[0] == '-' {
 		offset = -offset
 	}
-	return of, time.FixedZone(zone, offset), nil
+	return timeOfDay, time.FixedZone(zone, offset), nil
 }
 
 var errDate = errors.New("must be a date such as 2026-01-31, 31.01.2026 or 2026-01-31 15:04:05 +0100")
@@ -138,11 +138,11 @@ func tidy(text string) string {
 // parse reads a date or a date-time. Without --date-format it reads 21/11/2026, but refuses 01/02/2026 and names the formats
 // that would read it. zone is the zone that the column names; nil means the file's zone.
 func (d dates) parse(text string, zone *time.Location) (date, error) {
-	wall, named, whole, err := d.split(tidy(text))
+	wall, named, dateOnly, err := d.split(tidy(text))
 	if err != nil {
 		return date{}, err
 	}
-	found := date{whole: whole, zoned: named != nil || zone != nil}
+	found := date{dateOnly: dateOnly, zoned: named != nil || zone != nil}
 	switch {
 	case named != nil:
 		found.at = inZone(wall, named)[0]
@@ -152,7 +152,7 @@ func (d dates) parse(text string, zone *time.Location) (date, error) {
 	}
 	times := inZone(wall, zone)
 	switch {
-	case len(times) == 0 && whole: // the day began at 1:00, because clocks were set forward at midnight
+	case len(times) == 0 && dateOnly: // the day began at 1:00, because clocks were set forward at midnight
 		times = inZone(wall.Add(time.Hour), zone)
 		if len(times) == 0 {
 			return found, errDate
@@ -160,7 +160,7 @@ func (d dates) parse(text string, zone *time.Location) (date, error) {
 	case len(times) == 0:
 		return found, fmt.Errorf("is a time that %s did not have that day, because clocks were set forward", zone)
 	}
-	found.at, found.twice = times[0], len(times) > 1 && !whole
+	found.at, found.repeatedHour = times[0], len(times) > 1 && !dateOnly
 	return found, nil
 }
 
@@ -172,7 +172,7 @@ func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
 	for _, near := range []time.Duration{-day, day} {
 		_, offset := wall.Add(near).In(zone).Zone()
 		at := wall.Add(-time.Duration(offset) * time.Second)
-		if _, is := at.In(zone).Zone(); is == offset && !slices.ContainsFunc(times, at.Equal) {
+		if _, actual := at.In(zone).Zone(); actual == offset && !slices.ContainsFunc(times, at.Equal) {
 			times = append(times, at)
 		}
 	}
@@ -181,30 +181,30 @@ func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
 }
 
 // split reads a date with or without a time of day. wall is the date and time that the text shows, as a time in UTC. zone is
-// the zone that the text names, or nil. whole is true if the text has no time of day.
-func (d dates) split(text string) (wall time.Time, zone *time.Location, whole bool, err error) {
+// the zone that the text names, or nil. dateOnly is true if the text has no time of day.
+func (d dates) split(text string) (wall time.Time, zone *time.Location, dateOnly bool, err error) {
 	if d.layout != "" {
 		if at, err := time.Parse(d.layout, text); err == nil {
 			return at, nil, !strings.Contains(d.layout, "04"), nil
 		}
 	}
-	day, of := text, time.Duration(0)
+	day, timeOfDay := text, time.Duration(0)
 	if match := clockBehind.FindStringSubmatch(text); match != nil && !d.clockFirst {
 		day = match[1]
-		of, zone, err = clockOf(match[2:])
+		timeOfDay, zone, err = clockOf(match[2:])
 	} else if match := clockBefore.FindStringSubmatch(text); match != nil && d.clockFirst {
 		day = match[len(match)-1]
-		of, zone, err = clockOf(match[1:])
+		timeOfDay, zone, err = clockOf(match[1:])
 	} else {
-		whole = true
+		dateOnly = true
 	}
 	if err != nil {
 		return wall, nil, false, err
 	}
-	if wall, err = d.day(day); errors.Is(err, errOpen) {
-		err = d.advice(text)
+	if wall, err = d.day(day); errors.Is(err, errAmbiguous) {
+		err = d.ambiguityError(text)
 	}
-	return wall.Add(of), zone, whole, err
+	return wall.Add(timeOfDay), zone, dateOnly, err
 }
 
 var (
@@ -212,12 +212,12 @@ var (
 	yearLast  = regexp.MustCompile(`^(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{2}|\d{4})$`)
 	// oneSeparator replaces all separators of dates by /, because --date-format decides only the order of day, month and year.
 	oneSeparator = strings.NewReplacer(".", "/", "-", "/")
-	// errOpen means that the text does not show which number is the day and which the month or, if the year has two digits,
+	// errAmbiguous means that the text does not show which number is the day and which the month or, if the year has two digits,
 	// which is the year. Then --date-format must decide.
-	errOpen = errors.New("is open")
+	errAmbiguous = errors.New("is open")
 )
 
-// day returns the day that a text names, at 0:00 UTC. It returns errOpen if only --date-format can tell day, month and year
+// day returns the day that a text names, at 0:00 UTC. It returns errAmbiguous if only --date-format can tell day, month and year
 // apart.
 func (d dates) day(text string) (time.Time, error) {
 	if d.order != "" {
@@ -237,7 +237,7 @@ func (d dates) day(text string) (time.Time, error) {
 	case last == nil || last[2] != last[4]:
 		return time.Time{}, errDate
 	case len(last[5]) == 2:
-		return time.Time{}, errOpen
+		return time.Time{}, errAmbiguous
 	default:
 		a, _ := strconv.Atoi(last[1])
 		b, _ := strconv.Atoi(last[3])
@@ -247,7 +247,7 @@ func (d dates) day(text string) (time.Time, error) {
 		case b > 12:
 			layout = "1" + last[2] + "2" + last[2] + "2006"
 		default:
-			return time.Time{}, errOpen
+			return time.Time{}, errAmbiguous
 		}
 	}
 	at, err := time.Parse(layout, text)
@@ -257,8 +257,8 @@ func (d dates) day(text string) (time.Time, error) {
 	return at, nil
 }
 
-// advice returns the error for an ambiguous date, which lists the values of --date-format that would read it.
-func (d dates) advice(text string) error {
+// ambiguityError returns the error for an ambiguous date, which lists the values of --date-format that would read it.
+func (d dates) ambiguityError(text string) error {
 	separator := text[strings.IndexAny(text, "/.-"):][:1]
 	var forms []string
 	for _, form := range []string{"DD/MM/YYYY", "MM/DD/YYYY", "DD/MM/YY", "MM/DD/YY", "YY/MM/DD"} {

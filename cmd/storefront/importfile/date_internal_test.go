@@ -36,13 +36,13 @@ func TestNamedDates(t *testing.T) {
 					read, err := d.parse(day+separator+clock, nil)
 					require.NoError(t, err, "%s: %q", format, day+separator+clock)
 					require.Equal(t, want, read.at.Truncate(time.Minute), "%s: %q", format, day+separator+clock)
-					require.False(t, read.whole)
+					require.False(t, read.dateOnly)
 				}
 			}
 			read, err := d.parse(day, nil)
 			require.NoError(t, err, day)
 			require.Equal(t, want.Truncate(24*time.Hour), read.at, day)
-			require.True(t, read.whole)
+			require.True(t, read.dateOnly)
 		}
 	}
 	for format, text := range map[string]string{
@@ -166,7 +166,7 @@ func TestDatesInAZone(t *testing.T) {
 		}
 		require.NoError(t, err, row.text)
 		require.Equal(t, row.want, read.at.UTC().Format(time.RFC3339), "%s in %s", row.text, row.zone)
-		require.Equal(t, row.twice, read.twice, "%s in %s", row.text, row.zone)
+		require.Equal(t, row.twice, read.repeatedHour, "%s in %s", row.text, row.zone)
 	}
 	// Whatever the zone and the text: at the time that parse returns, clocks in the zone show the text.
 	zones := []string{"Europe/Paris", "America/St_Johns", "Australia/Lord_Howe", "Africa/Casablanca", "Asia/Tehran", "America/Havana", "Pacific/Apia"}
@@ -178,7 +178,7 @@ func TestDatesInAZone(t *testing.T) {
 		at := time.Unix(rapid.Int64Range(0, 2_000_000_000).Draw(t, "at"), 0).In(d.zone)
 		text := at.Format("2006-01-02 15:04:05")
 		read, err := d.parse(text, nil)
-		if err != nil || read.at.In(d.zone).Format("2006-01-02 15:04:05") != text || read.at.After(at) || read.at.Before(at) != read.twice && read.at.Before(at) {
+		if err != nil || read.at.In(d.zone).Format("2006-01-02 15:04:05") != text || read.at.After(at) || read.at.Before(at) != read.repeatedHour && read.at.Before(at) {
 			t.Fatalf("%s: %v, %v", at, read.at, err)
 		}
 	})

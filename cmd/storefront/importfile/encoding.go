@@ -55,8 +55,8 @@ func encodingOf(name string) (textEncoding, error) {
 
 // byteOrderMarks are the marks at the beginning of a file that identify its encoding.
 var byteOrderMarks = []struct {
-	mark string
-	of   textEncoding
+	mark     string
+	encoding textEncoding
 }{
 	{"\xef\xbb\xbf", textEncoding{name: "utf-8"}},
 	{"\xff\xfe", textEncoding{name: "utf-16le", decoder: unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)}},
@@ -78,14 +78,14 @@ func recognize(file io.ReadSeeker, named textEncoding) (textEncoding, error) {
 	}
 	for _, m := range byteOrderMarks {
 		if strings.HasPrefix(string(head), m.mark) {
-			of := m.of
-			if named.name != "" && named.name != of.name {
-				of.overridden = named.name
+			found := m.encoding
+			if named.name != "" && named.name != found.name {
+				found.overridden = named.name
 			}
-			return of, readable(head, true)
+			return found, checkText(head, true)
 		}
 	}
-	if err := readable(head, strings.HasPrefix(named.name, "utf-16")); err != nil || named.name != "" {
+	if err := checkText(head, strings.HasPrefix(named.name, "utf-16")); err != nil || named.name != "" {
 		return named, err
 	}
 	bytes, err := scanBytes(text)
@@ -209,21 +209,21 @@ func (s *letterSamples) add(number int, values []string, isRead func(column int)
 		if strings.IndexFunc(value, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 			continue
 		}
-		into := &s.others
+		samples := &s.others
 		if isRead != nil && isRead(i) {
-			into, read = &s.read, true
+			samples, read = &s.read, true
 		} else {
 			other = true
 		}
-		if value = aroundLetters(strings.TrimSpace(value)); len(*into) < maxSamples && !slices.Contains(*into, value) {
-			*into = append(*into, value)
+		if value = aroundLetters(strings.TrimSpace(value)); len(*samples) < maxSamples && !slices.Contains(*samples, value) {
+			*samples = append(*samples, value)
 		}
 	}
 	if read {
-		s.readLines = remark(s.readLines, LineError{Line: number})
+		s.readLines = addRemark(s.readLines, LineError{Line: number})
 	}
 	if other {
-		s.otherLines = remark(s.otherLines, LineError{Line: number})
+		s.otherLines = addRemark(s.otherLines, LineError{Line: number})
 	}
 }
 

@@ -18,9 +18,9 @@ type jsonList struct {
 	// path are the names of the members that contain the list; empty if the file is an array.
 	path     []string
 	encoding textEncoding
-	// passed is called with the path of each member that does not lead to the list, so that the report can name the members
+	// onSkip is called with the path of each member that does not lead to the list, so that the report can name the members
 	// that were not read.
-	passed func(name string)
+	onSkip func(name string)
 	inside bool
 	number int
 	broken bool
@@ -28,7 +28,7 @@ type jsonList struct {
 
 // newJSONList returns a reader of a list in a JSON text. path leads to the list.
 func newJSONList(text io.Reader, path []string, e textEncoding) *jsonList {
-	return &jsonList{decoder: json.NewDecoder(text), path: path, encoding: e, passed: func(string) {}}
+	return &jsonList{decoder: json.NewDecoder(text), path: path, encoding: e, onSkip: func(string) {}}
 }
 
 // next returns the next object and its number, counted from 1.
@@ -117,7 +117,7 @@ func (l *jsonList) find(path []string, name string) (bool, error) {
 		if member == name && name != "" {
 			return true, nil
 		}
-		l.passed(strings.Join(append(slices.Clone(path), fmt.Sprint(member)), "."))
+		l.onSkip(strings.Join(append(slices.Clone(path), fmt.Sprint(member)), "."))
 		if err := skipValue(l.decoder, 0); err != nil {
 			return false, err
 		}
@@ -160,8 +160,8 @@ func skipValue(d *json.Decoder, depth int) error {
 	}
 }
 
-// wrapper is the first object of a JSON file, which is a row or contains the list of rows.
-type wrapper struct {
+// listFinder is the first object of a JSON file, which is a row or contains the list of rows.
+type listFinder struct {
 	kind transfer.Kind
 	// lists are the paths of the object's arrays of objects; members are the names of its other members.
 	lists   [][]string
@@ -170,10 +170,10 @@ type wrapper struct {
 	named []string
 }
 
-// wrappedIn returns the path to the list of rows in the first object of a JSON text. It returns nil if that object is itself
+// findListPath returns the path to the list of rows in the first object of a JSON text. It returns nil if that object is itself
 // a row: if it has members that a row needs, or has no list of objects.
-func wrappedIn(text io.Reader, t *table, kind transfer.Kind) ([]string, error) {
-	w := wrapper{kind: kind}
+func findListPath(text io.Reader, t *table, kind transfer.Kind) ([]string, error) {
+	w := listFinder{kind: kind}
 	d := json.NewDecoder(text)
 	if _, err := d.Token(); err != nil {
 		return nil, nil //nolint:nilerr // The reader of lines reports the invalid line.
@@ -195,13 +195,13 @@ func wrappedIn(text io.Reader, t *table, kind transfer.Kind) ([]string, error) {
 			names[i] = strings.Join(path, ".")
 		}
 		return nil, &FileError{fmt.Sprintf("the file is an object with several lists, of which none is named %s: %s; import a file with "+
-			"one of them", kind, shown(names))}
+			"one of them", kind, shortList(names))}
 	}
 	return w.lists[0], nil
 }
 
 // scan adds the members of the object at path to w. It stops at a list whose name is the kind.
-func (w *wrapper) scan(d *json.Decoder, path []string) error {
+func (w *listFinder) scan(d *json.Decoder, path []string) error {
 	for d.More() {
 		member, err := d.Token()
 		if err != nil {

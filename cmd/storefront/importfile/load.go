@@ -111,7 +111,7 @@ var ErrOptions = errors.New("import")
 // bad, unless SkipBad is set and good lines are left.
 func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error) {
 	r := &Report{}
-	l := &reading{Options: o, api: api, report: r, left: map[int]bool{}, rejects: rejects{w: o.Rejects},
+	l := &loader{Options: o, api: api, report: r, excluded: map[int]bool{}, rejects: rejects{w: o.Rejects},
 		check: newChecker(o.Update), id: id.At(time.Now()), merged: map[int]merge{}, phoneless: map[int]bool{}}
 	var err error
 	if l.source, err = sourceOf(o); err != nil {
@@ -140,7 +140,7 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 		return r, err
 	}
 	l.check = nil
-	if err := l.gather(ctx); err != nil {
+	if err := l.collectMerged(ctx); err != nil {
 		return r, err
 	}
 	switch {
@@ -163,20 +163,20 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 	return r, nil
 }
 
-// reading is an import in progress.
-type reading struct {
+// loader is an import in progress.
+type loader struct {
 	Options
 	id       uuid.UUID // the import's id, which gives all batches one journal entry
 	api      API
 	dates    dates
 	encoding textEncoding
 	source   source
-	wrapped  []string // names of the members that lead to the list of rows in a JSON object; nil without such an object
+	listPath []string // names of the members that lead to the list of rows in a JSON object; nil without such an object
 	table    *table   // the file's columns and lines, read anew in each pass
 	products catalogue
 	file     io.ReadSeeker
 	row      int          // number of the current record, from 1
-	left     map[int]bool // numbers of bad and repeated records, which are not stored
+	excluded map[int]bool // numbers of bad and repeated records, which are not stored
 	check    *checker     // nil after the first pass
 	// The checker's decisions, by the number of a record. merged has the record into which it is merged, completions the values
 	// that it gets from records merged into it. phoneless is true if its phone is left out, because another customer has the
@@ -194,43 +194,43 @@ type reading struct {
 type entry struct {
 	row, line int
 	message   proto.Message // nil if the line cannot be read
-	// own is true if the file has an id for the row's customer. It is false if there is none, or if it is only the e-mail: then
-	// the customer's id is derived from the e-mail, or else from the phone.
-	own bool
-	// titled is true for a product without an id in the file: its id is derived from its title.
-	titled bool
-	// clears is true if the row removes the product's reference price: the file has a column for it, and the row's value is
+	// hasCustomerID is true if the file has an id for the row's customer. It is false if there is none, or if it is only the
+	// e-mail: then the customer's id is derived from the e-mail, or else from the phone.
+	hasCustomerID bool
+	// idFromTitle is true for a product without an id in the file: its id is derived from its title.
+	idFromTitle bool
+	// clearsCompareAt is true if the row removes the product's reference price: the file has a column for it, and the row's value is
 	// empty.
-	clears bool
+	clearsCompareAt bool
 	// unpriced is true if the row of a product has no price. The stored product then keeps its price.
 	unpriced bool
 	bad      []LineError
 	lost     []LineError // remarks on values that are left out, or read differently than written
 	skus     []string    // the items' SKUs
-	// unpricedItems are the indexes of the order's items that have no price in the file. lacking is true if one of them cannot
+	// unpricedItems are the indexes of the order's items that have no price in the file. lacksPrice is true if one of them cannot
 	// get the order's total as its price, and Update is set. Such a row can change an order of the store, but cannot create
 	// one.
 	unpricedItems []int
-	lacking       bool
+	lacksPrice    bool
 	unknown       []string // titles of items that match no product of the store
 	// identities are the row's values that must be unique in the file; sum is a hash of the whole row.
 	identities []identity
 	sum        uint64
 	contact    transfer.Contact
 	slugs      [2]string // the slug that the store would make for a product without one, and the slug if the first is taken
-	// The checker's findings. notes has its remarks. The field there is true if the store has the row already. fate says what
+	// The checker's findings. notes has its remarks. stored is true if the store has the row already. fate says what
 	// happens to the customer of a row of customers.
-	notes     []LineError
-	there     bool
-	fate      fate
-	id        string // the row's id, while the message has the id of a stored customer instead; otherwise ""
-	phone     *string
-	phoneless bool
-	standIn   bool // true if meetBuyer gave an order's customer an invented e-mail
-	lines     []line
-	table     *table
-	// place returns where a field of the message was read: the column's name, the line's number, and the value in the file.
-	place func(field string) (column string, line int, value string)
+	notes         []LineError
+	stored        bool
+	fate          fate
+	id            string // the row's id, while the message has the id of a stored customer instead; otherwise ""
+	phone         *string
+	phoneless     bool
+	inventedEmail bool // true if matchBuyer gave an order's customer an invented e-mail
+	lines         []line
+	table         *table
+	// locate returns where a field of the message was read: the column's name, the line's number, and the value in the file.
+	locate func(field string) (column string, line int, value string)
 }
 
 // apiWord matches names of API fields, and null, in the API's messages. For a CSV file refuseWith replaces a field's name by
@@ -241,16 +241,16 @@ var apiWord = regexp.MustCompile(`\b(priceAmount|compareAtAmount|paidAt|null)\b`
 // dropped.
 func (e *entry) refuse(field, problem string) { e.refuseWith(field, problem, "") }
 
-// refuseWith makes the row bad, because of a problem between a field of the message and another line or customer. with names
-// this line or customer; it is "" if there is none. Further problems with the same column are dropped.
-func (e *entry) refuseWith(field, problem, with string) {
-	column, line, value := e.place(field)
+// refuseWith makes the row bad, because of a problem between a field of the message and another line or customer. related
+// names this line or customer; it is "" if there is none. Further problems with the same column are dropped.
+func (e *entry) refuseWith(field, problem, related string) {
+	column, line, value := e.locate(field)
 	if e.table.separator != 0 {
 		problem = apiWord.ReplaceAllStringFunc(problem, func(word string) string {
 			if word == "null" {
 				return "empty"
 			}
-			word, _, _ = e.place(word)
+			word, _, _ = e.locate(word)
 			return word
 		})
 	}
@@ -258,13 +258,13 @@ func (e *entry) refuseWith(field, problem, with string) {
 		problem += "; --map " + column + "= imports the file without these ids"
 	}
 	if !slices.ContainsFunc(e.bad, func(b LineError) bool { return b.Column == column }) {
-		e.bad = append(e.bad, LineError{Line: line, Column: column, Problem: problem, Value: value, With: with})
+		e.bad = append(e.bad, LineError{Line: line, Column: column, Problem: problem, Value: value, Related: related})
 	}
 }
 
 // pass reads the whole file and sends its rows to the API in batches. The first pass only checks the rows, the second stores
 // them.
-func (l *reading) pass(ctx context.Context) error {
+func (l *loader) pass(ctx context.Context) error {
 	next, err := l.open()
 	if err != nil {
 		return err
@@ -277,14 +277,14 @@ func (l *reading) pass(ctx context.Context) error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if bad, is := errors.AsType[*LineError](err); is {
+		if bad, ok := errors.AsType[*LineError](err); ok {
 			e.line, e.bad = bad.Line, append(e.bad, *bad)
 		} else if err != nil {
 			return err
 		}
 		l.row++
 		e.row = l.row
-		if _, merged := l.merged[e.row]; l.check == nil && (l.left[e.row] || merged) {
+		if _, merged := l.merged[e.row]; l.check == nil && (l.excluded[e.row] || merged) {
 			continue
 		}
 		l.complete(e)
@@ -295,7 +295,7 @@ func (l *reading) pass(ctx context.Context) error {
 	if err := l.send(ctx); err != nil || l.check == nil {
 		return err
 	}
-	l.report.Read, l.report.NotRead = l.table.readColumns(known().Fields[l.Kind])
+	l.report.Read, l.report.NotRead = l.table.readColumns(knownSources().Fields[l.Kind])
 	if l.row == 0 && len(l.report.Notes) == 0 {
 		if l.report.Objects {
 			return &FileError{"the file has no object: there is nothing to import"}
@@ -309,7 +309,7 @@ func (l *reading) pass(ctx context.Context) error {
 // open goes to the file's beginning and detects the file's format by its first character. It returns a function that returns
 // the next row, or io.EOF after the last row. For a line that cannot be read, the function returns an error and an entry
 // with what was read.
-func (l *reading) open() (func() (*entry, error), error) {
+func (l *loader) open() (func() (*entry, error), error) {
 	text, err := l.text()
 	if err != nil {
 		return nil, err
@@ -319,18 +319,18 @@ func (l *reading) open() (func() (*entry, error), error) {
 	begin = bytes.TrimSpace(begin)
 	strict := !l.source.shop && len(l.Columns) == 0
 	isArray, isObject := bytes.HasPrefix(begin, []byte("[")), bytes.HasPrefix(begin, []byte("{"))
-	if isObject && l.wrapped == nil {
-		if l.wrapped, err = wrappedIn(text, newTable(l.source), l.Kind); err != nil {
+	if isObject && l.listPath == nil {
+		if l.listPath, err = findListPath(text, newTable(l.source), l.Kind); err != nil {
 			return nil, err
 		}
 		if text, err = l.text(); err != nil {
 			return nil, err
 		}
 	}
-	if l.report.Objects = isArray || l.wrapped != nil; l.report.Objects {
-		list := newJSONList(text, l.wrapped, l.encoding)
+	if l.report.Objects = isArray || l.listPath != nil; l.report.Objects {
+		list := newJSONList(text, l.listPath, l.encoding)
 		l.table = newObjects(list.next, l.source, l.encoding, strict)
-		list.passed = l.table.pass
+		list.onSkip = l.table.addUnread
 		return l.records(l.table), nil
 	}
 	if isObject {
@@ -344,8 +344,8 @@ func (l *reading) open() (func() (*entry, error), error) {
 	if l.Update {
 		columns = keys[l.Kind]
 	}
-	if err := l.table.complete(columns, l.Columns); err != nil {
-		if title := l.table.titled(head, columns, l.Columns); title != nil {
+	if err := l.table.checkColumns(columns, l.Columns); err != nil {
+		if title := l.table.titleError(head, columns, l.Columns); title != nil {
 			return nil, title
 		}
 		if l.encoding.assumed {
@@ -357,7 +357,7 @@ func (l *reading) open() (func() (*entry, error), error) {
 }
 
 // text returns the file's text from its beginning.
-func (l *reading) text() (*bufio.Reader, error) {
+func (l *loader) text() (*bufio.Reader, error) {
 	if _, err := l.file.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("read the file: %w", err)
 	}
@@ -367,18 +367,18 @@ func (l *reading) text() (*bufio.Reader, error) {
 // records returns a function that returns the next row of a table, or io.EOF. The function returns variable products
 // (products with variations) after all other rows. The price of a variable product is the lowest of its variations, which
 // come later in the file.
-func (l *reading) records(t *table) func() (*entry, error) {
+func (l *loader) records(t *table) func() (*entry, error) {
 	var waiting []*builder
 	lowest := map[string]int64{} // the lowest price of a product's variations, by the product's id or SKU
 	return func() (*entry, error) {
 		for {
 			r, err := t.next()
-			b := &builder{record: r, reading: l, entry: &entry{line: r.lines[0].number, lines: r.lines, table: t, bad: r.lines[0].bad}}
-			b.entry.place = b.place
+			b := &builder{record: r, loader: l, entry: &entry{line: r.lines[0].number, lines: r.lines, table: t, bad: r.lines[0].bad}}
+			b.entry.locate = b.locate
 			ended := errors.Is(err, io.EOF) && len(waiting) > 0
 			if ended {
 				b, waiting, err = waiting[0], waiting[1:], nil
-				if b.price, b.priced = b.lowestOf(lowest); !b.priced {
+				if b.price, b.priced = b.lowestPrice(lowest); !b.priced {
 					if err := l.leaveOut(b.record, b.value("title"),
 						"left out: it has no price, and the file has no published variation of it"); err != nil {
 						return b.entry, err
@@ -393,14 +393,15 @@ func (l *reading) records(t *table) func() (*entry, error) {
 				b.entry.lost = append(b.entry.lost, line.notes...)
 			}
 			kind := strings.ToLower(b.value("kind"))
-			why, skipped := l.skips(b.record)
+			reason, skipped := l.skips(b.record)
 			switch {
 			case skipped:
-				if err := l.leaveOut(b.record, b.value(l.source.SkipBy), why); err != nil {
+				if err := l.leaveOut(b.record, b.value(l.source.SkipBy), reason); err != nil {
 					return b.entry, err
 				}
 			case t.Variation != "" && strings.Contains(kind, t.Variation):
-				if b.vary(lowest); len(b.entry.bad) > 0 { // a bad variation is refused, because its product may get another price without it
+				// A bad variation is refused, because its product may get another price without it.
+				if b.addVariation(lowest); len(b.entry.bad) > 0 {
 					return b.entry, nil
 				}
 				if err := l.leaveOut(b.record, b.value("kind"),
@@ -411,30 +412,30 @@ func (l *reading) records(t *table) func() (*entry, error) {
 				waiting = append(waiting, b)
 			default:
 				b.build()
-				l.identified(b.entry, cmp.Or(l.From, "storefront"))
+				l.setIDs(b.entry, cmp.Or(l.From, "storefront"))
 				return b.entry, nil
 			}
 		}
 	}
 }
 
-// leaveOut counts a record that is not imported and adds it to the report. why is the reason, and value is the record's
+// leaveOut counts a record that is not imported and adds it to the report. value is the record's
 // value on which the decision depends. leaveOut does nothing in the second pass.
-func (l *reading) leaveOut(r *record, value, why string) error {
+func (l *loader) leaveOut(r *record, value, reason string) error {
 	if l.check == nil {
 		return nil
 	}
 	l.report.LeftOut++
 	l.report.Lines++
-	return l.leave(r.table, r.lines, []LineError{{Line: r.lines[0].number, Problem: why, Value: value}})
+	return l.reportLeftOut(r.table, r.lines, []LineError{{Line: r.lines[0].number, Problem: reason, Value: value}})
 }
 
-// skips reports whether a record is left out because of one of its values, such as the status of an unfinished checkout. why
-// is the reason, which sources.yaml has as a text for the report.
-func (l *reading) skips(r *record) (why string, skipped bool) {
+// skips reports whether a record is left out because of one of its values, such as the status of an unfinished checkout. reason
+// is the text that sources.yaml has for the report.
+func (l *loader) skips(r *record) (reason string, skipped bool) {
 	for word := range strings.SplitSeq(r.value(l.source.SkipBy), ",") {
-		if why, skipped = l.source.Skip[statusWord(word)]; skipped {
-			return why, true
+		if reason, skipped = l.source.Skip[statusWord(word)]; skipped {
+			return reason, true
 		}
 	}
 	return "", false
@@ -442,13 +443,13 @@ func (l *reading) skips(r *record) (why string, skipped bool) {
 
 // add adds a row to the batch. If the row does not fit, or needs other ImportOptions than the rows in the batch, add first
 // sends that batch and begins another.
-func (l *reading) add(ctx context.Context, e *entry) error {
+func (l *loader) add(ctx context.Context, e *entry) error {
 	size := 0
 	if e.message != nil {
 		size = proto.Size(e.message)
 	}
 	full := len(l.batch) >= cmp.Or(l.batchRows, transfer.BatchRows) || l.bytes+size > maxBatchBytes
-	if len(l.batch) > 0 && (full || l.batch[0].clears != e.clears || l.batch[0].unpriced != e.unpriced) {
+	if len(l.batch) > 0 && (full || l.batch[0].clearsCompareAt != e.clearsCompareAt || l.batch[0].unpriced != e.unpriced) {
 		if err := l.send(ctx); err != nil {
 			return err
 		}
@@ -460,7 +461,7 @@ func (l *reading) add(ctx context.Context, e *entry) error {
 
 // send sends the batch to the API, and begins an empty one. In the first pass the API checks the rows; in the second pass it
 // stores them.
-func (l *reading) send(ctx context.Context) error {
+func (l *loader) send(ctx context.Context) error {
 	batch, r := l.batch, l.report
 	l.batch, l.bytes = nil, 0
 	if len(batch) == 0 {
@@ -474,7 +475,7 @@ func (l *reading) send(ctx context.Context) error {
 		}
 	}
 	options := &adminv1.ImportOptions{
-		Events: l.Events, DryRun: l.check != nil, MatchCustomers: true, Update: l.Update, ClearCompareAt: batch[0].clears,
+		Events: l.Events, DryRun: l.check != nil, MatchCustomers: true, Update: l.Update, ClearCompareAt: batch[0].clearsCompareAt,
 		KeepPrice: batch[0].unpriced, ImportId: l.id.String(),
 	}
 	// raw is set in the first pass over a file of customers. It is the API's answer for all rows, also for rows that are merged
@@ -485,20 +486,20 @@ func (l *reading) send(ctx context.Context) error {
 		if raw, err = l.call(ctx, rows, options); err != nil {
 			return err
 		}
-		l.check.learn(raw.GetCustomers())
+		l.check.addStored(raw.GetCustomers())
 	}
 	// If the importer refuses a row, it stores nothing of the batch. Then the loop sends the good rows again, and counts the
 	// result only when all rows that were sent are good.
 	for len(rows) > 0 {
 		v := l.check.judge(rows)
 		out := raw
-		if raw = nil; out == nil || !v.whole(rows) {
+		if raw = nil; out == nil || !v.unchanged(rows) {
 			var err error
 			if out, err = l.call(ctx, v.fresh, options); err != nil {
 				return err
 			}
 		}
-		if l.check.learn(out.GetCustomers()) {
+		if l.check.addStored(out.GetCustomers()) {
 			continue
 		}
 		for _, f := range out.GetRefused() {
@@ -515,8 +516,8 @@ func (l *reading) send(ctx context.Context) error {
 		if l.check.skip(out, v.fresh) {
 			continue
 		}
-		for _, c := range v.clashing {
-			c.refuseWith(c.field, c.problem, c.with.String())
+		for _, c := range v.conflicts {
+			c.refuseWith(c.field, c.problem, c.related.String())
 		}
 		if l.check != nil {
 			l.accept(v, rows, batch[0].row)
@@ -533,7 +534,7 @@ func (l *reading) send(ctx context.Context) error {
 		r.Stored, r.Changed, r.Skipped = r.Stored+int(out.GetStored()), r.Changed+int(out.GetChanged()), r.Skipped+int(out.GetSkipped())
 		break
 	}
-	if err := l.note(batch); err != nil {
+	if err := l.reportBatch(batch); err != nil {
 		return err
 	}
 	if l.Progress != nil {
@@ -547,42 +548,42 @@ func (l *reading) send(ctx context.Context) error {
 	return nil
 }
 
-// note adds to the report the problems of a batch's bad rows and, in the first pass, the remarks on its other rows. It
+// reportBatch adds to the report the problems of a batch's bad rows and, in the first pass, the remarks on its other rows. It
 // writes the bad rows and those left out to Rejects.
-func (l *reading) note(batch []*entry) error {
+func (l *loader) reportBatch(batch []*entry) error {
 	for _, e := range batch {
 		for _, bad := range e.bad {
-			l.report.Problems = remark(l.report.Problems, bad)
+			l.report.Problems = addRemark(l.report.Problems, bad)
 		}
 		switch {
 		case len(e.bad) > 0:
-			l.left[e.row] = true
+			l.excluded[e.row] = true
 			l.report.Bad++
 			l.report.Lines++
 			if err := l.rejects.add(e.table, e.lines, e.bad); err != nil {
 				return fmt.Errorf("write the rejected rows: %w", err)
 			}
 		case l.check == nil:
-		case l.left[e.row]:
-			if err := l.leave(e.table, e.lines, e.notes); err != nil {
+		case l.excluded[e.row]:
+			if err := l.reportLeftOut(e.table, e.lines, e.notes); err != nil {
 				return err
 			}
 		default:
 			for _, note := range slices.Concat(e.notes, e.lost) {
-				l.report.Notes = remark(l.report.Notes, note)
+				l.report.Notes = addRemark(l.report.Notes, note)
 			}
-			l.report.unknown(e.unknown)
+			l.report.addUnknown(e.unknown)
 		}
 	}
 	return nil
 }
 
-// leave adds to the report why a row is left out, and writes the row's lines to Rejects.
-func (l *reading) leave(t *table, lines []line, why []LineError) error {
-	for _, note := range why {
-		l.report.Notes = remark(l.report.Notes, note)
+// reportLeftOut adds to the report why a row is left out, and writes the row's lines to Rejects.
+func (l *loader) reportLeftOut(t *table, lines []line, reasons []LineError) error {
+	for _, note := range reasons {
+		l.report.Notes = addRemark(l.report.Notes, note)
 	}
-	if err := l.rejects.add(t, lines, why); err != nil {
+	if err := l.rejects.add(t, lines, reasons); err != nil {
 		return fmt.Errorf("write the rows that are left out: %w", err)
 	}
 	return nil
@@ -590,10 +591,10 @@ func (l *reading) leave(t *table, lines []line, why []LineError) error {
 
 // accept keeps v, the checker's decisions about a batch, for the report and the second pass. rows are the good rows of the
 // batch. first is the number of the batch's first row, good or bad.
-func (l *reading) accept(v verdict, rows []*entry, first int) {
+func (l *loader) accept(v verdict, rows []*entry, first int) {
 	l.check.accept()
 	for _, e := range v.repeated {
-		l.left[e.row] = true
+		l.excluded[e.row] = true
 		l.report.Repeated++
 		l.report.Lines++
 	}
@@ -603,7 +604,7 @@ func (l *reading) accept(v verdict, rows []*entry, first int) {
 		}
 	}
 	for _, e := range v.fresh {
-		if (e.there || e.fate == skipped) && !l.Update && len(e.notes) == 0 {
+		if (e.stored || e.fate == skipped) && !l.Update && len(e.notes) == 0 {
 			e.notes, e.lost = []LineError{{Line: e.line, Problem: "is in the store already and left as it is"}}, nil
 		}
 	}
@@ -615,12 +616,12 @@ func (l *reading) accept(v verdict, rows []*entry, first int) {
 		} else {
 			l.report.Lines++
 		}
-		l.report.Notes = remark(l.report.Notes, m.note)
+		l.report.Notes = addRemark(l.report.Notes, m.note)
 	}
 }
 
 // call calls the API's method for rows of the import's kind. It returns nil if there are no rows.
-func (l *reading) call(ctx context.Context, rows []*entry, o *adminv1.ImportOptions) (out *adminv1.ImportResponse, err error) {
+func (l *loader) call(ctx context.Context, rows []*entry, o *adminv1.ImportOptions) (out *adminv1.ImportResponse, err error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}

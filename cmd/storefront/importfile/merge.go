@@ -18,33 +18,33 @@ import (
 type completion struct {
 	fill          *storefrontv1.Customer // values of the merged rows for fields that are empty in the row
 	orders, total int64
-	// The names of the fields that are set in the row itself, and its own order count and total. All are empty until gather has
-	// read the row.
-	has                 map[protoreflect.Name]bool
+	// The names of the fields that are set in the row itself, and its own order count and total. All are empty until
+	// collectMerged has read the row.
+	present             map[protoreflect.Name]bool
 	ownOrders, ownTotal int64
 }
 
-// counted are the fields of merged rows that are summed. completion.fill does not have them, because part adds them up.
-var counted = map[protoreflect.Name]bool{"orders_count": true, "total_paid": true}
+// summedFields are the fields of merged rows that are summed. completion.fill does not have them, because addCounts adds them up.
+var summedFields = map[protoreflect.Name]bool{"orders_count": true, "total_paid": true}
 
 // root returns the number of the row into which a row was merged, directly or through other merged rows. For a row that was
 // not merged it returns the row's own number.
-func (l *reading) root(row int) int {
+func (l *loader) root(row int) int {
 	for {
 		m, merged := l.merged[row]
 		if !merged {
 			return row
 		}
-		row = m.into
+		row = m.target
 	}
 }
 
-// gather reads the file once more, if rows were merged into others, and collects the merged rows' values in memory. It runs
-// after the first pass, because a row anywhere in the file may have been merged into an earlier one.
-func (l *reading) gather(ctx context.Context) error {
+// collectMerged reads the file once more, if rows were merged into others, and collects the merged rows' values in memory. It
+// runs after the first pass, because a row anywhere in the file may have been merged into an earlier one.
+func (l *loader) collectMerged(ctx context.Context) error {
 	l.completions = map[int]*completion{}
 	for row := range l.merged {
-		l.completions[l.root(row)] = &completion{fill: &storefrontv1.Customer{}, has: map[protoreflect.Name]bool{}}
+		l.completions[l.root(row)] = &completion{fill: &storefrontv1.Customer{}, present: map[protoreflect.Name]bool{}}
 	}
 	if len(l.merged) == 0 {
 		return nil
@@ -65,24 +65,24 @@ func (l *reading) gather(ctx context.Context) error {
 		}
 		e.row = l.row
 		c := l.completions[l.root(e.row)]
-		m, is := e.message.(*storefrontv1.Customer)
-		if c == nil || !is {
+		m, ok := e.message.(*storefrontv1.Customer)
+		if c == nil || !ok {
 			continue
 		}
 		if l.phoneless[e.row] {
 			m.Phone = nil
 		}
-		of, merged := l.merged[e.row]
+		found, merged := l.merged[e.row]
 		if !merged {
 			c.ownOrders, c.ownTotal = int64(m.GetOrdersCount()), m.GetTotalPaid()
-		} else if err := l.part(e, c, m, of.adds); err != nil {
+		} else if err := l.addCounts(e, c, m, found.adds); err != nil {
 			return err
 		}
 		m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 			switch {
 			case !merged:
-				c.has[f.Name()] = true
-			case !c.has[f.Name()] && !counted[f.Name()] && !c.fill.ProtoReflect().Has(f):
+				c.present[f.Name()] = true
+			case !c.present[f.Name()] && !summedFields[f.Name()] && !c.fill.ProtoReflect().Has(f):
 				c.fill.ProtoReflect().Set(f, value)
 			}
 			return true
@@ -90,9 +90,9 @@ func (l *reading) gather(ctx context.Context) error {
 	}
 }
 
-// part adds the order count and the total of a merged row to c, which has the sums for the row into which it was merged. If a sum
-// would exceed its limit, part refuses the merged row and clears all its values.
-func (l *reading) part(e *entry, c *completion, m *storefrontv1.Customer, adds bool) error {
+// addCounts adds the order count and the total of a merged row to c, which has the sums for the row into which it was merged.
+// If a sum would exceed its limit, addCounts refuses the merged row and clears all its values.
+func (l *loader) addCounts(e *entry, c *completion, m *storefrontv1.Customer, adds bool) error {
 	if !adds {
 		return nil
 	}
@@ -109,18 +109,18 @@ func (l *reading) part(e *entry, c *completion, m *storefrontv1.Customer, adds b
 	l.report.Merged--
 	l.report.Lines--
 	proto.Reset(m)
-	return l.note([]*entry{e})
+	return l.reportBatch([]*entry{e})
 }
 
 // complete sets the row's empty fields to the values of the rows merged into it. It removes the row's phone if another
 // customer has it. In the first pass complete changes nothing, because merged rows and phones are known only after it.
-func (l *reading) complete(e *entry) {
-	if of := phoneOf(e.message); l.phoneless[e.row] && of != nil {
-		*of = nil
+func (l *loader) complete(e *entry) {
+	if phone := phoneOf(e.message); l.phoneless[e.row] && phone != nil {
+		*phone = nil
 	}
-	m, is := e.message.(*storefrontv1.Customer)
+	m, ok := e.message.(*storefrontv1.Customer)
 	c := l.completions[e.row]
-	if !is || c == nil {
+	if !ok || c == nil {
 		return
 	}
 	c.fill.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, value protoreflect.Value) bool {
@@ -129,7 +129,7 @@ func (l *reading) complete(e *entry) {
 		}
 		return true
 	})
-	// A sum can exceed its limit only for a row that comes later in the file than the rows merged into it, because part did not
+	// A sum can exceed its limit only for a row that comes later in the file than the rows merged into it, because addCounts did not
 	// know the numbers of this row. Such a row is about a stored customer, who keeps the stored numbers. So it does not matter
 	// that the sum is cut here.
 	m.OrdersCount += int32(min(c.orders, math.MaxInt32-int64(m.OrdersCount))) //nolint:gosec // The sum is at most the largest int32.

@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// interpreted lists the fields that plain leaves to other functions. These functions accept more spellings than the API
+// interpreted lists the fields that copyFields leaves to other functions. These functions accept more spellings than the API
 // does, or leave a value out.
 var interpreted = map[transfer.Kind][]string{
 	transfer.Products:  {"id", "summary", "coverUrl", "status", "priceAmount", "compareAtAmount"},
@@ -18,9 +18,9 @@ var interpreted = map[transfer.Kind][]string{
 	transfer.Orders:    {"id", "reference", "status", "amount", "paidAt"},
 }
 
-// plain sets the fields of m from the fields of the record with the same names. It leaves fields that are set already,
+// copyFields sets the fields of m from the fields of the record with the same names. It leaves fields that are set already,
 // lists, and the fields in interpreted.
-func (b *builder) plain(m protoreflect.Message) {
+func (b *builder) copyFields(m protoreflect.Message) {
 	for fields, i := m.Descriptor().Fields(), 0; i < fields.Len(); i++ {
 		fd := fields.Get(i)
 		name := fd.JSONName()
@@ -35,8 +35,8 @@ func (b *builder) plain(m protoreflect.Message) {
 		case protoreflect.StringKind:
 			value = text
 		case protoreflect.BoolKind:
-			value, expected = yes(text), "yes or no"
-			if !yes(text) && !no(text) {
+			value, expected = isYes(text), "yes or no"
+			if !isYes(text) && !isNo(text) {
 				err = strconv.ErrSyntax
 			}
 		case protoreflect.Int32Kind:

@@ -36,12 +36,12 @@ type Remark struct {
 	// Problem says what is wrong, as the end of a sentence that begins with the column's name, such as "is left out".
 	Problem string
 	// Values has the first few values, at most maxValues. Count is the number of lines. Lines has ranges of their numbers, at
-	// most maxRanges. With has, for each range, the other row or customer that these lines conflict with, or "".
-	Values []string
-	Lines  [][2]int
-	With   []string
-	Count  int
-	more   bool // true if there were more values than Values has
+	// most maxRanges. Related has, for each range, the other row or customer that these lines conflict with, or "".
+	Values     []string
+	Lines      [][2]int
+	Related    []string
+	Count      int
+	moreValues bool // true if there were more values than Values has
 }
 
 // Limits of a report: ranges of lines in a remark, values in a remark, letters of a value, and titles of unknown items.
@@ -52,9 +52,9 @@ const (
 	maxTitles     = 20
 )
 
-// remark adds the line of e to the remark in all that has the same column and problem. If there is none, it adds a remark.
+// addRemark adds the line of e to the remark in all that has the same column and problem. If there is none, it adds a remark.
 // It returns all with this change.
-func remark(all []*Remark, e LineError) []*Remark {
+func addRemark(all []*Remark, e LineError) []*Remark {
 	at := slices.IndexFunc(all, func(r *Remark) bool { return r.Column == e.Column && r.Problem == e.Problem })
 	if at < 0 {
 		at = len(all)
@@ -71,12 +71,12 @@ func remark(all []*Remark, e LineError) []*Remark {
 	case len(r.Values) < maxValues:
 		r.Values = append(r.Values, value)
 	default:
-		r.more = true
+		r.moreValues = true
 	}
-	if n := len(r.Lines); n > 0 && r.With[n-1] == e.With && r.Lines[n-1][1] >= e.Line-1 && r.Lines[n-1][0] <= e.Line {
+	if n := len(r.Lines); n > 0 && r.Related[n-1] == e.Related && r.Lines[n-1][1] >= e.Line-1 && r.Lines[n-1][0] <= e.Line {
 		r.Lines[n-1][1] = max(r.Lines[n-1][1], e.Line)
 	} else if n < maxRanges {
-		r.Lines, r.With = append(r.Lines, [2]int{e.Line, e.Line}), append(r.With, e.With)
+		r.Lines, r.Related = append(r.Lines, [2]int{e.Line, e.Line}), append(r.Related, e.Related)
 	}
 	return all
 }
@@ -93,7 +93,7 @@ func (r *Remark) Text(unit string) string {
 		for _, v := range r.Values {
 			quoted = append(quoted, `"`+v+`"`)
 		}
-		if r.more {
+		if r.moreValues {
 			quoted = append(quoted, "…")
 		}
 		if strings.HasPrefix(r.Problem, "must ") {
@@ -112,8 +112,8 @@ func (r *Remark) Text(unit string) string {
 		if ranges[i] = fmt.Sprint(l[0]); l[1] > l[0] {
 			ranges[i] = fmt.Sprintf("%d–%d", l[0], l[1])
 		}
-		if r.With[i] != "" {
-			ranges[i] += " (" + r.With[i] + ")"
+		if r.Related[i] != "" {
+			ranges[i] += " (" + r.Related[i] + ")"
 		}
 	}
 	if r.Count > 1 {
@@ -147,8 +147,8 @@ func (e *BadLinesError) Error() string {
 	return text
 }
 
-// unknown counts order items that match no product of the store, and keeps some of their titles.
-func (r *Report) unknown(titles []string) {
+// addUnknown counts order items that match no product of the store, and keeps some of their titles.
+func (r *Report) addUnknown(titles []string) {
 	for _, title := range titles {
 		r.Items++
 		if !slices.Contains(r.Titles, title) && len(r.Titles) <= maxTitles {
@@ -164,15 +164,15 @@ type rejects struct {
 	begun bool
 }
 
-func (r *rejects) add(t *table, lines []line, why []LineError) error {
+func (r *rejects) add(t *table, lines []line, problems []LineError) error {
 	if r.w == nil {
 		return nil
 	}
-	reasons := make([]string, len(why))
-	for i, b := range why {
+	reasons := make([]string, len(problems))
+	for i, b := range problems {
 		reasons[i] = strings.TrimSpace(b.Column + " " + b.Problem)
-		if b.With != "" {
-			reasons[i] += " (" + b.With + ")"
+		if b.Related != "" {
+			reasons[i] += " (" + b.Related + ")"
 		}
 	}
 	reason := strings.Join(reasons, "; ")
@@ -184,7 +184,7 @@ func (r *rejects) add(t *table, lines []line, why []LineError) error {
 		}
 		r.begun = true
 		for _, l := range lines {
-			if _, err := io.WriteString(r.w, reasoned(l.text, reason)+"\n"); err != nil {
+			if _, err := io.WriteString(r.w, withReason(l.text, reason)+"\n"); err != nil {
 				return err
 			}
 		}
@@ -200,19 +200,19 @@ func (r *rejects) add(t *table, lines []line, why []LineError) error {
 		}
 		return w.Write(row)
 	}
-	again := len(t.header) > 0 && t.header[0] == reasonColumn // the file has rejected rows from an earlier import
+	hasReason := len(t.header) > 0 && t.header[0] == reasonColumn // the file has rejected rows from an earlier import
 	if !r.begun {
 		r.begun = true
 		// The mark makes spreadsheets read UTF-8.
 		mark := "\ufeff"
-		if t.marked && !strings.ContainsRune(separators, t.separator) { // so that an import recognizes the separator
+		if t.hasSepLine && !strings.ContainsRune(separators, t.separator) { // so that an import recognizes the separator
 			mark += "sep=" + string(t.separator) + "\n"
 		}
 		if _, err := io.WriteString(r.w, mark); err != nil {
 			return err
 		}
 		header := slices.Clone(t.header)
-		if !again {
+		if !hasReason {
 			header = append([]string{reasonColumn}, header...)
 		}
 		if err := write(header); err != nil {
@@ -221,7 +221,7 @@ func (r *rejects) add(t *table, lines []line, why []LineError) error {
 	}
 	for _, l := range lines {
 		values := l.values
-		if again {
+		if hasReason {
 			values = values[1:]
 		}
 		if err := write(append([]string{reason}, values...)); err != nil {
@@ -232,9 +232,9 @@ func (r *rejects) add(t *table, lines []line, why []LineError) error {
 	return w.Error()
 }
 
-// reasoned returns a JSON object in one line, with the reason as its first member. It returns a text that is no object
+// withReason returns a JSON object in one line, with the reason as its first member. It returns a text that is no object
 // unchanged.
-func reasoned(object, reason string) string {
+func withReason(object, reason string) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(object), &members) != nil {
 		return object

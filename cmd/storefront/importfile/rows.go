@@ -12,10 +12,10 @@ import (
 )
 
 // LoadRows imports a file of a store's export, which has one row of a kind in each line. It sends the lines in batches and
-// calls pass with the API's answer to each batch. If the API refuses rows, or a line is longer than 1 MiB, the error has the
+// calls onBatch with the API's answer to each batch. If the API refuses rows, or a line is longer than 1 MiB, the error has the
 // file's name and the number of the first such line.
 func LoadRows(ctx context.Context, api API, store string, kind transfer.Kind, name string, in io.Reader,
-	pass func(*adminv1.ImportResponse)) error {
+	onBatch func(*adminv1.ImportResponse)) error {
 	var batch []byte
 	rows, before := 0, 0
 	send := func() error {
@@ -27,7 +27,7 @@ func LoadRows(ctx context.Context, api API, store string, kind transfer.Kind, na
 			return fmt.Errorf("%s: %w", name,
 				&LineError{Line: before + int(bad.GetIndex()) + 1, Column: bad.GetField(), Problem: bad.GetMessage()})
 		}
-		pass(out)
+		onBatch(out)
 		before, rows, batch = before+rows, 0, batch[:0]
 		return nil
 	}

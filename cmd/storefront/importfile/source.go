@@ -25,27 +25,27 @@ type sources struct {
 	Fields   map[transfer.Kind][]string
 	Ignored  []string
 	Names    map[string][]string
-	Statuses map[transfer.Kind]words
+	Statuses map[transfer.Kind]meanings
 	Shops    map[string]map[transfer.Kind]source
 }
 
-var known = sync.OnceValue(func() (s sources) {
+var knownSources = sync.OnceValue(func() (s sources) {
 	if err := yaml.Unmarshal(sourcesText, &s); err != nil {
 		panic(err)
 	}
 	return s
 })
 
-// words maps words, as fold returns them, to their meanings. In sources.yaml, a list of words stands below each meaning.
-type words map[string]string
+// meanings maps words, as fold returns them, to their meanings. In sources.yaml, a list of words stands below each meaning.
+type meanings map[string]string
 
 // UnmarshalYAML implements yaml.Unmarshaler.
-func (w *words) UnmarshalYAML(n *yaml.Node) error {
+func (w *meanings) UnmarshalYAML(n *yaml.Node) error {
 	var lists map[string][]string
 	if err := n.Decode(&lists); err != nil {
 		return err
 	}
-	*w = words{}
+	*w = meanings{}
 	for meaning, list := range lists {
 		for _, word := range list {
 			(*w)[fold(word)] = meaning
@@ -62,7 +62,7 @@ type source struct {
 	// empty, each line is a record.
 	Group string
 	// Statuses has the words that only this shop writes for statuses, and the API's status for each.
-	Statuses words
+	Statuses meanings
 	// Currency is the currency of the amounts, if the export always has the same currency; otherwise "".
 	Currency string
 	// Zone is "UTC" if the export's dates are in UTC without saying so; otherwise "".
@@ -70,10 +70,10 @@ type source struct {
 	// SkipBy is a field. Skip maps values of that field to reasons: a record with such a value is left out, and the report
 	// has the reason.
 	SkipBy string `yaml:"skipBy"`
-	Skip   words
+	Skip   meanings
 	// Partly has the statuses of orders that an import cannot store completely. The text of each status says, for the report,
 	// what is lost.
-	Partly words
+	Partly meanings
 	// Variation and Variable are values of the field kind. A product of the kind Variable has no price of its own; a line of
 	// the kind Variation has one of that product's prices.
 	Variation, Variable string
@@ -85,17 +85,17 @@ type source struct {
 
 // sourceOf returns the source for the kind and the shop in o, with the columns of o.Columns.
 func sourceOf(o Options) (source, error) {
-	fields, has := known().Fields[o.Kind]
-	if !has {
+	fields, ok := knownSources().Fields[o.Kind]
+	if !ok {
 		return source{}, fmt.Errorf("%w: %q must be one of products, customers, orders", ErrOptions, o.Kind)
 	}
-	shop, isShop := known().Shops[o.From]
+	shop, isShop := knownSources().Shops[o.From]
 	if !isShop && o.From != "" && o.From != "storefront" {
 		return source{}, fmt.Errorf("%w: --from must be one of %s, storefront", ErrOptions,
-			strings.Join(slices.Sorted(maps.Keys(known().Shops)), ", "))
+			strings.Join(slices.Sorted(maps.Keys(knownSources().Shops)), ", "))
 	}
-	s, has := shop[o.Kind]
-	if isShop && !has {
+	s, ok := shop[o.Kind]
+	if isShop && !ok {
 		return s, fmt.Errorf("%w: --from %s has %s only", ErrOptions, o.From, slices.Collect(maps.Keys(shop))[0])
 	}
 	s.shop = isShop
@@ -103,20 +103,20 @@ func sourceOf(o Options) (source, error) {
 	maps.Copy(all, s.Columns)
 	if !isShop {
 		for _, field := range fields {
-			all[field] = slices.Concat([]string{field}, known().Names[field], known().Names[string(o.Kind)+"."+field])
+			all[field] = slices.Concat([]string{field}, knownSources().Names[field], knownSources().Names[string(o.Kind)+"."+field])
 		}
 		if o.Kind == transfer.Orders {
 			s.Group = "reference"
 		}
 	}
-	for _, name := range known().Ignored {
+	for _, name := range knownSources().Ignored {
 		s.ignored = append(s.ignored, fold(name))
 	}
 	chosen := map[string][]string{}
 	for _, c := range o.Columns {
-		for _, of := range []map[string][]string{all, chosen} { // a column in --map is read only as the field that --map gives
-			for field, names := range of {
-				of[field] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return fold(name) == fold(c.Name) })
+		for _, columns := range []map[string][]string{all, chosen} { // a column in --map is read only as the field that --map gives
+			for field, names := range columns {
+				columns[field] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return fold(name) == fold(c.Name) })
 			}
 		}
 		switch {

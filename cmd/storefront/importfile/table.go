@@ -34,26 +34,26 @@ type line struct {
 // table reads the lines of a CSV file, or JSON objects, as values in columns.
 type table struct {
 	source
-	header     []string
-	separator  rune // 0 for JSON objects
-	marked     bool // true if a first line such as sep=; names the separator
-	headerLine int
-	encoding   textEncoding
-	letters    *letterSamples
-	passed     []string          // members of a JSON file outside the list of rows
-	places     map[string]int    // a column's index, by the folded name
-	fields     map[string]string // the field as which a column is read, by the column's folded name
-	of         map[string][]int  // column indexes, by field; several columns may be read as one field
-	read       func() (line, error)
-	ahead      *line // the next record's first line, if it was read already
-	failed     error // the error with which ahead was read
+	header         []string
+	separator      rune // 0 for JSON objects
+	hasSepLine     bool // true if a first line such as sep=; names the separator
+	headerLine     int
+	encoding       textEncoding
+	letters        *letterSamples
+	unreadMembers  []string          // members of a JSON file outside the list of rows
+	indexByName    map[string]int    // a column's index, by the folded name
+	fields         map[string]string // the field as which a column is read, by the column's folded name
+	indexesByField map[string][]int  // column indexes, by field; several columns may be read as one field
+	read           func() (line, error)
+	peeked         *line // the next record's first line, if it was read already
+	peekErr        error // the error with which peeked was read
 }
 
 // reasonColumn is the first column in the file of rejected rows, and the first member of its objects.
 const reasonColumn = "reason"
 
 func newTable(s source) *table {
-	t := &table{source: s, places: map[string]int{}, fields: map[string]string{}, of: map[string][]int{}}
+	t := &table{source: s, indexByName: map[string]int{}, fields: map[string]string{}, indexesByField: map[string][]int{}}
 	rank := map[string]int{}
 	for _, field := range slices.Sorted(maps.Keys(s.Columns)) {
 		for i, name := range s.Columns[field] {
@@ -74,7 +74,7 @@ func newCSV(text *bufio.Reader, s source, e textEncoding) (*table, error) {
 	var mark int
 	if t.separator, mark = separatorIn(head); mark > 0 {
 		lines.Scan()
-		lines.number, t.marked = 1, true
+		lines.number, t.hasSepLine = 1, true
 	}
 	lines.csv = csv.NewReader(lines)
 	lines.csv.Comma, lines.csv.FieldsPerRecord, lines.separator = t.separator, -1, t.separator
@@ -84,7 +84,7 @@ func newCSV(text *bufio.Reader, s source, e textEncoding) (*table, error) {
 	for err == nil && blank(header) {
 		header, at, err = lines.record()
 	}
-	if bad, is := errors.AsType[*LineError](err); is {
+	if bad, ok := errors.AsType[*LineError](err); ok {
 		return nil, &FileError{fmt.Sprintf("line %d %s", at, bad.Problem)}
 	} else if errors.Is(err, io.EOF) {
 		return nil, &FileError{"the file is empty: there is nothing to import"}
@@ -120,9 +120,9 @@ func (t *table) isRead(column int) bool {
 // maxTitleLines is how many lines above a header may be a title.
 const maxTitleLines = 20
 
-// titled returns an error if head, the beginning of the file, has a title above the header: a first line that is no header,
+// titleError returns an error if head, the beginning of the file, has a title above the header: a first line that is no header,
 // and below it a line that is one, with a column for each needed field. Otherwise it returns nil.
-func (t *table) titled(head []byte, needed [][]string, columns []Column) error {
+func (t *table) titleError(head []byte, needed [][]string, columns []Column) error {
 	number := 0
 	for text := range bytes.Lines(head) {
 		number++
@@ -134,7 +134,7 @@ func (t *table) titled(head []byte, needed [][]string, columns []Column) error {
 		}
 		cells := csv.NewReader(bytes.NewReader(text))
 		cells.LazyQuotes, cells.Comma = true, t.separator
-		if !t.marked {
+		if !t.hasSepLine {
 			cells.Comma = separatorOf(text)
 		}
 		names, err := cells.Read()
@@ -145,7 +145,7 @@ func (t *table) titled(head []byte, needed [][]string, columns []Column) error {
 		for _, name := range names {
 			below.add(name)
 		}
-		if below.complete(needed, columns) == nil {
+		if below.checkColumns(needed, columns) == nil {
 			title := strings.Fields(strings.Join(t.header, ", "))
 			return &FileError{fmt.Sprintf("line %d (%q) is a title above the header, which is line %d: delete the lines above that",
 				t.headerLine, strings.TrimRight(strings.Join(title[:min(len(title), 12)], " "), " ,"), number)}
@@ -196,12 +196,12 @@ func (t *table) flatten(l *line, prefix string, object map[string]any, strict bo
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		value := object[name]
 		name = prefix + name
-		if inner, is := value.(map[string]any); is {
+		if inner, ok := value.(map[string]any); ok {
 			t.flatten(l, name+".", inner, strict)
 			continue
 		}
 		isRead := t.fields[fold(name)] != ""
-		i, known := t.places[fold(name)]
+		i, known := t.indexByName[fold(name)]
 		switch {
 		case !isRead && strict && !slices.Contains(t.ignored, fold(name)):
 			l.bad = append(l.bad, LineError{Line: l.number, Column: name, Problem: "is not a known field", Value: fmt.Sprint(value)})
@@ -231,11 +231,11 @@ func (t *table) flatten(l *line, prefix string, object map[string]any, strict bo
 // add adds a column after the others, and returns its index. If two columns share a name, the first is read.
 func (t *table) add(name string) int {
 	at := len(t.header)
-	if _, twice := t.places[fold(name)]; !twice {
-		t.places[fold(name)] = at
+	if _, twice := t.indexByName[fold(name)]; !twice {
+		t.indexByName[fold(name)] = at
 	}
 	t.header = append(t.header, name)
-	clear(t.of)
+	clear(t.indexesByField)
 	return at
 }
 
@@ -251,15 +251,15 @@ func (t *table) next() (*record, error) {
 		return r, err
 	}
 	for r.key() != "" {
-		more, failed := t.nextFilled()
+		following, failed := t.nextFilled()
 		switch {
-		case failed != nil || !r.goesOn(&record{lines: []line{more}, table: t}):
-			t.ahead, t.failed = &more, failed
+		case failed != nil || !r.continuedBy(&record{lines: []line{following}, table: t}):
+			t.peeked, t.peekErr = &following, failed
 			return r, err
 		case len(r.lines) < maxRecordLines:
-			r.lines = append(r.lines, more)
+			r.lines = append(r.lines, following)
 		case err == nil:
-			err = &LineError{Line: more.number, Problem: fmt.Sprintf("belongs to a record of more than %d lines; %s may be empty",
+			err = &LineError{Line: following.number, Problem: fmt.Sprintf("belongs to a record of more than %d lines; %s may be empty",
 				maxRecordLines, r.columnOf(t.Group))}
 		}
 	}
@@ -268,9 +268,9 @@ func (t *table) next() (*record, error) {
 
 // nextFilled returns the next line that is not blank. A line that next has read ahead comes first.
 func (t *table) nextFilled() (line, error) {
-	if t.ahead != nil {
-		l, err := *t.ahead, t.failed
-		t.ahead, t.failed = nil, nil
+	if t.peeked != nil {
+		l, err := *t.peeked, t.peekErr
+		t.peeked, t.peekErr = nil, nil
 		return l, err
 	}
 	for {
@@ -282,64 +282,64 @@ func (t *table) nextFilled() (line, error) {
 
 // columnsOf returns the indexes of a field's columns.
 func (t *table) columnsOf(field string) []int {
-	places, known := t.of[field]
+	indexes, known := t.indexesByField[field]
 	if !known {
 		for _, name := range t.Columns[field] {
-			if i, there := t.places[fold(name)]; there && !slices.Contains(places, i) {
-				places = append(places, i)
+			if i, ok := t.indexByName[fold(name)]; ok && !slices.Contains(indexes, i) {
+				indexes = append(indexes, i)
 			}
 		}
-		t.of[field] = places
+		t.indexesByField[field] = indexes
 	}
-	return places
+	return indexes
 }
 
 // readColumns returns the columns that are read, each with its field if the names differ, and the columns that are not read,
 // each with the field that was probably meant.
-func (t *table) readColumns(fields []string) (read, not []string) {
+func (t *table) readColumns(fields []string) (read, unread []string) {
 	for i, name := range t.header {
 		field := t.fields[fold(name)]
 		switch {
 		case slices.Contains(t.ignored, fold(name)):
-		case field != "" && t.places[fold(name)] == i && fold(field) != fold(name):
+		case field != "" && t.indexByName[fold(name)] == i && fold(field) != fold(name):
 			read = append(read, name+" as "+field)
-		case field != "" && t.places[fold(name)] == i:
+		case field != "" && t.indexByName[fold(name)] == i:
 			read = append(read, name)
 		default:
 			if near, field := t.nearest(name, fields); near != "" {
 				name += fmt.Sprintf(" (did you mean %s? --map %s reads it)", near, mapping(name, field))
 			}
-			not = append(not, name)
+			unread = append(unread, name)
 		}
 	}
-	return read, append(not, t.passed...)
+	return read, append(unread, t.unreadMembers...)
 }
 
-// pass keeps the name of a JSON file's member that is not read, because it is outside the list of rows.
-func (t *table) pass(member string) {
-	if !slices.Contains(t.passed, member) && len(t.passed) < maxMembers {
-		t.passed = append(t.passed, member)
+// addUnread keeps the name of a JSON file's member that is not read, because it is outside the list of rows.
+func (t *table) addUnread(member string) {
+	if !slices.Contains(t.unreadMembers, member) && len(t.unreadMembers) < maxMembers {
+		t.unreadMembers = append(t.unreadMembers, member)
 	}
 }
 
 // nearest returns the column that a person probably meant by the misspelled name, and its field. It compares name with the
 // columns of those fields for which the file has no column. It returns "" if no such column is similar. The first letters
 // must be equal: otherwise nearest would take "rate" for "date", and people rarely misspell the first letter.
-func (t *table) nearest(name string, fields []string) (best, of string) {
+func (t *table) nearest(name string, fields []string) (best, bestField string) {
 	word := fold(name)
 	farthest := min(2, len(word)/2)
 	for _, field := range fields {
 		if len(t.columnsOf(field)) > 0 {
 			continue
 		}
-		for _, other := range t.Columns[field] {
-			known := fold(other)
+		for _, column := range t.Columns[field] {
+			known := fold(column)
 			if d := levenshtein.Distance(word, known, nil); d <= farthest && word[:1] == known[:1] {
-				best, of, farthest = other, field, d-1
+				best, bestField, farthest = column, field, d-1
 			}
 		}
 	}
-	return best, of
+	return best, bestField
 }
 
 // mapping returns the value of --map that reads a column as a field, quoted for a shell.
@@ -364,11 +364,11 @@ var keys = map[transfer.Kind][][]string{
 	transfer.Products: {{"title", "id", "sku", "slug"}}, transfer.Customers: {{"email", "phone", "id"}}, transfer.Orders: {{"reference", "id"}},
 }
 
-// complete returns an error if the header has no column for a needed field, or lacks a column that --map names.
-func (t *table) complete(needed [][]string, columns []Column) error {
+// checkColumns returns an error if the header has no column for a needed field, or lacks a column that --map names.
+func (t *table) checkColumns(needed [][]string, columns []Column) error {
 	for _, c := range columns {
-		if _, there := t.places[fold(c.Name)]; !there && c.Field != "" {
-			return &FileError{fmt.Sprintf("the file has no column %s, which --map names; its columns are %s", c.Name, shown(t.header))}
+		if _, ok := t.indexByName[fold(c.Name)]; !ok && c.Field != "" {
+			return &FileError{fmt.Sprintf("the file has no column %s, which --map names; its columns are %s", c.Name, shortList(t.header))}
 		}
 	}
 	for _, choice := range needed {
@@ -377,21 +377,21 @@ func (t *table) complete(needed [][]string, columns []Column) error {
 		}
 		meant, column, field := "", "COLUMN", choice[0]
 		for _, name := range t.header {
-			if near, of := t.nearest(name, choice); near != "" && t.fields[fold(name)] == "" {
-				meant, column, field = fmt.Sprintf("; did you mean %s by %s?", near, name), name, of
+			if near, nearField := t.nearest(name, choice); near != "" && t.fields[fold(name)] == "" {
+				meant, column, field = fmt.Sprintf("; did you mean %s by %s?", near, name), name, nearField
 			}
 		}
 		return &FileError{fmt.Sprintf("the file has no column for %s%s; name it with --map %s, or the shop with --from; the "+
-			"columns are %s", strings.Join(choice, " or "), meant, mapping(column, field), shown(t.header))}
+			"columns are %s", strings.Join(choice, " or "), meant, mapping(column, field), shortList(t.header))}
 	}
 	return nil
 }
 
-// shown returns the first twelve names as a list, and how many more there are.
-func shown(names []string) string {
-	const most = 12
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+// shortList returns the first twelve names as a list, and how many more there are.
+func shortList(names []string) string {
+	const maxNames = 12
+	if len(names) > maxNames {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 	}
 	return strings.Join(names, ", ")
 }
@@ -404,18 +404,18 @@ type record struct {
 
 // value returns a field's value on the first line.
 func (r *record) value(field string) string {
-	value, _ := r.on(0, field)
+	value, _ := r.valueOn(0, field)
 	return value
 }
 
-// on returns the value of a field on the record's line n, counted from 0, and the name of the column that has it. If no
+// valueOn returns the value of a field on the record's line n, counted from 0, and the name of the column that has it. If no
 // column has a value, value is "" and column is the field's first column, or the field if the file has no column for it.
-func (r *record) on(n int, field string) (value, column string) {
-	places := r.table.columnsOf(field)
-	if len(places) == 0 {
+func (r *record) valueOn(n int, field string) (value, column string) {
+	indexes := r.table.columnsOf(field)
+	if len(indexes) == 0 {
 		return "", field
 	}
-	for _, i := range places {
+	for _, i := range indexes {
 		if i >= len(r.lines[n].values) {
 			continue
 		}
@@ -427,12 +427,12 @@ func (r *record) on(n int, field string) (value, column string) {
 			return value, r.table.header[i]
 		}
 	}
-	return "", r.table.header[places[0]]
+	return "", r.table.header[indexes[0]]
 }
 
 // columnOf returns the column from which a field is read.
 func (r *record) columnOf(field string) string {
-	_, column := r.on(0, field)
+	_, column := r.valueOn(0, field)
 	return column
 }
 
@@ -445,25 +445,25 @@ func (r *record) key() string {
 	return cmp.Or(r.value(r.table.Group), r.value("id"))
 }
 
-// goesOn reports whether further, a record of one line, is a further line of record r. The line must have the same group as
+// continuedBy reports whether next, a record of one line, is a further line of record r. The line must have the same group as
 // r, or none, and may not have another id, buyer or e-mail than r. A further line of an order must have an item.
-func (r *record) goesOn(further *record) bool {
+func (r *record) continuedBy(next *record) bool {
 	for _, field := range []string{r.table.Group, "id", "customer"} {
-		if other := further.value(field); other != "" && other != r.value(field) {
+		if other := next.value(field); other != "" && other != r.value(field) {
 			return false
 		}
 	}
-	if _, orders := r.table.Columns["itemTitle"]; orders && !further.hasItem(0) {
+	if _, orders := r.table.Columns["itemTitle"]; orders && !next.hasItem(0) {
 		return false // a line without an item is a repeated order
 	}
-	email := further.value("email")
+	email := next.value("email")
 	return email == "" || strings.EqualFold(email, r.value("email"))
 }
 
 // hasItem reports whether a line has an order's item: a value other than zero in one of the columns of items.
 func (r *record) hasItem(n int) bool {
 	for _, field := range []string{"itemTitle", "itemProduct", "itemSku", "itemQuantity", "itemPrice", "itemTotal"} {
-		if text, _ := r.on(n, field); strings.Trim(text, "0.,") != "" {
+		if text, _ := r.valueOn(n, field); strings.Trim(text, "0.,") != "" {
 			return true
 		}
 	}

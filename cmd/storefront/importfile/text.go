@@ -29,8 +29,8 @@ type LineError struct {
 	Column string
 	// Problem says what is wrong, such as "must be an amount"; Value is the wrong value.
 	Problem, Value string
-	// With names the other row or the customer that the row conflicts with, such as "line 2"; "" if there is none.
-	With string
+	// Related names the other row or the customer that the row conflicts with, such as "line 2"; "" if there is none.
+	Related string
 }
 
 func (e *LineError) Error() string {
@@ -41,7 +41,7 @@ func (e *LineError) Error() string {
 // temporary file, which remove deletes. If ctx ends while seekable waits for the input, seekable returns the context's
 // error.
 func seekable(ctx context.Context, in io.Reader) (file io.ReadSeeker, remove func(), err error) {
-	if s, is := in.(io.ReadSeeker); is {
+	if s, ok := in.(io.ReadSeeker); ok {
 		if _, err := s.Seek(0, io.SeekStart); err == nil {
 			return s, func() {}, nil
 		}
@@ -76,8 +76,8 @@ const spoolPattern = "storefront-import-*"
 // newSpool creates a temporary file. remove closes and deletes it. On Unix the file has no name, so it is gone even if this
 // process is killed. Windows cannot delete an open file, so newSpool first deletes the files of killed imports.
 func newSpool() (spool *os.File, remove func(), err error) {
-	left, _ := filepath.Glob(filepath.Join(os.TempDir(), spoolPattern))
-	for _, path := range left {
+	leftovers, _ := filepath.Glob(filepath.Join(os.TempDir(), spoolPattern))
+	for _, path := range leftovers {
 		_ = os.Remove(path)
 	}
 	spool, err = os.CreateTemp("", spoolPattern)
@@ -96,8 +96,8 @@ func newSpool() (spool *os.File, remove func(), err error) {
 // headBytes is how many bytes from a file's beginning are examined to find out what kind of file it is.
 const headBytes = 32 << 10
 
-// noText has, for kinds of files that are not text, their first bytes and what to tell the person.
-var noText = []struct{ mark, problem string }{
+// binaryFormats has, for kinds of files that are not text, their first bytes and what to tell the person.
+var binaryFormats = []struct{ mark, problem string }{
 	{"PK\x03\x04", "is an Excel workbook (or another ZIP file): save the sheet as CSV (in Excel: Save As, CSV UTF-8), and " +
 		"import that"},
 	{"\xd0\xcf\x11\xe0", "is an old Excel workbook: save the sheet as CSV (in Excel: Save As, CSV UTF-8), and import that"},
@@ -105,9 +105,9 @@ var noText = []struct{ mark, problem string }{
 	{"%PDF", "is a PDF: import a CSV file, or one with a JSON object a line"},
 }
 
-// readable returns an error if the first bytes of a file, head, show that it is empty or not text. utf16 allows zero bytes.
-func readable(head []byte, utf16 bool) error {
-	for _, f := range noText {
+// checkText returns an error if the first bytes of a file, head, show that it is empty or not text. utf16 allows zero bytes.
+func checkText(head []byte, utf16 bool) error {
+	for _, f := range binaryFormats {
 		if bytes.HasPrefix(head, []byte(f.mark)) {
 			return &FileError{"the file " + f.problem}
 		}
@@ -153,15 +153,15 @@ type lines struct {
 	number int
 	// csv parses the lines. It gets them one by one from the method Read. If a record of several lines is invalid, all its
 	// lines but the first are read again, one by one, so that a stray quote does not swallow them.
-	csv       *csv.Reader
-	separator rune
-	encoding  textEncoding
-	taken     []string // the lines read for the current record
-	again     []string // lines of an invalid record that are to be read again
-	unread    string   // the rest of the current line, which csv has not read yet
-	size      int
-	ended     bool // true if the record reached the end of the file or exceeded maxLineBytes
-	tooLong   bool // true if a line was too long, which was reported
+	csv         *csv.Reader
+	separator   rune
+	encoding    textEncoding
+	recordLines []string // the lines read for the current record
+	reread      []string // lines of an invalid record that are to be read again
+	unread      string   // the rest of the current line, which csv has not read yet
+	size        int
+	ended       bool // true if the record reached the end of the file or exceeded maxLineBytes
+	tooLong     bool // true if a line was too long, which was reported
 }
 
 func newLines(text io.Reader, e textEncoding) *lines {
@@ -220,8 +220,8 @@ func (l *lines) Read(p []byte) (int, error) {
 		case l.size > maxLineBytes:
 			l.ended = true
 			return 0, io.EOF
-		case len(l.again) > 0:
-			text, l.again = l.again[0], l.again[1:]
+		case len(l.reread) > 0:
+			text, l.reread = l.reread[0], l.reread[1:]
 		case l.Scan():
 			text = l.Text()
 		default:
@@ -229,10 +229,10 @@ func (l *lines) Read(p []byte) (int, error) {
 			return 0, l.end()
 		}
 		l.number++
-		if text == "" && len(l.taken) == 0 {
+		if text == "" && len(l.recordLines) == 0 {
 			continue // csv.Reader skips an empty line before a record
 		}
-		l.taken = append(l.taken, text)
+		l.recordLines = append(l.recordLines, text)
 		l.size += len(text)
 		l.unread = text + "\n"
 	}
@@ -245,9 +245,9 @@ func (l *lines) Read(p []byte) (int, error) {
 // if a quoted value has several. If the CSV is invalid, record returns the values of the first line only, with quotes as
 // letters. It then also returns an error if a value begins with a quote.
 func (l *lines) record() (values []string, at int, err error) {
-	l.taken, l.size, l.ended = nil, 0, false
+	l.recordLines, l.size, l.ended = nil, 0, false
 	values, err = l.csv.Read()
-	at = l.number - len(l.taken) + 1
+	at = l.number - len(l.recordLines) + 1
 	if _, malformed := errors.AsType[*csv.ParseError](err); !malformed {
 		if i := slices.IndexFunc(values, l.encoding.unreadable); i >= 0 && err == nil {
 			err = &LineError{Line: at, Problem: l.encoding.problem(), Value: values[i]}
@@ -255,8 +255,8 @@ func (l *lines) record() (values []string, at int, err error) {
 		return values, at, err
 	}
 	l.number = at
-	line := l.taken[0]
-	l.again = append(l.taken[1:], l.again...)
+	line := l.recordLines[0]
+	l.reread = append(l.recordLines[1:], l.reread...)
 	values = strings.Split(line, string(l.separator))
 	if i := slices.IndexFunc(values, l.encoding.unreadable); i >= 0 {
 		return values, at, &LineError{Line: at, Problem: l.encoding.problem(), Value: values[i]}
@@ -265,7 +265,7 @@ func (l *lines) record() (values []string, at int, err error) {
 		return values, at, nil // as in 12" vinyl
 	}
 	problem := `is no CSV: a value with quotes must stand in quotes, its own doubled, such as "12"" vinyl"`
-	if l.ended || len(l.taken) > 1 {
+	if l.ended || len(l.recordLines) > 1 {
 		problem = "is no CSV: it opens a quote that is not closed"
 	}
 	return values, at, &LineError{Line: at, Problem: problem}

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// yes reports whether a text means yes; no reports whether it means no.
-func yes(text string) bool {
+// isYes reports whether a text means yes; isNo reports whether it means no.
+func isYes(text string) bool {
 	return slices.Contains([]string{"1", "true", "yes", "y"}, strings.ToLower(text))
 }
 
-func no(text string) bool {
+func isNo(text string) bool {
 	return slices.Contains([]string{"0", "false", "no", "n"}, strings.ToLower(text))
 }
 
