@@ -106,7 +106,7 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 
 			handle, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)
-			happened := handle.Now().Add(-2 * doctor.MostLag)
+			happened := handle.Now().Add(-2 * doctor.MaxLag)
 			event := id.At(happened)
 			_, err = handle.Writer().Exec(
 				`INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', $3, $4)`,

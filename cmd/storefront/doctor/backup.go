@@ -16,7 +16,7 @@ import (
 // checks before it.
 var backupChecks = []struct {
 	name string
-	ask  func(ctx context.Context, d *db.DB, keys SecretKeys) Finding
+	run  func(ctx context.Context, d *db.DB, keys SecretKeys) Finding
 }{
 	{"integrity", integrity},
 	{"foreign-keys", foreignKeys},
@@ -30,12 +30,13 @@ var backupChecks = []struct {
 func Backup(ctx context.Context, path string, keys SecretKeys) []Finding {
 	d, err := hook.Open(ctx, db.Config{URL: "sqlite:" + path, ReadOnly: true, MaxConns: 1})
 	if err != nil {
-		return []Finding{named("file", fail("name a file that `storefront backup` wrote, or another copy without a log", "%v", err))}
+		return []Finding{withCheck("file", fail("name a file that `storefront backup` wrote, or another copy without a log",
+			"%v", err))}
 	}
 	defer func() { _ = d.Close() }()
 	var found []Finding
 	for _, c := range backupChecks {
-		f := named(c.name, c.ask(ctx, d, keys))
+		f := withCheck(c.name, c.run(ctx, d, keys))
 		if found = append(found, f); f.Status == Fail {
 			break
 		}
@@ -43,21 +44,21 @@ func Backup(ctx context.Context, path string, keys SecretKeys) []Finding {
 	return found
 }
 
-const damaged = "do not restore it: take an older backup"
+const damagedRemedy = "do not restore it: take an older backup"
 
 func integrity(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	var wrong []string
 	for row := range db.Rows(ctx, d.Reader(), "PRAGMA integrity_check") {
 		var line string
 		if err := row.Scan(&line); err != nil {
-			return fail(damaged, "%v", err)
+			return fail(damagedRemedy, "%v", err)
 		}
 		if line != "ok" {
 			wrong = append(wrong, strings.ReplaceAll(line, "\n", "; "))
 		}
 	}
 	if len(wrong) > 0 {
-		return fail(damaged, "the file is damaged: %s", someOf(wrong))
+		return fail(damagedRemedy, "the file is damaged: %s", firstOf(wrong))
 	}
 	return ok("every page, row and index entry is in its place")
 }
@@ -67,12 +68,12 @@ func foreignKeys(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	for row := range db.Rows(ctx, d.Reader(), `SELECT "table", parent FROM pragma_foreign_key_check`) {
 		var table, parent string
 		if err := row.Scan(&table, &parent); err != nil {
-			return fail(damaged, "%v", err)
+			return fail(damagedRemedy, "%v", err)
 		}
 		wrong[table+" that refer to missing rows of "+parent]++
 	}
 	if len(wrong) > 0 {
-		return fail(damaged, "rows of %s", idsOf(wrong))
+		return fail(damagedRemedy, "rows of %s", idsOf(wrong))
 	}
 	return ok("every row has the rows that it refers to")
 }
@@ -81,7 +82,7 @@ func foreignKeys(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 func backupSchema(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	steps, err := d.Migrations(ctx)
 	if err != nil {
-		return fail(damaged, "%v", err)
+		return fail(damagedRemedy, "%v", err)
 	}
 	missing := 0
 	for _, m := range steps {
@@ -94,7 +95,7 @@ func backupSchema(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	}
 	var newest int64
 	if err := d.Reader().QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version WHERE is_applied").Scan(&newest); err != nil {
-		return fail(damaged, "%v", err)
+		return fail(damagedRemedy, "%v", err)
 	}
 	switch known := steps[len(steps)-1].Version; {
 	case newest > known:
@@ -105,28 +106,28 @@ func backupSchema(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	return ok("migration %d, which is current", newest)
 }
 
-// has reports whether the backup d has the table. A backup that an older release made may not have it.
-func has(ctx context.Context, d *db.DB, table string) (found bool, err error) {
+// hasTable reports whether the backup d has the table. A backup that an older release made may not have it.
+func hasTable(ctx context.Context, d *db.DB, table string) (found bool, err error) {
 	err = d.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = $1)", table).Scan(&found)
 	return found, err
 }
 
 // allCounts fails unless the stored counts of every store are the numbers of its rows.
 func allCounts(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
-	if found, err := has(ctx, d, "row_counts"); err != nil || !found {
-		return answer(err, "none in this schema")
+	if found, err := hasTable(ctx, d, "row_counts"); err != nil || !found {
+		return okUnless(err, "none in this schema")
 	}
 	c, compared := count.New(d), 0
 	for last := uuid.Nil; ; {
 		stores, err := c.StoresAfter(ctx, last, 1000)
 		if err != nil || len(stores) == 0 {
-			return answer(err, "of %s, the same as their rows", plural(compared, "store"))
+			return okUnless(err, "of %s, the same as their rows", plural(compared, "store"))
 		}
 		for _, store := range stores {
 			for _, kind := range count.Kinds() {
 				wrong, err := c.Wrong(ctx, store.ID, kind)
 				if err != nil {
-					return answer(err, "")
+					return okUnless(err, "")
 				}
 				if wrong > 0 {
 					return fail(fmt.Sprintf("run `storefront migrate recount --store %s` where the service runs, then back up again", store.Slug),
@@ -140,16 +141,16 @@ func allCounts(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 }
 
 func backupSecrets(ctx context.Context, d *db.DB, keys SecretKeys) Finding {
-	if found, err := has(ctx, d, "webhooks"); err != nil || !found {
-		return answer(err, "none in this schema")
+	if found, err := hasTable(ctx, d, "webhooks"); err != nil || !found {
+		return okUnless(err, "none in this schema")
 	}
 	return secrets(ctx, d, Installation{Keys: keys})
 }
 
-// answer returns a failed finding if err is not nil, otherwise OK with the message.
-func answer(err error, format string, args ...any) Finding {
+// okUnless returns a failed finding if err is not nil, otherwise OK with the message.
+func okUnless(err error, format string, args ...any) Finding {
 	if err != nil {
-		return fail(damaged, "%v", err)
+		return fail(damagedRemedy, "%v", err)
 	}
 	return ok(format, args...)
 }

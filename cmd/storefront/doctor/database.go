@@ -29,21 +29,21 @@ const (
 	// maxSkew is how much this machine's clock may differ from the database's clock without a warning. The database's clock
 	// decides all times.
 	maxSkew = time.Second
-	// MostLag is how long an event may wait in the outbox before the doctor concludes that no worker runs. A running worker
+	// MaxLag is how long an event may wait in the outbox before the doctor concludes that no worker runs. A running worker
 	// relays an event within a second, and within a few seconds under full load.
-	MostLag = time.Minute
+	MaxLag = time.Minute
 	// longTransaction is how long a transaction may be open before the doctor reports it.
 	longTransaction = 15 * time.Minute
 	// sampledStores is the number of stores whose counts the doctor compares with their rows.
 	sampledStores = 5
-	// manyDifferences is how many row deltas may wait to be folded before the doctor warns. Running processes fold 5,000 a
+	// manyRowDeltas is how many row deltas may wait to be folded before the doctor warns. Running processes fold 5,000 a
 	// second.
-	manyDifferences = 50_000
+	manyRowDeltas = 50_000
 	// compareTime limits the time of the check of the counts, and of the check of the e-mails. Comparing ten million rows of
 	// one store takes some seconds.
 	compareTime = 20 * time.Second
-	// few is how many webhooks or stores a finding names at most.
-	few = 5
+	// maxListed is how many webhooks or stores a finding names at most.
+	maxListed = 5
 )
 
 // extensions are the PostgreSQL extensions that the indexes need.
@@ -53,7 +53,7 @@ var extensions = []string{"btree_gin", "pg_trgm"}
 // DB.
 func Open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	d, found := open(ctx, c)
-	return d, named("database", found)
+	return d, withCheck("database", found)
 }
 
 func open(ctx context.Context, c db.Config) (*db.DB, Finding) {
@@ -94,7 +94,7 @@ func URL(text string) Finding {
 	default:
 		f = ok("pg_dump and psql read it too")
 	}
-	return named("database-url", f)
+	return withCheck("database-url", f)
 }
 
 // Installation has facts that the checks need and cannot read from the database.
@@ -111,42 +111,42 @@ var checks = []struct {
 	name     string
 	postgres bool // true if the check is only for PostgreSQL
 	tables   bool
-	ask      func(ctx context.Context, d *db.DB, about Installation) Finding
+	run      func(ctx context.Context, d *db.DB, inst Installation) Finding
 }{
-	{name: "database-version", ask: version},
-	{name: "writable", postgres: true, ask: writable},
-	{name: "extensions", postgres: true, ask: extensionsOf},
-	{name: "schema", ask: schema},
-	{name: "clock", postgres: true, ask: clock},
-	{name: "secret-key", tables: true, ask: secrets},
-	{name: "outbox", tables: true, ask: outbox},
-	{name: "sweeps", tables: true, ask: sweeps},
-	{name: "counts", tables: true, ask: counts},
-	{name: "emails", tables: true, ask: emails},
-	{name: "forgettings", tables: true, ask: forgettings},
-	{name: "buckets", tables: true, ask: buckets},
-	{name: "transactions", postgres: true, tables: true, ask: transactions},
-	{name: "snapshots", postgres: true, tables: true, ask: snapshots},
-	{name: "nodes", postgres: true, tables: true, ask: nodes},
-	{name: "shards", postgres: true, tables: true, ask: shards},
+	{name: "database-version", run: version},
+	{name: "writable", postgres: true, run: writable},
+	{name: "extensions", postgres: true, run: extensionsOf},
+	{name: "schema", run: schema},
+	{name: "clock", postgres: true, run: clock},
+	{name: "secret-key", tables: true, run: secrets},
+	{name: "outbox", tables: true, run: outbox},
+	{name: "sweeps", tables: true, run: sweeps},
+	{name: "counts", tables: true, run: counts},
+	{name: "emails", tables: true, run: emails},
+	{name: "forgettings", tables: true, run: forgettings},
+	{name: "buckets", tables: true, run: buckets},
+	{name: "transactions", postgres: true, tables: true, run: transactions},
+	{name: "snapshots", postgres: true, tables: true, run: snapshots},
+	{name: "nodes", postgres: true, tables: true, run: nodes},
+	{name: "shards", postgres: true, tables: true, run: shards},
 }
 
 // Database runs the checks of the open database d. If d is nil or its schema is not current, it skips the checks that read
 // tables. Instead of the check of the secret keys it then checks only whether the keys are valid.
-func Database(ctx context.Context, d *db.DB, about Installation) []Finding {
+func Database(ctx context.Context, d *db.DB, inst Installation) []Finding {
 	var found []Finding
 	readable := d != nil
 	for _, c := range checks {
 		switch {
 		case c.tables && !readable:
 			if c.name == "secret-key" {
-				found = append(found, named(c.name, keysAlone(about.Keys)))
+				found = append(found, withCheck(c.name, keysFinding(inst.Keys)))
 			}
 			continue
 		case d == nil, c.postgres && d.Dialect() == dialect.SQLite:
 			continue
 		}
-		f := named(c.name, c.ask(ctx, d, about))
+		f := withCheck(c.name, c.run(ctx, d, inst))
 		if f.Status == "" {
 			continue // the check does not apply to this database
 		}
@@ -156,22 +156,22 @@ func Database(ctx context.Context, d *db.DB, about Installation) []Finding {
 	return found
 }
 
-// broken returns the finding of a check that could not read the database because of err.
-func broken(err error) Finding {
+// unreadable returns the finding of a check that could not read the database because of err.
+func unreadable(err error) Finding {
 	return fail("see what the database's own log says", "the database refuses to say: %v", err)
 }
 
 func version(ctx context.Context, d *db.DB, _ Installation) Finding {
 	if d.Dialect() == dialect.SQLite {
-		var said string
-		if err := d.Reader().QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&said); err != nil {
-			return broken(err)
+		var number string
+		if err := d.Reader().QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&number); err != nil {
+			return unreadable(err)
 		}
-		return ok("SQLite %s, built in", said)
+		return ok("SQLite %s, built in", number)
 	}
 	var number int
 	if err := d.Reader().QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&number); err != nil {
-		return broken(err)
+		return unreadable(err)
 	}
 	return versionFinding(number / 10_000)
 }
@@ -190,7 +190,7 @@ func writable(ctx context.Context, d *db.DB, _ Installation) Finding {
 		&standby, &reads)
 	switch {
 	case err != nil:
-		return broken(err)
+		return unreadable(err)
 	case standby:
 		return fail("name the primary in STOREFRONT_DATABASE_URL, or all hosts (postgres://…@A:5432,B:5432/NAME), of which the primary is taken",
 			"the server is a standby: a service here can store nothing")
@@ -226,7 +226,7 @@ func Hosts(hosts []db.Host) []Finding {
 		f = warn("start the standby, or take it out of STOREFRONT_DATABASE_URL: the service cannot move there",
 			"%s does not answer", strings.Join(silent, ", "))
 	}
-	return []Finding{named("hosts", f)}
+	return []Finding{withCheck("hosts", f)}
 }
 
 func extensionsOf(ctx context.Context, d *db.DB, _ Installation) Finding {
@@ -239,7 +239,7 @@ func extensionsOf(ctx context.Context, d *db.DB, _ Installation) Finding {
 		var name string
 		var created bool
 		if err := row.Scan(&name, &created); err != nil {
-			return broken(err)
+			return unreadable(err)
 		}
 		available[name] = created
 	}
@@ -277,7 +277,7 @@ func schema(ctx context.Context, d *db.DB, _ Installation) Finding {
 	}
 	steps, err := d.Migrations(ctx)
 	if err != nil {
-		return broken(err)
+		return unreadable(err)
 	}
 	var missing []string
 	for _, m := range steps {
@@ -295,7 +295,7 @@ func schema(ctx context.Context, d *db.DB, _ Installation) Finding {
 // clock compares this machine's clock with the database's. It allows for the time that the question and the answer take.
 func clock(ctx context.Context, d *db.DB, _ Installation) Finding {
 	if _, err := d.ReadClock(ctx); err != nil {
-		return broken(err)
+		return unreadable(err)
 	}
 	way, offset := "ahead of", d.ClockOffset()
 	if offset > 0 {
@@ -324,13 +324,13 @@ func Used(databaseURL string) bool {
 
 // outbox checks whether a worker runs, by how long events and deliveries wait. If no other client uses the database, as
 // after a restore, waiting ones are only a warning.
-func outbox(ctx context.Context, d *db.DB, about Installation) Finding {
+func outbox(ctx context.Context, d *db.DB, inst Installation) Finding {
 	const remedy = "start `storefront worker`, or see its log for why it does not deliver"
 	stuck := func(format string, args ...any) Finding {
-		used, err := connected(ctx, d, about.Used)
+		used, err := connected(ctx, d, inst.Used)
 		switch {
 		case err != nil:
-			return broken(err)
+			return unreadable(err)
 		case used:
 			return fail(remedy, format+": no worker takes them", args...)
 		}
@@ -342,21 +342,22 @@ func outbox(ctx context.Context, d *db.DB, about Installation) Finding {
 	err := d.Reader().QueryRowContext(ctx, "SELECT count(*), min(CAST(id AS text)) FROM outbox").
 		Scan(&waiting, &oldest)
 	if err != nil {
-		return broken(err)
+		return unreadable(err)
 	}
 	now := d.Now()
-	if lag := now.Sub(id.Time(oldest.UUID)).Round(time.Second); oldest.Valid && lag > MostLag {
+	if lag := now.Sub(id.Time(oldest.UUID)).Round(time.Second); oldest.Valid && lag > MaxLag {
 		return stuck("%s waiting, the oldest for %v", plural(waiting, "event"), lag)
 	}
 	var overdue, leased int
 	err = d.Reader().QueryRowContext(ctx, `SELECT count(CASE WHEN due_at < $1 THEN 1 END), count(CASE WHEN lease IS NOT NULL AND due_at >= $2 THEN 1 END)
  FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch`,
-		now.Add(-MostLag), now).Scan(&overdue, &leased)
+		now.Add(-MaxLag), now).Scan(&overdue, &leased)
 	if err != nil {
-		return broken(err)
+		return unreadable(err)
 	}
 	if overdue > 0 && leased == 0 {
-		return stuck("%s deliveries are due, some for more than %v, and no attempt is under way", humanize.Comma(int64(overdue)), MostLag)
+		return stuck("%s deliveries are due, some for more than %v, and no attempt is under way",
+			humanize.Comma(int64(overdue)), MaxLag)
 	}
 	return ok("waiting: %s; deliveries overdue: %s%s", plural(waiting, "event"), humanize.Comma(int64(overdue)), listening(ctx, d))
 }
@@ -369,7 +370,7 @@ func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
 		// This is no fault: workers also delete nothing on the first day, and after a day on which no worker ran.
 		return ok("%v", err)
 	case err != nil:
-		return broken(err)
+		return unreadable(err)
 	}
 	return ok("not held")
 }
@@ -407,7 +408,7 @@ func transactions(ctx context.Context, d *db.DB, _ Installation) Finding {
 }
 
 func openFor(ctx context.Context, d *db.DB, long time.Duration) Finding {
-	var said, end []string
+	var sessions, end []string
 	for row := range db.Rows(ctx, d.Reader(), `SELECT pid, application_name, COALESCE(state, ''), extract(epoch FROM clock_timestamp() - xact_start)::float8
  FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
   AND xact_start < clock_timestamp() - $1::float8 * interval '1 second' ORDER BY xact_start LIMIT 5`, long.Seconds()) {
@@ -417,15 +418,15 @@ func openFor(ctx context.Context, d *db.DB, long time.Duration) Finding {
 			age                float64
 		)
 		if err := row.Scan(&pid, &application, &state, &age); err != nil {
-			return broken(err)
+			return unreadable(err)
 		}
 		open := time.Duration(age * float64(time.Second)).Round(time.Second)
-		said = append(said, fmt.Sprintf("process %d (%q, %s) for %v", pid, application, state, open))
+		sessions = append(sessions, fmt.Sprintf("process %d (%q, %s) for %v", pid, application, state, open))
 		end = append(end, fmt.Sprintf("SELECT pg_terminate_backend(%d);", pid))
 	}
-	if len(said) > 0 {
+	if len(sessions) > 0 {
 		return warn("end what forgot its transaction: "+strings.Join(end, " "),
-			"open for long, which keeps old days from being dropped: %s", strings.Join(said, ", "))
+			"open for long, which keeps old days from being dropped: %s", strings.Join(sessions, ", "))
 	}
 	return ok("none open for more than %v", long)
 }
@@ -437,7 +438,7 @@ const manyDeadRows = 100_000
 func snapshots(ctx context.Context, d *db.DB, _ Installation) Finding {
 	found, err := queue.ReadSnapshots(ctx, d)
 	if err != nil {
-		return broken(err)
+		return unreadable(err)
 	}
 	return snapshotsFinding(*found)
 }
@@ -471,9 +472,9 @@ type SecretKeys struct {
 	Made bool
 }
 
-// keysAlone returns the finding about the secret keys if the database cannot be read: that the keys are invalid, or that
+// keysFinding returns the finding about the secret keys if the database cannot be read: that the keys are invalid, or that
 // they were not tried.
-func keysAlone(keys SecretKeys) Finding {
+func keysFinding(keys SecretKeys) Finding {
 	if keys.Err != nil {
 		return fail("set STOREFRONT_SECRET_KEY to the key that the webhooks were created under, as `storefront secret "+
 			"generate` printed it", "%v", keys.Err)
@@ -482,10 +483,10 @@ func keysAlone(keys SecretKeys) Finding {
 }
 
 // secrets tries to decrypt the signing secret of every webhook with the keys.
-func secrets(ctx context.Context, d *db.DB, about Installation) Finding {
-	keys := about.Keys
+func secrets(ctx context.Context, d *db.DB, inst Installation) Finding {
+	keys := inst.Keys
 	if keys.Err != nil {
-		return keysAlone(keys)
+		return keysFinding(keys)
 	}
 	total, missing, tampered := 0, map[string]int{}, []string(nil)
 	for row := range db.Rows(ctx, d.Reader(), "SELECT id, secret, secret_key FROM webhooks ORDER BY id") {
@@ -493,7 +494,7 @@ func secrets(ctx context.Context, d *db.DB, about Installation) Finding {
 		var sealed []byte
 		var key string
 		if err := row.Scan(&webhook, &sealed, &key); err != nil {
-			return broken(err)
+			return unreadable(err)
 		}
 		total++
 		err := seal.ErrUnknownKey
@@ -515,7 +516,7 @@ func secrets(ctx context.Context, d *db.DB, about Installation) Finding {
 	case len(tampered) > 0:
 		return fail("make new ones with `storefront webhook rotate ID`, and tell the owners",
 			"%s that the right key does not open: they were changed or moved in the database: %s", plural(len(tampered), "secret"),
-			strings.Join(tampered[:min(len(tampered), few)], ", "))
+			strings.Join(tampered[:min(len(tampered), maxListed)], ", "))
 	case keys.Ring == nil && keys.Made:
 		return ok("none yet: one is made with the first webhook")
 	case keys.Ring == nil:
@@ -539,17 +540,17 @@ func idsOf(missing map[string]int) string {
 // counts compares the stored counts of some random stores with their rows, and checks how many row deltas wait to be folded.
 func counts(ctx context.Context, d *db.DB, _ Installation) Finding {
 	c := count.New(d)
-	waiting, err := c.Waiting(ctx, manyDifferences)
+	waiting, err := c.Waiting(ctx, manyRowDeltas)
 	switch {
 	case err != nil:
-		return broken(err)
-	case waiting == manyDifferences:
+		return unreadable(err)
+	case waiting == manyRowDeltas:
 		return warn("every server and worker adds them up: look into their logs for \"keep the counts of rows\"",
 			"%s or more wait to be added to the counts: totals are right, and lists take longer", plural(waiting, "difference"))
 	}
 	stores, err := c.Sample(ctx, sampledStores)
 	if err != nil {
-		return broken(err)
+		return unreadable(err)
 	}
 	limited, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()
@@ -560,7 +561,7 @@ func counts(ctx context.Context, d *db.DB, _ Installation) Finding {
 			case limited.Err() != nil && ctx.Err() == nil:
 				return ok("of %s compared with their rows; more would take long", plural(n, "store"))
 			case err != nil:
-				return broken(err)
+				return unreadable(err)
 			case wrong > 0:
 				return fail("run `storefront migrate recount --store "+store.Slug+"`, or without --store for all stores",
 					"%s of %s in the store %s: totals and pages of its lists are wrong too", plural(wrong, "wrong count"), kind, store.Slug)
@@ -574,12 +575,12 @@ func counts(ctx context.Context, d *db.DB, _ Installation) Finding {
 func forgettings(ctx context.Context, d *db.DB, _ Installation) Finding {
 	var failing, waiting []string
 	for row := range db.Rows(ctx, d.Reader(), "SELECT id, failures, due_at FROM forgettings WHERE finished_at IS NULL AND "+
-		"(failures > 0 OR due_at < $1) ORDER BY due_at, id", d.Now().Add(-MostLag)) {
+		"(failures > 0 OR due_at < $1) ORDER BY due_at, id", d.Now().Add(-MaxLag)) {
 		var customer uuid.UUID
 		var failures int
 		var due time.Time
 		if err := row.Scan(&customer, &failures, &due); err != nil {
-			return broken(err)
+			return unreadable(err)
 		}
 		if failures == 0 {
 			waiting = append(waiting, customer.String())
@@ -591,18 +592,18 @@ func forgettings(ctx context.Context, d *db.DB, _ Installation) Finding {
 	switch {
 	case len(failing) > 0:
 		return warn("the workers' logs say why, in lines \"forget a customer\"; `storefront customer forget ID` tries at once",
-			"not forgotten, because that fails: %s", someOf(failing))
+			"not forgotten, because that fails: %s", firstOf(failing))
 	case len(waiting) > 0:
 		return warn("start `storefront worker`, or go on with `storefront customer forget ID`; an export or a backup that runs for long "+
-			"makes a forgetting wait on SQLite", "begun, and no step done for more than %v: %s", MostLag, someOf(waiting))
+			"makes a forgetting wait on SQLite", "begun, and no step done for more than %v: %s", MaxLag, firstOf(waiting))
 	}
 	return ok("none fails")
 }
 
 // buckets looks for stores whose bucket belongs to another installation. A proxy sends requests with their keys to that
 // installation, which does not know the keys.
-func buckets(ctx context.Context, d *db.DB, about Installation) Finding {
-	if about.Buckets == "" {
+func buckets(ctx context.Context, d *db.DB, inst Installation) Finding {
+	if inst.Buckets == "" {
 		return Finding{}
 	}
 	var outside []string
@@ -610,24 +611,24 @@ func buckets(ctx context.Context, d *db.DB, about Installation) Finding {
 		var store uuid.UUID
 		var slug string
 		if err := row.Scan(&store, &slug); err != nil {
-			return broken(err)
+			return unreadable(err)
 		}
-		if bucket := tenant.Bucket(store); !about.Buckets.Has(bucket) {
+		if bucket := tenant.Bucket(store); !inst.Buckets.Has(bucket) {
 			outside = append(outside, slug+" in "+bucket)
 		}
 	}
 	if len(outside) > 0 {
 		return warn("move the stores, as the manual says under Moving buckets, or add their buckets to --buckets and to the proxy's map",
 			"a proxy sends the API keys of %s to other installations, because their buckets are not in %s: %s",
-			plural(len(outside), "store"), about.Buckets, someOf(outside))
+			plural(len(outside), "store"), inst.Buckets, firstOf(outside))
 	}
-	return ok("all stores are in %s", about.Buckets)
+	return ok("all stores are in %s", inst.Buckets)
 }
 
-// someOf lists the first few items of all, and says how many more there are.
-func someOf(all []string) string {
-	if n := len(all); n > few {
-		all = append(all[:few:few], humanize.Comma(int64(n-few))+" more")
+// firstOf lists the first few items of all, and says how many more there are.
+func firstOf(all []string) string {
+	if n := len(all); n > maxListed {
+		all = append(all[:maxListed:maxListed], humanize.Comma(int64(n-maxListed))+" more")
 	}
 	return strings.Join(all, ", ")
 }

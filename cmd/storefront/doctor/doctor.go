@@ -31,8 +31,8 @@ type Finding struct {
 	Remedy string `json:"remedy"`
 }
 
-// named returns the finding with the name of its check.
-func named(check string, f Finding) Finding {
+// withCheck returns the finding with the name of its check.
+func withCheck(check string, f Finding) Finding {
 	f.Check = check
 	return f
 }

@@ -298,7 +298,7 @@ func TestCountsThatAreWrong(t *testing.T) {
 			return // SQLite has no row deltas
 		}
 		_, err = d.Writer().Exec("INSERT INTO row_deltas (store_id, kind, day, status, type, change) "+
-			"SELECT $1, 'orders', 1, '', '', 1 FROM generate_series(1, $2::int)", made.GetId(), manyDifferences)
+			"SELECT $1, 'orders', 1, '', '', 1 FROM generate_series(1, $2::int)", made.GetId(), manyRowDeltas)
 		require.NoError(t, err)
 		requireFinding(t, counts(t.Context(), d, Installation{}), Warn, "^50,000 differences or more wait", "logs")
 	})
@@ -317,13 +317,13 @@ func TestForgettingsThatFail(t *testing.T) {
 		}
 		order(0, now)
 		requireFinding(t, forgettings(t.Context(), d, Installation{}), OK, "^none fails$", "")
-		left := order(0, now.Add(-MostLag-time.Minute))
+		left := order(0, now.Add(-MaxLag-time.Minute))
 		requireFinding(t, forgettings(t.Context(), d, Installation{}), Warn, "^begun, and no step done for more than .*: "+left+"$", "storefront worker")
 		failing := order(3, now.Add(time.Hour))
 		found := forgettings(t.Context(), d, Installation{})
 		requireFinding(t, found, Warn, "^not forgotten, because that fails: customer "+failing+
 			` \(3 failures in a row, next try at .*\)$`, `"forget a customer"`)
-		require.Contains(t, Database(t.Context(), d, Installation{}), named("forgettings", found))
+		require.Contains(t, Database(t.Context(), d, Installation{}), withCheck("forgettings", found))
 	})
 }
 
@@ -343,7 +343,7 @@ func TestStoresInBucketsOfOthers(t *testing.T) {
 		elsewhere := create("elsewhere", "L0")
 		found := buckets(t.Context(), d, about)
 		requireFinding(t, found, Warn, "of 1 store to other installations, .* 00-Kz,Lq: elsewhere in L0$", "Moving buckets")
-		require.Contains(t, Database(t.Context(), d, about), named("buckets", found))
+		require.Contains(t, Database(t.Context(), d, about), withCheck("buckets", found))
 		// A store was moved to another installation and is to be deleted here. The finding does not count the store, because its
 		// keys are now keys of the other installation.
 		_, err := d.Writer().Exec("UPDATE stores SET delete_at = $1 WHERE id = $2", d.Now(), elsewhere)

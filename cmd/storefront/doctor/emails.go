@@ -28,7 +28,7 @@ func emails(ctx context.Context, d *db.DB, _ Installation) Finding {
 	}
 	limited, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()
-	old, some := 0, []string(nil)
+	old, ids := 0, []string(nil)
 	for row := range db.Rows(limited, d.Reader(), "SELECT CAST(id AS text), email FROM customers WHERE "+condition+" ORDER BY id") {
 		var id, stored string
 		err := row.Scan(&id, &stored)
@@ -36,22 +36,22 @@ func emails(ctx context.Context, d *db.DB, _ Installation) Finding {
 		case limited.Err() != nil && ctx.Err() == nil:
 			return ok("more than can be looked at in %v", compareTime)
 		case err != nil:
-			return broken(err)
+			return unreadable(err)
 		}
 		if email, same := validate.Email(stored); same && email == stored {
 			continue
 		}
-		if old++; old <= few {
-			some = append(some, id)
+		if old++; old <= maxListed {
+			ids = append(ids, id)
 		}
 	}
 	switch {
 	case old == 0:
 		return ok("as today's rule has them")
-	case old > few:
-		some = append(some, humanize.Comma(int64(old-few))+" more")
+	case old > maxListed:
+		ids = append(ids, humanize.Comma(int64(old-maxListed))+" more")
 	}
 	return warn("correct them with `storefront customer update ID --email EMAIL`; until then they are shown as they are, and the "+
 		"same buyer becomes another customer", "%s of customers that today's rule refuses or writes otherwise: %s", plural(old, "e-mail"),
-		strings.Join(some, ", "))
+		strings.Join(ids, ", "))
 }

@@ -36,6 +36,6 @@ func TestEmailsOfAnOlderRule(t *testing.T) {
 		}
 		requireFinding(t, emails(t.Context(), d, Installation{}), Warn,
 			"^7 e-mails of customers that today's rule refuses or writes otherwise: [0-9a-f-]{36}, .*, 2 more$", "`storefront customer update ID")
-		require.Contains(t, Database(t.Context(), d, Installation{}), named("emails", emails(t.Context(), d, Installation{})))
+		require.Contains(t, Database(t.Context(), d, Installation{}), withCheck("emails", emails(t.Context(), d, Installation{})))
 	})
 }

@@ -28,14 +28,14 @@ import (
 // prefix is the beginning of the names of all environment variables of the service.
 const prefix = "STOREFRONT_"
 
-// farthest is the largest number of letters in which an unknown variable may differ from a known one for the doctor to
+// maxDistance is the largest number of letters in which an unknown variable may differ from a known one for the doctor to
 // suggest the known one.
-const farthest = 3
+const maxDistance = 3
 
 // Variables looks for environment variables that have the service's prefix but set nothing. environ has items NAME=VALUE;
 // known has the names of the variables that set something.
 func Variables(environ, known []string) Finding {
-	return named("variables", variables(environ, known))
+	return withCheck("variables", variables(environ, known))
 }
 
 func variables(environ, known []string) Finding {
@@ -67,9 +67,9 @@ func variables(environ, known []string) Finding {
 	return warn(remedy, "nothing reads %s", strings.Join(unknown, ", "))
 }
 
-// nearest returns the known name that differs least from name, or "" if every one differs in more than farthest letters.
+// nearest returns the known name that differs least from name, or "" if every one differs in more than maxDistance letters.
 func nearest(name string, known []string) string {
-	best, least := "", farthest+1
+	best, least := "", maxDistance+1
 	for _, k := range known {
 		if d := levenshtein.Distance(name, k, nil); d < least {
 			best, least = k, d
@@ -82,14 +82,14 @@ func nearest(name string, known []string) string {
 func Command(name string, err error) Finding {
 	check := name + "-settings"
 	if err != nil {
-		return named(check, fail("correct it in the environment or in the settings file; see `storefront "+name+" --help`",
+		return withCheck(check, fail("correct it in the environment or in the settings file; see `storefront "+name+" --help`",
 			"storefront %s does not start: %v", name, err))
 	}
-	return named(check, ok("storefront %s can read its settings", name))
+	return withCheck(check, ok("storefront %s can read its settings", name))
 }
 
 // AdminToken checks the operator's token; "" means that none is set.
-func AdminToken(token string) Finding { return named("admin-token", tokenFinding(token)) }
+func AdminToken(token string) Finding { return withCheck("admin-token", tokenFinding(token)) }
 
 func tokenFinding(token string) Finding {
 	if token == "" {
@@ -112,9 +112,9 @@ const (
 // Files checks the files of a SQLite database and its disk: who can read the database and its key file, and how much space
 // is free. The arguments are paths.
 func Files(database, key string) []Finding {
-	found := []Finding{named("database-file", mode(database)), named("disk", space(database, db.FreeBytes))}
+	found := []Finding{withCheck("database-file", mode(database)), withCheck("disk", space(database, db.FreeBytes))}
 	if _, err := os.Stat(key); err == nil {
-		found = append(found, named("key-file", mode(key)))
+		found = append(found, withCheck("key-file", mode(key)))
 	}
 	return found
 }
@@ -148,23 +148,23 @@ func space(path string, free func(folder string) (uint64, error)) Finding {
 		return fail("make the file readable for this user", "%v", err)
 	}
 	folder := filepath.Dir(path)
-	left, err := free(folder)
+	available, err := free(folder)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return ok("not looked at on this system")
 	case err != nil:
 		return warn("see whether the folder's disk is mounted and readable", "the room left in %s is not known: %v", folder, err)
-	case left < tightBytes:
-		return fail(remedy, "%d MiB left in %s: writes will fail soon", left>>20, folder)
-	case left < max(lowBytes, uint64(info.Size())):
-		return warn(remedy, "%d MiB left in %s, for a database of %d MiB: a backup may not fit", left>>20, folder,
+	case available < tightBytes:
+		return fail(remedy, "%d MiB left in %s: writes will fail soon", available>>20, folder)
+	case available < max(lowBytes, uint64(info.Size())):
+		return warn(remedy, "%d MiB left in %s, for a database of %d MiB: a backup may not fit", available>>20, folder,
 			info.Size()>>20)
 	}
-	return ok("%d MiB left in %s", left>>20, folder)
+	return ok("%d MiB left in %s", available>>20, folder)
 }
 
-// patience is how long the doctor waits for an answer from another process or host.
-const patience = 10 * time.Second
+// answerTimeout is how long the doctor waits for an answer from another process or host.
+const answerTimeout = 10 * time.Second
 
 // maxAnswerBytes is how many bytes of an answer the doctor reads at most.
 const maxAnswerBytes = 64 << 10
@@ -187,7 +187,7 @@ func isForbidden(err error) bool {
 
 // Addr checks that the address of the public API is free, or that a server of this service listens on it.
 func Addr(ctx context.Context, addr string) Finding {
-	return named("addr", address(ctx, "addr", addr, "/v1/store", func(status int, body []byte) bool {
+	return withCheck("addr", address(ctx, "addr", addr, "/v1/store", func(status int, body []byte) bool {
 		// A server of this service refuses the request with an error body: 401 because the request has no key, or 429.
 		var refused struct {
 			StatusCode int       `json:"statusCode"`
@@ -202,15 +202,15 @@ func Addr(ctx context.Context, addr string) Finding {
 // AdminAddr checks that the address of the operator's listener is free, or that a healthy server of this service listens on
 // it.
 func AdminAddr(ctx context.Context, addr string) Finding {
-	return named("admin-addr", address(ctx, "admin-addr", addr, "/healthz", func(status int, body []byte) bool {
+	return withCheck("admin-addr", address(ctx, "admin-addr", addr, "/healthz", func(status int, body []byte) bool {
 		var health struct{ Status string }
 		return status == http.StatusOK && json.Unmarshal(body, &health) == nil && health.Status == "ok"
 	}))
 }
 
 // address checks that a server can listen on addr, by listening there for a moment. If something else listens on addr,
-// address sends it GET path. ours reports whether the answer is from a server of this service.
-func address(ctx context.Context, flag, addr, path string, ours func(status int, body []byte) bool) Finding {
+// address sends it GET path. isService reports whether the answer is from a server of this service.
+func address(ctx context.Context, flag, addr, path string, isService func(status int, body []byte) bool) Finding {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {
 	case err == nil:
@@ -222,7 +222,7 @@ func address(ctx context.Context, flag, addr, path string, ours func(status int,
 		return fail("set --"+flag+" to an address of this machine, such as 127.0.0.1:8081 or :8080", "%v", err)
 	}
 	status, body, err := ask(ctx, "http://"+Reachable(addr)+path)
-	if err == nil && ours(status, body) {
+	if err == nil && isService(status, body) {
 		return ok("%s is taken by a server that runs and answers", addr)
 	}
 	return fail("stop what holds it, or choose another with --"+flag,
@@ -242,7 +242,7 @@ func Reachable(addr string) string {
 }
 
 func ask(ctx context.Context, target string) (status int, body []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
@@ -264,7 +264,7 @@ const NoCheck = "none"
 // Outbound checks that this machine can make the connections that webhooks need: it sends HEAD / to the https address
 // target, over proxy unless that is nil. Any answer is enough. It does not connect if target is "" or NoCheck.
 func Outbound(ctx context.Context, target string, proxy *url.URL) Finding {
-	return named("outbound-https", outbound(ctx, target, proxy))
+	return withCheck("outbound-https", outbound(ctx, target, proxy))
 }
 
 func outbound(ctx context.Context, target string, proxy *url.URL) Finding {
@@ -281,7 +281,7 @@ func outbound(ctx context.Context, target string, proxy *url.URL) Finding {
 		return fail("set --check-url to an address such as https://www.example.com", "--check-url is no https address")
 	}
 	u = &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodHead, u.String(), nil)
 	if err != nil {
@@ -296,12 +296,12 @@ func outbound(ctx context.Context, target string, proxy *url.URL) Finding {
 		_ = answer.Body.Close()
 		return ok("%s answers over a connection that is trusted", u.Host)
 	}
-	message, remedy := unreached(err)
+	message, remedy := explainUnreached(err)
 	return fail(remedy+skip, "%s: %s", u.Host, message)
 }
 
-// unreached returns why a request to a host failed with err, and what to do about it.
-func unreached(err error) (message, remedy string) {
+// explainUnreached returns why a request to a host failed with err, and what to do about it.
+func explainUnreached(err error) (message, remedy string) {
 	var (
 		name      *net.DNSError
 		untrusted *tls.CertificateVerificationError
@@ -314,11 +314,11 @@ func unreached(err error) (message, remedy string) {
 		return "its certificate is not trusted", "install the system's authorities (the package ca-certificates), or name a file of " +
 			"them in SSL_CERT_FILE"
 	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer within " + patience.String(), "let the firewall pass connections out to port 443, or set --egress-proxy"
+		return "no answer within " + answerTimeout.String(), "let the firewall pass connections out to port 443, or set --egress-proxy"
 	}
 	// Show only the inner error: err itself contains the URL of the proxy, which may contain a password.
-	if of, ok := errors.AsType[*net.OpError](err); ok {
-		return lowerCase(of.Err.Error()), "let the firewall pass connections out to port 443, or set --egress-proxy"
+	if opErr, ok := errors.AsType[*net.OpError](err); ok {
+		return lowerCase(opErr.Err.Error()), "let the firewall pass connections out to port 443, or set --egress-proxy"
 	}
 	return "no TLS connection", "is it an https address? A proxy between may answer in its place"
 }

@@ -13,11 +13,11 @@ import (
 func nodes(ctx context.Context, d *db.DB, _ Installation) Finding {
 	cluster, sharded, err := shardedBy(ctx, d)
 	if err != nil || !sharded {
-		return brokenIf(err)
+		return unreadableIf(err)
 	}
 	status, err := cluster.Status(ctx)
 	if err != nil {
-		return broken(err)
+		return unreadable(err)
 	}
 	for _, n := range status.Nodes {
 		if !n.Active {
@@ -26,7 +26,7 @@ func nodes(ctx context.Context, d *db.DB, _ Installation) Finding {
 	}
 	all, err := cluster.Health(ctx)
 	if err != nil {
-		return broken(err)
+		return unreadable(err)
 	}
 	return nodesFinding(all)
 }
@@ -67,11 +67,11 @@ func nodesFinding(all []shard.Health) Finding {
 func shards(ctx context.Context, d *db.DB, _ Installation) Finding {
 	cluster, sharded, err := shardedBy(ctx, d)
 	if err != nil || !sharded {
-		return brokenIf(err)
+		return unreadableIf(err)
 	}
 	misplaced, err := cluster.Misplaced(ctx)
 	if err != nil {
-		return broken(err)
+		return unreadable(err)
 	}
 	if len(misplaced) > 0 {
 		return fail("stop servers and workers and run `storefront shard apply`; undo with undistribute_table what was distributed "+
@@ -80,19 +80,19 @@ func shards(ctx context.Context, d *db.DB, _ Installation) Finding {
 	}
 	missing, err := cluster.Missing(ctx)
 	if err != nil {
-		return broken(err)
+		return unreadable(err)
 	}
 	if len(missing) > 0 {
 		return fail("make it again, as pg_dump --schema-only shows it for a new database after `storefront migrate up` and `shard apply`",
 			"missing: %s", strings.Join(missing, ", "))
 	}
-	left, err := cluster.Leftovers(ctx)
+	leftovers, err := cluster.Leftovers(ctx)
 	if err != nil {
-		return broken(err)
+		return unreadable(err)
 	}
-	if left > 0 {
+	if leftovers > 0 {
 		return warn("look at pg_dist_background_job and pg_dist_cleanup; CALL citus_cleanup_orphaned_resources() removes them",
-			"%s of moves of shards that failed", plural(left, "leftover"))
+			"%s of moves of shards that failed", plural(leftovers, "leftover"))
 	}
 	return ok("%s distributed by store", plural(len(shard.Tables()), "table"))
 }
@@ -107,10 +107,10 @@ func shardedBy(ctx context.Context, d *db.DB) (*shard.Cluster, bool, error) {
 	return cluster, err == nil && len(plan.Pending()) < len(plan.Tables), err
 }
 
-// brokenIf returns the finding that a check could not read the database because of err, or no finding if err is nil.
-func brokenIf(err error) Finding {
+// unreadableIf returns the finding that a check could not read the database because of err, or no finding if err is nil.
+func unreadableIf(err error) Finding {
 	if err == nil {
 		return Finding{}
 	}
-	return broken(fmt.Errorf("shards: %w", err))
+	return unreadable(fmt.Errorf("shards: %w", err))
 }
