@@ -22,7 +22,7 @@ type caller struct {
 // answer is an answer of the service to one request.
 type answer struct {
 	status     int
-	kind       string
+	mediaType  string
 	json       bool
 	retryAfter string
 	body       []byte
@@ -34,8 +34,10 @@ type answer struct {
 	}
 }
 
-// described returns the status and the media type of an answer that is not the API's, for example a proxy's.
-func (a *answer) described() string { return strings.TrimSpace(fmt.Sprintf("%d %s", a.status, a.kind)) }
+// description returns the status and the media type of an answer that is not the API's, for example a proxy's.
+func (a *answer) description() string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", a.status, a.mediaType))
+}
 
 // maxAnswerBytes is how many bytes of an answer are read at most. A page of a hundred products with the longest texts is
 // smaller.
@@ -61,7 +63,7 @@ func (c *caller) send(ctx context.Context, r request) (*answer, error) {
 		return nil, fmt.Errorf("the service did not answer: %w", err)
 	}
 	defer func() { _ = got.Body.Close() }()
-	a := &answer{status: got.StatusCode, kind: got.Header.Get("Content-Type"), retryAfter: got.Header.Get("Retry-After")}
+	a := &answer{status: got.StatusCode, mediaType: got.Header.Get("Content-Type"), retryAfter: got.Header.Get("Retry-After")}
 	if a.body, err = io.ReadAll(io.LimitReader(got.Body, maxAnswerBytes+1)); err != nil {
 		return nil, fmt.Errorf("read the answer: %w", err)
 	}
@@ -79,29 +81,29 @@ func (c *caller) send(ctx context.Context, r request) (*answer, error) {
 func (c *caller) call(ctx context.Context, op operation, arguments json.RawMessage) *sdk.CallToolResult {
 	r, err := op.request(arguments)
 	if err != nil {
-		return failed(err.Error())
+		return toolError(err.Error())
 	}
 	a, err := c.send(ctx, r)
 	switch {
 	case err != nil && !op.reads():
-		return failed(err.Error() + "; the change may have happened: look before you repeat it")
+		return toolError(err.Error() + "; the change may have happened: look before you repeat it")
 	case err != nil:
-		return failed(err.Error())
+		return toolError(err.Error())
 	case a.failure.Code != "" && a.retryAfter != "":
-		return failed(string(a.body) + "\nRetry-After: " + a.retryAfter)
+		return toolError(string(a.body) + "\nRetry-After: " + a.retryAfter)
 	case a.failure.Code != "":
-		return failed(string(a.body))
+		return toolError(string(a.body))
 	case a.status >= http.StatusMultipleChoices || !a.json:
-		return failed(a.described() + " is no answer of the API")
+		return toolError(a.description() + " is no answer of the API")
 	}
-	text, err := smaller(a.body)
+	text, err := shorten(a.body)
 	if err != nil {
-		return failed(err.Error())
+		return toolError(err.Error())
 	}
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: dataNote}, &sdk.TextContent{Text: text}}}
 }
 
-func failed(text string) *sdk.CallToolResult {
+func toolError(text string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 }
 
@@ -119,28 +121,28 @@ const (
 	maxResultBytes          = 60_000
 )
 
-// smaller shortens the API's answer for an agent and marks each cut. It cuts long texts and long lists inside objects. In a
+// shorten shortens the API's answer for an agent and marks each cut. It cuts long texts and long lists inside objects. In a
 // list of objects it drops empty fields, and the last objects if the list is still too long.
-func smaller(body []byte) (string, error) {
+func shorten(body []byte) (string, error) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
-	var whole map[string]any
-	if err := decoder.Decode(&whole); err != nil {
+	var object map[string]any
+	if err := decoder.Decode(&object); err != nil {
 		return "", fmt.Errorf("read the answer: %w", err)
 	}
-	objects, listed := whole["data"].([]any)
+	objects, listed := object["data"].([]any)
 	if !listed {
-		return encoded(cut(whole, wholeText, wholeItems))
+		return encode(cut(object, wholeText, wholeItems))
 	}
-	for i, one := range objects {
-		objects[i] = withoutEmpty(cut(one, listedText, listedItems))
+	for i, item := range objects {
+		objects[i] = withoutEmpty(cut(item, listedText, listedItems))
 	}
 	for shown := len(objects); ; shown = shown * 3 / 4 {
 		if shown < len(objects) {
-			whole["data"] = objects[:shown]
-			whole["cut"] = fmt.Sprintf("only the first %d of this page's %d are shown; ask for a smaller pageSize", shown, len(objects))
+			object["data"] = objects[:shown]
+			object["cut"] = fmt.Sprintf("only the first %d of this page's %d are shown; ask for a smaller pageSize", shown, len(objects))
 		}
-		text, err := encoded(whole)
+		text, err := encode(object)
 		if err != nil || len(text) <= maxResultBytes || shown == 0 {
 			return text, err
 		}
@@ -180,8 +182,8 @@ func withoutEmpty(v any) any {
 	return v
 }
 
-// encoded returns v as one line of JSON in which <, > and & are not escaped.
-func encoded(v any) (string, error) {
+// encode returns v as one line of JSON in which <, > and & are not escaped.
+func encode(v any) (string, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)

@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	closed    = false
-	languages = []string{"sh", "go", "ts", "php", "python"}
+	closedWorld = false
+	languages   = []string{"sh", "go", "ts", "php", "python"}
 )
 
 var searchTool = &sdk.Tool{
@@ -34,14 +34,15 @@ var searchTool = &sdk.Tool{
 			},
 		},
 	},
-	Annotations: &sdk.ToolAnnotations{Title: "Search the guide", ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed},
+	Annotations: &sdk.ToolAnnotations{Title: "Search the guide", ReadOnlyHint: true, IdempotentHint: true,
+		OpenWorldHint: &closedWorld},
 }
 
 // section is a part of the guide or the reference, with the file that contains it.
 type section struct {
 	file, title, text string
-	// titled is the section's title, and searched is its title with its text. Both are normalized by spaced, for the search.
-	titled, searched string
+	// titleWords is the section's title, and allWords is its title with its text. Both are normalized for the search.
+	titleWords, allWords string
 }
 
 var heading = regexp.MustCompile(`^##+ (.+)$`)
@@ -62,9 +63,9 @@ var sections = sync.OnceValue(func() (all []*section) {
 			body := strings.TrimSpace(strings.Join(lines, "\n"))
 			if !seen[title+body] { // skip repetitions: an object's description follows each operation that returns the object
 				seen[title+body] = true
-				one := &section{file: name, title: strings.TrimSuffix(page+": "+title, ": "), text: body}
-				one.titled, one.searched = spaced(one.title), spaced(one.title+" "+body)
-				all = append(all, one)
+				s := &section{file: name, title: strings.TrimSuffix(page+": "+title, ": "), text: body}
+				s.titleWords, s.allWords = normalize(s.title), normalize(s.title+" "+body)
+				all = append(all, s)
 			}
 			lines = nil
 		}
@@ -84,9 +85,9 @@ var sections = sync.OnceValue(func() (all []*section) {
 	return all
 })
 
-// spaced returns the words of a text in lower case, each after a space. To find the words that begin with some letters,
+// normalize returns the words of a text in lower case, each after a space. To find the words that begin with some letters,
 // search the result for a space and these letters.
-func spaced(text string) string {
+func normalize(text string) string {
 	return " " + strings.Join(word.FindAllString(strings.ToLower(text), -1), " ")
 }
 
@@ -106,7 +107,7 @@ func search(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, err
 	var asked struct{ Query, Language string }
 	_ = json.Unmarshal(r.Params.Arguments, &asked) // a query that is no text stays ""
 	if strings.TrimSpace(asked.Query) == "" {
-		return failed("query must be a text with the words to find"), nil
+		return toolError("query must be a text with the words to find"), nil
 	}
 	scores := map[*section]float64{}
 	for _, w := range word.FindAllString(strings.ToLower(asked.Query), 20) {
@@ -114,28 +115,28 @@ func search(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, err
 			continue
 		}
 		stem := " " + w[:max(min(len(w), 4), len(w)-3)] // orders and order become " ord", creating and create " creat"
-		with := map[*section]float64{}
-		for _, one := range sections() {
-			if n := float64(strings.Count(one.searched, stem)); n > 0 {
-				with[one] = n / (n + float64(len(one.searched))/1000) // long sections count less, because they contain most words
+		weights := map[*section]float64{}
+		for _, s := range sections() {
+			if n := float64(strings.Count(s.allWords, stem)); n > 0 {
+				weights[s] = n / (n + float64(len(s.allWords))/1000) // long sections count less, because they contain most words
 			}
-			if strings.Contains(one.titled, stem) {
-				with[one]++
+			if strings.Contains(s.titleWords, stem) {
+				weights[s]++
 			}
 		}
-		for one, score := range with { // rare words count more than frequent ones
-			scores[one] += score * math.Log(1+float64(len(sections()))/float64(len(with)))
+		for s, score := range weights { // rare words count more than frequent ones
+			scores[s] += score * math.Log(1+float64(len(sections()))/float64(len(weights)))
 		}
 	}
 	found := slices.SortedFunc(maps.Keys(scores), func(a, b *section) int {
 		return cmp.Or(cmp.Compare(scores[b], scores[a]), strings.Compare(a.file+a.title, b.file+b.title))
 	})
 	if len(found) == 0 {
-		return failed("the guide and the reference have none of these words"), nil
+		return toolError("the guide and the reference have none of these words"), nil
 	}
 	var out strings.Builder
-	for _, one := range found[:min(foundSections, len(found))] {
-		text := sample.ReplaceAllStringFunc(one.text, func(block string) string {
+	for _, s := range found[:min(foundSections, len(found))] {
+		text := sample.ReplaceAllStringFunc(s.text, func(block string) string {
 			if language := sample.FindStringSubmatch(block)[1]; slices.Contains(languages, language) && language != asked.Language {
 				return ""
 			}
@@ -144,7 +145,7 @@ func search(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, err
 		if len(text) > foundSectionBytes {
 			text = strings.ToValidUTF8(text[:foundSectionBytes], "") + "…"
 		}
-		out.WriteString("# " + one.title + "\n(" + one.file + ")\n\n" + strings.TrimSpace(text) + "\n\n")
+		out.WriteString("# " + s.title + "\n(" + s.file + ")\n\n" + strings.TrimSpace(text) + "\n\n")
 	}
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.TrimSpace(out.String())}}}, nil
 }

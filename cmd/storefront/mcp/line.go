@@ -16,10 +16,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// lines connects an agent over standard input and output as the Model Context Protocol defines: each line is a message of
+// transport connects an agent over standard input and output as the Model Context Protocol defines: each line is a message of
 // JSON-RPC 2.0 (https://www.jsonrpc.org/specification). It answers an invalid line with an error and reads the next line.
 // The transport in the SDK would end the session.
-type lines struct {
+type transport struct {
 	in io.Reader
 
 	read    chan line
@@ -53,15 +53,15 @@ const maxID = 1 << 53
 var byteOrderMark = []byte("\uFEFF")
 
 // Connect starts to read lines.
-func (l *lines) Connect(context.Context) (sdk.Connection, error) {
-	l.read, l.closed = make(chan line), make(chan struct{})
-	l.calls, l.answered = map[jsonrpc.ID]bool{}, make(chan struct{}, 1)
+func (t *transport) Connect(context.Context) (sdk.Connection, error) {
+	t.read, t.closed = make(chan line), make(chan struct{})
+	t.calls, t.answered = map[jsonrpc.ID]bool{}, make(chan struct{}, 1)
 	go func() {
-		for in := bufio.NewReader(l.in); ; {
+		for in := bufio.NewReader(t.in); ; {
 			next := readLine(in)
 			select {
-			case l.read <- next:
-			case <-l.closed:
+			case t.read <- next:
+			case <-t.closed:
 				return
 			}
 			if next.err != nil {
@@ -69,7 +69,7 @@ func (l *lines) Connect(context.Context) (sdk.Connection, error) {
 			}
 		}
 	}()
-	return l, nil
+	return t, nil
 }
 
 // readLine reads the next line to its end. It keeps no text of a line that is too long.
@@ -92,29 +92,29 @@ func readLine(in *bufio.Reader) (next line) {
 
 // Read returns the next valid message. It first writes an error as the answer to each invalid line that precedes this
 // message. It returns io.EOF only when every call has been answered, because the SDK gives up unanswered calls at io.EOF.
-func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (t *transport) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		var next line
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-l.closed:
+		case <-t.closed:
 			return nil, io.EOF
-		case next = <-l.read:
+		case next = <-t.read:
 		}
 		if next.err != nil {
-			l.awaitAnswers(ctx)
+			t.awaitAnswers(ctx)
 			return nil, next.err
 		}
 		message, refused := decode(next)
-		if call, ok := message.(*jsonrpc.Request); ok && call.IsCall() && !l.begin(call.ID) {
+		if call, ok := message.(*jsonrpc.Request); ok && call.IsCall() && !t.begin(call.ID) {
 			message, refused = refuse(json.RawMessage("null"), jsonrpc.CodeInvalidRequest, "a call with this id has no answer yet")
 		}
 		if message != nil {
 			return message, nil
 		}
 		if refused != nil {
-			if err := l.write(json.Marshal(refused)); err != nil {
+			if err := t.write(json.Marshal(refused)); err != nil {
 				return nil, err
 			}
 		}
@@ -122,30 +122,30 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 // begin records a call that has no answer yet. It returns false if there is already one with the same id.
-func (l *lines) begin(id jsonrpc.ID) bool {
-	l.writing.Lock()
-	defer l.writing.Unlock()
-	if l.calls[id] {
+func (t *transport) begin(id jsonrpc.ID) bool {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	if t.calls[id] {
 		return false
 	}
-	l.calls[id] = true
+	t.calls[id] = true
 	return true
 }
 
 // awaitAnswers waits until every call has been answered, or ctx or the session ends.
-func (l *lines) awaitAnswers(ctx context.Context) {
+func (t *transport) awaitAnswers(ctx context.Context) {
 	for {
-		l.writing.Lock()
-		waiting := len(l.calls)
-		l.writing.Unlock()
+		t.writing.Lock()
+		waiting := len(t.calls)
+		t.writing.Unlock()
 		if waiting == 0 {
 			return
 		}
 		select {
-		case <-l.answered:
+		case <-t.answered:
 		case <-ctx.Done():
 			return
-		case <-l.closed:
+		case <-t.closed:
 			return
 		}
 	}
@@ -158,17 +158,17 @@ type refusal struct {
 	Error   jsonrpc.Error   `json:"error"`
 }
 
-func refuse(id json.RawMessage, code int64, why string) (jsonrpc.Message, *refusal) {
-	return nil, &refusal{"2.0", id, jsonrpc.Error{Code: code, Message: why}}
+func refuse(id json.RawMessage, code int64, message string) (jsonrpc.Message, *refusal) {
+	return nil, &refusal{"2.0", id, jsonrpc.Error{Code: code, Message: message}}
 }
 
 // decode returns the message in a line, or else the answer to an invalid line. Both are nil for an empty line and for an
 // invalid response: two programs that answer errors with errors would never stop.
-func decode(from line) (jsonrpc.Message, *refusal) {
+func decode(l line) (jsonrpc.Message, *refusal) {
 	id := json.RawMessage("null")
-	text := bytes.TrimSpace(bytes.TrimPrefix(from.text, byteOrderMark))
+	text := bytes.TrimSpace(bytes.TrimPrefix(l.text, byteOrderMark))
 	switch {
-	case from.tooLong:
+	case l.tooLong:
 		return refuse(id, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the line is longer than %d bytes", maxLineBytes))
 	case len(text) == 0:
 		return nil, nil
@@ -215,35 +215,35 @@ func isID(text json.RawMessage) bool {
 }
 
 // Write sends a message to the agent. If the message is an answer, Write records that its call has been answered.
-func (l *lines) Write(_ context.Context, message jsonrpc.Message) error {
-	err := l.write(jsonrpc.EncodeMessage(message))
+func (t *transport) Write(_ context.Context, message jsonrpc.Message) error {
+	err := t.write(jsonrpc.EncodeMessage(message))
 	if answer, ok := message.(*jsonrpc.Response); ok {
-		l.writing.Lock()
-		delete(l.calls, answer.ID)
-		l.writing.Unlock()
+		t.writing.Lock()
+		delete(t.calls, answer.ID)
+		t.writing.Unlock()
 		select {
-		case l.answered <- struct{}{}:
+		case t.answered <- struct{}{}:
 		default: // there is a signal in answered already
 		}
 	}
 	return err
 }
 
-func (l *lines) write(text []byte, err error) error {
+func (t *transport) write(text []byte, err error) error {
 	if err != nil {
 		return fmt.Errorf("encode a message: %w", err)
 	}
-	l.writing.Lock()
-	defer l.writing.Unlock()
-	_, err = l.out.Write(append(text, '\n'))
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	_, err = t.out.Write(append(text, '\n'))
 	return err
 }
 
 // Close ends a Read that waits. It does not end a read of the input that has begun.
-func (l *lines) Close() error {
-	l.closing.Do(func() { close(l.closed) })
+func (t *transport) Close() error {
+	t.closing.Do(func() { close(t.closed) })
 	return nil
 }
 
 // SessionID returns "", because a process has only one session.
-func (l *lines) SessionID() string { return "" }
+func (t *transport) SessionID() string { return "" }

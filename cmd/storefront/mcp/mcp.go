@@ -89,12 +89,12 @@ func New(ctx context.Context, o Options) (*sdk.Server, error) {
 // service checks the scope first, so its answer shows whether the key has the scope. If it gives no such answer, for example
 // because it is down, allowed returns the operations too; the API still refuses them.
 func (c *caller) allowed(ctx context.Context, all []operation, log io.Writer) ([]operation, error) {
-	has := map[string]bool{}
+	granted := map[string]bool{}
 	probes := slices.SortedFunc(slices.Values(all), func(a, b operation) int {
 		return cmp.Or(strings.Compare(a.Scope, b.Scope), a.risk()-b.risk(), strings.Compare(a.ID, b.ID))
 	})
 	for _, op := range probes {
-		if _, asked := has[op.Scope]; asked {
+		if _, asked := granted[op.Scope]; asked {
 			continue
 		}
 		a, err := c.send(ctx, op.probe())
@@ -103,23 +103,23 @@ func (c *caller) allowed(ctx context.Context, all []operation, log io.Writer) ([
 		}
 		switch {
 		case a.failure.Code == "" && (a.status >= http.StatusBadRequest || !a.json):
-			return nil, fmt.Errorf("SHOP_URL %s: %s is no answer of the API; name its address without /v1", c.url, a.described())
+			return nil, fmt.Errorf("SHOP_URL %s: %s is no answer of the API; name its address without /v1", c.url, a.description())
 		case a.failure.Code == "insufficient_scope":
-			has[op.Scope] = false
+			granted[op.Scope] = false
 			continue
 		case a.status == http.StatusUnauthorized, a.status == http.StatusForbidden:
 			return nil, fmt.Errorf("SHOP_KEY: %s: %s (requestId %s)", a.failure.Code, a.failure.Message, a.failure.RequestID)
 		case a.status == http.StatusTooManyRequests || a.status >= http.StatusInternalServerError:
 			_, _ = fmt.Fprintf(log, "storefront: whether the key has the scope %s is unknown: %s\n", op.Scope, a.failure.Code)
 		}
-		has[op.Scope] = true
+		granted[op.Scope] = true
 	}
-	return slices.DeleteFunc(all, func(op operation) bool { return !has[op.Scope] }), nil
+	return slices.DeleteFunc(all, func(op operation) bool { return !granted[op.Scope] }), nil
 }
 
 // Serve serves one agent, which writes to in and reads from out, until in or ctx ends.
 func Serve(ctx context.Context, s *sdk.Server, in io.Reader, out io.Writer) error {
-	session, err := s.Connect(ctx, &lines{in: in, out: out}, nil)
+	session, err := s.Connect(ctx, &transport{in: in, out: out}, nil)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 type operation struct {
 	ID, Method, Path, Scope string
 	summary, description    string
-	// inPath and inQuery are the names of the parameters in the path and in the query. body is true if requests have a body.
+	// pathValue and inQuery are the names of the parameters in the path and in the query. body is true if requests have a body.
 	// All arguments that are not parameters are then members of the body.
 	inPath, inQuery []string
 	body            bool
@@ -186,8 +186,8 @@ func (op operation) probe() request {
 	return r
 }
 
-// inPath matches the values that a parameter in the path may have: an id, or a text for which the API answers 404.
-var inPath = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
+// pathValue matches the values that a parameter in the path may have: an id, or a text for which the API answers 404.
+var pathValue = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
 
 // request returns the request for a tool's call with these arguments. Its error is a sentence for the agent.
 func (op operation) request(arguments json.RawMessage) (request, error) {
@@ -200,7 +200,7 @@ func (op operation) request(arguments json.RawMessage) (request, error) {
 	}
 	for _, name := range op.inPath {
 		var value string
-		if err := json.Unmarshal(given[name], &value); err != nil || !inPath.MatchString(value) {
+		if err := json.Unmarshal(given[name], &value); err != nil || !pathValue.MatchString(value) {
 			return r, fmt.Errorf("%s must be a UUID, as the lists show it", name)
 		}
 		r.path = strings.ReplaceAll(r.path, "{"+name+"}", value)

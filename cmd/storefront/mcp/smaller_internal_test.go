@@ -14,7 +14,7 @@ func TestALargePageIsCut(t *testing.T) {
 	t.Parallel()
 	item := fmt.Sprintf(`{"id":"1","amount":9007199254740991,"note":null,"text":%q,"items":[1,2,3,4,5]}`, strings.Repeat("ü<", 5000))
 	page := `{"page":1,"pageSize":100,"total":100,"data":[` + strings.Repeat(item+",", 99) + item + `]}`
-	text, err := smaller([]byte(page))
+	text, err := shorten([]byte(page))
 	require.NoError(t, err)
 	require.Less(t, len(text), maxResultBytes)
 	require.NotContains(t, text, "note")
@@ -23,15 +23,15 @@ func TestALargePageIsCut(t *testing.T) {
 	require.Contains(t, text, "ü<… (cut: 10000 characters)")
 	require.NotContains(t, text, `"cut"`)
 
-	text, err = smaller([]byte(strings.ReplaceAll(page, `"id":"1"`, `"id":"1","more":{"a":`+strings.Repeat(`{"a":"`+strings.Repeat("x", 150)+`","b":`, 5)+
+	text, err = shorten([]byte(strings.ReplaceAll(page, `"id":"1"`, `"id":"1","more":{"a":`+strings.Repeat(`{"a":"`+strings.Repeat("x", 150)+`","b":`, 5)+
 		`1`+strings.Repeat("}", 5)+"}")))
 	require.NoError(t, err)
 	require.Less(t, len(text), maxResultBytes)
 	require.Contains(t, text, `"cut":"only the first 42 of this page's 100 are shown; ask for a smaller pageSize"`)
 
-	_, err = smaller([]byte(`[]`))
+	_, err = shorten([]byte(`[]`))
 	require.Error(t, err)
-	whole, err := smaller([]byte(`{"a":null,"b":"","c":[]}`))
+	whole, err := shorten([]byte(`{"a":null,"b":"","c":[]}`))
 	require.NoError(t, err)
 	require.True(t, json.Valid([]byte(whole)))
 	require.Equal(t, `{"a":null,"b":"","c":[]}`, whole)
