@@ -56,13 +56,13 @@ func changesOf(changes, currency string) string {
 	if err != nil {
 		return absent // no JSON object: the entry has no changes
 	}
-	said := make([]string, len(fields))
+	texts := make([]string, len(fields))
 	for i, f := range fields {
 		var values struct{ From, To json.RawMessage }
 		if err := json.Unmarshal(f.value, &values); err != nil {
 			return changes
 		}
-		said[i] = f.name + ": " + shown(f.name, values.From, currency) + " → " + shown(f.name, values.To, currency)
+		texts[i] = f.name + ": " + formatValue(f.name, values.From, currency) + " → " + formatValue(f.name, values.To, currency)
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(texts, "; ")
 }

@@ -56,8 +56,8 @@ func openExport(path string) (exportFiles, error) {
 // folderFiles reads the files of an export from a folder.
 type folderFiles struct {
 	*os.Root
-	left []string // names of the files that next has not returned yet
-	at   *os.File
+	remaining []string // names of the files that next has not returned yet
+	current   *os.File
 }
 
 func openFolder(path string) (exportFiles, error) {
@@ -68,45 +68,45 @@ func openFolder(path string) (exportFiles, error) {
 	f := &folderFiles{Root: root}
 	all, err := root.Open(".")
 	if err == nil {
-		f.left, err = all.Readdirnames(maxExportFiles)
+		f.remaining, err = all.Readdirnames(maxExportFiles)
 		err = errors.Join(err, all.Close())
 	}
 	if err != nil && !errors.Is(err, io.EOF) { // Readdirnames returns io.EOF for an empty folder
 		return nil, errors.Join(err, root.Close())
 	}
-	f.left = slices.DeleteFunc(f.left, func(name string) bool { return strings.HasPrefix(name, ".") })
+	f.remaining = slices.DeleteFunc(f.remaining, func(name string) bool { return strings.HasPrefix(name, ".") })
 	return f, nil
 }
 
 func (f *folderFiles) next() (string, io.Reader, error) {
-	if len(f.left) == 0 {
+	if len(f.remaining) == 0 {
 		return "", nil, io.EOF
 	}
-	name := f.left[0]
-	f.left = f.left[1:]
+	name := f.remaining[0]
+	f.remaining = f.remaining[1:]
 	in, err := f.open(name)
 	return name, in, err
 }
 
 func (f *folderFiles) open(name string) (in io.Reader, err error) {
-	if f.at != nil {
-		_ = f.at.Close()
-		f.at = nil
+	if f.current != nil {
+		_ = f.current.Close()
+		f.current = nil
 	}
 	info, err := f.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is no file", name)
 	}
 	if err == nil {
-		f.at, err = f.Open(name)
+		f.current, err = f.Open(name)
 	}
-	return f.at, err
+	return f.current, err
 }
 
 // Close closes the folder.
 func (f *folderFiles) Close() error {
-	if f.at != nil {
-		_ = f.at.Close()
+	if f.current != nil {
+		_ = f.current.Close()
 	}
 	return f.Root.Close()
 }
@@ -255,16 +255,16 @@ func readManifest(ctx context.Context, files exportFiles, format string) (m mani
 		} else if len(found) == maxExportFiles {
 			return m, fmt.Errorf("the export has more than %d files", maxExportFiles)
 		}
-		of := exportedFile{Name: name}
+		file := exportedFile{Name: name}
 		if name != manifestName {
-			err = of.measure(untilDone{ctx, in})
+			err = file.measure(contextReader{ctx, in})
 		} else if text, err = io.ReadAll(io.LimitReader(in, maxManifestBytes+1)); len(text) > maxManifestBytes {
 			return m, fmt.Errorf("%s is longer than %d bytes", manifestName, maxManifestBytes)
 		}
 		if err != nil {
 			return m, fmt.Errorf("read %s of the export: %w", name, err)
 		}
-		found[name] = of
+		found[name] = file
 	}
 	if text == nil {
 		return m, fmt.Errorf("this is no export: it has no %s", manifestName)
@@ -286,15 +286,15 @@ func readManifest(ctx context.Context, files exportFiles, format string) (m mani
 // check compares the files that the manifest lists with found, the files of the export by name. It returns an error for the
 // first difference.
 func (m *manifest) check(found map[string]exportedFile) error {
-	rest := maps.Clone(found)
+	unlisted := maps.Clone(found)
 	for _, listed := range m.Files {
-		f, is := rest[listed.Name]
-		if !is {
+		f, ok := unlisted[listed.Name]
+		if !ok {
 			return fmt.Errorf("the export has no %s, or %s lists it twice", listed.Name, manifestName)
 		}
-		delete(rest, listed.Name)
-		differs := func(what string, in, listed any) error {
-			return fmt.Errorf("%s is not as it was exported: it has %s %v, and %s says %v", f.Name, what, in, manifestName, listed)
+		delete(unlisted, listed.Name)
+		differs := func(property string, in, listed any) error {
+			return fmt.Errorf("%s is not as it was exported: it has %s %v, and %s says %v", f.Name, property, in, manifestName, listed)
 		}
 		switch {
 		case f.Bytes != listed.Bytes:
@@ -305,15 +305,15 @@ func (m *manifest) check(found map[string]exportedFile) error {
 			return differs("rows:", f.Rows, listed.Rows)
 		}
 	}
-	for name := range rest {
+	for name := range unlisted {
 		return fmt.Errorf("the export has %s, which %s does not list", name, manifestName)
 	}
 	suffix := linesSuffix
 	if m.Format == csvFormat {
 		suffix = csvSuffix
 	}
-	for kind := range rowsOf {
-		if _, is := found[kind+suffix]; !is {
+	for kind := range rowMessages {
+		if _, ok := found[kind+suffix]; !ok {
 			return fmt.Errorf("the export is not whole: %s lists no %s%s", manifestName, kind, suffix)
 		}
 	}
@@ -328,13 +328,13 @@ func (f *exportedFile) measure(in io.Reader) error {
 	return err
 }
 
-// untilDone reads from Reader until ctx ends, and then fails with the error of ctx.
-type untilDone struct {
+// contextReader reads from Reader until ctx ends, and then fails with the error of ctx.
+type contextReader struct {
 	ctx context.Context
 	io.Reader
 }
 
-func (r untilDone) Read(p []byte) (int, error) {
+func (r contextReader) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}

@@ -32,8 +32,8 @@ type backupCreateCmd struct {
 	Keep int    `placeholder:"N" help:"Keep the new backup and the N-1 before it, and remove the older ones in the folder."`
 }
 
-// backedUp is the output of `storefront backup create`.
-type backedUp struct {
+// backupResult is the output of `storefront backup create`.
+type backupResult struct {
 	File       string `json:"file"`
 	Bytes      int64  `json:"bytes"`
 	DurationMS int64  `json:"durationMs"`
@@ -43,9 +43,9 @@ type backedUp struct {
 	Removed []string `json:"removed"`
 }
 
-// leaveProcessors makes the process use only one processor until restore is called, if the database is a SQLite file. An
+// useOneProcessor makes the process use only one processor until restore is called, if the database is a SQLite file. An
 // export or a backup would otherwise use all processors of the machine, on which the service also runs.
-func leaveProcessors(databaseURL string) (restore func()) {
+func useOneProcessor(databaseURL string) (restore func()) {
 	if !strings.HasPrefix(databaseURL, "sqlite:") {
 		return func() {}
 	}
@@ -55,7 +55,7 @@ func leaveProcessors(databaseURL string) (restore func()) {
 
 // Run makes a backup of a SQLite database.
 func (c *backupCreateCmd) Run(s *invocation) error {
-	defer leaveProcessors(c.DatabaseURL)()
+	defer useOneProcessor(c.DatabaseURL)()
 	if s.given["keep"] && c.Keep < 1 {
 		return usage("--keep: must be 1 or more; without it every backup stays")
 	}
@@ -78,7 +78,7 @@ func (c *backupCreateCmd) Run(s *invocation) error {
 		return err
 	}
 	if s.json {
-		return s.value(done)
+		return s.printValue(done)
 	}
 	_, err = fmt.Fprintf(s.out, "%s: %s bytes\n", done.File, grouped(done.Bytes))
 	for _, file := range done.Removed {
@@ -92,16 +92,16 @@ func (c *backupCreateCmd) Run(s *invocation) error {
 }
 
 // backUp makes a verified backup, removes older backups as --keep says, and writes a notice about the result.
-func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backedUp, err error) {
+func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backupResult, err error) {
 	began, at := time.Now(), handle.Now()
 	done.Removed = []string{}
 	folder, err := c.copy(ctx, handle, at, &done)
 	if err != nil {
 		// The notice is written even after an interrupt, because this context does not end with the interrupt. The error of
-		// noticeBackup is ignored, because the database itself may have failed.
+		// writeBackupNotice is ignored, because the database itself may have failed.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noticeTimeout)
 		defer cancel()
-		_ = noticeBackup(ctx, handle, time.Time{}, notice.Notice{
+		_ = writeBackupNotice(ctx, handle, time.Time{}, notice.Notice{
 			Type: notice.BackupFailed, Text: fmt.Sprintf("The backup to %s failed; the backups before it are left as they are. %v.", c.To, err),
 			About: map[string]any{"to": c.To, "error": err.Error()},
 		})
@@ -118,7 +118,7 @@ func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backe
 	if key, _ := keyFile(c.DatabaseURL); exists(key) {
 		done.SecretKeyFile = &key
 	}
-	err = noticeBackup(ctx, handle, at, notice.Notice{
+	err = writeBackupNotice(ctx, handle, at, notice.Notice{
 		Type: notice.BackupFinished, Text: fmt.Sprintf("The backup %s is finished and verified: %s bytes in %s.", filepath.Base(done.File),
 			grouped(done.Bytes), took.Round(time.Millisecond)),
 		About: map[string]any{"file": done.File, "bytes": done.Bytes, "durationMs": done.DurationMS},
@@ -130,7 +130,8 @@ func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backe
 }
 
 // copy writes the backup to a file and verifies it. folder is the folder of --to, or empty if --to names a file.
-func (c *backupCreateCmd) copy(ctx context.Context, handle *db.DB, at time.Time, done *backedUp) (folder backupFolder, err error) {
+func (c *backupCreateCmd) copy(ctx context.Context, handle *db.DB, at time.Time, done *backupResult) (
+	folder backupFolder, err error) {
 	done.File = c.To
 	if info, err := os.Stat(c.To); err == nil && info.IsDir() {
 		id, err := handle.FileID(ctx)
@@ -220,10 +221,10 @@ func failedChecks(found []doctor.Finding) error {
 // noticeTimeout limits how long backUp waits for its notice of a failed backup to be written.
 const noticeTimeout = 10 * time.Second
 
-// noticeBackup writes a notice about a backup. For a verified backup it also stores verified, the time of the backup; the
-// zero time means that there is no verified backup. noticeBackup does nothing if the schema is not current, because an older
+// writeBackupNotice writes a notice about a backup. For a verified backup it also stores verified, the time of the backup; the
+// zero time means that there is no verified backup. writeBackupNotice does nothing if the schema is not current, because an older
 // schema may have no notices.
-func noticeBackup(ctx context.Context, handle *db.DB, verified time.Time, n notice.Notice) error {
+func writeBackupNotice(ctx context.Context, handle *db.DB, verified time.Time, n notice.Notice) error {
 	if current, err := handle.Current(ctx); err != nil || !current {
 		return err
 	}

@@ -72,8 +72,8 @@ func (c *cli) BeforeResolve(k *kong.Context, s *settings) error {
 
 // newParser returns the parser of the command line. It replaces ${events} in help texts by the types of events.
 func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
-	parser, err := kong.New(c, append(options, kong.KindMapper(reflect.String, words{}),
-		kong.TypeMapper(reflect.TypeFor[time.Duration](), lengths{}), kong.Vars{
+	parser, err := kong.New(c, append(options, kong.KindMapper(reflect.String, textMapper{}),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), durationMapper{}), kong.Vars{
 			"events": strings.Join(hook.EventTypes(), ", "),
 		})...)
 	if err != nil {
@@ -93,12 +93,12 @@ func isList(n *kong.Node) bool {
 	return n != nil && (n.Name == "list" || n.Name == "doctor" || n.Name == "export" || n.Parent.Name == "migrate")
 }
 
-// words is the kong.Mapper for flags whose value is a text. It accepts the values of an enum in any case, and lists with
+// textMapper is the kong.Mapper for flags whose value is a text. It accepts the values of an enum in any case, and lists with
 // spaces after the commas.
-type words struct{}
+type textMapper struct{}
 
 // Decode implements kong.Mapper.
-func (words) Decode(k *kong.DecodeContext, target reflect.Value) error {
+func (textMapper) Decode(k *kong.DecodeContext, target reflect.Value) error {
 	var text string
 	if err := k.Scan.PopValueInto("string", &text); err != nil {
 		return err
@@ -117,11 +117,11 @@ func (words) Decode(k *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// lists are the flags whose value is a list. A user may type spaces after the commas of a list, and then the shell splits
+// listFlags are the flags whose value is a list. A user may type spaces after the commas of a list, and then the shell splits
 // the list into several arguments.
-var lists = []string{"--scopes", "--events", "--unavailable-types", "--trusted-proxies", "--retry-delays"}
+var listFlags = []string{"--scopes", "--events", "--unavailable-types", "--trusted-proxies", "--retry-delays"}
 
-var negative = regexp.MustCompile(`^-\d`)
+var negativeNumber = regexp.MustCompile(`^-\d`)
 
 // normalizeArgs rewrites a command line for the parser: help becomes --help, --version becomes the command version, a list
 // that the shell split at spaces after commas is joined, and a negative number is marked as a value.
@@ -138,9 +138,9 @@ func normalizeArgs(args []string) []string {
 	for i, arg := range args {
 		last := len(out) - 1
 		switch {
-		case i > 0 && negative.MatchString(arg) && strings.HasPrefix(args[i-1], "--"):
+		case i > 0 && negativeNumber.MatchString(arg) && strings.HasPrefix(args[i-1], "--"):
 			out[last] += "=" + arg
-		case last > 0 && strings.HasSuffix(out[last], ",") && slices.Contains(lists, out[last-1]) && !strings.HasPrefix(arg, "-"):
+		case last > 0 && strings.HasSuffix(out[last], ",") && slices.Contains(listFlags, out[last-1]) && !strings.HasPrefix(arg, "-"):
 			out[last] += arg
 		default:
 			out = append(out, arg)
@@ -174,7 +174,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	case exited: // kong has printed the help for --help
 		return 0
 	case err != nil:
-		return s.report(misread(err))
+		return s.report(parserError(err))
 	}
 	if s.given, err = explicit(k); err != nil {
 		return s.report(err)
@@ -184,6 +184,6 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	if s.csv && !isList(k.Selected()) {
 		return s.report(usage("-o csv is for lists; `%s` prints text or json", k.Selected().FullPath()))
 	}
-	s.dev = s.inDev(k, set.dev)
+	s.dev = s.selectDev(k, set.dev)
 	return s.report(k.Run(s))
 }

@@ -49,15 +49,15 @@ func membersOf(object []byte) (all []member, err error) {
 // object (customer.name, customer.email). In lines where the value is null, these columns are empty.
 type csvTable struct {
 	*csv.Writer
-	at map[string]int // column indexes by column name
+	columns map[string]int // column indexes by column name
 }
 
-// newCSV returns a table for objects with the same members as the object like, and writes its header line.
-func newCSV(w io.Writer, like []byte) (*csvTable, error) {
+// newCSV returns a table for objects with the same members as the object sample, and writes its header line.
+func newCSV(w io.Writer, sample []byte) (*csvTable, error) {
 	t := &csvTable{csv.NewWriter(w), map[string]int{}}
-	header := columnNames(like, "")
+	header := columnNames(sample, "")
 	for i, name := range header {
-		t.at[name] = i
+		t.columns[name] = i
 	}
 	return t, t.WriteAll([][]string{header})
 }
@@ -79,7 +79,7 @@ func columnNames(object []byte, prefix string) (names []string) {
 
 // add writes each object as one line.
 func (t *csvTable) add(objects [][]byte) error {
-	row := make([]string, len(t.at))
+	row := make([]string, len(t.columns))
 	for _, object := range objects {
 		clear(row)
 		if err := t.fill(row, object, ""); err != nil {
@@ -97,7 +97,7 @@ func (t *csvTable) add(objects [][]byte) error {
 func (t *csvTable) fill(row []string, object []byte, prefix string) error {
 	members, err := membersOf(object)
 	for _, m := range members {
-		if i, is := t.at[prefix+m.name]; is {
+		if i, ok := t.columns[prefix+m.name]; ok {
 			row[i] = importfile.EscapeCell(csvText(m.value))
 		} else if m.value[0] == '{' {
 			err = errors.Join(err, t.fill(row, m.value, prefix+m.name+"."))

@@ -30,11 +30,11 @@ func (c *customerCreateCmd) Run(s *invocation) error {
 	make := func(o admin.API, ctx context.Context, in *adminv1.CreateCustomerRequest) (*storefrontv1.Customer, error) {
 		made, err := o.CreateCustomer(ctx, in)
 		if err == nil && !made.GetCreated() {
-			s.say("the store has a customer with this e-mail or phone already; this is it")
+			s.printMessage("the store has a customer with this e-mail or phone already; this is it")
 		}
 		return made.GetCustomer(), err
 	}
-	return create(s, c.inStore, &adminv1.CreateCustomerRequest{}, make, whole)
+	return create(s, c.inStore, &adminv1.CreateCustomerRequest{}, make, messageJSON)
 }
 
 type customerUpdateCmd struct {
@@ -47,7 +47,8 @@ type customerUpdateCmd struct {
 
 // Run changes the customer.
 func (c *customerUpdateCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Customer, findCustomer, &adminv1.UpdateCustomerRequest{}, admin.API.UpdateCustomer, whole)
+	return change(s, c.storeScoped, c.Customer, findCustomer, &adminv1.UpdateCustomerRequest{},
+		admin.API.UpdateCustomer, messageJSON)
 }
 
 type customerListCmd struct {
@@ -70,7 +71,7 @@ var customerTable = table[*storefrontv1.Customer]{[]column[*storefrontv1.Custome
 	{name: "ORDERS", value: func(c *storefrontv1.Customer) string { return grouped(c.GetOrdersCount()) }, optional: true},
 	{name: "CREATED", at: (*storefrontv1.Customer).GetCreatedAt, optional: true},
 	{name: "ID", id: (*storefrontv1.Customer).GetId, optional: true},
-}, whole[*storefrontv1.Customer]}
+}, messageJSON[*storefrontv1.Customer]}
 
 type customerShowCmd struct {
 	storeScoped
@@ -79,5 +80,5 @@ type customerShowCmd struct {
 
 // Run shows the customer.
 func (c *customerShowCmd) Run(s *invocation) error {
-	return show(s, c.storeScoped, c.Name, findCustomer, whole)
+	return show(s, c.storeScoped, c.Name, findCustomer, messageJSON)
 }

@@ -24,24 +24,24 @@ type platform struct {
 
 // checked checks the settings of the branding and reads the logo's file.
 func (p platform) checked() (dashboard.Platform, error) {
-	shown := dashboard.Platform{Name: p.BrandName, Color: p.BrandColor, SignInURL: p.SignInURL}
+	result := dashboard.Platform{Name: p.BrandName, Color: p.BrandColor, SignInURL: p.SignInURL}
 	for _, origin := range p.FrameAncestors {
 		if origin != "" {
-			shown.FrameAncestors = append(shown.FrameAncestors, origin)
+			result.FrameAncestors = append(result.FrameAncestors, origin)
 		}
 	}
 	if p.BrandLogo != "" {
 		logo, err := os.ReadFile(p.BrandLogo)
 		if err != nil {
-			return shown, usage("--brand-logo: %w", err)
+			return result, usage("--brand-logo: %w", err)
 		}
-		shown.Logo = logo
+		result.Logo = logo
 	}
-	shown, err := shown.Check()
+	result, err := result.Check()
 	if err != nil {
-		return shown, usage("the dashboard's settings: %w", err)
+		return result, usage("the dashboard's settings: %w", err)
 	}
-	return shown, nil
+	return result, nil
 }
 
 type dashboardCmd struct {
@@ -55,7 +55,7 @@ type dashboardLinkCmd struct {
 	Member  string        `required:"" placeholder:"NAME" help:"The member's name, for the activity journal."`
 	Role    string        `required:"" enum:"owner,admin" placeholder:"ROLE" help:"owner or admin; no other role manages keys and webhooks."`
 	Expires time.Duration `default:"10m" least:"1s" greatest:"24h" placeholder:"TIME" help:"How long the link can be used: 1s to 24h (default: 10m)."`
-	URL     baseAt        `name:"url" placeholder:"URL" help:"Address under which the member reaches the operator's listener (default: --admin-url, else http://127.0.0.1:8081). With https the session's cookie travels over HTTPS only; http is for a loopback address."`
+	URL     linkBaseURL   `name:"url" placeholder:"URL" help:"Address under which the member reaches the operator's listener (default: --admin-url, else http://127.0.0.1:8081). With https the session's cookie travels over HTTPS only; http is for a loopback address."`
 }
 
 // Run makes the link.
@@ -84,20 +84,20 @@ func (c *dashboardLinkCmd) Run(s *invocation) error {
 		if s.json {
 			return s.print(selectFields(link, nil, "url", "expiresAt"))
 		}
-		_, err = fmt.Fprintf(s.out, "%s\n\nWorks once, until %s.\n", link.GetUrl(), when(link.GetExpiresAt()))
+		_, err = fmt.Fprintf(s.out, "%s\n\nWorks once, until %s.\n", link.GetUrl(), formatTime(link.GetExpiresAt()))
 		return err
 	})
 }
 
-// baseAt is the base address of sign-in links, or "".
-type baseAt string
+// linkBaseURL is the base address of sign-in links, or "".
+type linkBaseURL string
 
 // UnmarshalText accepts the addresses that signin.CheckBaseURL accepts.
-func (b *baseAt) UnmarshalText(text []byte) error {
+func (b *linkBaseURL) UnmarshalText(text []byte) error {
 	if _, err := signin.CheckBaseURL(string(text)); err != nil {
 		return err
 	}
-	*b = baseAt(text)
+	*b = linkBaseURL(text)
 	return nil
 }
 
@@ -128,7 +128,7 @@ var sessionTable = table[*adminv1.Session]{[]column[*adminv1.Session]{
 	{name: "LAST USED", at: (*adminv1.Session).GetLastUsedAt, optional: true},
 	{name: "EXPIRES", at: (*adminv1.Session).GetExpiresAt, optional: true},
 	{name: "CREATED", at: (*adminv1.Session).GetCreatedAt, optional: true},
-}, whole[*adminv1.Session]}
+}, messageJSON[*adminv1.Session]}
 
 type sessionsRevokeCmd struct {
 	target
@@ -155,7 +155,7 @@ func (c *sessionsRevokeCmd) Run(s *invocation) error {
 		if err != nil {
 			return err
 		}
-		return s.print(whole(ended))
+		return s.print(messageJSON(ended))
 	})
 }
 
@@ -173,5 +173,5 @@ func (c *sessionsRevokeCmd) revoke(ctx context.Context, s *invocation, o admin.A
 	if err != nil {
 		return err
 	}
-	return s.print(whole(ended))
+	return s.print(messageJSON(ended))
 }

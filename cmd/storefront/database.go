@@ -35,7 +35,7 @@ func (s *invocation) migrations(steps []db.Migration) error {
 	objects := make([][]byte, len(steps))
 	rows := make([][]string, len(steps))
 	for i, m := range steps {
-		e, at := migration{m.Version, m.Name, nil}, when(apijson.OptionalTimestamp(m.AppliedAt))
+		e, at := migration{m.Version, m.Name, nil}, formatTime(apijson.OptionalTimestamp(m.AppliedAt))
 		if m.AppliedAt != nil {
 			e.AppliedAt = &date{*m.AppliedAt}
 		}
@@ -47,9 +47,9 @@ func (s *invocation) migrations(steps []db.Migration) error {
 		rows[i] = []string{strconv.FormatInt(e.Version, 10), e.Name, at}
 	}
 	if s.json || s.csv {
-		return s.objects([]byte(`{"version":0,"name":"","appliedAt":null}`), objects)
+		return s.printObjects([]byte(`{"version":0,"name":"","appliedAt":null}`), objects)
 	}
-	return s.list(strings.Fields("VERSION NAME APPLIED"), rows)
+	return s.printTable(strings.Fields("VERSION NAME APPLIED"), rows)
 }
 
 type migrateUpCmd struct{ database }
@@ -57,23 +57,23 @@ type migrateUpCmd struct{ database }
 // Run applies the pending migrations.
 func (c *migrateUpCmd) Run(s *invocation) error {
 	var applied []db.Migration
-	shown := newProgress(s.errs, "migrating", 0)
+	bar := newProgress(s.errs, "migrating", 0)
 	err := migrate(s.ctx, c.database, watcher{
-		begin:   func(m db.Migration) { shown.draw(fmt.Sprintf("%s %d %s…", shown.what, m.Version, m.Name)) },
+		begin:   func(m db.Migration) { bar.draw(fmt.Sprintf("%s %d %s…", bar.label, m.Version, m.Name)) },
 		applied: func(m db.Migration) { applied = append(applied, m) },
 		progress: func(line string, begun bool) {
 			if isTerminal(s.errs) {
-				shown.draw(cut(shown.what+" "+line, terminalOf(s.errs, s.env).columns))
+				bar.draw(cut(bar.label+" "+line, terminalOf(s.errs, s.env).columns))
 			} else if begun {
 				_, _ = fmt.Fprintln(s.errs, line)
 			}
 		},
 		waits: func(line string) {
-			shown.end()
+			bar.end()
 			_, _ = fmt.Fprintln(s.errs, line)
 		},
 	})
-	shown.end()
+	bar.end()
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ type migrateRecountCmd struct {
 	Store string `placeholder:"SLUG" help:"The store, by slug or id; all stores without it."`
 }
 
-// recounted is the output of `storefront migrate recount`.
-type recounted struct {
+// recountResult is the output of `storefront migrate recount`.
+type recountResult struct {
 	Stores int   `json:"stores"`
 	Rows   int64 `json:"rows"`
 }
@@ -119,19 +119,19 @@ func (c *migrateRecountCmd) Run(s *invocation) error {
 	if err != nil {
 		return err
 	}
-	var done recounted
+	var done recountResult
 	if err := errors.Join(done.count(s, handle, c.Store), handle.Close()); err != nil {
 		return err
 	}
 	if s.json {
-		return s.value(done)
+		return s.printValue(done)
 	}
 	_, err = fmt.Fprintf(s.out, "%s of %s counted\n", plural(int(done.Rows), "row"), plural(done.Stores, "store"))
 	return err
 }
 
 // count counts anew the rows of the store with the slug or id name, or of all stores if name is empty.
-func (r *recounted) count(s *invocation, handle *db.DB, name string) error {
+func (r *recountResult) count(s *invocation, handle *db.DB, name string) error {
 	counts := counting.New(handle)
 	if name != "" {
 		store, err := shop.New(handle, s.options.Shop).FindStore(s.ctx, name)
@@ -157,7 +157,7 @@ func (r *recounted) count(s *invocation, handle *db.DB, name string) error {
 	}
 }
 
-func (r *recounted) add(s *invocation, counts *counting.Counts, store uuid.UUID) error {
+func (r *recountResult) add(s *invocation, counts *counting.Counts, store uuid.UUID) error {
 	rows, err := counts.Recount(s.ctx, store)
 	r.Rows += rows
 	if err == nil {

@@ -28,8 +28,8 @@ var deliveryMembers = []string{
 
 func deliveryObject(d *adminv1.Delivery) []byte { return selectFields(d, nil, deliveryMembers...) }
 
-// lastOf describes the result of a delivery's newest attempt: its HTTP status, or else its error.
-func lastOf(d *adminv1.Delivery) string {
+// lastResult describes the result of a delivery's newest attempt: its HTTP status, or else its error.
+func lastResult(d *adminv1.Delivery) string {
 	switch {
 	case d.LastStatusCode != nil:
 		return strconv.Itoa(int(d.GetLastStatusCode()))
@@ -60,18 +60,18 @@ const retrying = "retrying"
 func (c *deliveryListCmd) Run(s *invocation) error {
 	in := &adminv1.ListDeliveriesRequest{Store: c.Store}
 	if c.Status != nil {
-		in.Status, in.Retrying = enumNamed(*c.Status), *c.Status == retrying
+		in.Status, in.Retrying = deliveryStatus(*c.Status), *c.Status == retrying
 	}
 	names := map[string]string{}
 	prepare := func(ctx context.Context, o admin.API) (err error) {
-		from := storeScoped(c.storeScopedDeliveries)
+		scope := storeScoped(c.storeScopedDeliveries)
 		if c.Store == "" && !isID(c.Webhook) {
-			if in.Store, err = from.storeOf(ctx, o); err != nil {
+			if in.Store, err = scope.storeOf(ctx, o); err != nil {
 				return err
 			}
 		}
 		if c.Webhook != "" {
-			if _, in.WebhookId, err = idOf(ctx, o, from, c.Webhook, findWebhook); err != nil {
+			if _, in.WebhookId, err = idOf(ctx, o, scope, c.Webhook, findWebhook); err != nil {
 				return err
 			}
 		}
@@ -94,8 +94,8 @@ func (c *deliveryListCmd) Run(s *invocation) error {
 		(*adminv1.ListDeliveriesResponse).GetDeliveries)
 }
 
-// enumNamed returns the delivery status for a value of --status.
-func enumNamed(name string) *adminv1.Delivery_Status {
+// deliveryStatus returns the delivery status for a value of --status.
+func deliveryStatus(name string) *adminv1.Delivery_Status {
 	if name == retrying {
 		return adminv1.Delivery_pending.Enum()
 	}
@@ -110,7 +110,7 @@ func deliveryTable(names map[string]string) table[*adminv1.Delivery] {
 		{name: "CREATED", at: (*adminv1.Delivery).GetCreatedAt},
 		{name: "EVENT", value: (*adminv1.Delivery).GetEventType, cut: true},
 		{name: "STATUS", value: func(d *adminv1.Delivery) string { return d.GetStatus().String() }},
-		{name: "LAST", value: lastOf, cut: true},
+		{name: "LAST", value: lastResult, cut: true},
 		{name: "NEXT", at: (*adminv1.Delivery).GetNextAttemptAt},
 		{name: "WEBHOOK", value: func(d *adminv1.Delivery) string {
 			return cmp.Or(names[d.GetWebhookId()], d.GetWebhookId())
@@ -175,13 +175,13 @@ func (c *deliveryResendCmd) Run(s *invocation) error {
 		if err != nil {
 			return err
 		}
-		if err := c.Since.settle(ctx, o, nil); err != nil {
+		if err := c.Since.resolve(ctx, o, nil); err != nil {
 			return err
 		}
 		bar := newProgress(s.errs, "resend", -1)
 		in := &adminv1.StartResendRequest{WebhookId: id, Store: store, Since: timestamppb.New(c.Since.at)}
-		done, err := admin.Resend(ctx, o, in, func(so *adminv1.Resend) {
-			bar.draw("resend " + grouped(so.GetResent()) + " deliveries")
+		done, err := admin.Resend(ctx, o, in, func(resend *adminv1.Resend) {
+			bar.draw("resend " + grouped(resend.GetResent()) + " deliveries")
 		})
 		bar.end()
 		if err != nil {
@@ -195,7 +195,7 @@ func (c *deliveryResendCmd) Run(s *invocation) error {
 			return s.print(selectFields(done, nil, "webhookId", "since", "resent"))
 		}
 		_, err = fmt.Fprintf(s.out, "%s deliveries to webhook %s, of events since %s\n", grouped(done.GetResent()), done.GetWebhookId(),
-			when(done.GetSince()))
+			formatTime(done.GetSince()))
 		return err
 	})
 }

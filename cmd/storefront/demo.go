@@ -75,31 +75,31 @@ func (r *request[M]) UnmarshalJSON(text []byte) error {
 // demoDays is the number of days before today on which a demo store opened.
 const demoDays = 45
 
-// walk is a clock that the program sets by hand while it makes a demo store. It advances the clock from the store's opening
+// demoClock is a clock that the program sets by hand while it makes a demo store. It advances the clock from the store's opening
 // to today and makes each change at its time. So the service's own rules set all dates and counts, and write the activity
 // journal and the events.
-type walk struct{ at time.Time }
+type demoClock struct{ at time.Time }
 
-func newWalk() *walk { return &walk{time.Now()} }
+func newDemoClock() *demoClock { return &demoClock{time.Now()} }
 
 // restart sets the clock demoDays before now, to the day on which a demo store opens.
-func (w *walk) restart() { w.at = time.Now().AddDate(0, 0, -demoDays) }
+func (w *demoClock) restart() { w.at = time.Now().AddDate(0, 0, -demoDays) }
 
-func (w *walk) now() time.Time { return w.at }
+func (w *demoClock) now() time.Time { return w.at }
 
-// after advances the clock by d.
-func (w *walk) after(d time.Duration) { w.at = w.at.Add(d) }
+// advance advances the clock by d.
+func (w *demoClock) advance(d time.Duration) { w.at = w.at.Add(d) }
 
 // demo makes a demo store by calling the methods that the operator and the API call.
 type demo struct {
 	shop  *shop.Shop
-	clock *walk
+	clock *demoClock
 	data  *demoData
 }
 
 // makeDemo makes those demo stores that are not in the database yet.
 func makeDemo(ctx context.Context, url string) error {
-	d := demo{clock: newWalk(), data: &demoData{}}
+	d := demo{clock: newDemoClock(), data: &demoData{}}
 	if err := json.Unmarshal(demoText, d.data); err != nil {
 		return fmt.Errorf("read the demo stores: %w", err)
 	}
@@ -136,7 +136,7 @@ func (d demo) fill(ctx context.Context, o *admin.Operator, n int) error {
 	}
 	var products, links, customers []string
 	for _, p := range data.Products {
-		d.clock.after(7 * time.Hour)
+		d.clock.advance(7 * time.Hour)
 		id, published, err := d.product(ctx, p.message)
 		if err != nil {
 			return fmt.Errorf("product %q: %w", p.message.GetTitle(), err)
@@ -146,7 +146,7 @@ func (d demo) fill(ctx context.Context, o *admin.Operator, n int) error {
 		}
 	}
 	for _, l := range data.Links {
-		d.clock.after(time.Hour)
+		d.clock.advance(time.Hour)
 		if l.Days > 0 {
 			l.Link.message.ExpiresAt = timestamppb.New(d.clock.now().AddDate(0, 0, l.Days))
 		}
@@ -157,7 +157,7 @@ func (d demo) fill(ctx context.Context, o *admin.Operator, n int) error {
 		links = append(links, created.GetId())
 	}
 	for _, c := range d.data.Customers {
-		d.clock.after(5 * time.Hour)
+		d.clock.advance(5 * time.Hour)
 		created, _, err := d.shop.CreateCustomer(ctx, c.message)
 		if err != nil {
 			return fmt.Errorf("customer %q: %w", c.message.GetName(), err)
@@ -179,7 +179,7 @@ func (d demo) product(ctx context.Context, in *adminv1.CreateProductRequest) (id
 	}
 	created, err := d.shop.CreateProduct(ctx, in)
 	if err == nil && archived {
-		d.clock.after(24 * time.Hour)
+		d.clock.advance(24 * time.Hour)
 		created, err = d.shop.UpdateProductAsOperator(ctx, &adminv1.UpdateProductRequest{Id: created.GetId(),
 			Status: storefrontv1.Product_ARCHIVED.Enum()})
 	}
@@ -194,7 +194,7 @@ func (d demo) orders(ctx context.Context, all []demoOrder, products, links, cust
 	}
 	pace := time.Since(d.clock.now()) / time.Duration(len(all)+1)
 	for i, o := range all {
-		d.clock.after(pace)
+		d.clock.advance(pace)
 		draft := shop.OrderDraft{CustomerID: customers[o.Customer], Amount: o.Amount, Note: o.Note}
 		if o.Link != nil {
 			draft.PaymentLinkID = links[*o.Link]
@@ -209,7 +209,7 @@ func (d demo) orders(ctx context.Context, all []demoOrder, products, links, cust
 		for _, move := range o.Moves {
 			// Each step of an order takes one second, much less than the time between two orders. So the clock never passes the
 			// current time.
-			d.clock.after(time.Second)
+			d.clock.advance(time.Second)
 			if _, err := moves[move](ctx, recorded.GetId()); err != nil {
 				return fmt.Errorf("order %d: %w", i, err)
 			}

@@ -61,7 +61,7 @@ func (c *devCmd) Run(s *invocation) error {
 	data := database{DatabaseURL: "sqlite:" + filepath.Join(c.Data, devDatabase)}
 	// Claim the database first, so that a second dev in the same folder changes nothing; above all it must not revoke the
 	// first one's key.
-	return claimed(data.DatabaseURL, func() error { return c.start(s, data, logger) })
+	return withClaim(data.DatabaseURL, func() error { return c.start(s, data, logger) })
 }
 
 // start migrates dev's database, makes the demo stores and serves them.
@@ -79,7 +79,7 @@ func (c *devCmd) start(s *invocation, data database, logger *slog.Logger) error 
 	if err := makeDemo(s.ctx, data.DatabaseURL); err != nil {
 		return err
 	}
-	handle, err := data.openWith(s.ctx, boundedBy(edge.DefaultTimeout))
+	handle, err := data.openWith(s.ctx, boundedConfig(edge.DefaultTimeout))
 	if err != nil {
 		return err
 	}
@@ -93,14 +93,14 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 		return err
 	}
 	targets := devTargets
-	t, err := s.openTraces(unsent(logger))
+	t, err := s.openTraces(logUnsent(logger))
 	if err != nil {
 		return err
 	}
 	defer t.flush(s.ctx)
 	registry := monitor.NewRegistry(handle, logger)
 	deliveries, err := worker.New(s.ctx, worker.Config{
-		DB: handle, Secrets: ring, Targets: targets, Metrics: registry, Traces: t.to(), Logger: logger,
+		DB: handle, Secrets: ring, Targets: targets, Metrics: registry, Traces: t.tracerProvider(), Logger: logger,
 	})
 	if err != nil {
 		return err
@@ -111,8 +111,8 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 	}
 	defer func() { _ = receives.listener.Close() }()
 	config := server.Config{
-		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, DB: handle, Metrics: registry, Traces: t.to(),
-		Logger:  logger,
+		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, DB: handle, Metrics: registry,
+		Traces: t.tracerProvider(), Logger: logger,
 		Options: admin.Options{Webhooks: webhooks.Options{Secrets: ring, Targets: targets}}, PublicDocs: true,
 	}
 	group, ctx := errgroup.WithContext(s.ctx)
@@ -126,7 +126,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 				return err
 			}
 			if demo.GetStatus() != storefrontv1.Store_open {
-				s.say(fmt.Sprintf("the store %s is %s: the API refuses its key", demoSlug, demo.GetStatus()))
+				s.printMessage(fmt.Sprintf("the store %s is %s: the API refuses its key", demoSlug, demo.GetStatus()))
 			}
 			// Turn notices off while the key is made, so that no notice reports dev's own key.
 			if err := notice.SetSink(ctx, handle, nil, notice.Sink{}); err != nil {
@@ -158,7 +158,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 			g := greeting{
 				Store: apijson.Marshal(demo), Key: key.text, URL: baseURL(running.Addr()), AdminURL: baseURL(running.AdminAddr()), Data: c.Data,
 				Receiver: receives.url(), Docs: baseURL(running.Addr()) + docs.Path,
-				token: token, shownKey: key.shown(c.Data),
+				token: token, shownKey: key.description(c.Data),
 			}
 			// Make a link only if AdminURL is an address of this machine, because signing in from other machines needs
 			// https.
@@ -220,9 +220,9 @@ type greeting struct {
 func printReady(s *invocation, g greeting, demo *storefrontv1.Store) error {
 	g.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer %s" "%s/v1/products?pageSize=2"`, g.Key, g.URL)
 	if s.json {
-		return s.value(g)
+		return s.printValue(g)
 	}
-	where, program, listens, triggers := g.commands(os.Args[0])
+	folder, program, listenFlags, triggerFlags := g.commands(os.Args[0])
 	_, err := fmt.Fprintf(s.out, `
   store     %s (%s); the store %s beside it sells in EUR
   API       %s/v1
@@ -244,14 +244,14 @@ In %s%s, forward events to a program of yours, and make some:
 
 Ctrl-C stops it.
 `, demo.GetName(), demo.GetSlug(), demoEuroSlug, g.URL, g.Docs, g.shownKey, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl,
-		where, g.token, program, listens, triggers)
+		folder, g.token, program, listenFlags, triggerFlags)
 	return err
 }
 
 // commands returns four texts for the greeting: where commands can be run, how they call this program, and the flags that
 // listen and trigger need. program is the path of this program. go run deletes the program that it builds, so for such a
 // program the greeting tells the user to call go run, which works only in the clone's top folder.
-func (g greeting) commands(program string) (where, called, listens, triggers string) {
+func (g greeting) commands(program string) (folder, command, listenFlags, triggerFlags string) {
 	goRun := strings.Contains(program, "go-build")
 	switch {
 	case goRun && g.Data == devData:

@@ -247,7 +247,7 @@ func TestFindDev(t *testing.T) {
 	require.NotNil(t, found)
 	require.Equal(t, "sqlite:"+file, found.databaseURL())
 	require.False(t, found.isRunning)
-	require.NoError(t, claimed(found.databaseURL(), func() error {
+	require.NoError(t, withClaim(found.databaseURL(), func() error {
 		require.True(t, findDev().acceptsToken(""))
 		return nil
 	}))

@@ -112,34 +112,34 @@ func usesDevFolder(k *kong.Context) bool {
 	return !slices.Contains([]string{"server", "worker", "migrate"}, command)
 }
 
-// inDev returns the dev folder that a command uses, and tells the user so on standard error. It returns nil if the command
+// selectDev returns the dev folder that a command uses, and tells the user so on standard error. It returns nil if the command
 // uses another database or server.
-func (s *invocation) inDev(k *kong.Context, found *devFolder) *devFolder {
+func (s *invocation) selectDev(k *kong.Context, found *devFolder) *devFolder {
 	if found == nil {
 		return nil
 	}
-	through, token := false, ""
+	remote, token := false, ""
 	for _, f := range k.Flags() {
 		value, _ := k.FlagValue(f).(string)
 		switch {
 		case f.Name == "admin-url" && value != "":
 			return nil
 		case f.Name == "admin-url":
-			through = !f.Hidden
+			remote = !f.Hidden
 		case f.Name == "admin-token":
 			token = value
 		}
 	}
-	where := filepath.Join(found.path, devDatabase)
-	if through && found.acceptsToken(token) {
-		where = found.AdminURL + " (" + found.path + ")"
+	address := filepath.Join(found.path, devDatabase)
+	if remote && found.acceptsToken(token) {
+		address = found.AdminURL + " (" + found.path + ")"
 	}
-	s.say("using `storefront dev` at " + where)
+	s.printMessage("using `storefront dev` at " + address)
 	return found
 }
 
-// say prints a line with the program's name to standard error.
-func (s *invocation) say(text string) { _, _ = fmt.Fprintln(s.errs, "storefront: "+text) }
+// printMessage prints a line with the program's name to standard error.
+func (s *invocation) printMessage(text string) { _, _ = fmt.Fprintln(s.errs, "storefront: "+text) }
 
 // runningDev returns the folder of the dev that runs, or an error that says why commands cannot use one.
 func (s *invocation) runningDev(token string) (*devFolder, error) {

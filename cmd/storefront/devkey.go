@@ -47,7 +47,7 @@ func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o adm
 		return devKey{}, err
 	case c.NewKey:
 	case problem != "":
-		s.say("the API key in " + path + " " + problem + ": here is another one")
+		s.printMessage("the API key in " + path + " " + problem + ": here is another one")
 	case key.text != "":
 		return key, nil
 	}
@@ -124,8 +124,8 @@ func newDevKey(ctx context.Context, o admin.API) (devKey, error) {
 	return devKey{made.GetSecret(), made.GetKey().GetExpiresAt().AsTime()}, err
 }
 
-// shown returns the key for the greeting, with its expiry and the file in folder that contains it.
-func (k devKey) shown(folder string) string {
+// description returns the key for the greeting, with its expiry and the file in folder that contains it.
+func (k devKey) description(folder string) string {
 	until := ""
 	if !k.expiresAt.IsZero() {
 		until = " until " + k.expiresAt.UTC().Format(time.DateOnly)

@@ -30,7 +30,7 @@ func (h devLog) WithAttrs(attrs []slog.Attr) slog.Handler { return devLog{h.Hand
 func (h devLog) WithGroup(name string) slog.Handler { return devLog{h.Handler.WithGroup(name)} }
 
 // isForPerson reports whether a line of level info is to keep its level.
-func isForPerson(line slog.Record) (is bool) {
+func isForPerson(line slog.Record) (keep bool) {
 	switch line.Message {
 	case "request", "attempt":
 		return true
@@ -38,14 +38,14 @@ func isForPerson(line slog.Record) (is bool) {
 		line.Attrs(func(a slog.Attr) bool {
 			switch a.Key {
 			case "code": // only a refused request has a code
-				is = true
+				keep = true
 			case "status":
-				is = is || a.Value.Kind() == slog.KindInt64 && a.Value.Int64() >= http.StatusBadRequest
+				keep = keep || a.Value.Kind() == slog.KindInt64 && a.Value.Int64() >= http.StatusBadRequest
 			case "method": // only forms of the dashboard are sent with POST
-				is = is || a.Value.String() == http.MethodPost
+				keep = keep || a.Value.String() == http.MethodPost
 			}
-			return !is
+			return !keep
 		})
 	}
-	return is
+	return keep
 }

@@ -102,7 +102,7 @@ func (s *invocation) findings(found []doctor.Finding) error {
 			}
 			objects[i] = text
 		}
-		return s.objects([]byte(`{"check":"","status":"","message":"","remedy":""}`), objects)
+		return s.printObjects([]byte(`{"check":"","status":"","message":"","remedy":""}`), objects)
 	}
 	for _, f := range found {
 		line := fmt.Sprintf("%-5s %-17s %s\n", f.Status, f.Check, visible(f.Message))

@@ -39,21 +39,22 @@ func (c *customerForgetCmd) Run(s *invocation) error {
 				return err
 			}
 		}
-		s.say("forgetting customer " + found.GetId() + "; if this is interrupted, a worker goes on, or the same command with this id")
+		s.printMessage("forgetting customer " + found.GetId() + "; if this is interrupted, a worker goes on, or the same command " +
+			"with this id")
 		bar := newProgress(s.errs, "", -1)
-		done, err := admin.Forget(ctx, o, found.GetId(), func(so *adminv1.Forgetting) {
-			bar.draw(fmt.Sprintf("%s events, %s deliveries, %s activity entries", grouped(so.GetEvents()), grouped(so.GetDeliveries()),
-				grouped(so.GetActivityEntries())))
+		done, err := admin.Forget(ctx, o, found.GetId(), func(f *adminv1.Forgetting) {
+			bar.draw(fmt.Sprintf("%s events, %s deliveries, %s activity entries", grouped(f.GetEvents()), grouped(f.GetDeliveries()),
+				grouped(f.GetActivityEntries())))
 		})
 		bar.end()
 		if err != nil {
 			return err
 		}
 		if reader := done.GetLogWaitsFor(); reader != "" {
-			s.say("no row names the customer any more, but old pages stay in the write-ahead log until " + logReaders[reader] +
+			s.printMessage("no row names the customer any more, but old pages stay in the write-ahead log until " + logReaders[reader] +
 				" has ended; then a worker empties it, or the same command with this id")
 		}
-		return s.print(whole(done))
+		return s.print(messageJSON(done))
 	})
 }
 
@@ -65,11 +66,11 @@ var logReaders = map[string]string{
 }
 
 // confirm asks the person at the terminal to type yes. Without a terminal it returns an error, so programs must set --yes.
-func (s *invocation) confirm(what string) error {
+func (s *invocation) confirm(warning string) error {
 	if w, ok := s.in.(io.Writer); !ok || !isTerminal(w) {
-		return errors.New(what + "; nothing was changed: say --yes to do it")
+		return errors.New(warning + "; nothing was changed: say --yes to do it")
 	}
-	s.say(what + "; type yes to go on:")
+	s.printMessage(warning + "; type yes to go on:")
 	var answer string
 	if _, err := fmt.Fscanln(s.in, &answer); err != nil || !strings.EqualFold(answer, "yes") {
 		return errors.New("nothing was changed")
@@ -77,23 +78,23 @@ func (s *invocation) confirm(what string) error {
 	return nil
 }
 
-// span is a duration of 0 or more, such as 30d.
-type span time.Duration
+// gracePeriod is a duration of 0 or more, such as 30d.
+type gracePeriod time.Duration
 
 // UnmarshalText reads a duration of 0 or more, such as 12h or 30d.
-func (d *span) UnmarshalText(text []byte) error {
+func (d *gracePeriod) UnmarshalText(text []byte) error {
 	length, err := lengthOf(string(text))
 	if err != nil || length < 0 {
 		return fmt.Errorf("must be a time such as 12h or 30d, not %q", text)
 	}
-	*d = span(length)
+	*d = gracePeriod(length)
 	return nil
 }
 
 type storeDeleteCmd struct {
 	namedStore
-	Grace span   `default:"30d" placeholder:"TIME" help:"How long the command store restore can still cancel the deletion, such as 12h or 90d."`
-	Now   string `placeholder:"SLUG" help:"Delete it at once: the store's slug, typed once more. It cannot be restored."`
+	Grace gracePeriod `default:"30d" placeholder:"TIME" help:"How long the command store restore can still cancel the deletion, such as 12h or 90d."`
+	Now   string      `placeholder:"SLUG" help:"Delete it at once: the store's slug, typed once more. It cannot be restored."`
 }
 
 // Run closes the store and schedules its deletion, or with --now deletes it at once.
@@ -120,11 +121,10 @@ func (c *storeDeleteCmd) Run(s *invocation) error {
 			return err
 		}
 		if c.Now == "" {
-			s.say(fmt.Sprintf("the store is closed, and a worker deletes it from %s on; until then `storefront store restore %s` takes "+
-				"it back",
-				when(set.GetDeleteAt()), found.GetSlug()))
+			s.printMessage(fmt.Sprintf("the store is closed, and a worker deletes it from %s on; until then `storefront store restore "+
+				"%s` takes it back", formatTime(set.GetDeleteAt()), found.GetSlug()))
 		} else {
-			s.say("the store is closed, and a worker deletes it now; store show finds it until all is gone")
+			s.printMessage("the store is closed, and a worker deletes it now; store show finds it until all is gone")
 		}
 		found.Status = storefrontv1.Store_closed // show the store as closed, even if a worker has deleted it meanwhile
 		return s.printStoreWith(found, set)
@@ -158,7 +158,7 @@ func storeTable(deletions map[string]*timestamppb.Timestamp) table[*storefrontv1
 		{name: "DELETE", at: func(st *storefrontv1.Store) *timestamppb.Timestamp { return deletions[st.GetId()] }, optional: true},
 		{name: "ID", value: (*storefrontv1.Store).GetId, optional: true},
 	}, func(st *storefrontv1.Store) []byte {
-		at, object := json.RawMessage("null"), whole(st)
+		at, object := json.RawMessage("null"), messageJSON(st)
 		if d := deletions[st.GetId()]; d != nil {
 			at = apijson.AppendTime(nil, d.AsTime())
 		}
@@ -188,14 +188,14 @@ func (c *storeDataCmd) Run(s *invocation) error {
 			Customer json.RawMessage   `json:"customer"`
 			Orders   []json.RawMessage `json:"orders"`
 			Activity []json.RawMessage `json:"activity"`
-		}{whole(found), whole(customer), []json.RawMessage{}, []json.RawMessage{}}
+		}{messageJSON(found), messageJSON(customer), []json.RawMessage{}, []json.RawMessage{}}
 		orders, err := collect(ctx, o, 0, &adminv1.ListCustomerOrdersRequest{Id: customer.GetId(), Store: found.GetId()},
 			admin.API.ListCustomerOrders, (*adminv1.ListCustomerOrdersResponse).GetOrders)
 		if err != nil {
 			return err
 		}
 		for _, order := range orders {
-			kept.Orders = append(kept.Orders, whole(order))
+			kept.Orders = append(kept.Orders, messageJSON(order))
 		}
 		entries, err := collect(ctx, o, 0, &adminv1.ListActivityRequest{Store: found.GetId(), ResourceId: customer.GetId()},
 			admin.API.ListActivity, (*adminv1.ListActivityResponse).GetEntries)

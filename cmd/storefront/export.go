@@ -85,9 +85,9 @@ var (
 	}
 )
 
-// rowsOf maps each kind of an export to the message of its rows. The message's fields are the columns of the kind's CSV
+// rowMessages maps each kind of an export to the message of its rows. The message's fields are the columns of the kind's CSV
 // file.
-var rowsOf = map[string]proto.Message{
+var rowMessages = map[string]proto.Message{
 	"store": &adminv1.ExportedStore{}, "products": &storefrontv1.Product{}, "customers": &storefrontv1.Customer{},
 	"links": &storefrontv1.PaymentLink{}, "orders": &storefrontv1.Order{}, "webhooks": &adminv1.Webhook{}, "keys": &adminv1.Key{},
 	"events": &adminv1.Event{}, "deliveries": &adminv1.Delivery{}, "activity": &adminv1.ActivityEntry{},
@@ -105,7 +105,7 @@ func (c *exportCmd) Run(s *invocation) error {
 			return err
 		}
 	}
-	defer leaveProcessors(c.DatabaseURL)()
+	defer useOneProcessor(c.DatabaseURL)()
 	w := &exportWriter{csv: s.csv, manifest: manifest{WithSecrets: c.WithSecrets}}
 	var err error
 	if strings.HasSuffix(c.To, archiveSuffix) {
@@ -138,17 +138,17 @@ func (c *exportCmd) Run(s *invocation) error {
 		return fmt.Errorf("export: %w; nothing is written, and a new run begins anew", err)
 	}
 	if c.WithSecrets {
-		s.say("warning: " + c.To + " has the signing secrets of the store's webhooks in clear: whoever reads it can sign as the store; " +
-			"keep it from others, and delete it once it is imported")
+		s.printMessage("warning: " + c.To + " has the signing secrets of the store's webhooks in clear: whoever reads it can sign as " +
+			"the store; keep it from others, and delete it once it is imported")
 	}
 	if s.json {
-		return s.value(w.manifest)
+		return s.printValue(w.manifest)
 	}
 	for _, f := range w.manifest.Files {
 		fmt.Fprintf(s.out, "%s: %s\n", f.Name, plural(int(f.Rows), "row"))
 	}
 	_, err = fmt.Fprintf(s.out, "%s: the store %s as of %s\n", c.To, w.manifest.Store.Slug,
-		when(timestamppb.New(w.manifest.ExportedAt.Time)))
+		formatTime(timestamppb.New(w.manifest.ExportedAt.Time)))
 	return err
 }
 
@@ -157,7 +157,7 @@ func (c *exportCmd) write(s *invocation, w *exportWriter) error {
 	w.bar = newProgress(s.errs, "exporting", -1)
 	defer w.bar.end()
 	err := s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		return errors.Join(o.Export(ctx, &adminv1.ExportStoreRequest{Store: c.Store, WithSecrets: c.WithSecrets}, w.take), w.end())
+		return errors.Join(o.Export(ctx, &adminv1.ExportStoreRequest{Store: c.Store, WithSecrets: c.WithSecrets}, w.writeRows), w.end())
 	})
 	if err != nil {
 		return err
@@ -174,15 +174,15 @@ type exportWriter struct {
 	rows     int64
 	// The kind that is being written now, and its file.
 	kind  string
-	of    exportedFile
+	entry exportedFile
 	file  *os.File // nil before the first kind, and between two kinds
 	sum   hash.Hash
 	out   io.Writer // writes to file and sum
 	table *csvTable
 }
 
-// take writes the rows of one answer of the server. The rows of another kind than before begin another file.
-func (w *exportWriter) take(in *adminv1.ExportStoreResponse) error {
+// writeRows writes the rows of one answer of the server. The rows of another kind than before begin another file.
+func (w *exportWriter) writeRows(in *adminv1.ExportStoreResponse) error {
 	if in.GetKind() != w.kind {
 		if err := errors.Join(w.end(), w.begin(in)); err != nil {
 			return err
@@ -193,13 +193,13 @@ func (w *exportWriter) take(in *adminv1.ExportStoreResponse) error {
 		if err := apijson.Unmarshal([]byte(in.GetLines()), &row); err != nil {
 			return fmt.Errorf("read the store: %w", err)
 		}
-		of := &w.manifest.Store
-		of.ID, of.Slug, of.Currency = row.GetStore().GetId(), row.GetStore().GetSlug(), row.GetStore().GetCurrency()
+		store := &w.manifest.Store
+		store.ID, store.Slug, store.Currency = row.GetStore().GetId(), row.GetStore().GetSlug(), row.GetStore().GetCurrency()
 		w.manifest.ExportedAt = date{in.GetExportedAt().AsTime()}
 	}
-	w.of.Rows += int64(in.GetRows())
+	w.entry.Rows += int64(in.GetRows())
 	w.rows += int64(in.GetRows())
-	w.bar.draw(fmt.Sprintf("exporting %s: %s rows, %s in all", w.kind, grouped(w.of.Rows), grouped(w.rows)))
+	w.bar.draw(fmt.Sprintf("exporting %s: %s rows, %s in all", w.kind, grouped(w.entry.Rows), grouped(w.rows)))
 	if !w.csv || in.GetRows() == 0 {
 		_, err := io.WriteString(w.out, in.GetLines())
 		return err
@@ -209,15 +209,15 @@ func (w *exportWriter) take(in *adminv1.ExportStoreResponse) error {
 
 // begin creates the file for the kind of rows that the server's answer, in, contains.
 func (w *exportWriter) begin(in *adminv1.ExportStoreResponse) (err error) {
-	message, known := rowsOf[in.GetKind()]
+	message, known := rowMessages[in.GetKind()]
 	if !known {
 		return fmt.Errorf("the server exports %s, which this release does not know", in.GetKind())
 	}
-	w.kind, w.sum, w.of = in.GetKind(), sha256.New(), exportedFile{Name: in.GetKind() + linesSuffix}
+	w.kind, w.sum, w.entry = in.GetKind(), sha256.New(), exportedFile{Name: in.GetKind() + linesSuffix}
 	if w.csv {
-		w.of.Name = w.kind + csvSuffix
+		w.entry.Name = w.kind + csvSuffix
 	}
-	w.file, err = os.OpenFile(filepath.Join(w.folder, w.of.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	w.file, err = os.OpenFile(filepath.Join(w.folder, w.entry.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	w.out = io.MultiWriter(w.file, w.sum)
 	if err != nil || !w.csv {
 		return err
@@ -225,11 +225,11 @@ func (w *exportWriter) begin(in *adminv1.ExportStoreResponse) (err error) {
 	if _, err := io.WriteString(w.out, "\ufeff"); err != nil { // a byte order mark; without it spreadsheets do not read UTF-8
 		return err
 	}
-	like := apijson.Marshal(withMessages(message.ProtoReflect().New()).Interface())
+	sample := apijson.Marshal(withMessages(message.ProtoReflect().New()).Interface())
 	if w.kind == string(transfer.Products) {
-		like = append(append(like[:len(like)-1], transfer.ContentReady...), "false}"...)
+		sample = append(append(sample[:len(sample)-1], transfer.ContentReady...), "false}"...)
 	}
-	w.table, err = newCSV(w.out, like)
+	w.table, err = newCSV(w.out, sample)
 	return err
 }
 
@@ -238,10 +238,10 @@ func (w *exportWriter) end() (err error) {
 	if w.file == nil {
 		return nil
 	}
-	w.of.SHA256 = hex.EncodeToString(w.sum.Sum(nil))
-	w.of.Bytes, err = w.file.Seek(0, io.SeekCurrent)
+	w.entry.SHA256 = hex.EncodeToString(w.sum.Sum(nil))
+	w.entry.Bytes, err = w.file.Seek(0, io.SeekCurrent)
 	err = errors.Join(err, w.file.Sync(), w.file.Close())
-	w.file, w.manifest.Files = nil, append(w.manifest.Files, w.of)
+	w.file, w.manifest.Files = nil, append(w.manifest.Files, w.entry)
 	return err
 }
 

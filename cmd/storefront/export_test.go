@@ -216,7 +216,7 @@ func TestAnExportForPeople(t *testing.T) {
 	command(t, 0, "export", "--store", "souk", "--database-url", url, "-o", "csv", folder)
 	files, err := os.ReadDir(folder)
 	require.NoError(t, err)
-	require.Len(t, files, len(rowsOf)+1)
+	require.Len(t, files, len(rowMessages)+1)
 	for _, file := range files {
 		info, err := file.Info()
 		require.NoError(t, err)

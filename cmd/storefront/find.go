@@ -36,8 +36,8 @@ func (c storeScoped) storeOf(ctx context.Context, o admin.API) (string, error) {
 	if c.Store != "" {
 		return c.Store, nil
 	}
-	only, err := storeNamed(ctx, o, "")
-	return only.GetSlug(), err
+	store, err := storeNamed(ctx, o, "")
+	return store.GetSlug(), err
 }
 
 // storeNamed returns the store whose slug or id is name. If name is empty, it returns the only store.
@@ -90,23 +90,24 @@ func (c storeScoped) storeOfName(ctx context.Context, o admin.API, name string) 
 type finder[Found any] func(ctx context.Context, o admin.API, store, name string) (Found, error)
 
 // find returns the object that name means in the command's store.
-func find[Found any](ctx context.Context, o admin.API, c storeScoped, name string, with finder[Found]) (found Found, err error) {
+func find[Found any](ctx context.Context, o admin.API, c storeScoped, name string, lookup finder[Found]) (
+	found Found, err error) {
 	store, err := c.storeOfName(ctx, o, name)
 	if err != nil {
 		return found, err
 	}
-	return with(ctx, o, store, name)
+	return lookup(ctx, o, store, name)
 }
 
 // idOf returns the id of the object that name means: name may be an id, a reference or a slug. It also returns the object's
 // store, or "" if name is an id and --store is not set, because then nothing is looked up.
 func idOf[Found interface{ GetId() string }](ctx context.Context, o admin.API, c storeScoped, name string,
-	with finder[Found]) (store, id string, err error) {
+	lookup finder[Found]) (store, id string, err error) {
 	store, err = c.storeOfName(ctx, o, name)
 	if err != nil || isID(name) {
 		return store, name, err
 	}
-	found, err := with(ctx, o, store, name)
+	found, err := lookup(ctx, o, store, name)
 	if err != nil {
 		return "", "", err
 	}
@@ -195,8 +196,8 @@ const minPartOfID = 8
 // isNamed reports whether name refers to the item: name is what one of the functions names returns for the item, or is the
 // beginning or end of the item's id.
 func isNamed[Item interface{ GetId() string }](item Item, name string, names ...func(Item) string) bool {
-	for _, of := range names {
-		if of(item) == name {
+	for _, nameOf := range names {
+		if nameOf(item) == name {
 			return true
 		}
 	}
@@ -205,9 +206,9 @@ func isNamed[Item interface{ GetId() string }](item Item, name string, names ...
 }
 
 // exactlyOne returns the one item of all to which name refers. If name refers to several items, the error lists their ids.
-// command is the command whose list shows the items, such as "webhook". by says what name can be, such as "id or URL".
-func exactlyOne[Item interface{ GetId() string }](command, by, store, name string, all []Item, names ...func(Item) string) (
-	found Item, err error) {
+// command is the command whose list shows the items, such as "webhook". identifiers says what name can be, such as "id or URL".
+func exactlyOne[Item interface{ GetId() string }](command, identifiers, store, name string, all []Item,
+	names ...func(Item) string) (found Item, err error) {
 	var ids []string
 	for _, item := range all {
 		if isNamed(item, name, names...) {
@@ -221,16 +222,17 @@ func exactlyOne[Item interface{ GetId() string }](command, by, store, name strin
 	}
 	switch len(ids) {
 	case 0:
-		for _, of := range names {
-			if near := nearest(name, namesOf(all, of)); near != "" {
-				return found, fmt.Errorf("there is no %s with the %s %q%s; did you mean %q?", strings.TrimSuffix(kind, "s"), by, name, within,
-					near)
+		for _, nameOf := range names {
+			if near := nearest(name, namesOf(all, nameOf)); near != "" {
+				return found, fmt.Errorf("there is no %s with the %s %q%s; did you mean %q?", strings.TrimSuffix(kind, "s"),
+					identifiers, name, within, near)
 			}
 		}
-		return found, fmt.Errorf("there is no %s with the %s %q%s; see `%s`", strings.TrimSuffix(kind, "s"), by, name, within, listed)
+		return found, fmt.Errorf("there is no %s with the %s %q%s; see `%s`", strings.TrimSuffix(kind, "s"), identifiers, name, within,
+			listed)
 	case 1:
 		return found, nil
 	}
 	return found, fmt.Errorf("%d %s%s have the %s %q; name one by its id: %s", len(ids), strings.TrimSuffix(kind, "s")+"s",
-		within, by, name, strings.Join(ids, ", "))
+		within, identifiers, name, strings.Join(ids, ", "))
 }

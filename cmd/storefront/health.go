@@ -45,7 +45,7 @@ func (c *healthCmd) Run(s *invocation) error {
 		return fmt.Errorf("not ready: %s: %s", answer.Status, strings.TrimSpace(string(text)))
 	}
 	if s.json {
-		return s.value(map[string]bool{"ready": true})
+		return s.printValue(map[string]bool{"ready": true})
 	}
 	_, err = fmt.Fprintln(s.out, "ready")
 	return err
@@ -65,7 +65,7 @@ type build struct {
 }
 
 // Run shows the version.
-func (versionCmd) Run(s *invocation) error { return s.value(buildOf()) }
+func (versionCmd) Run(s *invocation) error { return s.printValue(buildOf()) }
 
 func buildOf() build {
 	b := build{Version: version, Commit: commit, GoVersion: runtime.Version()}

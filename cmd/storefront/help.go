@@ -32,7 +32,7 @@ func addHelp(application *kong.Node) error {
 			path, text, _ := strings.Cut(section, "\n")
 			texts[path] = strings.TrimSpace(text)
 		}
-		giveHelp(command, texts)
+		setHelp(command, texts)
 		for path := range texts {
 			return fmt.Errorf("help/%s.txt: there is no command %s", command.Name, path)
 		}
@@ -40,12 +40,12 @@ func addHelp(application *kong.Node) error {
 	return nil
 }
 
-// giveHelp gives a command and its subcommands their texts from the map, and removes these texts from it.
-func giveHelp(command *kong.Node, texts map[string]string) {
+// setHelp gives a command and its subcommands their texts from the map, and removes these texts from it.
+func setHelp(command *kong.Node, texts map[string]string) {
 	command.Detail = texts[command.Path()]
 	delete(texts, command.Path())
 	for _, child := range command.Children {
-		giveHelp(child, texts)
+		setHelp(child, texts)
 	}
 }
 
@@ -62,7 +62,7 @@ func describe(v *kong.Value) string {
 	if name := variable(v.Name); v.Tag.Has(secretTag) {
 		text += " Better set as " + name + ", or in a file that " + name + fileSuffix + " names."
 	}
-	if missing := unnamed(v, text); len(missing) > 0 {
+	if missing := unlistedValues(v, text); len(missing) > 0 {
 		text += " One of " + strings.Join(missing, ", ") + "."
 	}
 	values := ""
@@ -75,9 +75,9 @@ func describe(v *kong.Value) string {
 	return text
 }
 
-// unnamed returns the values of a flag with an enum, if text, the flag's help, does not name all of them. Otherwise it
+// unlistedValues returns the values of a flag with an enum, if text, the flag's help, does not name all of them. Otherwise it
 // returns nil.
-func unnamed(v *kong.Value, text string) []string {
+func unlistedValues(v *kong.Value, text string) []string {
 	if v.Enum == "" {
 		return nil
 	}
@@ -123,7 +123,7 @@ complete -c storefront -a '(__storefront_complete)'
 // Run prints the script.
 func (c *completionCmd) Run(s *invocation) error {
 	if s.json {
-		return s.value(map[string]string{"shell": c.Shell, "script": completionScripts[c.Shell]})
+		return s.printValue(map[string]string{"shell": c.Shell, "script": completionScripts[c.Shell]})
 	}
 	_, err := io.WriteString(s.out, completionScripts[c.Shell])
 	return err

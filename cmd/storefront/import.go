@@ -44,8 +44,8 @@ type importCmd struct {
 	File       string   `arg:"" optional:"" help:"A CSV file, or one with JSON objects; - reads standard input."`
 }
 
-// loaded is the output of an import of one file.
-type loaded struct {
+// importResult is the output of an import of one file.
+type importResult struct {
 	Lines   int `json:"lines"`
 	Stored  int `json:"stored"`
 	Skipped int `json:"skipped"`
@@ -106,7 +106,7 @@ func (c *importCmd) Run(s *invocation) error {
 		in = f
 	}
 	// Standard input may be a file that the shell redirects. Then its size is known.
-	if f, is := in.(*os.File); is {
+	if f, ok := in.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			size = info.Size()
 			if other, err := os.Stat(c.Errors); err == nil && os.SameFile(info, other) {
@@ -145,15 +145,15 @@ func (c *importCmd) Run(s *invocation) error {
 
 // report prints the result of an import that ended with err. It returns nil, or an error of one line for the user.
 func (c *importCmd) report(s *invocation, done *importfile.Report, err error) error {
-	var whole *importfile.FileError
+	var fileErr *importfile.FileError
 	refused, bad := errors.AsType[*importfile.BadLinesError](err)
 	unfinished := err != nil && !bad
-	if errors.As(err, &whole) {
+	if errors.As(err, &fileErr) {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
 	c.remarks(s.errs, done)
 	if s.json && err == nil {
-		return s.value(shownOf(done))
+		return s.printValue(importResultOf(done))
 	}
 	written := ""
 	if c.Errors != "" && done.Bad+done.Repeated+done.LeftOut > 0 {
@@ -199,15 +199,15 @@ func (c *importCmd) summary(w io.Writer, done *importfile.Report, written string
 	default:
 		text += ", 0 there before"
 	}
-	for _, of := range []struct {
+	for _, part := range []struct {
 		count int
-		what  string
+		label string
 	}{
 		{done.Merged, "of the same customer as another line"}, {done.Repeated, "further up in the file too"}, {done.LeftOut, "left out"},
 		{done.Bad, "bad"},
 	} {
-		if of.count > 0 {
-			text += fmt.Sprintf(", %s %s", grouped(of.count), of.what)
+		if part.count > 0 {
+			text += fmt.Sprintf(", %s %s", grouped(part.count), part.label)
 		}
 	}
 	_, err := fmt.Fprintln(w, text+written)
@@ -240,8 +240,8 @@ func (c *importCmd) remarks(w io.Writer, done *importfile.Report) {
 	}
 }
 
-// shownOf converts the report of an import to the value that -o json prints.
-func shownOf(done *importfile.Report) loaded {
+// importResultOf converts the report of an import to the value that -o json prints.
+func importResultOf(done *importfile.Report) importResult {
 	texts := func(remarks []*importfile.Remark) []string {
 		var all []string
 		for _, r := range remarks {
@@ -249,7 +249,7 @@ func shownOf(done *importfile.Report) loaded {
 		}
 		return all
 	}
-	l := loaded{
+	l := importResult{
 		Lines: done.Lines, Stored: done.Stored, Skipped: done.Skipped, Changed: done.Changed, Merged: done.Merged,
 		Repeated: done.Repeated, LeftOut: done.LeftOut, Bad: done.Bad,
 		NotRead: done.NotRead, Problems: texts(done.Problems), Notes: texts(done.Notes),

@@ -17,8 +17,8 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// loadedKind is the output of an import of an export for one kind of rows, such as products.
-type loadedKind struct {
+// kindResult is the output of an import of an export for one kind of rows, such as products.
+type kindResult struct {
 	Kind    string `json:"kind"`
 	Rows    int32  `json:"rows"`
 	Stored  int32  `json:"stored"`
@@ -69,10 +69,10 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 		}
 		bar := newProgress(s.errs, "", -1)
 		defer bar.end()
-		var done []loadedKind
+		var done []kindResult
 		finish := &adminv1.FinishImportRequest{Store: store.GetId(), Kind: string(transfer.WholeExport)}
 		for _, kind := range kinds {
-			of := loadedKind{Kind: string(kind)}
+			result := kindResult{Kind: string(kind)}
 			name := string(kind) + linesSuffix
 			lines, err := files.open(name)
 			if err != nil {
@@ -80,15 +80,15 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 			}
 			err = importfile.LoadRows(ctx, o, store.GetId(), kind, name, lines,
 				func(out *adminv1.ImportResponse) {
-					of.Stored, of.Skipped = of.Stored+out.GetStored(), of.Skipped+out.GetSkipped()
-					of.Rows = of.Stored + of.Skipped
-					bar.draw(fmt.Sprintf("importing %s: %s rows", kind, grouped(of.Rows)))
+					result.Stored, result.Skipped = result.Stored+out.GetStored(), result.Skipped+out.GetSkipped()
+					result.Rows = result.Stored + result.Skipped
+					bar.draw(fmt.Sprintf("importing %s: %s rows", kind, grouped(result.Rows)))
 				})
 			if err != nil {
-				return fmt.Errorf("%w; %s rows of %s are stored and all of the kinds before: run it again", err, grouped(of.Stored), kind)
+				return fmt.Errorf("%w; %s rows of %s are stored and all of the kinds before: run it again", err, grouped(result.Stored), kind)
 			}
-			done = append(done, of)
-			finish.Stored, finish.Skipped = finish.Stored+of.Stored, finish.Skipped+of.Skipped
+			done = append(done, result)
+			finish.Stored, finish.Skipped = finish.Stored+result.Stored, finish.Skipped+result.Skipped
 		}
 		bar.end()
 		if _, err := o.FinishImport(ctx, finish); err != nil {
@@ -116,19 +116,20 @@ func exportedStore(files exportFiles) (*adminv1.ExportedStore, error) {
 }
 
 // reportExport prints how many rows of each kind the import of an export stored, and which rows it does not import.
-func (c *importCmd) reportExport(s *invocation, m manifest, done []loadedKind) error {
+func (c *importCmd) reportExport(s *invocation, m manifest, done []kindResult) error {
 	if s.json {
-		return s.value(done)
+		return s.printValue(done)
 	}
-	for _, of := range done {
-		rows := plural(int(of.Rows), "row")
-		fmt.Fprintf(s.out, "%s: %s, %s stored, %s there before or left out\n", of.Kind, rows, grouped(of.Stored), grouped(of.Skipped))
+	for _, result := range done {
+		rows := plural(int(result.Rows), "row")
+		fmt.Fprintf(s.out, "%s: %s, %s stored, %s there before or left out\n", result.Kind, rows, grouped(result.Stored),
+			grouped(result.Skipped))
 	}
 	for _, f := range m.Files {
 		if kind := strings.TrimSuffix(f.Name, linesSuffix); f.Rows > 0 && !m.WithSecrets && (kind == "webhooks" || kind == "keys") {
 			fmt.Fprintf(s.out, "note: %s of %s not imported: register and create them again\n", plural(int(f.Rows), "row"), f.Name)
 		}
 	}
-	_, err := fmt.Fprintf(s.out, "%s has what %s had at %s\n", c.Store, m.Store.Slug, when(timestamppb.New(m.ExportedAt.Time)))
+	_, err := fmt.Fprintf(s.out, "%s has what %s had at %s\n", c.Store, m.Store.Slug, formatTime(timestamppb.New(m.ExportedAt.Time)))
 	return err
 }

@@ -170,7 +170,7 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 					break
 				}
 			}
-			var done loaded
+			var done importResult
 			i.run(&done, "import", "--store", "s", "orders", file)
 			require.Equal(t, []int{rows, rows - before, before}, []int{done.Lines, done.Stored, done.Skipped})
 			require.Equal(t, rows, kill(func() { time.Sleep(time.Second) }))

@@ -56,7 +56,7 @@ var keyTable = table[*adminv1.Key]{[]column[*adminv1.Key]{
 	{name: "HINT", value: (*adminv1.Key).GetHint, optional: true},
 	{name: "LAST USED", at: (*adminv1.Key).GetLastUsedAt, optional: true},
 	{name: "CREATED", at: (*adminv1.Key).GetCreatedAt, optional: true},
-}, whole[*adminv1.Key]}
+}, messageJSON[*adminv1.Key]}
 
 type keyShowCmd struct {
 	storeScoped
@@ -65,7 +65,7 @@ type keyShowCmd struct {
 
 // Run shows the key.
 func (c *keyShowCmd) Run(s *invocation) error {
-	return show(s, c.storeScoped, c.Name, findKey, whole)
+	return show(s, c.storeScoped, c.Name, findKey, messageJSON)
 }
 
 type keyRevokeCmd struct {
@@ -75,5 +75,5 @@ type keyRevokeCmd struct {
 
 // Run revokes the key.
 func (c *keyRevokeCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findKey, &adminv1.RevokeKeyRequest{}, admin.API.RevokeKey, whole)
+	return change(s, c.storeScoped, c.Name, findKey, &adminv1.RevokeKeyRequest{}, admin.API.RevokeKey, messageJSON)
 }

@@ -41,7 +41,7 @@ func (c *linkCreateCmd) Run(s *invocation) error {
 	default:
 		return usage("name the price: --amount for a FIXED link, or --min-amount for an OPEN one")
 	}
-	return create(s, inStore(c.inNamedStore), in, admin.API.CreatePaymentLink, whole)
+	return create(s, inStore(c.inNamedStore), in, admin.API.CreatePaymentLink, messageJSON)
 }
 
 type linkListCmd struct {
@@ -65,7 +65,7 @@ var linkTable = table[*storefrontv1.PaymentLink]{[]column[*storefrontv1.PaymentL
 	{name: "PAYMENTS", value: func(l *storefrontv1.PaymentLink) string { return grouped(l.GetPaidCount()) }, optional: true},
 	{name: "CREATED", at: (*storefrontv1.PaymentLink).GetCreatedAt, optional: true},
 	{name: "ID", id: (*storefrontv1.PaymentLink).GetId, optional: true},
-}, whole[*storefrontv1.PaymentLink]}
+}, messageJSON[*storefrontv1.PaymentLink]}
 
 // priceOf returns the price of a payment through the link; "from" and the minimum if the link is open.
 func priceOf(l *storefrontv1.PaymentLink) string {
@@ -96,7 +96,7 @@ type linkUpdateCmd struct {
 
 // Run changes the link.
 func (c *linkUpdateCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findLink, &adminv1.UpdatePaymentLinkRequest{}, admin.API.UpdatePaymentLink, whole)
+	return change(s, c.storeScoped, c.Name, findLink, &adminv1.UpdatePaymentLinkRequest{}, admin.API.UpdatePaymentLink, messageJSON)
 }
 
 type (
@@ -107,15 +107,16 @@ type (
 
 // Run shows the link.
 func (c *linkShowCmd) Run(s *invocation) error {
-	return show(s, c.storeScoped, c.Name, findLink, whole)
+	return show(s, c.storeScoped, c.Name, findLink, messageJSON)
 }
 
 // Run enables the link.
 func (c *linkEnableCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findLink, &adminv1.EnablePaymentLinkRequest{}, admin.API.EnablePaymentLink, whole)
+	return change(s, c.storeScoped, c.Name, findLink, &adminv1.EnablePaymentLinkRequest{}, admin.API.EnablePaymentLink, messageJSON)
 }
 
 // Run disables the link.
 func (c *linkDisableCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findLink, &adminv1.DisablePaymentLinkRequest{}, admin.API.DisablePaymentLink, whole)
+	return change(s, c.storeScoped, c.Name, findLink, &adminv1.DisablePaymentLinkRequest{},
+		admin.API.DisablePaymentLink, messageJSON)
 }

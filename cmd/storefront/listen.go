@@ -79,7 +79,7 @@ func (c *listenCmd) Run(s *invocation) error {
 			return err
 		}
 		from.AdminURL = dev.AdminURL
-		s.say("using `storefront dev` at " + dev.AdminURL + " (" + dev.path + ")")
+		s.printMessage("using `storefront dev` at " + dev.AdminURL + " (" + dev.path + ")")
 	}
 	client, err := from.client()
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *listenCmd) Run(s *invocation) error {
 	}
 	store, err := storeNamed(s.ctx, client, c.Store)
 	if err != nil {
-		return s.hinted(s.ctx, client, err)
+		return s.withHint(s.ctx, client, err)
 	}
 	secret, err := listenSecret(from.AdminToken, dev, store.GetId())
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *listenCmd) Run(s *invocation) error {
 		return s.printSecret(secret, from.AdminToken != "" || dev != nil)
 	}
 	l := &listener{
-		invocation: s, from: from, dev: dev, client: client, store: store, events: c.Events, printJSON: c.PrintJSON,
+		invocation: s, server: from, dev: dev, client: client, store: store, events: c.Events, printJSON: c.PrintJSON,
 		routes: routes, forwarder: newForwarder(secret), slots: make(chan struct{}, maxForwards), seen: map[string]time.Time{},
 	}
 	defer l.forwarder.client.Close()
@@ -112,7 +112,7 @@ func (s *invocation) printSecret(secret string, lasting bool) error {
 	case !lasting:
 		return usage("--print-secret: without --admin-token the secret is another one at each start; listen prints it")
 	case s.json:
-		return s.value(map[string]string{"secret": secret})
+		return s.printValue(map[string]string{"secret": secret})
 	}
 	_, err := fmt.Fprintln(s.out, secret)
 	return err
@@ -125,7 +125,7 @@ func (s *invocation) printSecret(secret string, lasting bool) error {
 //	   └── connection lost: wait, then connect again from the position of the last answer
 type listener struct {
 	*invocation
-	from      adminListener
+	server    adminListener
 	dev       *devFolder
 	client    *rpc.Client
 	store     *storefrontv1.Store
@@ -168,7 +168,7 @@ func (l *listener) run() error {
 		}
 		if err != nil && !lost {
 			lost = true
-			l.show(l.errs, "storefront: the connection is lost, and will be made again: "+l.line(err))
+			l.show(l.errs, "storefront: the connection is lost, and will be made again: "+l.errorLine(err))
 		}
 		select {
 		case <-l.ctx.Done():
@@ -176,7 +176,7 @@ func (l *listener) run() error {
 		case <-time.After(wait + rand.N(wait/4)):
 		}
 		wait = min(2*wait, maxWait)
-		l.find()
+		l.refreshClient()
 	}
 }
 
@@ -187,14 +187,14 @@ func isTransient(err error) bool {
 		apierr.Canceled}, r.Code)
 }
 
-// find makes a client for the address that dev has now, because a dev that was started again may have another port.
-func (l *listener) find() {
+// refreshClient makes a client for the address that dev has now, because a dev that was started again may have another port.
+func (l *listener) refreshClient() {
 	if l.dev == nil {
 		return
 	}
-	if now := readDev(l.dev.path); now.acceptsToken(l.from.AdminToken) {
-		l.from.AdminURL = now.AdminURL
-		if client, err := l.from.client(); err == nil {
+	if now := readDev(l.dev.path); now.acceptsToken(l.server.AdminToken) {
+		l.server.AdminURL = now.AdminURL
+		if client, err := l.server.client(); err == nil {
 			l.client = client
 		}
 	}
@@ -202,7 +202,7 @@ func (l *listener) find() {
 
 // printReady prints the store, the routes and the secret, once listen receives events.
 func (l *listener) printReady() error {
-	g := listening{l.store.GetSlug(), l.from.AdminURL, "", map[string]string{}, slices.Clone(l.events), l.forwarder.secret}
+	g := listening{l.store.GetSlug(), l.server.AdminURL, "", map[string]string{}, slices.Clone(l.events), l.forwarder.secret}
 	if g.Events == nil {
 		g.Events = []string{}
 	}
@@ -214,7 +214,7 @@ func (l *listener) printReady() error {
 		}
 	}
 	if l.json {
-		return l.value(g)
+		return l.printValue(g)
 	}
 	types := "all events"
 	if len(g.Events) > 0 {
@@ -273,14 +273,14 @@ func (l *listener) forwardNew(answer *adminv1.WatchEventsResponse) error {
 
 // post posts one event to the address of its route and prints the result.
 func (l *listener) post(e *adminv1.Event) {
-	to, routed := l.routes.of(e.GetType())
+	to, routed := l.routes.addressFor(e.GetType())
 	if !routed {
-		l.show(l.statusWriter(), described(e)+"  → nowhere: no --forward takes it")
+		l.show(l.statusWriter(), describeEvent(e)+"  → nowhere: no --forward takes it")
 		return
 	}
 	// An interrupt does not end a started post; only the post's own timeout does.
 	r := l.forwarder.post(context.WithoutCancel(l.ctx), to, e)
-	l.show(l.statusWriter(), forwarded(e, r))
+	l.show(l.statusWriter(), describeForward(e, r))
 	if r.Succeeded() {
 		return
 	}
@@ -302,12 +302,12 @@ type route struct {
 // type, then those for a beginning of types, the longest beginning first.
 type routes []route
 
-// readRoutes returns the routes of two flags. given are the values of --forward. rest is the address in --forward-to, for
-// all types that no --forward takes; "" if this flag is not set.
-func readRoutes(rest string, given []string) (routes, error) {
+// readRoutes returns the routes of two flags. given are the values of --forward. defaultURL is the address in
+// --forward-to, for all types that no --forward takes; "" if this flag is not set.
+func readRoutes(defaultURL string, given []string) (routes, error) {
 	var all routes
-	if rest != "" {
-		to, err := forwardAddress("--forward-to", rest)
+	if defaultURL != "" {
+		to, err := forwardAddress("--forward-to", defaultURL)
 		if err != nil {
 			return nil, err
 		}
@@ -342,12 +342,12 @@ func readRoutes(rest string, given []string) (routes, error) {
 
 // takes reports whether events of a type are posted to the route's address.
 func (r route) takes(eventType string) bool {
-	beginning, some := strings.CutSuffix(r.types, "*")
-	return eventType == r.types || some && strings.HasPrefix(eventType, beginning)
+	beginning, isPrefix := strings.CutSuffix(r.types, "*")
+	return eventType == r.types || isPrefix && strings.HasPrefix(eventType, beginning)
 }
 
-// of returns the address to which events of a type are posted. routed is false if there is none.
-func (all routes) of(eventType string) (to string, routed bool) {
+// addressFor returns the address to which events of a type are posted. routed is false if there is none.
+func (all routes) addressFor(eventType string) (to string, routed bool) {
 	for _, r := range all {
 		if r.takes(eventType) {
 			return r.to, true
@@ -395,13 +395,13 @@ func (f *forwarder) post(ctx context.Context, to string, e *adminv1.Event) egres
 	return f.client.Post(ctx, to, signature.Headers(f.secret, time.Now(), e.GetId(), e.GetType(), 1, body), body)
 }
 
-// forwarded returns the line that tells the result of posting an event.
-func forwarded(e *adminv1.Event, r egress.Result) string {
+// describeForward returns the line that tells the result of posting an event.
+func describeForward(e *adminv1.Event, r egress.Result) string {
 	result := "FAILED: " + r.Problem
 	if r.Succeeded() {
 		result = strconv.Itoa(r.Status)
 	}
-	return fmt.Sprintf("%s  → %s in %d ms%s", described(e), result, r.Duration.Milliseconds(), reason(r))
+	return fmt.Sprintf("%s  → %s in %d ms%s", describeEvent(e), result, r.Duration.Milliseconds(), reason(r))
 }
 
 // maxReason is how many characters of a receiver's answer listen prints.
@@ -421,9 +421,9 @@ func reason(r egress.Result) string {
 	return ""
 }
 
-// described returns the beginning of an event's line: its time, type, id, and what it is about.
-func described(e *adminv1.Event) string {
-	return fmt.Sprintf("%s  %-17s  %s  %s", when(e.GetCreatedAt()), e.GetType(), e.GetId(),
+// describeEvent returns the beginning of an event's line: its time, type, id, and what it is about.
+func describeEvent(e *adminv1.Event) string {
+	return fmt.Sprintf("%s  %-17s  %s  %s", formatTime(e.GetCreatedAt()), e.GetType(), e.GetId(),
 		visible(admin.About([]byte(e.GetPayload()))))
 }
 
@@ -431,19 +431,19 @@ func described(e *adminv1.Event) string {
 // is no token, it is derived from dev's secret key. So each start has the same secret, although the secret is stored
 // nowhere. Without token and dev, each call returns a new secret.
 func listenSecret(token string, dev *devFolder, storeID string) (string, error) {
-	from := []byte(token)
+	seed := []byte(token)
 	if token == "" && dev != nil {
 		file, _ := keyFile(devDatabase)
 		key, err := os.ReadFile(filepath.Join(dev.path, file))
 		if err != nil {
 			return "", fmt.Errorf("read the secret key of dev: %w", err)
 		}
-		from = key
+		seed = key
 	}
-	if len(from) == 0 {
+	if len(seed) == 0 {
 		return signature.NewSecret(), nil
 	}
-	mac := hmac.New(sha256.New, from)
+	mac := hmac.New(sha256.New, seed)
 	mac.Write([]byte("storefront listen\x00" + storeID))
 	return signature.SecretPrefix + hex.EncodeToString(mac.Sum(nil)), nil
 }
@@ -458,8 +458,8 @@ type eventResendCmd struct {
 	ID        string `arg:"" help:"The event's id."`
 }
 
-// resent is the output of `storefront event resend`.
-type resent struct {
+// resendResult is the output of `storefront event resend`.
+type resendResult struct {
 	ID         string `json:"id"`
 	Type       string `json:"type"`
 	ForwardTo  string `json:"forwardTo"`
@@ -493,9 +493,9 @@ func (c *eventResendCmd) Run(s *invocation) error {
 			return fmt.Errorf("forward %s to %s: %s%s", e.GetId(), to, r.Problem, reason(r))
 		}
 		if s.json {
-			return s.value(resent{e.GetId(), e.GetType(), to, secret, r.Status, r.Duration.Milliseconds()})
+			return s.printValue(resendResult{e.GetId(), e.GetType(), to, secret, r.Status, r.Duration.Milliseconds()})
 		}
-		_, err = fmt.Fprintf(s.out, "%s\nsigning secret: %s\n", forwarded(e, r), secret)
+		_, err = fmt.Fprintf(s.out, "%s\nsigning secret: %s\n", describeForward(e, r), secret)
 		return err
 	})
 }

@@ -55,17 +55,17 @@ func (c *migratePlanCmd) Run(s *invocation) error {
 		e := plannedMigration{m.Version, m.Name, m.Duration.Milliseconds(), m.WritesWait.Milliseconds(), []plannedStatement{}}
 		lasts, waits = lasts+m.Duration, waits+m.WritesWait
 		for _, p := range m.Statements {
-			row := []string{strconv.FormatInt(m.Version, 10), shortSQL(p.SQL), "", "", "", "", about(p.Duration)}
-			shown := plannedStatement{p.SQL, p.Duration.Milliseconds(), []plannedTable{}}
+			row := []string{strconv.FormatInt(m.Version, 10), shortSQL(p.SQL), "", "", "", "", formatEstimate(p.Duration)}
+			statement := plannedStatement{p.SQL, p.Duration.Milliseconds(), []plannedTable{}}
 			for _, t := range p.Tables {
-				shown.Tables = append(shown.Tables, plannedTable{t.Name, t.Lock, t.Rows, t.Bytes})
+				statement.Tables = append(statement.Tables, plannedTable{t.Name, t.Lock, t.Rows, t.Bytes})
 				rows = append(rows, append(row[:2:2], t.Name, t.Lock, humanize.Comma(t.Rows), humanize.Bytes(uint64(max(0, t.Bytes))), row[6]))
 				row = []string{"", "", "", "", "", "", ""} // the lines of further tables do not repeat the statement
 			}
 			if len(p.Tables) == 0 {
 				rows = append(rows, row)
 			}
-			e.Statements = append(e.Statements, shown)
+			e.Statements = append(e.Statements, statement)
 		}
 		text, err := plainJSON(e)
 		if err != nil {
@@ -75,19 +75,19 @@ func (c *migratePlanCmd) Run(s *invocation) error {
 	}
 	switch {
 	case s.json || s.csv:
-		return s.objects([]byte(`{"version":0,"name":"","durationMs":0,"writesWaitMs":0,"statements":[]}`), objects)
+		return s.printObjects([]byte(`{"version":0,"name":"","durationMs":0,"writesWaitMs":0,"statements":[]}`), objects)
 	case len(plan) == 0:
 		_, err = fmt.Fprintln(s.out, "the schema is up to date")
 		return err
 	}
-	if err := s.list(strings.Fields("VERSION STATEMENT TABLE LOCK ROWS SIZE ABOUT"), rows); err != nil {
+	if err := s.printTable(strings.Fields("VERSION STATEMENT TABLE LOCK ROWS SIZE ABOUT"), rows); err != nil {
 		return err
 	}
 	meanwhile := "servers of the release before go on reading and writing"
 	if waits > time.Second {
-		meanwhile = "servers of the release before go on reading, and writes wait for about " + about(waits)
+		meanwhile = "servers of the release before go on reading, and writes wait for about " + formatEstimate(waits)
 	}
-	_, err = fmt.Fprintf(s.out, "\n%s, about %s; meanwhile %s\n", plural(len(plan), "migration"), about(lasts), meanwhile)
+	_, err = fmt.Fprintf(s.out, "\n%s, about %s; meanwhile %s\n", plural(len(plan), "migration"), formatEstimate(lasts), meanwhile)
 	return err
 }
 
@@ -102,8 +102,8 @@ func cut(text string, columns int) string {
 	return text
 }
 
-// about formats an estimated duration for people: seconds, minutes, or "a moment".
-func about(d time.Duration) string {
+// formatEstimate formats an estimated duration for people: seconds, minutes, or "a moment".
+func formatEstimate(d time.Duration) string {
 	switch {
 	case d < 500*time.Millisecond:
 		return "a moment"

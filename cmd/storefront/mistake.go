@@ -31,19 +31,19 @@ func usage(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// misread returns an error of the command line parser as a usage error. It adds the word that the user probably meant, if
+// parserError returns an error of the command line parser as a usage error. It adds the word that the user probably meant, if
 // there is one, and the command for help, such as `storefront key --help`.
-func misread(err error) error {
-	at := "storefront"
+func parserError(err error) error {
+	command := "storefront"
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil && parse.Context.Selected() != nil {
-		at = parse.Context.Selected().FullPath()
+		command = parse.Context.Selected().FullPath()
 		err = explainImmutable(err, parse.Context.Selected())
 	}
-	text := meantValue(err.Error())
+	text := suggestValue(err.Error())
 	if strings.HasSuffix(text, "?") {
-		return usage("%s See `%s --help`", text, at)
+		return usage("%s See `%s --help`", text, command)
 	}
-	return usage("%s; see `%s --help`", text, at)
+	return usage("%s; see `%s --help`", text, command)
 }
 
 // explainImmutable explains the error about an unknown flag of an update command, if the command that creates the object has
@@ -71,7 +71,7 @@ func (s *invocation) report(err error) int {
 	if err == nil {
 		return 0
 	}
-	s.say(s.line(err))
+	s.printMessage(s.errorLine(err))
 	var u usageError
 	var r *apierr.Refusal
 	switch {
@@ -83,13 +83,13 @@ func (s *invocation) report(err error) int {
 	return 1
 }
 
-// line returns an error's text in one line. Characters that a terminal would not show are escaped.
-func (s *invocation) line(err error) string {
+// errorLine returns an error's text in one line. Characters that a terminal would not show are escaped.
+func (s *invocation) errorLine(err error) string {
 	text := err.Error()
 	var r *apierr.Refusal
 	switch {
 	case errors.As(err, &r):
-		text = s.refused(r)
+		text = s.refusalText(r)
 	case doctor.IsTaken(err):
 		text += "; choose another with --addr or --admin-addr"
 	case errors.Is(err, context.Canceled):
@@ -108,15 +108,15 @@ var (
 	removal  = regexp.MustCompile(`; null [^;]*$`)
 )
 
-// refused returns the text of a refusal for users of the command line: it names flags instead of the API's fields, and
+// refusalText returns the text of a refusal for users of the command line: it names flags instead of the API's fields, and
 // "none" instead of null.
-func (s *invocation) refused(r *apierr.Refusal) string {
+func (s *invocation) refusalText(r *apierr.Refusal) string {
 	if fields := r.Details.GetFields(); len(fields) > 0 {
-		said := make([]string, len(fields))
+		texts := make([]string, len(fields))
 		for i, f := range fields {
-			said[i] = s.flagOf(f.GetField()) + ": " + meantValue(nullWord.ReplaceAllString(f.GetMessage(), none))
+			texts[i] = s.flagOf(f.GetField()) + ": " + suggestValue(nullWord.ReplaceAllString(f.GetMessage(), none))
 		}
-		return strings.Join(said, "; ")
+		return strings.Join(texts, "; ")
 	}
 	if missing := r.Details.GetMissing(); len(missing) > 0 {
 		text := "the product cannot be published yet; it lacks: " + strings.Join(missing, ", ")
@@ -206,9 +206,9 @@ func nearest(word string, known []string) string {
 var notOneOf = []*regexp.Regexp{regexp.MustCompile(`must be one of (.*) but got "(.*)"$`),
 	regexp.MustCompile(`must be (?:ping or )?one of (.*), not "(.*)"$`)}
 
-// meantValue adds the possible value that the user probably meant to an error that notOneOf matches. It returns other texts
+// suggestValue adds the possible value that the user probably meant to an error that notOneOf matches. It returns other texts
 // unchanged.
-func meantValue(text string) string {
+func suggestValue(text string) string {
 	for _, form := range notOneOf {
 		if m := form.FindStringSubmatch(text); m != nil {
 			known := strings.FieldsFunc(m[1], func(r rune) bool { return strings.ContainsRune(`", `, r) })
@@ -220,32 +220,32 @@ func meantValue(text string) string {
 	return text
 }
 
-// listedBy has, for each error code that says that an object does not exist, the command whose list shows the existing
+// listCommand has, for each error code that says that an object does not exist, the command whose list shows the existing
 // objects.
-var listedBy = map[apierr.Code]string{
+var listCommand = map[apierr.Code]string{
 	apierr.StoreNotFound: "store", apierr.ProductNotFound: "product", apierr.CustomerNotFound: "customer",
 	apierr.OrderNotFound: "order", apierr.PaymentLinkNotFound: "link", apierr.APIKeyNotFound: "key",
 	apierr.WebhookNotFound: "webhook", apierr.DeliveryNotFound: "delivery", apierr.SessionNotFound: "dashboard sessions",
 }
 
-var notThere = regexp.MustCompile(`^There is no store (\S+)\.$|^There is no [a-z ]+ "(.*)" in the store (\S+)\.$`)
+var notFoundText = regexp.MustCompile(`^There is no store (\S+)\.$|^There is no [a-z ]+ "(.*)" in the store (\S+)\.$`)
 
-// maxNames is how many names hinted reads, to find the one that the user meant.
+// maxNames is how many names withHint reads, to find the one that the user meant.
 const maxNames = 100
 
-// hinted returns an error with a hint for the user. If the error says that an object does not exist, the hint is the name
+// withHint returns an error with a hint for the user. If the error says that an object does not exist, the hint is the name
 // that the user probably meant, or the command that lists the names. If the server wants a token, the hint says how to pass
 // one.
-func (s *invocation) hinted(ctx context.Context, o admin.API, refusal error) error {
+func (s *invocation) withHint(ctx context.Context, o admin.API, refusal error) error {
 	r, ok := errors.AsType[*apierr.Refusal](refusal)
 	if ok && r.Code == apierr.AdminTokenMissing {
 		return errors.New("the server wants the operator's token: give it as --admin-token, or set STOREFRONT_ADMIN_TOKEN to it")
 	}
-	if !ok || listedBy[r.Code] == "" || strings.Contains(r.Message, "ambiguous") {
+	if !ok || listCommand[r.Code] == "" || strings.Contains(r.Message, "ambiguous") {
 		return refusal
 	}
-	list, size, known, name := "storefront "+listedBy[r.Code]+" list", new(int32(maxNames)), []string(nil), ""
-	if m := notThere.FindStringSubmatch(r.Message); m != nil {
+	list, size, known, name := "storefront "+listCommand[r.Code]+" list", new(int32(maxNames)), []string(nil), ""
+	if m := notFoundText.FindStringSubmatch(r.Message); m != nil {
 		name = m[1] + m[2]
 		if m[3] != "" {
 			list += " --store " + m[3]
@@ -263,9 +263,9 @@ func (s *invocation) hinted(ctx context.Context, o admin.API, refusal error) err
 		}
 	}
 	if near := nearest(name, known); near != "" {
-		return fmt.Errorf("%s; did you mean %q?", s.line(refusal), near)
+		return fmt.Errorf("%s; did you mean %q?", s.errorLine(refusal), near)
 	}
-	return fmt.Errorf("%s; see `%s`", s.line(refusal), list)
+	return fmt.Errorf("%s; see `%s`", s.errorLine(refusal), list)
 }
 
 func namesOf[Item any](items []Item, name func(Item) string) []string {

@@ -32,7 +32,7 @@ type orderCreateCmd struct {
 	PaymentLink   string      `placeholder:"NAME" help:"The payment link that the order comes through, by id or code, in place of products."`
 	Amount        amount      `api:"amount" placeholder:"N" help:"The amount that the buyer chose on an OPEN payment link, in minor units of the store's currency, such as 1550, or with a decimal point in the currency itself, such as 15.50."`
 	Note          string      `api:"note" clears:"" placeholder:"TEXT" help:"The buyer's note."`
-	once
+	idempotencyFlag
 }
 
 // Run creates the order.
@@ -55,7 +55,7 @@ func (c *orderCreateCmd) Run(s *invocation) error {
 		}
 		return o.CreateOrder(ctx, in)
 	}
-	return create(s, inStore(c.inNamedStore), &adminv1.CreateOrderRequest{}, record, whole)
+	return create(s, inStore(c.inNamedStore), &adminv1.CreateOrderRequest{}, record, messageJSON)
 }
 
 // name looks up the products, the customer and the payment link that the flags name, and puts their ids into the request.
@@ -100,7 +100,7 @@ var orderTable = table[*storefrontv1.Order]{[]column[*storefrontv1.Order]{
 	{name: "CUSTOMER", value: buyerOf, cut: true},
 	{name: "CREATED", at: (*storefrontv1.Order).GetCreatedAt},
 	{name: "ID", id: (*storefrontv1.Order).GetId, optional: true},
-}, whole[*storefrontv1.Order]}
+}, messageJSON[*storefrontv1.Order]}
 
 func buyerOf(o *storefrontv1.Order) string {
 	return cmp.Or(o.GetCustomer().GetName(), o.GetCustomer().GetEmail(), o.GetCustomer().GetPhone())
@@ -113,11 +113,11 @@ type orderShowCmd struct {
 
 // Run shows the order.
 func (c *orderShowCmd) Run(s *invocation) error {
-	return show(s, c.storeScoped, c.Name, findOrder, whole)
+	return show(s, c.storeScoped, c.Name, findOrder, messageJSON)
 }
 
-// once has the flag that makes it safe to repeat a command.
-type once struct {
+// idempotencyFlag has the flag that makes it safe to repeat a command.
+type idempotencyFlag struct {
 	IdempotencyKey string `api:"idempotencyKey" placeholder:"KEY" help:"Repeated with the same key within 24 hours, the command changes nothing and prints the same."`
 }
 
@@ -125,7 +125,7 @@ type once struct {
 type orderNamed struct {
 	storeScoped
 	Name string `arg:"" help:"The order's id or reference."`
-	once
+	idempotencyFlag
 }
 
 type (
@@ -174,6 +174,6 @@ func moveOrder[In proto.Message](s *invocation, c orderNamed, in In, call method
 		if err != nil {
 			return err
 		}
-		return s.print(whole(moved))
+		return s.print(messageJSON(moved))
 	})
 }

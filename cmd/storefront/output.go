@@ -28,16 +28,16 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// when formats a time in UTC, or returns "-" for nil.
-func when(t *timestamppb.Timestamp) string {
+// formatTime formats a time in UTC, or returns "-" for nil.
+func formatTime(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return absent
 	}
 	return strings.Trim(string(apijson.AppendTime(nil, t.AsTime())), `"`)
 }
 
-// value prints any value: as JSON with -o json, otherwise one line for each field.
-func (s *invocation) value(v any) error {
+// printValue prints any value: as JSON with -o json, otherwise one line for each field.
+func (s *invocation) printValue(v any) error {
 	text, err := plainJSON(v)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (s *invocation) print(object []byte) error {
 	// fail.
 	var lines bytes.Buffer
 	w := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
-	s.lines(w, "", object, whose.Currency)
+	s.writeLines(w, "", object, whose.Currency)
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -65,27 +65,27 @@ func (s *invocation) print(object []byte) error {
 	return err
 }
 
-// lines writes a JSON value for people: a line with path and value for each text, number or boolean inside it. path is the
+// writeLines writes a JSON value for people: a line with path and value for each text, number or boolean inside it. path is the
 // names of the members that lead there, such as customer.email. A list of such plain values is one line, and so is an empty
 // list or object.
-func (s *invocation) lines(w io.Writer, path string, value json.RawMessage, currency string) {
+func (s *invocation) writeLines(w io.Writer, path string, value json.RawMessage, currency string) {
 	var items []json.RawMessage
 	members, err := membersOf(value)
 	nested := err == nil || json.Unmarshal(value, &items) == nil && items != nil
 	var plain []string
 	for i, item := range items {
 		if item[0] == '{' || item[0] == '[' {
-			s.lines(w, path+"["+strconv.Itoa(i)+"]", item, currency)
+			s.writeLines(w, path+"["+strconv.Itoa(i)+"]", item, currency)
 		} else {
-			plain = append(plain, shown(path, item, currency))
+			plain = append(plain, formatValue(path, item, currency))
 		}
 	}
 	for _, m := range members {
-		s.lines(w, strings.TrimPrefix(path+"."+m.name, "."), m.value, currency)
+		s.writeLines(w, strings.TrimPrefix(path+"."+m.name, "."), m.value, currency)
 	}
 	switch {
 	case !nested:
-		plain = []string{shown(path, value, currency)}
+		plain = []string{formatValue(path, value, currency)}
 	case len(items)+len(members) == 0:
 		plain = []string{absent}
 	}
@@ -94,9 +94,9 @@ func (s *invocation) lines(w io.Writer, path string, value json.RawMessage, curr
 	}
 }
 
-// shown formats a plain JSON value for people. If the value's name in path ends in amount, or is totalPaid, it is an amount
+// formatValue formats a plain JSON value for people. If the value's name in path ends in amount, or is totalPaid, it is an amount
 // in the smallest units of currency. Every other whole number gets thousands separators.
-func shown(path string, value json.RawMessage, currency string) string {
+func formatValue(path string, value json.RawMessage, currency string) string {
 	minor, err := strconv.ParseInt(string(value), 10, 64)
 	name := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
 	if err == nil && currency != "" && (strings.HasSuffix(name, "amount") || name == "totalpaid") {
@@ -111,11 +111,11 @@ func shown(path string, value json.RawMessage, currency string) string {
 // textOf formats a JSON value for people: "-" for null and "", a list with commas.
 func textOf(value json.RawMessage) string { return cmp.Or(csvText(value), absent) }
 
-// objects prints JSON objects: with -o csv as CSV, whose columns are the members of the object like, otherwise as a JSON
+// printObjects prints JSON objects: with -o csv as CSV, whose columns are the members of the object like, otherwise as a JSON
 // array.
-func (s *invocation) objects(like []byte, objects [][]byte) error {
+func (s *invocation) printObjects(sample []byte, objects [][]byte) error {
 	if s.csv {
-		t, err := newCSV(s.out, like)
+		t, err := newCSV(s.out, sample)
 		if err != nil {
 			return err
 		}
@@ -125,8 +125,8 @@ func (s *invocation) objects(like []byte, objects [][]byte) error {
 	return err
 }
 
-// list prints rows as a table that fits the terminal's width.
-func (s *invocation) list(header []string, rows [][]string) error {
+// printTable prints rows as a table that fits the terminal's width.
+func (s *invocation) printTable(header []string, rows [][]string) error {
 	return s.writeTable(fit(plainColumns(header, rows), s.terminal.columns))
 }
 
@@ -147,17 +147,17 @@ func indented(text []byte) string {
 	if err := json.Indent(&b, text, "", "  "); err != nil {
 		return visible(string(text))
 	}
-	var shown strings.Builder
+	var out strings.Builder
 	for _, r := range b.String() {
 		if unicode.IsPrint(r) || r == '\n' {
-			shown.WriteRune(r)
+			out.WriteRune(r)
 			continue
 		}
 		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&shown, "\\u%04x", unit)
+			fmt.Fprintf(&out, "\\u%04x", unit)
 		}
 	}
-	return shown.String()
+	return out.String()
 }
 
 // absent is printed in place of null or an empty value.
@@ -175,15 +175,15 @@ func visible(text string) string {
 // escaped escapes the characters that a terminal would not show. Errors quote files and servers, which may contain such
 // characters.
 func escaped(text string) string {
-	var shown strings.Builder
+	var out strings.Builder
 	for _, r := range text {
 		if unicode.IsPrint(r) {
-			shown.WriteRune(r)
+			out.WriteRune(r)
 			continue
 		}
-		shown.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		out.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
 	}
-	return shown.String()
+	return out.String()
 }
 
 const (
@@ -214,9 +214,9 @@ func (c *shownColumn) measure() {
 	}
 }
 
-// atLeast returns the smallest width that fit may give the column. room is how many characters of a text must stay visible.
+// minWidth returns the smallest width that fit may give the column. room is how many characters of a text must stay visible.
 // A column whose texts may not be cut keeps its width.
-func (c *shownColumn) atLeast(room int) int {
+func (c *shownColumn) minWidth(room int) int {
 	if c.cut {
 		return min(c.width, max(room, len(c.name)))
 	}
@@ -239,8 +239,8 @@ func plainColumns(header []string, rows [][]string) []*shownColumn {
 // fit returns the columns that fit into a terminal of this width, shortened and cut as shownColumn describes. A width of 0
 // means no limit.
 func fit(all []*shownColumn, terminal int) []*shownColumn {
-	whole := func(c *shownColumn) int { return c.width }
-	if terminal == 0 || widthOf(all, whole) <= terminal {
+	fullWidth := func(c *shownColumn) int { return c.width }
+	if terminal == 0 || widthOf(all, fullWidth) <= terminal {
 		return all
 	}
 	for _, c := range all {
@@ -254,16 +254,16 @@ func fit(all []*shownColumn, terminal int) []*shownColumn {
 		}
 		c.measure()
 	}
-	roomy := func(c *shownColumn) int { return c.atLeast(c.room) }
+	roomy := func(c *shownColumn) int { return c.minWidth(c.room) }
 	for i := len(all) - 1; i >= 0 && widthOf(all, roomy) > terminal; i-- {
 		if all[i].optional {
 			all = slices.Delete(all, i, i+1)
 		}
 	}
-	for _, least := range []func(*shownColumn) int{roomy, func(c *shownColumn) int { return c.atLeast(minCut) }} {
-		for widthOf(all, whole) > terminal {
-			widest := slices.MaxFunc(all, func(a, b *shownColumn) int { return cmp.Compare(a.width-least(a), b.width-least(b)) })
-			if widest.width == least(widest) {
+	for _, minWidth := range []func(*shownColumn) int{roomy, func(c *shownColumn) int { return c.minWidth(minCut) }} {
+		for widthOf(all, fullWidth) > terminal {
+			widest := slices.MaxFunc(all, func(a, b *shownColumn) int { return cmp.Compare(a.width-minWidth(a), b.width-minWidth(b)) })
+			if widest.width == minWidth(widest) {
 				break
 			}
 			widest.width--
@@ -277,11 +277,11 @@ func fit(all []*shownColumn, terminal int) []*shownColumn {
 	return all
 }
 
-// widthOf returns the width of a line of the table. of returns the width of one column.
-func widthOf(all []*shownColumn, of func(*shownColumn) int) int {
+// widthOf returns the width of a line of the table. width returns the width of one column.
+func widthOf(all []*shownColumn, width func(*shownColumn) int) int {
 	sum := len(columnGap) * (len(all) - 1)
 	for _, c := range all {
-		sum += of(c)
+		sum += width(c)
 	}
 	return sum
 }
@@ -380,16 +380,16 @@ func (t terminal) bold(text string) string {
 
 // progress shows on a terminal how much of a long operation is done. It shows nothing if w is no terminal.
 type progress struct {
-	w    io.Writer // nil if the output is no terminal
-	what string
-	size int64 // size of the file that is read, in bytes; below 1 if unknown
+	w     io.Writer // nil if the output is no terminal
+	label string
+	size  int64 // size of the file that is read, in bytes; below 1 if unknown
 }
 
-func newProgress(w io.Writer, what string, size int64) progress {
+func newProgress(w io.Writer, label string, size int64) progress {
 	if !isTerminal(w) {
 		w = nil
 	}
-	return progress{w, what, size}
+	return progress{w, label, size}
 }
 
 // isTerminal reports whether a writer is a terminal.
@@ -405,20 +405,20 @@ const barWidth = 40
 const eraseLine = "\r\x1b[K"
 
 // show redraws the bar for the progress of an import.
-func (p progress) show(so importfile.Progress) {
+func (p progress) show(current importfile.Progress) {
 	if p.w == nil {
 		return
 	}
 	bar := ""
 	if p.size > 0 {
-		done := int(min(so.Bytes, p.size) * barWidth / p.size)
+		done := int(min(current.Bytes, p.size) * barWidth / p.size)
 		bar = "[" + strings.Repeat("#", done) + strings.Repeat(" ", barWidth-done) + "] "
 	}
 	stage := "checking"
-	if so.Storing {
+	if current.Storing {
 		stage = "storing"
 	}
-	p.draw(fmt.Sprintf("%s %s %s%s lines", stage, p.what, bar, grouped(so.Lines)))
+	p.draw(fmt.Sprintf("%s %s %s%s lines", stage, p.label, bar, grouped(current.Lines)))
 }
 
 // draw replaces the line on the terminal.

@@ -55,7 +55,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		s := &invocation{out: &out}
 		var all []*shownColumn
 		for _, c := range columns {
-			all = append(all, c.of(rows))
+			all = append(all, c.render(rows))
 		}
 		require.NoError(t, s.writeTable(fit(all, row.columns)))
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
@@ -109,7 +109,7 @@ func TestListsFitTheirTerminal(t *testing.T) {
 		Id: tableID, EventType: "payment_link.paid", Status: adminv1.Delivery_pending, WebhookId: "w", CreatedAt: now,
 		NextAttemptAt: now,
 		LastError:     proto.String("status 503"), LastStatusCode: proto.Int32(503),
-	}, shortTime(when(now))+"  payment_link", " 503 ", "shop.exampl")
+	}, shortTime(formatTime(now))+"  payment_link", " 503 ", "shop.exampl")
 	requireFits(t, 80, keyTable, &adminv1.Key{
 		Id: tableID, Name: title, Status: adminv1.Key_revoked, ExpiresAt: noon, Scopes: []string{"orders:read", "customers:write"},
 	}, "2025-11-22 12:00", "orders:read")
@@ -123,7 +123,7 @@ var noon = timestamppb.New(time.Date(2025, 11, 22, 12, 0, 0, 0, time.UTC))
 
 func requireFits[Item proto.Message](t *testing.T, columns int, of table[Item], item Item, shown ...string) {
 	t.Helper()
-	all := fit(of.shown([]Item{item}), columns)
+	all := fit(of.render([]Item{item}), columns)
 	require.LessOrEqual(t, widthOf(all, func(c *shownColumn) int { return c.width }), columns, all[0].name)
 	var out bytes.Buffer
 	require.NoError(t, (&invocation{out: &out}).writeTable(all))

@@ -30,7 +30,7 @@ type productCreateCmd struct {
 
 // Run creates the product.
 func (c *productCreateCmd) Run(s *invocation) error {
-	return create(s, inStore(c.inNamedStore), &adminv1.CreateProductRequest{}, admin.API.CreateProduct, whole)
+	return create(s, inStore(c.inNamedStore), &adminv1.CreateProductRequest{}, admin.API.CreateProduct, messageJSON)
 }
 
 type productUpdateCmd struct {
@@ -48,7 +48,7 @@ type productUpdateCmd struct {
 
 // Run changes the product.
 func (c *productUpdateCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findProduct, &adminv1.UpdateProductRequest{}, admin.API.UpdateProduct, whole)
+	return change(s, c.storeScoped, c.Name, findProduct, &adminv1.UpdateProductRequest{}, admin.API.UpdateProduct, messageJSON)
 }
 
 type productListCmd struct {
@@ -73,7 +73,7 @@ var productTable = table[*storefrontv1.Product]{[]column[*storefrontv1.Product]{
 	{name: "TYPE", value: func(p *storefrontv1.Product) string { return p.GetType().String() }, optional: true},
 	{name: "CREATED", at: (*storefrontv1.Product).GetCreatedAt, optional: true},
 	{name: "ID", id: (*storefrontv1.Product).GetId, optional: true},
-}, whole[*storefrontv1.Product]}
+}, messageJSON[*storefrontv1.Product]}
 
 type productShowCmd struct {
 	storeScoped
@@ -82,5 +82,5 @@ type productShowCmd struct {
 
 // Run shows the product.
 func (c *productShowCmd) Run(s *invocation) error {
-	return show(s, c.storeScoped, c.Name, findProduct, whole)
+	return show(s, c.storeScoped, c.Name, findProduct, messageJSON)
 }

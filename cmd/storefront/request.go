@@ -21,10 +21,10 @@ import (
 // field can be reported with the flag's name.
 const apiField = "api"
 
-// unsettled is the value of a flag that can be converted only with the database or server, such as a time that is given as
-// "how long ago", or an amount in the store's currency. settle converts it.
-type unsettled interface {
-	settle(ctx context.Context, o admin.API, currency func() (string, error)) error
+// resolvable is the value of a flag that can be converted only with the database or server, such as a time that is given as
+// "how long ago", or an amount in the store's currency. resolve converts it.
+type resolvable interface {
+	resolve(ctx context.Context, o admin.API, currency func() (string, error)) error
 }
 
 // fill sets fields of the request, and its update mask, from the flags that the user gave. It calls currency only if one of
@@ -35,8 +35,8 @@ func (s *invocation) fill(ctx context.Context, o admin.API, in proto.Message, cu
 		if !f.Tag.Has(apiField) || !s.given[f.Name] {
 			continue
 		}
-		if value, ok := f.Target.Addr().Interface().(unsettled); ok {
-			err := value.settle(ctx, o, currency)
+		if value, ok := f.Target.Addr().Interface().(resolvable); ok {
+			err := value.resolve(ctx, o, currency)
 			if _, wrong := errors.AsType[usageError](err); wrong {
 				return usage("--%s: %w", f.Name, err)
 			}
@@ -50,12 +50,12 @@ func (s *invocation) fill(ctx context.Context, o admin.API, in proto.Message, cu
 		}
 		members = append(members, string(quoted(f.Tag.Get(apiField)))+":"+string(value))
 	}
-	said := in.ProtoReflect().New().Interface()
-	err := apijson.Unmarshal([]byte("{"+strings.Join(members, ",")+"}"), said)
+	changes := in.ProtoReflect().New().Interface()
+	err := apijson.Unmarshal([]byte("{"+strings.Join(members, ",")+"}"), changes)
 	if invalid, ok := errors.AsType[*apijson.Invalid](err); ok {
 		return apierr.Invalid(invalid.Message, invalid.Fields...)
 	}
-	proto.Merge(in, said)
+	proto.Merge(in, changes)
 	return err
 }
 
@@ -95,13 +95,13 @@ func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in prot
 // change looks up the object that name means, calls a method that changes it, and prints object(answer), which is JSON. It
 // refuses an update for which no flag is given.
 func change[Found interface{ GetId() string }, In, Out proto.Message](
-	s *invocation, c storeScoped, name string, with finder[Found], in In, call method[In, Out], object func(Out) []byte,
+	s *invocation, c storeScoped, name string, lookup finder[Found], in In, call method[In, Out], object func(Out) []byte,
 ) error {
 	if err := s.changesAnything(in); err != nil {
 		return err
 	}
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		out, err := changed(ctx, s, o, c, name, with, in, call)
+		out, err := applyChange(ctx, s, o, c, name, lookup, in, call)
 		if err != nil {
 			return err
 		}
@@ -109,18 +109,18 @@ func change[Found interface{ GetId() string }, In, Out proto.Message](
 	})
 }
 
-// changed looks up the object that name means, and calls a method that changes it.
-func changed[Found interface{ GetId() string }, In proto.Message, Out any](ctx context.Context, s *invocation, o admin.API,
+// applyChange looks up the object that name means, and calls a method that changes it.
+func applyChange[Found interface{ GetId() string }, In proto.Message, Out any](ctx context.Context, s *invocation, o admin.API,
 	c storeScoped,
-	name string, with finder[Found], in In, call method[In, Out]) (out Out, err error) {
-	store, id, err := idOf(ctx, o, c, name, with)
+	name string, lookup finder[Found], in In, call method[In, Out]) (out Out, err error) {
+	store, id, err := idOf(ctx, o, c, name, lookup)
 	if err != nil {
 		return out, err
 	}
 	set(in, "store", store)
 	set(in, "id", id)
 	err = s.fill(ctx, o, in, func() (string, error) {
-		found, err := with(ctx, o, store, id)
+		found, err := lookup(ctx, o, store, id)
 		if priced, ok := any(found).(interface{ GetCurrency() string }); ok {
 			return priced.GetCurrency(), err
 		}
@@ -150,9 +150,9 @@ func (s *invocation) changesAnything(in proto.Message) error {
 }
 
 // show looks up the object that name means and prints object(found), which is JSON.
-func show[Found proto.Message](s *invocation, c storeScoped, name string, with finder[Found], object func(Found) []byte) error {
+func show[Found proto.Message](s *invocation, c storeScoped, name string, lookup finder[Found], object func(Found) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		found, err := find(ctx, o, c, name, with)
+		found, err := find(ctx, o, c, name, lookup)
 		if err != nil {
 			return err
 		}
@@ -173,9 +173,9 @@ func listOf[Item, In, Out proto.Message](s *invocation, c inStore, l limit, t ta
 }
 
 // list prints the objects that a method lists, at most as many as --limit says. prepare fills the request first.
-func list[Item, In, Out proto.Message](s *invocation, at target, l limit, t table[Item], in In,
+func list[Item, In, Out proto.Message](s *invocation, c target, l limit, t table[Item], in In,
 	prepare func(context.Context, admin.API) error, call method[In, Out], items func(Out) []Item) error {
-	return s.operate(at, func(ctx context.Context, o admin.API) error {
+	return s.operate(c, func(ctx context.Context, o admin.API) error {
 		if err := prepare(ctx, o); err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func list[Item, In, Out proto.Message](s *invocation, at target, l limit, t tabl
 			return err
 		}
 		if len(all) == int(l.Limit) && !s.json {
-			s.say("these are the newest " + grouped(len(all)) + "; --limit shows more")
+			s.printMessage("these are the newest " + grouped(len(all)) + "; --limit shows more")
 		}
 		return nil
 	})
@@ -236,10 +236,10 @@ func listPages[Item entry, In proto.Message, Out interface {
 		if err := s.fillIn(ctx, o, inStore(c.storeScoped), in); err != nil {
 			return err
 		}
-		page, size, limit, more := int64(1), min(int(c.Limit), maxPageSize), int(c.Limit), "--limit"
-		one := c.Page != nil || c.PageSize != nil
-		if one {
-			page, size, more = int64(valueOr(c.Page, 1)), int(valueOr(c.PageSize, defaultPageSize)), "--page"
+		page, size, limit, flag := int64(1), min(int(c.Limit), maxPageSize), int(c.Limit), "--limit"
+		onePage := c.Page != nil || c.PageSize != nil
+		if onePage {
+			page, size, flag = int64(valueOr(c.Page, 1)), int(valueOr(c.PageSize, defaultPageSize)), "--page"
 			limit = size
 		}
 		// An object that is created between two requests moves the others towards the end, so the next page may repeat an
@@ -260,7 +260,7 @@ func listPages[Item entry, In proto.Message, Out interface {
 					all = append(all, item)
 				}
 			}
-			if one || len(all) == limit || page*int64(size) >= total {
+			if onePage || len(all) == limit || page*int64(size) >= total {
 				break
 			}
 		}
@@ -268,7 +268,7 @@ func listPages[Item entry, In proto.Message, Out interface {
 			return err
 		}
 		if int64(len(all)) < total && !s.json {
-			s.say(fmt.Sprintf("these are %s of %s; %s shows others", grouped(len(all)), grouped(total), more))
+			s.printMessage(fmt.Sprintf("these are %s of %s; %s shows others", grouped(len(all)), grouped(total), flag))
 		}
 		return nil
 	})
@@ -302,9 +302,9 @@ type column[Item any] struct {
 	optional bool
 }
 
-// of returns the column of the printed table, with a cell for each item.
-func (c column[Item]) of(items []Item) *shownColumn {
-	with := &shownColumn{name: c.name, isID: c.id != nil, isTime: c.at != nil, cut: c.cut, optional: c.optional,
+// render returns the column of the printed table, with a cell for each item.
+func (c column[Item]) render(items []Item) *shownColumn {
+	rendered := &shownColumn{name: c.name, isID: c.id != nil, isTime: c.at != nil, cut: c.cut, optional: c.optional,
 		room: cmp.Or(c.room, minCut)}
 	for _, item := range items {
 		var cell string
@@ -312,21 +312,21 @@ func (c column[Item]) of(items []Item) *shownColumn {
 		case c.id != nil:
 			cell = c.id(item)
 		case c.at != nil:
-			cell = when(c.at(item))
+			cell = formatTime(c.at(item))
 		default:
 			cell = c.value(item)
 		}
-		with.cells = append(with.cells, visible(cell))
+		rendered.cells = append(rendered.cells, visible(cell))
 	}
-	with.measure()
-	return with
+	rendered.measure()
+	return rendered
 }
 
-// shown returns the table's columns with a cell for each item.
-func (t table[Item]) shown(items []Item) []*shownColumn {
+// render returns the table's columns with a cell for each item.
+func (t table[Item]) render(items []Item) []*shownColumn {
 	all := make([]*shownColumn, len(t.columns))
 	for i, c := range t.columns {
-		all[i] = c.of(items)
+		all[i] = c.render(items)
 	}
 	return all
 }
@@ -339,30 +339,30 @@ func (t table[Item]) print(s *invocation, l limit, items []Item) error {
 			objects[i] = t.object(item)
 		}
 		var none Item
-		like := withMessages(none.ProtoReflect().New()).Interface().(Item) //nolint:errcheck // It is one.
-		return s.objects(t.object(like), objects)
+		sample := withMessages(none.ProtoReflect().New()).Interface().(Item) //nolint:errcheck // It is one.
+		return s.printObjects(t.object(sample), objects)
 	}
 	if l.Wide {
 		s.terminal.columns = 0
 	}
-	return s.writeTable(fit(t.shown(items), s.terminal.columns))
+	return s.writeTable(fit(t.render(items), s.terminal.columns))
 }
 
-// whole returns all of a message as the API's JSON.
-func whole[M proto.Message](m M) []byte { return apijson.Marshal(m) }
+// messageJSON returns all of a message as the API's JSON.
+func messageJSON[M proto.Message](m M) []byte { return apijson.Marshal(m) }
 
 // selectFields returns a JSON object with the named members of a message, in this order. A member in extra takes the place
 // of the message's member with the same name.
 func selectFields(m proto.Message, extra map[string]json.RawMessage, names ...string) []byte {
-	var own map[string]json.RawMessage
-	if err := json.Unmarshal(apijson.Marshal(m), &own); err != nil {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(apijson.Marshal(m), &values); err != nil {
 		panic(err) // cannot happen, because the JSON of a message is an object
 	}
 	var members []string
 	for _, name := range names {
 		value, ok := extra[name]
 		if !ok {
-			value = own[name]
+			value = values[name]
 		}
 		members = append(members, string(quoted(name))+":"+string(value))
 	}

@@ -22,7 +22,7 @@ type secretGenerateCmd struct{}
 func (secretGenerateCmd) Run(s *invocation) error {
 	text := seal.NewKey()
 	if s.json {
-		return s.value(map[string]string{"secret": text})
+		return s.printValue(map[string]string{"secret": text})
 	}
 	_, err := fmt.Fprintln(s.out, text)
 	return err
@@ -33,8 +33,8 @@ type secretRotateCmd struct {
 	secretKey
 }
 
-// rotated is the output of `storefront secret rotate`.
-type rotated struct {
+// rotateResult is the output of `storefront secret rotate`.
+type rotateResult struct {
 	SecretKey string `json:"secretKey"` // the id of the current secret key
 	Webhooks  int    `json:"webhooks"`
 	Resealed  int    `json:"resealed"`
@@ -53,26 +53,27 @@ func (c *secretRotateCmd) Run(s *invocation) error {
 		return errors.Join(err, handle.Close())
 	}
 	bar := newProgress(s.errs, "secrets", 0)
-	so, err := admin.ResealSecrets(s.ctx, handle, ring, func(so admin.Resealed) {
-		bar.draw(grouped(so.Done) + " of " + grouped(so.Webhooks) + " secrets")
+	resealed, err := admin.ResealSecrets(s.ctx, handle, ring, func(resealed admin.Resealed) {
+		bar.draw(grouped(resealed.Done) + " of " + grouped(resealed.Webhooks) + " secrets")
 	})
 	bar.end()
 	if err = errors.Join(err, handle.Close()); err != nil {
 		return err
 	}
 	switch {
-	case len(so.Unknown) > 0:
+	case len(resealed.Unknown) > 0:
 		return fmt.Errorf("%s secrets are now under the key %s and %s are left under keys that are not given: %s; "+
-			"name those keys in --old-secret-keys and run this again", grouped(so.Done), ring.Current(), grouped(so.Left), strings.Join(so.Unknown, ", "))
-	case so.Left > 0:
+			"name those keys in --old-secret-keys and run this again", grouped(resealed.Done), ring.Current(),
+			grouped(resealed.Left), strings.Join(resealed.Unknown, ", "))
+	case resealed.Left > 0:
 		return fmt.Errorf("%s secrets are now under the key %s, but others keep coming under an older one: "+
-			"restart every server with the new --secret-key, then run this again", grouped(so.Done), ring.Current())
+			"restart every server with the new --secret-key, then run this again", grouped(resealed.Done), ring.Current())
 	}
 	if s.json {
-		return s.value(rotated{ring.Current(), so.Webhooks, so.Done})
+		return s.printValue(rotateResult{ring.Current(), resealed.Webhooks, resealed.Done})
 	}
-	_, err = fmt.Fprintf(s.out, "%s of %s secrets encrypted anew; all are under the key %s and no other is needed\n", grouped(so.Done),
-		grouped(so.Webhooks), ring.Current())
+	_, err = fmt.Fprintf(s.out, "%s of %s secrets encrypted anew; all are under the key %s and no other is needed\n",
+		grouped(resealed.Done), grouped(resealed.Webhooks), ring.Current())
 	return err
 }
 

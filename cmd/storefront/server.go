@@ -102,12 +102,12 @@ func (c *serverCmd) Run(s *invocation) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	return claimed(c.DatabaseURL, func() error { return c.serve(s) })
+	return withClaim(c.DatabaseURL, func() error { return c.serve(s) })
 }
 
-// claimed claims a SQLite file for this process, calls do, and releases the claim. It fails if another process has the
+// withClaim claims a SQLite file for this process, calls do, and releases the claim. It fails if another process has the
 // claim. On PostgreSQL it just calls do.
-func claimed(databaseURL string, do func() error) error {
+func withClaim(databaseURL string, do func() error) error {
 	claim, err := db.ClaimServer(databaseURL)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (c *serverCmd) serve(s *invocation) error {
 			return err
 		}
 	}
-	handle, err := c.openWith(s.ctx, boundedBy(c.RequestTimeout))
+	handle, err := c.openWith(s.ctx, boundedConfig(c.RequestTimeout))
 	if err != nil {
 		return err
 	}
@@ -154,13 +154,13 @@ func (c *serverCmd) serve(s *invocation) error {
 	if err != nil {
 		return errors.Join(err, handle.Close())
 	}
-	t, err := s.openTraces(unsent(logger))
+	t, err := s.openTraces(logUnsent(logger))
 	if err != nil {
 		return errors.Join(err, handle.Close())
 	}
 	defer t.flush(s.ctx)
 	config := server.Config{
-		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, OldAdminToken: c.OldAdminToken,
+		Traces: t.tracerProvider(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, OldAdminToken: c.OldAdminToken,
 		DB: handle, Logger: logger, Options: options,
 		DrainDelay: c.DrainDelay, MaxConnections: int(c.MaxConnections),
 		RequestTimeout: c.RequestTimeout, RequestLogOff: !bool(c.RequestLog), Platform: platform,
@@ -175,9 +175,9 @@ func (c *serverCmd) serve(s *invocation) error {
 	return errors.Join(serve(s.ctx, config, func(*server.Server) error { return nil }), handle.Close())
 }
 
-// boundedBy returns the database configuration of a server: some connections are reserved for admitting requests, and every
+// boundedConfig returns the database configuration of a server: some connections are reserved for admitting requests, and every
 // statement and every wait for a lock has a timeout, so that no request waits forever.
-func boundedBy(timeout time.Duration) db.Config {
+func boundedConfig(timeout time.Duration) db.Config {
 	return db.Config{
 		AdmissionConns: max(10, 2*runtime.GOMAXPROCS(0)), StatementTimeout: timeout, LockTimeout: timeout / 2,
 	}
@@ -199,15 +199,15 @@ func migrate(ctx context.Context, d database, w watcher) error {
 	if err != nil {
 		return err
 	}
-	left, err := handle.Migrations(ctx)
+	pending, err := handle.Migrations(ctx)
 	if err != nil {
 		return errors.Join(err, handle.Close())
 	}
-	left = slices.DeleteFunc(left, func(m db.Migration) bool { return m.AppliedAt != nil })
+	pending = slices.DeleteFunc(pending, func(m db.Migration) bool { return m.AppliedAt != nil })
 	next := func() {
-		if len(left) > 0 {
-			w.begin(left[0])
-			left = left[1:]
+		if len(pending) > 0 {
+			w.begin(pending[0])
+			pending = pending[1:]
 		}
 	}
 	next()
@@ -275,8 +275,8 @@ type monitored struct {
 	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"Lets the operator see profiles, at least 32 characters."`
 }
 
-// beside calls do, and serves health, metrics and profiles at --admin-addr while do runs.
-func (m monitored) beside(ctx context.Context, c monitor.Config, do func(context.Context) error) error {
+// serveBeside calls do, and serves health, metrics and profiles at --admin-addr while do runs.
+func (m monitored) serveBeside(ctx context.Context, c monitor.Config, do func(context.Context) error) error {
 	if m.AdminAddr == "" {
 		return do(ctx)
 	}
@@ -290,15 +290,15 @@ func (m monitored) beside(ctx context.Context, c monitor.Config, do func(context
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", m.AdminAddr, err)
 	}
-	shown := edge.NewServer(monitor.Handler(c), 0, c.Logger)
+	srv := edge.NewServer(monitor.Handler(c), 0, c.Logger)
 	// The server itself logs some errors, such as panics of handlers.
-	shown.ErrorLog = slog.NewLogLogger(c.Logger.Handler(), slog.LevelError)
+	srv.ErrorLog = slog.NewLogLogger(c.Logger.Handler(), slog.LevelError)
 	c.Logger.InfoContext(ctx, "listening", "admin_addr", listener.Addr().String())
 	ended := make(chan error, 1)
-	go func() { ended <- shown.Serve(listener) }()
+	go func() { ended <- srv.Serve(listener) }()
 	err = do(ctx)
 	// Close cuts off requests that still run, because a process that stops must not wait for a profile.
-	return errors.Join(err, shown.Close(), served(<-ended))
+	return errors.Join(err, srv.Close(), served(<-ended))
 }
 
 // served returns the error with which an HTTP server ended, or nil if this process closed the server.
@@ -322,7 +322,7 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(w, options)), nil
 }
 
-// unsent returns a function that logs why spans could not be sent.
-func unsent(logger *slog.Logger) func(error) {
+// logUnsent returns a function that logs why spans could not be sent.
+func logUnsent(logger *slog.Logger) func(error) {
 	return func(err error) { logger.WarnContext(context.Background(), "traces are not sent", "error", err) }
 }

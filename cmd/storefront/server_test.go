@@ -164,7 +164,7 @@ func TestAWorkersListenerOutlivesAPanic(t *testing.T) {
 		Metrics: prometheus.NewRegistry(), Logger: slog.New(slog.NewJSONHandler(&logged, nil)),
 		Ready: func(context.Context) error { panic("the check broke") },
 	}
-	require.NoError(t, monitored{AdminAddr: "127.0.0.1:0"}.beside(t.Context(), c, func(ctx context.Context) error {
+	require.NoError(t, monitored{AdminAddr: "127.0.0.1:0"}.serveBeside(t.Context(), c, func(ctx context.Context) error {
 		address := "http://" + regexp.MustCompile(`"admin_addr":"([^"]+)"`).FindStringSubmatch(logged.String())[1]
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/readyz", nil)
 		require.NoError(t, err)
@@ -186,9 +186,9 @@ func TestAListenerThatCannotBe(t *testing.T) {
 		"--admin-token: must have at least":        {AdminAddr: "127.0.0.1:0", AdminToken: "short"},
 		"listen on " + taken.Addr().String() + ":": {AdminAddr: taken.Addr().String()},
 	} {
-		err := m.beside(t.Context(), c, func(context.Context) error { t.Error("it works"); return nil })
+		err := m.serveBeside(t.Context(), c, func(context.Context) error { t.Error("it works"); return nil })
 		require.ErrorContains(t, err, want)
 	}
 	away := errors.New("away")
-	require.Equal(t, away, monitored{}.beside(t.Context(), c, func(context.Context) error { return away }), "off")
+	require.Equal(t, away, monitored{}.serveBeside(t.Context(), c, func(context.Context) error { return away }), "off")
 }

@@ -86,21 +86,21 @@ type adminListener struct {
 
 // operate calls do with the admin services: those of the server at --admin-url, or of the running dev of this folder, or
 // otherwise those of this process on the database.
-func (s *invocation) operate(at target, do func(ctx context.Context, o admin.API) error) error {
-	if at.AdminURL == "" && s.dev.acceptsToken(at.AdminToken) {
-		at.AdminURL = s.dev.AdminURL
+func (s *invocation) operate(t target, do func(ctx context.Context, o admin.API) error) error {
+	if t.AdminURL == "" && s.dev.acceptsToken(t.AdminToken) {
+		t.AdminURL = s.dev.AdminURL
 	}
-	if at.AdminURL == "" {
-		return s.onDatabase(at.database, func(_ context.Context, o *admin.Operator) error {
-			return s.trace(func(ctx context.Context) error { return s.hinted(ctx, o, do(ctx, o)) })
+	if t.AdminURL == "" {
+		return s.onDatabase(t.database, func(_ context.Context, o *admin.Operator) error {
+			return s.trace(func(ctx context.Context) error { return s.withHint(ctx, o, do(ctx, o)) })
 		})
 	}
-	client, err := at.client()
+	client, err := t.client()
 	if err != nil {
 		return err
 	}
 	return s.trace(func(ctx context.Context) error {
-		return s.hinted(ctx, client, do(ctx, client))
+		return s.withHint(ctx, client, do(ctx, client))
 	})
 }
 

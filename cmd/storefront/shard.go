@@ -21,8 +21,8 @@ type shardCmd struct {
 }
 
 // onCluster opens the database and calls do with its cluster. It does not require that the schema is current.
-func (s *invocation) onCluster(at database, do func(ctx context.Context, handle *db.DB, cluster *shard.Cluster) error) error {
-	handle, err := hook.Open(s.ctx, db.Config{URL: at.DatabaseURL, Existing: true, MaxConns: 2,
+func (s *invocation) onCluster(d database, do func(ctx context.Context, handle *db.DB, cluster *shard.Cluster) error) error {
+	handle, err := hook.Open(s.ctx, db.Config{URL: d.DatabaseURL, Existing: true, MaxConns: 2,
 		Settings: map[string]string{"application_name": shard.ApplicationName}})
 	if err != nil {
 		return noFile(err)
@@ -58,16 +58,16 @@ func (c *shardPlanCmd) Run(s *invocation) error {
 }
 
 func (s *invocation) plan(plan shard.Plan) error {
-	shown := sharding{Tables: []shard.Table{}, DroppedKeys: []string{}, Obstacles: []string{}, Largest: []shard.Store{}}
-	shown.Tables, shown.Obstacles = append(shown.Tables, plan.Tables...), append(shown.Obstacles, plan.Obstacles...)
-	shown.Largest = append(shown.Largest, plan.Largest...)
+	out := sharding{Tables: []shard.Table{}, DroppedKeys: []string{}, Obstacles: []string{}, Largest: []shard.Store{}}
+	out.Tables, out.Obstacles = append(out.Tables, plan.Tables...), append(out.Obstacles, plan.Obstacles...)
+	out.Largest = append(out.Largest, plan.Largest...)
 	for _, k := range plan.Keys {
 		if k.Definition == "" {
-			shown.DroppedKeys = append(shown.DroppedKeys, k.Name)
+			out.DroppedKeys = append(out.DroppedKeys, k.Name)
 		}
 	}
 	if s.json {
-		return s.value(shown)
+		return s.printValue(out)
 	}
 	rows := make([][]string, len(plan.Tables))
 	for i, t := range plan.Tables {
@@ -77,7 +77,7 @@ func (s *invocation) plan(plan shard.Plan) error {
 		}
 		rows[i] = []string{t.Name, grouped(t.Rows), bytesText(t.Bytes), next}
 	}
-	if err := s.list(strings.Fields("TABLE ROWS SIZE NEXT"), rows); err != nil {
+	if err := s.printTable(strings.Fields("TABLE ROWS SIZE NEXT"), rows); err != nil {
 		return err
 	}
 	if len(plan.Largest) > 0 {
@@ -86,13 +86,13 @@ func (s *invocation) plan(plan shard.Plan) error {
 			largest = append(largest, []string{e.Slug, e.Bucket, grouped(e.Rows)})
 		}
 		_, _ = fmt.Fprintln(s.out)
-		if err := s.list(strings.Fields("LARGEST BUCKET ROWS"), largest); err != nil {
+		if err := s.printTable(strings.Fields("LARGEST BUCKET ROWS"), largest); err != nil {
 			return err
 		}
 		_, _ = fmt.Fprintln(s.out)
 	}
-	if len(shown.DroppedKeys) > 0 {
-		_, _ = fmt.Fprintf(s.out, "These foreign keys to tables of the coordinator go: %s\n", strings.Join(shown.DroppedKeys, ", "))
+	if len(out.DroppedKeys) > 0 {
+		_, _ = fmt.Fprintf(s.out, "These foreign keys to tables of the coordinator go: %s\n", strings.Join(out.DroppedKeys, ", "))
 	}
 	for _, o := range plan.Obstacles {
 		_, _ = fmt.Fprintf(s.out, "Before: %s\n", o)
@@ -132,12 +132,12 @@ func (c *shardApplyCmd) Run(s *invocation) error {
 			}
 			return errors.New("nothing was changed; say --yes to do it")
 		}
-		done, err := cluster.Apply(ctx, func(step string) { s.say("shard: " + step) })
+		done, err := cluster.Apply(ctx, func(step string) { s.printMessage("shard: " + step) })
 		if err != nil {
 			return err
 		}
 		if s.json {
-			return s.value(struct {
+			return s.printValue(struct {
 				Distributed int `json:"distributed"`
 			}{done})
 		}
@@ -160,7 +160,7 @@ func (c *shardStatusCmd) Run(s *invocation) error {
 			return err
 		}
 		if s.json {
-			return s.value(status)
+			return s.printValue(status)
 		}
 		var nodes, moves [][]string
 		for _, n := range status.Nodes {
@@ -186,8 +186,8 @@ func (c *shardStatusCmd) Run(s *invocation) error {
 		for _, m := range status.Moves {
 			moves = append(moves, []string{strconv.FormatInt(m.Shard, 10), m.From, m.To, m.Progress})
 		}
-		err = s.list(strings.Fields("NODE ROLE STATE STORES SHARDS SIZE"), nodes)
-		for _, more := range []struct {
+		err = s.printTable(strings.Fields("NODE ROLE STATE STORES SHARDS SIZE"), nodes)
+		for _, t := range []struct {
 			header string
 			rows   [][]string
 		}{
@@ -195,9 +195,9 @@ func (c *shardStatusCmd) Run(s *invocation) error {
 			{"HOTTEST BUCKET REQUESTS NODE ALONE", stores(status.Hottest, func(e shard.Store) int64 { return e.Requests })},
 			{"MOVING FROM TO DONE", moves},
 		} {
-			if err == nil && len(more.rows) > 0 {
+			if err == nil && len(t.rows) > 0 {
 				_, _ = fmt.Fprintln(s.out)
-				err = s.list(strings.Fields(more.header), more.rows)
+				err = s.printTable(strings.Fields(t.header), t.rows)
 			}
 		}
 		return err
@@ -228,16 +228,16 @@ func (c *shardIsolateCmd) Run(s *invocation) error {
 			return err
 		}
 		if s.json {
-			return s.value(struct {
+			return s.printValue(struct {
 				Store    string `json:"store"`
 				Isolated bool   `json:"isolated"`
 			}{store.Slug, isolated})
 		}
-		said := "has a shard of its own now"
+		result := "has a shard of its own now"
 		if !isolated {
-			said = "had a shard of its own already"
+			result = "had a shard of its own already"
 		}
-		_, err = fmt.Fprintf(s.out, "%s %s\n", store.Slug, said)
+		_, err = fmt.Fprintf(s.out, "%s %s\n", store.Slug, result)
 		return err
 	})
 }

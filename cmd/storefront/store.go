@@ -72,10 +72,10 @@ func (c *storeCreateCmd) Run(s *invocation) error {
 			return err
 		}
 		if made.GetUrl() == shop.StoreURL(shop.DefaultPublicURL, made.GetSlug()) {
-			s.say(fmt.Sprintf("warning: the store's public address is %s, which only this machine reaches; set it with `storefront "+
-				"store update %s --url`, or make stores with --public-url", made.GetUrl(), made.GetSlug()))
+			s.printMessage(fmt.Sprintf("warning: the store's public address is %s, which only this machine reaches; set it with "+
+				"`storefront store update %s --url`, or make stores with --public-url", made.GetUrl(), made.GetSlug()))
 		}
-		return s.print(whole(made))
+		return s.print(messageJSON(made))
 	})
 }
 
@@ -128,7 +128,7 @@ func (s *invocation) printStore(ctx context.Context, o admin.API, found *storefr
 // printStoreWith prints the store found with its bucket and its settings, which are in set.
 func (s *invocation) printStoreWith(found *storefrontv1.Store, set *adminv1.StoreSettings) error {
 	settings := apijson.Marshal(set)
-	object := whole(found)
+	object := messageJSON(found)
 	return s.print(withBucket(append(append(object[:len(object)-1], ','), settings[1:]...), found))
 }
 

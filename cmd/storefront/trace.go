@@ -31,8 +31,8 @@ type traces struct {
 // and the SDK read the other standard variables themselves (OpenTelemetry's "Environment Variable Specification",
 // "OpenTelemetry Protocol Exporter"). report is called with each error of sending, which has no other effect.
 func (s *invocation) openTraces(report func(error)) (traces, error) {
-	on, err := s.traced()
-	if err != nil || !on {
+	enabled, err := s.tracesEnabled()
+	if err != nil || !enabled {
 		return traces{}, err
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(report))
@@ -58,9 +58,9 @@ func (s *invocation) variable(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// traced reports whether the variables turn traces on. It returns an error for an endpoint, an exporter or a protocol with
+// tracesEnabled reports whether the variables turn traces on. It returns an error for an endpoint, an exporter or a protocol with
 // which no span could be sent.
-func (s *invocation) traced() (bool, error) {
+func (s *invocation) tracesEnabled() (bool, error) {
 	if strings.EqualFold(s.variable("SDK_DISABLED"), "true") {
 		return false, nil
 	}
@@ -94,8 +94,8 @@ func (s *invocation) traced() (bool, error) {
 	return true, nil
 }
 
-// to returns the provider that creates spans, or nil if traces are off.
-func (t traces) to() trace.TracerProvider {
+// tracerProvider returns the provider that creates spans, or nil if traces are off.
+func (t traces) tracerProvider() trace.TracerProvider {
 	if t.provider == nil {
 		return nil
 	}

@@ -276,7 +276,7 @@ func TestSettingsOfTraces(t *testing.T) {
 				value, set := row.env[strings.TrimPrefix(name, "OTEL_")]
 				return value, set
 			}}
-			on, err := s.traced()
+			on, err := s.tracesEnabled()
 			if row.err != "" {
 				require.ErrorContains(t, err, row.err)
 				require.NotContains(t, err.Error(), "secret", row.reason)

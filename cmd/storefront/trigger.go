@@ -52,7 +52,7 @@ func (c *triggerCmd) Run(s *invocation) error {
 			return s.print(selectFields(e, map[string]json.RawMessage{"payload": json.RawMessage(e.GetPayload())}, "id", "type",
 				"createdAt", "payload"))
 		}
-		_, err = fmt.Fprintln(s.out, described(e))
+		_, err = fmt.Fprintln(s.out, describeEvent(e))
 		return err
 	})
 }
@@ -77,8 +77,8 @@ func eventOf(ctx context.Context, o admin.API, store, eventType, object string) 
 		return nil, err
 	}
 	i := slices.IndexFunc(out.GetEvents(), func(e *adminv1.Event) bool {
-		var about struct{ Data struct{ ID string } }
-		return json.Unmarshal([]byte(e.GetPayload()), &about) == nil && about.Data.ID == object
+		var payload struct{ Data struct{ ID string } }
+		return json.Unmarshal([]byte(e.GetPayload()), &payload) == nil && payload.Data.ID == object
 	})
 	if i < 0 {
 		return nil, fmt.Errorf("%s was made, but no event %s of it is found", object, eventType)
@@ -171,7 +171,7 @@ func (d *triggerData) override(text string) error {
 	case len(d.fields) == 0:
 		return usage("--override: a %s has no fields", d.kind)
 	case m == nil:
-		return usage("--override: %s", meantValue(fmt.Sprintf("the field must be one of %s, not %q",
+		return usage("--override: %s", suggestValue(fmt.Sprintf("the field must be one of %s, not %q",
 			strings.Join(slices.Sorted(maps.Keys(d.fields)), ", "), name)))
 	case !ok:
 		return usage("--override: must be FIELD=VALUE, not %q", text)

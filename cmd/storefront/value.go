@@ -39,11 +39,11 @@ func (o *orNone[V]) UnmarshalText(text []byte) error {
 		return nil
 	}
 	value := new(V)
-	switch into := any(value).(type) {
+	switch v := any(value).(type) {
 	case *string:
-		*into = string(text)
+		*v = string(text)
 	case encoding.TextUnmarshaler:
-		if err := into.UnmarshalText(text); err != nil {
+		if err := v.UnmarshalText(text); err != nil {
 			return errors.New(strings.Replace(err.Error(), ", not ", ", or none, not ", 1))
 		}
 	}
@@ -54,15 +54,15 @@ func (o *orNone[V]) UnmarshalText(text []byte) error {
 // MarshalJSON returns the JSON of the value, or null for none.
 func (o orNone[V]) MarshalJSON() ([]byte, error) { return json.Marshal(o.value) }
 
-func (o *orNone[V]) settle(ctx context.Context, api admin.API, currency func() (string, error)) error {
-	if value, ok := any(o.value).(unsettled); ok && o.value != nil {
-		return value.settle(ctx, api, currency)
+func (o *orNone[V]) resolve(ctx context.Context, api admin.API, currency func() (string, error)) error {
+	if value, ok := any(o.value).(resolvable); ok && o.value != nil {
+		return value.resolve(ctx, api, currency)
 	}
 	return nil
 }
 
 // amount is an amount of money. The user gives a whole number of the currency's smallest units, as in the API, or a number
-// with a decimal point in the currency itself, which settle converts.
+// with a decimal point in the currency itself, which resolve converts.
 type amount struct {
 	minor   int64
 	decimal string // the number with a decimal point; "" if the user gave smallest units
@@ -87,7 +87,7 @@ func (a *amount) UnmarshalText(text []byte) error {
 // MarshalJSON returns the number of minor units.
 func (a amount) MarshalJSON() ([]byte, error) { return json.Marshal(a.minor) }
 
-func (a *amount) settle(_ context.Context, _ admin.API, currency func() (string, error)) error {
+func (a *amount) resolve(_ context.Context, _ admin.API, currency func() (string, error)) error {
 	if a.decimal == "" {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (a *amount) settle(_ context.Context, _ admin.API, currency func() (string,
 	return nil
 }
 
-// instant is a time that the user gives as a date-time, or as how long ago it was. settle computes the time from how long
+// instant is a time that the user gives as a date-time, or as how long ago it was. resolve computes the time from how long
 // ago it was, by the clock of the database or server.
 type instant struct {
 	at  time.Time
@@ -123,10 +123,10 @@ func (i *instant) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON returns the time as a date-time. Call settle first.
+// MarshalJSON returns the time as a date-time. Call resolve first.
 func (i instant) MarshalJSON() ([]byte, error) { return apijson.AppendTime(nil, i.at), nil }
 
-func (i *instant) settle(ctx context.Context, o admin.API, _ func() (string, error)) error {
+func (i *instant) resolve(ctx context.Context, o admin.API, _ func() (string, error)) error {
 	if i.ago == nil {
 		return nil
 	}
@@ -175,12 +175,12 @@ const (
 	greatestTag = "greatest"
 )
 
-// lengths reads the flags for durations and checks their tags minTag and greatestTag. Without minTag a duration is at least
-// 1ms. lengths is a kong.Mapper.
-type lengths struct{}
+// durationMapper is the kong.Mapper for durations. It checks the tags minTag and greatestTag; without minTag a duration is at
+// least 1ms.
+type durationMapper struct{}
 
 // Decode implements kong.Mapper.
-func (lengths) Decode(k *kong.DecodeContext, target reflect.Value) error {
+func (durationMapper) Decode(k *kong.DecodeContext, target reflect.Value) error {
 	var text string
 	if err := k.Scan.PopValueInto("duration", &text); err != nil {
 		return err

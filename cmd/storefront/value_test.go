@@ -53,10 +53,10 @@ func TestHowLongAgoIsByTheClockOfTheDatabaseOrServer(t *testing.T) {
 
 	var since instant
 	require.NoError(t, since.UnmarshalText([]byte("1h")))
-	require.NoError(t, since.settle(t.Context(), o, nil))
+	require.NoError(t, since.resolve(t.Context(), o, nil))
 	require.WithinDuration(t, now().Add(-time.Hour), since.at, 10*time.Minute)
 	first := since.at
-	require.NoError(t, since.settle(t.Context(), o, nil))
+	require.NoError(t, since.resolve(t.Context(), o, nil))
 	require.Equal(t, first, since.at, "a list's pages have one beginning")
 
 	mux := http.NewServeMux()
@@ -80,7 +80,7 @@ func TestTheEarliestTimeIsNotTakenForNow(t *testing.T) {
 	t.Parallel()
 	var since instant
 	require.NoError(t, since.UnmarshalText([]byte("0001-01-01T00:00:00Z")))
-	require.NoError(t, since.settle(t.Context(), nil, nil))
+	require.NoError(t, since.resolve(t.Context(), nil, nil))
 	require.Equal(t, time.Time{}, since.at)
 }
 

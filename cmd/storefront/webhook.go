@@ -67,7 +67,7 @@ func (c *webhookCreateCmd) Run(s *invocation) error {
 	register := func(o admin.API, ctx context.Context, in *adminv1.CreateWebhookRequest) (*adminv1.CreateWebhookResponse, error) {
 		made, err := o.CreateWebhook(ctx, in)
 		if err == nil {
-			s.warnOfTwins(ctx, o, in.Store, made.GetWebhook())
+			s.warnOfDuplicates(ctx, o, in.Store, made.GetWebhook())
 		}
 		return made, err
 	}
@@ -79,9 +79,9 @@ func (c *webhookCreateCmd) Run(s *invocation) error {
 
 // seal opens the secret keys with which this process encrypts secrets. It does nothing if a server at --admin-url does the
 // work.
-func (s *invocation) seal(at target, k secretKey) (err error) {
-	if at.AdminURL == "" {
-		s.options.Webhooks.Secrets, err = k.ring(at.database)
+func (s *invocation) seal(t target, k secretKey) (err error) {
+	if t.AdminURL == "" {
+		s.options.Webhooks.Secrets, err = k.ring(t.database)
 	}
 	return err
 }
@@ -131,16 +131,16 @@ func stateOf(w *adminv1.Webhook) string {
 	return w.GetState().String()
 }
 
-// warnOfTwins warns the user if other webhooks of the store have the URL of made, because that URL then gets each event
+// warnOfDuplicates warns the user if other webhooks of the store have the URL of made, because that URL then gets each event
 // several times.
-func (s *invocation) warnOfTwins(ctx context.Context, o admin.API, store string, made *adminv1.Webhook) {
+func (s *invocation) warnOfDuplicates(ctx context.Context, o admin.API, store string, made *adminv1.Webhook) {
 	all, err := webhooksOf(ctx, o, store)
 	if err != nil {
 		return // without a warning, but with success: the webhook was created
 	}
 	for _, w := range all {
 		if w.GetUrl() == made.GetUrl() && w.GetId() != made.GetId() {
-			s.say(fmt.Sprintf("warning: the webhook %s has this URL too, which gets an event from each of them", w.GetId()))
+			s.printMessage(fmt.Sprintf("warning: the webhook %s has this URL too, which gets an event from each of them", w.GetId()))
 		}
 	}
 }
@@ -165,7 +165,7 @@ func (c *webhookUpdateCmd) Run(s *invocation) error {
 	update := func(o admin.API, ctx context.Context, in *adminv1.UpdateWebhookRequest) (*adminv1.Webhook, error) {
 		changed, err := o.UpdateWebhook(ctx, in)
 		if err == nil && c.URL != "" {
-			s.warnOfTwins(ctx, o, in.GetStore(), changed)
+			s.warnOfDuplicates(ctx, o, in.GetStore(), changed)
 		}
 		return changed, err
 	}
@@ -198,14 +198,15 @@ func (c *webhookDisableCmd) Run(s *invocation) error {
 // Run deletes the webhook.
 func (c *webhookDeleteCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		gone, err := changed(ctx, s, o, c.storeScoped, c.Name, findWebhook, &adminv1.DeleteWebhookRequest{}, admin.API.DeleteWebhook)
+		deleted, err := applyChange(ctx, s, o, c.storeScoped, c.Name, findWebhook, &adminv1.DeleteWebhookRequest{},
+			admin.API.DeleteWebhook)
 		switch {
 		case err != nil:
 			return err
 		case s.json:
-			return s.print(webhookObject(gone))
+			return s.print(webhookObject(deleted))
 		}
-		_, err = fmt.Fprintf(s.out, "deleted webhook %s, %s\n", gone.GetId(), visible(gone.GetUrl()))
+		_, err = fmt.Fprintf(s.out, "deleted webhook %s, %s\n", deleted.GetId(), visible(deleted.GetUrl()))
 		return err
 	})
 }

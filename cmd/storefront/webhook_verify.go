@@ -28,7 +28,7 @@ func (c *webhookVerifyCmd) Run(s *invocation) error {
 		return err
 	}
 	if s.json {
-		return s.value(map[string]any{"id": event.ID, "type": event.Type, "createdAt": event.CreatedAt, "storeId": event.Store.ID})
+		return s.printValue(map[string]any{"id": event.ID, "type": event.Type, "createdAt": event.CreatedAt, "storeId": event.Store.ID})
 	}
 	_, err = fmt.Fprintf(s.out, "the signature matches: %s, event %s of %s\n", event.Type, event.ID,
 		event.CreatedAt.Format("2006-01-02T15:04:05.000Z"))

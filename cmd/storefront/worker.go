@@ -62,14 +62,15 @@ func (c *workerCmd) Run(s *invocation) error {
 
 // deliver runs the worker, with the operator's listener beside it.
 func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Keyring, logger *slog.Logger) error {
-	t, err := s.openTraces(unsent(logger))
+	t, err := s.openTraces(logUnsent(logger))
 	if err != nil {
 		return err
 	}
 	defer t.flush(s.ctx)
 	registry := monitor.NewRegistry(handle, logger)
 	w, err := worker.New(s.ctx, worker.Config{
-		Metrics: registry, Traces: t.to(), DB: handle, Secrets: ring, Concurrency: int(c.Concurrency), RetryDelays: c.RetryDelays.waits,
+		Metrics: registry, Traces: t.tracerProvider(),
+		DB: handle, Secrets: ring, Concurrency: int(c.Concurrency), RetryDelays: c.RetryDelays.waits,
 		Timeout:      c.Timeout,
 		DisableAfter: c.DisableAfter, Retention: c.Retention, ActivityRetention: c.ActivityRetention, Proxy: c.EgressProxy.url,
 		Targets: egress.Policy{AllowPrivate: c.AllowPrivateTargets}, PollOnly: !bool(c.Listen), Logger: logger,
@@ -77,8 +78,8 @@ func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Keyring, lo
 	if err != nil {
 		return err
 	}
-	shown := monitor.Config{Metrics: registry, Logger: logger, Ready: monitor.NewReadiness(handle).Check}
-	return c.beside(s.ctx, shown, func(ctx context.Context) error {
+	config := monitor.Config{Metrics: registry, Logger: logger, Ready: monitor.NewReadiness(handle).Check}
+	return c.serveBeside(s.ctx, config, func(ctx context.Context) error {
 		logger.InfoContext(ctx, "delivering", "concurrency", int(c.Concurrency), "attempts", len(c.RetryDelays.waits)+1)
 		w.Run(ctx)
 		return nil
