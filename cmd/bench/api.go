@@ -85,8 +85,8 @@ const listedPages = 4
 // operations are the measured calls, in this order. Calls that write come last, so that they change nothing for the others.
 var operations = []operation{
 	{name: "get-order", next: func(s *stage) request {
-		of, key := s.keys.next()
-		return request{method: "GET", path: "/v1/orders/" + of.orders[rand.IntN(len(of.orders))].String(), key: key}
+		store, key := s.keys.next()
+		return request{method: "GET", path: "/v1/orders/" + store.orders[rand.IntN(len(store.orders))].String(), key: key}
 	}},
 	{name: "list-orders", next: func(s *stage) request {
 		_, key := s.keys.next()
@@ -98,9 +98,9 @@ var operations = []operation{
 	}},
 	{name: "create-customer", next: func(s *stage) request { return s.keys.newCustomer() }},
 	{name: "record-and-pay-order", next: func(s *stage) request {
-		of, _ := s.keys.next()
-		recorded := s.recordOrder(of)
-		recorded.then = func(created uuid.UUID) request { return s.payOrder(of, created) }
+		store, _ := s.keys.next()
+		recorded := s.recordOrder(store)
+		recorded.followUp = func(created uuid.UUID) request { return s.payOrder(store, created) }
 		return recorded
 	}, operator: true},
 }
@@ -133,7 +133,7 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 			err = errors.Join(err, s.close(ctx))
 		}
 	}()
-	var sides []*side
+	var variants []*variant
 	for _, program := range programs {
 		for _, server := range servers {
 			io.progress("making the data set of %s", filepath.Base(program))
@@ -146,7 +146,7 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 			if err := s.serve(ctx); err != nil {
 				return err
 			}
-			sides = append(sides, sideOf(s))
+			variants = append(variants, variantOf(s))
 		}
 	}
 	if c.Nginx != "" {
@@ -155,7 +155,7 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, proxy.stop()) }()
-		sides = []*side{
+		variants = []*variant{
 			{name: "one installation behind nginx", stages: stages[:1], api: address, proxy: proxy},
 			{name: "two on " + stages[0].database.title, stages: stages, api: address, proxy: proxy},
 		}
@@ -165,14 +165,14 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 		if len(c.Operation) > 0 && !slices.Contains(c.Operation, o.name) || c.Nginx != "" && o.operator {
 			continue
 		}
-		row, err := c.measure(ctx, io, sides, o)
+		row, err := c.measure(ctx, io, variants, o)
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.name, err)
 		}
 		rows = append(rows, row)
 	}
 	var names []string
-	for _, s := range sides {
+	for _, s := range variants {
 		names = append(names, s.name)
 	}
 	fmt.Fprintf(io.out, "%s, %s, %d CPUs; %d connections, %d rounds of %g s.\n",
@@ -185,8 +185,8 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 	return nil
 }
 
-// side is one of the things that are measured in turns: a build with its database, or installations behind nginx.
-type side struct {
+// variant is one of the things that are measured in turns: a build with its database, or installations behind nginx.
+type variant struct {
 	name   string
 	stages []*stage
 	// api is the address for requests with API keys: the only stage's own, or nginx's.
@@ -195,28 +195,28 @@ type side struct {
 	turn  atomic.Int64
 }
 
-// sideOf returns the side of one stage, whose server gets the requests directly.
-func sideOf(s *stage) *side {
-	return &side{name: filepath.Base(s.binary) + " on " + s.database.title, stages: []*stage{s}, api: s.server.api}
+// variantOf returns the variant of one stage, whose server gets the requests directly.
+func variantOf(s *stage) *variant {
+	return &variant{name: filepath.Base(s.binary) + " on " + s.database.title, stages: []*stage{s}, api: s.server.api}
 }
 
-// next returns the stage of the next request. All stages of the side take turns.
-func (s *side) next() *stage { return s.stages[int(s.turn.Add(1))%len(s.stages)] }
+// next returns the stage of the next request. All stages of the variant take turns.
+func (v *variant) next() *stage { return v.stages[int(v.turn.Add(1))%len(v.stages)] }
 
-// used is the processor time that processes have used so far.
-type used struct {
+// cpuTimes is the processor time that processes have used so far.
+type cpuTimes struct {
 	server      time.Duration // of the servers and nginx, with SQLite's time
 	database    time.Duration
 	coordinator time.Duration // the coordinator's part of database
 }
 
-// cpu returns the sums over the side's processes.
-func (s *side) cpu() (sum used, err error) {
+// cpu returns the sums over the variant's processes.
+func (v *variant) cpu() (sum cpuTimes, err error) {
 	var processes []*process
-	if s.proxy != nil {
-		processes = append(processes, s.proxy)
+	if v.proxy != nil {
+		processes = append(processes, v.proxy)
 	}
-	for _, st := range s.stages {
+	for _, st := range v.stages {
 		processes = append(processes, st.server)
 	}
 	for _, p := range processes {
@@ -224,54 +224,53 @@ func (s *side) cpu() (sum used, err error) {
 		sum.server += time
 		err = errors.Join(err, failure)
 	}
-	// The stages of a side have their databases on one PostgreSQL server, whose processor time is that of all its databases.
+	// The stages of a variant have their databases on one PostgreSQL server, whose processor time is that of all its databases.
 	var failure error
-	sum.database, sum.coordinator, failure = s.stages[0].database.cpu()
+	sum.database, sum.coordinator, failure = v.stages[0].database.cpu()
 	return sum, errors.Join(err, failure)
 }
 
-// measure runs all rounds of an operation on each side, and returns the operation's row of the
-// table.
-func (c *apiCommand) measure(ctx context.Context, io streams, sides []*side, o operation) ([]string, error) {
+// measure runs all rounds of an operation on each variant, and returns the operation's row of the table.
+func (c *apiCommand) measure(ctx context.Context, io streams, variants []*variant, o operation) ([]string, error) {
 	length := seconds(c.Seconds)
-	rounds := make([][]round, len(sides))
+	rounds := make([][]round, len(variants))
 	for n := range c.Rounds + 1 {
-		for turn := range sides {
+		for turn := range variants {
 			// The builds take turns at being the first of a round, because otherwise a machine that slows down would favour one
 			// build.
-			i := (n + turn) % len(sides)
+			i := (n + turn) % len(variants)
 			load := closedLoop{
-				address: sides[i].api, clients: c.Connections * len(sides[i].stages), strict: true,
-				next: func() request { return o.next(sides[i].next()) },
+				address: variants[i].api, clients: c.Connections * len(variants[i].stages), strict: true,
+				next: func() request { return o.next(variants[i].next()) },
 			}
 			if o.operator {
-				load.address = sides[i].stages[0].server.admin
+				load.address = variants[i].stages[0].server.admin
 			}
 			if n == 0 {
-				if _, err := sides[i].round(ctx, load, min(warmUp, length)); err != nil {
+				if _, err := variants[i].round(ctx, load, min(warmUp, length)); err != nil {
 					return nil, err
 				}
 				continue
 			}
-			r, err := sides[i].round(ctx, load, length)
+			r, err := variants[i].round(ctx, load, length)
 			if err != nil {
 				return nil, err
 			}
 			rounds[i] = append(rounds[i], r)
 		}
 		if n > 0 {
-			rates := cell(rounds, func(of []round) string { return fmt.Sprintf("%.0f", of[n-1].rate()) })
+			rates := cell(rounds, func(measured []round) string { return fmt.Sprintf("%.0f", measured[n-1].rate()) })
 			io.progress("%s %d/%d: %s requests/s", o.name, n, c.Rounds, rates)
 		}
 	}
-	all := make([]figures, len(sides))
-	for i := range sides {
+	all := make([]figures, len(variants))
+	for i := range variants {
 		all[i] = summarize(rounds[i])
 	}
-	ratio := cell(rounds[1:], func(other []round) string {
+	ratio := cell(rounds[1:], func(measured []round) string {
 		ratios := make([]float64, c.Rounds)
 		for n := range ratios {
-			ratios[n] = rounds[0][n].rate() / other[n].rate()
+			ratios[n] = rounds[0][n].rate() / measured[n].rate()
 		}
 		return fmt.Sprintf("%.2f (%.2f–%.2f)", median(ratios), slices.Min(ratios), slices.Max(ratios))
 	})
@@ -299,14 +298,14 @@ type round struct {
 // rate returns requests a second.
 func (r round) rate() float64 { return float64(len(r.latencies)) / r.took.Seconds() }
 
-// round sends load's requests to the side for a time, and measures their latencies and the processor time that they cost.
-func (s *side) round(ctx context.Context, load closedLoop, length time.Duration) (round, error) {
-	before, beforeErr := s.cpu()
+// round sends load's requests to the variant for a time, and measures their latencies and the processor time that they cost.
+func (v *variant) round(ctx context.Context, load closedLoop, length time.Duration) (round, error) {
+	before, beforeErr := v.cpu()
 	calls, took, err := load.run(ctx, length)
 	if err != nil {
 		return round{}, err
 	}
-	after, afterErr := s.cpu()
+	after, afterErr := v.cpu()
 	return round{
 		took: took, latencies: latencies(calls), server: after.server - before.server, database: after.database - before.database,
 		coordinator: after.coordinator - before.coordinator, measuredCPU: errors.Join(beforeErr, afterErr) == nil,

@@ -91,9 +91,9 @@ const (
 	calmTimeout = 90 * time.Second
 )
 
-// unsteady is a receiver's answer: how long it takes, and its status. The status is 500 for failShare of the deliveries, so
+// flakyAnswer is a receiver's answer: how long it takes, and its status. The status is 500 for failShare of the deliveries, so
 // that there are retries.
-func unsteady() (time.Duration, int) {
+func flakyAnswer() (time.Duration, int) {
 	if rand.Float64() < failShare {
 		return rand.N(answerDelay), http.StatusInternalServerError
 	}
@@ -128,7 +128,7 @@ func (c *chaosCommand) Run(ctx context.Context, io streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	err = errors.Join(s.database.release(ctx), s.subscribe(ctx, chaosStores, unsteady, noneHangs), s.watchLeases(ctx))
+	err = errors.Join(s.database.release(ctx), s.subscribe(ctx, chaosStores, flakyAnswer, noneHangs), s.watchLeases(ctx))
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (c *chaosCommand) Run(ctx context.Context, io streams) (err error) {
 		c.Seed = rand.Uint64()
 	}
 	run := newChaosRun(c, s, server)
-	defer func() { err = errors.Join(err, run.fleet.end()) }()
+	defer func() { err = errors.Join(err, run.fleet.stop()) }()
 	fmt.Fprintf(io.out, "%s, seed %d\n", s.database.title, c.Seed)
 	for n := 0; c.Kills == 0 && n < c.Rounds || run.killCount() < c.Kills; n++ {
 		line, err := run.round(ctx)
@@ -180,7 +180,7 @@ func newChaosRun(c *chaosCommand, s *stage, server *cluster.Cluster) *chaosRun {
 		random: rand.New(rand.NewPCG(c.Seed, 5)), //nolint:gosec // These numbers are no secret.
 		killed: map[string]int{},
 	}
-	run.clients = &openLoop{address: run.fleet.serving, rate: c.Rate, next: s.keys.newCustomer}
+	run.clients = &openLoop{address: run.fleet.serverAddr, rate: c.Rate, next: s.keys.newCustomer}
 	return run
 }
 
@@ -193,8 +193,8 @@ func (r *chaosRun) acknowledge(calls []call) error {
 			return errors.New("the server answered without the id of a new customer")
 		case c.verdict == served:
 			r.created = append(r.created, c.created)
-		case strings.HasPrefix(c.what, "4"):
-			return fmt.Errorf("the server answered %s", c.what)
+		case strings.HasPrefix(c.problem, "4"):
+			return fmt.Errorf("the server answered %s", c.problem)
 		}
 	}
 	return nil
@@ -209,8 +209,8 @@ func (r *chaosRun) round(ctx context.Context) (string, error) {
 	}
 	r.clients.start(ctx)
 	stopOrders := r.fleet.takeOrders(ctx)
-	hit, err := r.strikeAll(ctx)
-	line := "hit " + strings.Join(hit, ", ")
+	killed, err := r.strikeAll(ctx)
+	line := "hit " + strings.Join(killed, ", ")
 	if err = errors.Join(err, stopOrders(), r.acknowledge(r.clients.stop())); err != nil {
 		return line, err
 	}
@@ -218,7 +218,7 @@ func (r *chaosRun) round(ctx context.Context) (string, error) {
 	if err := r.fleet.settle(ctx, calmTimeout); err != nil {
 		return line, err
 	}
-	if err := r.fleet.alive(); err != nil {
+	if err := r.fleet.checkAlive(); err != nil {
 		return line, err
 	}
 	b, err := r.balance(ctx)
@@ -228,50 +228,50 @@ func (r *chaosRun) round(ctx context.Context) (string, error) {
 	r.last = b
 	line += fmt.Sprintf("; %d events, %d requests, %d attempts cut short, %d duplicates, settled after %s; longest wait so far %s",
 		b.events-before.events, b.requests-before.requests, b.orphans-before.orphans, b.duplicates-before.duplicates,
-		short(time.Since(calm)), short(b.longest))
+		roundDuration(time.Since(calm)), roundDuration(b.longest))
 	if b.late > 0 || b.lost > 0 {
 		line += fmt.Sprintf("; so far %d attempts came twice because a lease ran out; workers report %d lost leases", b.late, b.lost)
 	}
 	return line, b.err()
 }
 
-func short(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond) }
+func roundDuration(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond) }
 
 // strikeAll calls strike a few times during a round, and returns the names of the parts that were killed.
-func (r *chaosRun) strikeAll(ctx context.Context) (hit []string, err error) {
+func (r *chaosRun) strikeAll(ctx context.Context) (killed []string, err error) {
 	strikes := 1 + r.random.IntN(r.Strikes)
 	for range strikes {
 		if err := wait(ctx, time.Duration(r.random.Float64()*2*float64(r.Length)/float64(strikes+1))); err != nil {
-			return hit, err
+			return killed, err
 		}
-		if err := r.fleet.alive(); err != nil {
-			return hit, err
+		if err := r.fleet.checkAlive(); err != nil {
+			return killed, err
 		}
 		names, err := r.strike(ctx)
-		hit = append(hit, names...)
+		killed = append(killed, names...)
 		if err != nil {
-			return hit, err
+			return killed, err
 		}
 		if err := wait(ctx, time.Duration(r.random.Float64()*float64(deadTime))); err != nil {
-			return hit, err
+			return killed, err
 		}
 		if err := r.fleet.startMissing(ctx); err != nil {
-			return hit, err
+			return killed, err
 		}
 	}
-	return hit, wait(ctx, r.Length/4)
+	return killed, wait(ctx, r.Length/4)
 }
 
 // strike kills some parts at once, and sometimes crashes the database and starts it again. It returns the names of the
 // killed parts.
 func (r *chaosRun) strike(ctx context.Context) ([]string, error) {
 	var victims []int
-	var hit, holders []string
+	var killed, holders []string
 	chosen := 1 + r.random.IntN(1<<partCount-1) // bit n is set if part n is killed; at least one is
 	for part := range partCount {
 		if chosen&(1<<part) != 0 {
 			victims = append(victims, part)
-			hit = append(hit, partNames[part])
+			killed = append(killed, partNames[part])
 			r.killed[partNames[part]]++
 			if part != partServer {
 				holders = append(holders, r.fleet.holder(part))
@@ -282,16 +282,16 @@ func (r *chaosRun) strike(ctx context.Context) ([]string, error) {
 	r.fleet.kill(victims)
 	r.kills = append(r.kills, kill{from: at, until: time.Now(), holders: holders})
 	if r.cluster == nil || r.random.Float64() >= crashShare {
-		return hit, nil
+		return killed, nil
 	}
-	hit = append(hit, "database")
+	killed = append(killed, "database")
 	r.killed["database"]++
 	at = time.Now()
 	if err := errors.Join(r.cluster.Crash(ctx), r.cluster.Restart(ctx)); err != nil {
-		return hit, err
+		return killed, err
 	}
 	r.kills = append(r.kills, kill{from: at, until: time.Now(), database: true})
-	return hit, nil
+	return killed, nil
 }
 
 // balance returns the balance of all events since the first round.
@@ -302,7 +302,7 @@ func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	return r.fleet.balance(ctx, r.created, r.kills)
 }
 
-// balance makes the ledger of the fleet and settles it (settleUp). created are the new customers that the server
+// balance makes the ledger of the fleet and reconciles it. created are the new customers that the server
 // acknowledged. The ledger also has the orders that the fleet took. kills are all kills so far.
 func (f *fleet) balance(ctx context.Context, created []uuid.UUID, kills []kill) (balance, error) {
 	l := ledger{customers: created, orders: f.paid, requests: f.receiver.Requests(), kills: kills, lost: int(f.lost.Load())}
@@ -313,7 +313,7 @@ func (f *fleet) balance(ctx context.Context, created []uuid.UUID, kills []kill) 
 	if err = errors.Join(err, journalErr, leasesErr); err != nil {
 		return balance{}, err
 	}
-	return l.settleUp(), nil
+	return l.reconcile(), nil
 }
 
 // killCount returns the number of all kills and database crashes.
@@ -333,5 +333,5 @@ func (r *chaosRun) summary() string {
 %d attempts came twice because a lease ran out; workers report %d lost leases`,
 		b.events, len(r.created), len(r.fleet.paid), r.killCount(),
 		r.killed["server"], r.killed["worker 1"]+r.killed["worker 2"], r.killed["database"],
-		b.orphans, short(b.longest), b.duplicates, b.late, b.lost)
+		b.orphans, roundDuration(b.longest), b.duplicates, b.late, b.lost)
 }

@@ -18,8 +18,8 @@ const answerTimeout = 30 * time.Second
 // request is a request to the service, with an API key or the operator's token.
 type request struct {
 	method, path, key, body string
-	// then, if not nil, returns the request to send next, given the id of the object that this request created.
-	then func(created uuid.UUID) request
+	// followUp, if not nil, returns the request to send next, given the id of the object that this request created.
+	followUp func(created uuid.UUID) request
 }
 
 // client calls a service over kept-alive connections, one for each running request. It uses fasthttp and not net/http, because
@@ -87,8 +87,8 @@ const (
 	wrong
 )
 
-// judge returns the verdict on an answer. If the verdict is not served, it also returns a description of the answer.
-func judge(status int, body []byte, retryAfter bool) (verdict, string) {
+// classify returns the verdict on an answer. If the verdict is not served, it also returns a description of the answer.
+func classify(status int, body []byte, retryAfter bool) (verdict, string) {
 	if status >= 200 && status <= 299 {
 		return served, ""
 	}
@@ -100,16 +100,16 @@ func judge(status int, body []byte, retryAfter bool) (verdict, string) {
 	if json.Unmarshal(body, &refusal) != nil || refusal.StatusCode != status || refusal.Code == "" || refusal.RequestID == "" {
 		return wrong, fmt.Sprintf("%d without our body", status)
 	}
-	what := fmt.Sprintf("%d %s", status, refusal.Code)
+	problem := fmt.Sprintf("%d %s", status, refusal.Code)
 	verdicts := map[string]verdict{"503 unavailable": refused, "429 rate_limited": limited}
-	v, is := verdicts[what]
+	v, ok := verdicts[problem]
 	switch {
-	case !is:
-		return wrong, what
+	case !ok:
+		return wrong, problem
 	case !retryAfter:
-		return wrong, what + " without Retry-After"
+		return wrong, problem + " without Retry-After"
 	}
-	return v, what
+	return v, problem
 }
 
 // call is one request and its result.
@@ -117,7 +117,7 @@ type call struct {
 	due        time.Time // when the request was scheduled
 	took       time.Duration
 	verdict    verdict
-	what       string    // a description of the answer; "" if it was served
+	problem    string    // a description of the answer; "" if it was served
 	retryAfter string    // the value of the header Retry-After, or ""
 	created    uuid.UUID // the id in the answer to a POST
 }
@@ -130,7 +130,7 @@ func (c *client) call(r request, due time.Time) call {
 	done := call{due: due}
 	err := c.do(r, time.Now().Add(answerTimeout), func(answer *fasthttp.Response) {
 		done.retryAfter = string(answer.Header.Peek("Retry-After"))
-		done.verdict, done.what = judge(answer.StatusCode(), answer.Body(), done.retryAfter != "")
+		done.verdict, done.problem = classify(answer.StatusCode(), answer.Body(), done.retryAfter != "")
 		if r.method == fasthttp.MethodPost && done.verdict == served {
 			var resource struct {
 				ID uuid.UUID `json:"id"`
@@ -140,14 +140,14 @@ func (c *client) call(r request, due time.Time) call {
 		}
 	})
 	if err != nil {
-		done.verdict, done.what = wrong, noAnswer(err)
+		done.verdict, done.problem = wrong, noAnswerReason(err)
 	}
 	done.took = time.Since(due)
 	return done
 }
 
-// noAnswer returns why a request got no answer. The text has no addresses, so that equal cases have equal texts.
-func noAnswer(err error) string {
+// noAnswerReason returns why a request got no answer. The text has no addresses, so that equal cases have equal texts.
+func noAnswerReason(err error) string {
 	var failed *net.OpError
 	var slow net.Error
 	switch {

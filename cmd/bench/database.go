@@ -35,8 +35,8 @@ type database struct {
 // first.
 func newDatabase(ctx context.Context, server, folder string) (*database, error) {
 	if server == "" {
-		own, err := os.MkdirTemp(folder, "database-")
-		return &database{url: "sqlite:" + filepath.Join(own, "storefront.db"), title: "SQLite", sqlite: true}, err
+		dir, err := os.MkdirTemp(folder, "database-")
+		return &database{url: "sqlite:" + filepath.Join(dir, "storefront.db"), title: "SQLite", sqlite: true}, err
 	}
 	id := uuid.New()
 	name := "storefront_bench_" + hex.EncodeToString(id[:8])

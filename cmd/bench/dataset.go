@@ -111,8 +111,8 @@ func (g *generator) id(at time.Time) uuid.UUID {
 }
 
 // moment returns the time n of a series of `of` times, spread evenly over the span.
-func (g *generator) moment(n, of int) time.Time {
-	return g.now.Add(-span + span*time.Duration(n)/time.Duration(of)).Truncate(time.Millisecond)
+func (g *generator) moment(n, count int) time.Time {
+	return g.now.Add(-span + span*time.Duration(n)/time.Duration(count)).Truncate(time.Millisecond)
 }
 
 type productData struct {

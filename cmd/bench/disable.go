@@ -58,7 +58,7 @@ func playLargeDisable(p *play) {
 	s := p.open(shape{stores: 1 + healthyStores + 1})
 	p.require(s.subscribe(p.ctx, 1+healthyStores, receiver.OK, func(store int) bool { return store == 0 }))
 	p.require(s.serve(p.ctx))
-	p.require(s.work(p.ctx, 2, "--timeout="+hungTimeout.String(), retryDelays))
+	p.require(s.startWorkers(p.ctx, 2, "--timeout="+hungTimeout.String(), retryDelays))
 	_, err := s.open(p.ctx)
 	p.require(err)
 	d := &disabling{play: p, stage: s, webhook: s.webhooks[0].ID.String()}
@@ -66,8 +66,8 @@ func playLargeDisable(p *play) {
 	var created []call
 	var began, disabled time.Time
 	bystander := p.watch(p.bystander(s), func() {
-		created = p.while(func() {
-			p.wait(p.calm())
+		created = p.underLoad(func() {
+			p.wait(p.quietTime())
 			began = time.Now()
 			d.run("disable")
 			disabled = time.Now()
@@ -79,13 +79,13 @@ func playLargeDisable(p *play) {
 		}, d.creators()...)
 	})
 	took := disabled.Sub(began)
-	p.didf("disabled in %s, beside %d healthy webhooks with %d events/s each", short(took), healthyStores, healthyRate)
-	p.mustFast(took <= disabledWithin, "the command ends within %s (%s)", disabledWithin, fine(took))
-	p.didf("bystander: %s", p.answered(bystander))
-	p.didf("creators: %s", p.answered(created))
-	p.prompt(bystander)
-	d.cancelled(disabled)
-	d.delivered(created, began, disabled)
+	p.logf("disabled in %s, beside %d healthy webhooks with %d events/s each", roundDuration(took), healthyStores, healthyRate)
+	p.mustFast(took <= disabledWithin, "the command ends within %s (%s)", disabledWithin, roundLatency(took))
+	p.logf("bystander: %s", p.answerSummary(bystander))
+	p.logf("creators: %s", p.answerSummary(created))
+	p.mustBePrompt(bystander)
+	d.checkCancelled(disabled)
+	d.checkDelivered(created, began, disabled)
 }
 
 // run runs the service's command `webhook`, such as `webhook disable`, on the hanging webhook.
@@ -109,7 +109,7 @@ func (d *disabling) backlog() {
 	defer client.close()
 	made := client.call(request{method: "POST", path: "/v1/customers", key: store.key(0), body: newCustomerBody(0)}, time.Now())
 	if made.verdict != served {
-		d.require(fmt.Errorf("create a customer: %s", made.what))
+		d.require(fmt.Errorf("create a customer: %s", made.problem))
 	}
 	d.require(d.handle.Reader().QueryRowContext(d.ctx, "SELECT id FROM events WHERE store_id = $1 LIMIT 1", store.id).Scan(&d.event))
 	statement := waitPostgres
@@ -122,27 +122,29 @@ func (d *disabling) backlog() {
 		_, err = d.handle.Writer().ExecContext(d.ctx, "VACUUM ANALYZE deliveries")
 		d.require(err)
 	}
-	d.didf("%d deliveries waiting for a webhook that hangs, made in %s", d.Waiting, short(time.Since(began)))
+	d.logf("%d deliveries waiting for a webhook that hangs, made in %s", d.Waiting, roundDuration(time.Since(began)))
 }
 
-// cancelled waits until no delivery waits for the hanging webhook any more. since is when the webhook was disabled.
-func (d *disabling) cancelled(since time.Time) {
-	left := 0
+// checkCancelled waits until no delivery waits for the hanging webhook any more. since is when the webhook was disabled.
+func (d *disabling) checkCancelled(since time.Time) {
+	remaining := 0
 	_, err := poll(d.ctx, cancelledLimit, func() (bool, error) {
-		err := d.handle.Reader().QueryRowContext(d.ctx, "SELECT count(*) FROM deliveries WHERE webhook_id = $1", d.webhook).Scan(&left)
-		return left == 0, err
+		err := d.handle.Reader().QueryRowContext(d.ctx, "SELECT count(*) FROM deliveries WHERE webhook_id = $1", d.webhook).
+			Scan(&remaining)
+		return remaining == 0, err
 	})
 	d.require(err)
-	d.must(left == 0, "all that waited is cancelled within %s (%d left after %s)", cancelledLimit, left, short(time.Since(since)))
+	d.must(remaining == 0, "all that waited is cancelled within %s (%d left after %s)",
+		cancelledLimit, remaining, roundDuration(time.Since(since)))
 }
 
-// delivered checks that the event of every created customer arrived once. It also checks that no attempt of the backlog
+// checkDelivered checks that the event of every created customer arrived once. It also checks that no attempt of the backlog
 // arrived after the webhook was disabled. The customers that were created before the time began show how long events take
 // without the fault.
-func (d *disabling) delivered(created []call, began, disabled time.Time) {
+func (d *disabling) checkDelivered(created []call, began, disabled time.Time) {
 	_, err := d.receiver.Count()
 	d.require(err)
-	eventOf := d.everyEvent(d.stage, created)
+	eventOf := d.checkEveryEvent(d.stage, created)
 	var arrivals map[uuid.UUID][]time.Time
 	arrived := func(c call) bool { return len(arrivals[eventOf[c.created]]) > 0 }
 	acknowledged := slices.DeleteFunc(created, func(c call) bool { return c.verdict != served })
@@ -160,7 +162,7 @@ func (d *disabling) delivered(created []call, began, disabled time.Time) {
 	})
 	d.require(err)
 	d.wrong.add("attempt after the webhook was disabled", late)
-	var quiet, under []time.Duration
+	var before, during []time.Duration
 	for _, c := range acknowledged {
 		if !arrived(c) {
 			d.lost.add("event of an acknowledged change", 1)
@@ -170,17 +172,18 @@ func (d *disabling) delivered(created []call, began, disabled time.Time) {
 		d.wrong.add("duplicate", len(list)-1)
 		took := max(0, list[0].Sub(c.ended()))
 		if c.ended().Before(began) {
-			quiet = append(quiet, took)
+			before = append(before, took)
 		} else {
-			under = append(under, took)
+			during = append(during, took)
 		}
 	}
-	slices.Sort(quiet)
-	slices.Sort(under)
-	p99 := percentile(under, 99)
-	d.didf("healthy webhooks, from the answer to the arrival: quiet p99 %s; then p50 %s, p99 %s, longest %s",
-		fine(percentile(quiet, 99)), fine(percentile(under, 50)), fine(p99), fine(percentile(under, 100)))
+	slices.Sort(before)
+	slices.Sort(during)
+	p99 := percentile(during, 99)
+	d.logf("healthy webhooks, from the answer to the arrival: quiet p99 %s; then p50 %s, p99 %s, longest %s",
+		roundLatency(percentile(before, 99)),
+		roundLatency(percentile(during, 50)), roundLatency(p99), roundLatency(percentile(during, 100)))
 	if !d.sqlite {
-		d.mustFast(p99 <= deliveredP99, "healthy webhooks' p99 stays within %s (%s)", deliveredP99, fine(p99))
+		d.mustFast(p99 <= deliveredP99, "healthy webhooks' p99 stays within %s (%s)", deliveredP99, roundLatency(p99))
 	}
 }

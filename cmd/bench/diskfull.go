@@ -40,33 +40,33 @@ func playDiskFull(p *play) {
 	var written []call
 	var room time.Time
 	read := p.watch(p.bystander(s), func() {
-		written = p.while(func() {
-			p.wait(p.calm() / 2)
+		written = p.underLoad(func() {
+			p.wait(p.quietTime() / 2)
 			p.require(fill(filler))
 			full := time.Now()
-			p.ready(s, http.StatusServiceUnavailable, "while the disk is full")
+			p.mustBecomeReady(s, http.StatusServiceUnavailable, "while the disk is full")
 			p.wait(p.Span - time.Since(full))
 			p.require(os.Remove(filler))
 			room = time.Now()
-			p.ready(s, http.StatusOK, "once there is room")
-			p.wait(p.calm() + recoveryBound)
+			p.mustBecomeReady(s, http.StatusOK, "once there is room")
+			p.wait(p.quietTime() + recoveryBound)
 		}, p.creator(s, 0, fillRate))
 	})
-	p.didf("disk full for %s; writes: %s", p.Span, p.answered(written))
-	p.didf("reads: %s", p.answered(read))
-	served := p.answers(written)[served]
+	p.logf("disk full for %s; writes: %s", p.Span, p.answerSummary(written))
+	p.logf("reads: %s", p.answerSummary(read))
+	served := p.countAnswers(written)[served]
 	p.must(served < len(written), "the disk was full for some writes (%d of %d)", len(written)-served, len(written))
-	p.recovers(written, room, time.Second, "after there is room")
-	p.everyEvent(s, written)
+	p.mustRecover(written, room, time.Second, "after there is room")
+	p.checkEveryEvent(s, written)
 }
 
-// ready waits until /readyz answers with the given status, and makes it a condition of the scene that this happened in time.
-// when ends the sentence that reports the condition, such as "while the disk is full".
-func (p *play) ready(s *stage, status int, when string) {
+// mustBecomeReady waits until /readyz answers with the given status, and makes it a condition of the scene that this happened
+// in time. moment ends the sentence that reports the condition, such as "while the disk is full".
+func (p *play) mustBecomeReady(s *stage, status int, moment string) {
 	began := time.Now()
 	became, err := poll(p.ctx, readyLimit, func() (bool, error) { return s.readiness(p.ctx) == status, nil })
 	p.require(err)
-	p.must(became, "/readyz becomes %d %s (after %s)", status, when, short(time.Since(began)))
+	p.must(became, "/readyz becomes %d %s (after %s)", status, moment, roundDuration(time.Since(began)))
 }
 
 // mount mounts a small disk in memory and returns its folder. If the machine does not allow that, the scene is skipped.
@@ -77,8 +77,8 @@ func (p *play) mount() string {
 	mount := exec.CommandContext(p.ctx, "mount", "-t", "tmpfs", "-o", "size="+diskSize+",mode=1777", "storefront-scene", disk)
 	text, err := mount.CombinedOutput()
 	if err != nil {
-		why, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-		panic(skipped(fmt.Sprintf("no small disk can be mounted: %v: %s", err, why)))
+		reason, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+		panic(skipped(fmt.Sprintf("no small disk can be mounted: %v: %s", err, reason)))
 	}
 	p.cleanup(func() error { return exec.CommandContext(context.WithoutCancel(p.ctx), "umount", disk).Run() })
 	// The user of the database server must be able to enter the folders.

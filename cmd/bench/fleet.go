@@ -29,17 +29,17 @@ var partNames = [partCount]string{"server", "worker 1", "worker 2"}
 // addresses.
 type fleet struct {
 	*stage
-	timeout time.Duration // the worker's timeout of an attempt
-	rate    float64       // orders a second
-	serves  atomic.Pointer[process]
-	parts   [partCount]*process
-	started [partCount]int // how often each part was started
-	lost    atomic.Int64   // leases that workers reported as lost
-	paid    []uuid.UUID    // ids of orders whose payment was acknowledged
+	timeout       time.Duration // the worker's timeout of an attempt
+	rate          float64       // orders a second
+	currentServer atomic.Pointer[process]
+	parts         [partCount]*process
+	started       [partCount]int // how often each part was started
+	lost          atomic.Int64   // leases that workers reported as lost
+	paid          []uuid.UUID    // ids of orders whose payment was acknowledged
 }
 
-// serving returns the public address of the server that was started last.
-func (f *fleet) serving() string { return f.serves.Load().api }
+// serverAddr returns the public address of the server that was started last.
+func (f *fleet) serverAddr() string { return f.currentServer.Load().api }
 
 // startMissing starts every part that is not running.
 func (f *fleet) startMissing(ctx context.Context) (err error) {
@@ -62,12 +62,12 @@ func (f *fleet) start(ctx context.Context, part int) (*process, error) {
 	if part == partServer {
 		p, err := f.startServer(ctx)
 		if err == nil {
-			f.serves.Store(p)
+			f.currentServer.Store(p)
 		}
 		return p, err
 	}
 	f.started[part]++
-	own := *f.stage
+	worker := *f.stage
 	if !f.database.sqlite {
 		address, err := url.Parse(f.url)
 		if err != nil {
@@ -76,9 +76,9 @@ func (f *fleet) start(ctx context.Context, part int) (*process, error) {
 		query := address.Query()
 		query.Set("application_name", f.holder(part))
 		address.RawQuery = query.Encode()
-		own.url = address.String()
+		worker.url = address.String()
 	}
-	return own.startWorker(ctx, f.readWorkerLog, retryDelays, "--timeout="+f.timeout.String())
+	return worker.startWorker(ctx, f.readWorkerLog, retryDelays, "--timeout="+f.timeout.String())
 }
 
 // readWorkerLog adds the leases that a line of a worker's log reports as lost to f.lost.
@@ -97,7 +97,7 @@ const orderTakers = 2
 // order. It returns none if a server was only unavailable.
 func (f *fleet) takeOrders(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
-	operator := newClient(func() string { return f.serves.Load().admin })
+	operator := newClient(func() string { return f.currentServer.Load().admin })
 	var takers sync.WaitGroup
 	var mu sync.Mutex
 	var refusal error
@@ -133,25 +133,25 @@ func (f *fleet) sell(operator *client, s storeData) (uuid.UUID, error) {
 }
 
 // recordOrder returns a request of the operator that creates an order of a new buyer.
-func (s *stage) recordOrder(of *storeData) request {
+func (s *stage) recordOrder(store *storeData) request {
 	email := "buyer." + uuid.NewString() + "@mail.example.com"
 	return request{method: "POST", path: "/storefront.admin.v1.OrderService/CreateOrder", key: s.token,
-		body: fmt.Sprintf(`{"store":%q,"name":"Awa Buyer","email":%q,"items":[{"productId":%q,"quantity":1}]}`, of.slug, email,
-			of.product)}
+		body: fmt.Sprintf(`{"store":%q,"name":"Awa Buyer","email":%q,"items":[{"productId":%q,"quantity":1}]}`, store.slug, email,
+			store.product)}
 }
 
 // payOrder returns a request of the operator that pays an order of a store.
-func (s *stage) payOrder(in *storeData, id uuid.UUID) request {
+func (s *stage) payOrder(store *storeData, id uuid.UUID) request {
 	return request{method: "POST", path: "/storefront.admin.v1.OrderService/PayOrder", key: s.token,
-		body: fmt.Sprintf(`{"id":%q,"store":%q}`, id, in.slug)}
+		body: fmt.Sprintf(`{"id":%q,"store":%q}`, id, store.slug)}
 }
 
 // operate sends a request about an order and returns the order's id, or uuid.Nil if the server was unavailable. An answer
 // 4xx is an error.
 func (f *fleet) operate(operator *client, r request) (uuid.UUID, error) {
 	done := operator.call(r, time.Now())
-	if strings.HasPrefix(done.what, "4") {
-		return uuid.Nil, fmt.Errorf("%s was answered %s", r.path, done.what)
+	if strings.HasPrefix(done.problem, "4") {
+		return uuid.Nil, fmt.Errorf("%s was answered %s", r.path, done.problem)
 	}
 	return done.created, nil
 }
@@ -167,8 +167,8 @@ func (f *fleet) kill(parts []int) {
 	}
 }
 
-// alive returns an error if a part has ended without being killed.
-func (f *fleet) alive() error {
+// checkAlive returns an error if a part has ended without being killed.
+func (f *fleet) checkAlive() error {
 	for _, p := range f.parts {
 		if p != nil && !p.running() {
 			return p.failure(errors.New("it ended by itself"))
@@ -177,8 +177,8 @@ func (f *fleet) alive() error {
 	return nil
 }
 
-// end stops all parts with SIGTERM, so that they finish their work.
-func (f *fleet) end() (err error) {
+// stop stops all parts with SIGTERM, so that they finish their work.
+func (f *fleet) stop() (err error) {
 	for part, p := range f.parts {
 		if p != nil {
 			f.parts[part] = nil

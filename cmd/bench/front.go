@@ -38,8 +38,8 @@ http {
 }
 `
 
-// bucketAt is where the two letters of the store's bucket begin in an API key.
-const bucketAt = len("svc_live_")
+// bucketOffset is where the two letters of the store's bucket begin in an API key.
+const bucketOffset = len("svc_live_")
 
 // startNginx starts nginx in front of the stages' servers. Like a platform's proxy it finds a request's installation by the
 // bucket in the API key. It returns nginx's process and address.
@@ -57,7 +57,7 @@ func startNginx(ctx context.Context, program, folder string, stages []*stage) (*
 		fmt.Fprintf(&upstreams, "  upstream storefront_%d { server %s max_fails=0; keepalive 16; }\n", n, s.server.api)
 		var buckets []string
 		for _, store := range s.stores {
-			buckets = append(buckets, store.key(0)[bucketAt:bucketAt+2])
+			buckets = append(buckets, store.key(0)[bucketOffset:bucketOffset+2])
 		}
 		fmt.Fprintf(&lines, "    \"~^Bearer svc_live_(?:%s)\" storefront_%d;\n", strings.Join(buckets, "|"), n)
 	}

@@ -12,26 +12,26 @@ const (
 )
 
 // playGreedyStore lets one store request its longest pages over many connections, and watches another store.
-func playGreedyStore(p *play) { p.greed("/v1/orders?pageSize=100", shape{stores: 2}) }
+func playGreedyStore(p *play) { p.playGreedy("/v1/orders?pageSize=100", shape{stores: 2}) }
 
 // playSearchFlood lets one store search its many customers for a text that all of them contain, and watches another store.
 func playSearchFlood(p *play) {
-	p.didf("%d customers in one store", p.Customers)
-	p.greed("/v1/customers?q=a", shape{stores: 2, firstCustomers: p.Customers})
+	p.logf("%d customers in one store", p.Customers)
+	p.playGreedy("/v1/customers?q=a", shape{stores: 2, firstCustomers: p.Customers})
 }
 
-func (p *play) greed(path string, data shape) {
+func (p *play) playGreedy(path string, data shape) {
 	s := p.open(data)
 	p.require(s.serve(p.ctx))
 	keys := &rotation{stores: s.stores[:1]}
 	greedy := closedLoop{address: s.server.api, clients: greedyConnections, pause: greedyPause, next: keys.repeat("GET", path, "")}
 	var asked []call
-	under := p.watch(p.bystander(s), func() {
+	watched := p.watch(p.bystander(s), func() {
 		asked, _, _ = greedy.run(p.ctx, p.Span) // run returns an error only if strict is set
 	})
-	p.didf("%d connections of one store asked for %s for %s: %s", greedyConnections, path, p.Span, p.answered(asked))
-	p.inTime("request", asked, defaultDeadline)
-	p.fair(under)
+	p.logf("%d connections of one store asked for %s for %s: %s", greedyConnections, path, p.Span, p.answerSummary(asked))
+	p.mustMeetDeadline("request", asked, defaultDeadline)
+	p.mustBeFair(watched)
 }
 
 const (
@@ -50,16 +50,16 @@ func playPatientClients(p *play) {
 	s := p.open(shape{stores: patientStores, keys: patientKeys})
 	p.require(s.serve(p.ctx))
 	served := func(clients int) float64 {
-		load := closedLoop{address: s.server.api, clients: clients, heeded: true, next: s.keys.repeat("GET", "/v1/store", "")}
+		load := closedLoop{address: s.server.api, clients: clients, heedRetryAfter: true, next: s.keys.repeat("GET", "/v1/store", "")}
 		calls, took, _ := load.run(p.ctx, p.Span) // run returns an error only if strict is set
-		p.didf("%d clients for %s: %s", clients, p.Span, p.answered(calls))
-		p.inTime("request", calls, defaultDeadline)
-		return float64(p.answers(calls)[0]) / took.Seconds()
+		p.logf("%d clients for %s: %s", clients, p.Span, p.answerSummary(calls))
+		p.mustMeetDeadline("request", calls, defaultDeadline)
+		return float64(p.countAnswers(calls)[0]) / took.Seconds()
 	}
 	// Measure a few clients twice, before and after the measurements with many clients, because other work on the machine
 	// varies.
-	before, many, most, after := served(fewClients), served(64), served(512), served(fewClients)
-	for clients, rate := range map[int]float64{64: many, 512: most} {
+	before, rate64, rate512, after := served(fewClients), served(64), served(512), served(fewClients)
+	for clients, rate := range map[int]float64{64: rate64, 512: rate512} {
 		share := 2 * rate / (before + after)
 		p.mustFast(share >= minShare, "%d clients are served at least %.0f %% of what %d are (%.0f %%)",
 			clients, 100*minShare, fewClients, 100*share)

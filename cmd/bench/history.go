@@ -107,8 +107,8 @@ const (
 	historyTimeout = 2 * time.Second
 	// checkTimeout is the longest time that porcupine may take for the history of one object.
 	checkTimeout = 30 * time.Second
-	// drawings is how many wrong histories are drawn at most.
-	drawings = 3
+	// maxDrawings is how many wrong histories are drawn at most.
+	maxDrawings = 3
 )
 
 // history is a recorded run: the objects about which callers sent requests, the servers, and the faults.
@@ -122,31 +122,31 @@ type history struct {
 	rate     float64
 	progress func(format string, args ...any)
 	begun    time.Time
-	strikes  []strike // the faults; the seed decides their order
-	struck   tally
+	faults   []fault // the faults; the seed decides their order
+	injected tally
 	resets   []porcupine.Operation // faults that reset the request counters
-	drawIn   string                // the folder of the drawings; "" means the system's temporary one
+	drawDir  string                // the folder of the drawings; "" means the system's temporary one
 	drawn    int
 	number   atomic.Int64 // the last number that was used for a new price, name or e-mail
 	spare    atomic.Int64 // how many API keys spareKey has returned, each for one object
 	requests atomic.Int64
 	unknown  atomic.Int64
 
-	mu      sync.Mutex
-	objects []*object
-	strange tally // answers that the service must never give, whatever happened before
+	mu         sync.Mutex
+	objects    []*object
+	unexpected tally // answers that the service must never give, whatever happened before
 }
 
 // openHistory makes a database with the data that callers need. It starts one server on SQLite, and two on PostgreSQL, where a
 // standby follows the primary.
 func openHistory(p *play, seed uint64, rate float64, progress func(string, ...any)) *history {
-	h := &history{play: p, seed: seed, rate: rate, progress: progress, strikes: []strike{killServer}}
+	h := &history{play: p, seed: seed, rate: rate, progress: progress, faults: []fault{killServer}}
 	objects := int(p.Span/productLife) + 2
 	data := shape{stores: 1, keys: historyKeys + 2*objects, products: objects, orders: 1, customers: 1}
 	address, servers := "", 1
 	if !p.sqlite {
 		address, servers = p.shared.URL(), 2
-		h.strikes = []strike{killServer, cutNetwork, crashDatabase, failOver}
+		h.faults = []fault{killServer, cutNetwork, crashDatabase, failOver}
 	}
 	s, err := openStage(p.ctx, p.workspace, address, data)
 	p.require(err)
@@ -155,7 +155,7 @@ func openHistory(p *play, seed uint64, rate float64, progress func(string, ...an
 	s.stores[0].keys = s.stores[0].keys[:historyKeys:len(s.stores[0].keys)]
 	if !p.sqlite {
 		h.nodes[0] = p.shared
-		h.follow()
+		h.addStandby()
 	}
 	for range servers {
 		h.servers = append(h.servers, h.newEndpoint())
@@ -174,14 +174,14 @@ func (h *history) record() {
 	for n, k := range kinds {
 		asking.Go(func() { h.cycle(ctx, n, k) })
 	}
-	h.strikeInTurns(ctx)
+	h.injectFaults(ctx)
 	asking.Wait()
 	h.require(h.ctx.Err())
 	h.progress("looking at %d objects again", len(h.objects))
 	c := h.caller(len(kinds), 0, 0)
 	for _, o := range h.objects {
-		if o.look != nil {
-			o.look(c)
+		if o.read != nil {
+			o.read(c)
 		}
 	}
 	h.countClaims()
@@ -198,8 +198,8 @@ func (h *history) check() {
 			o.history = append(o.history, h.resets...)
 		}
 		started := time.Now()
-		if what := o.decide(checkTimeout); what != "" {
-			h.wrong.add(what, 1)
+		if problem := o.decide(checkTimeout); problem != "" {
+			h.wrong.add(problem, 1)
 			h.draw(o)
 		}
 		longest = max(longest, time.Since(started))
@@ -210,22 +210,22 @@ func (h *history) check() {
 			h.progress("decided about %d of %d objects", n+1, len(h.objects))
 		}
 	}
-	for what, n := range h.strange {
-		h.wrong.add("answer "+what, n)
+	for answer, n := range h.unexpected {
+		h.wrong.add("answer "+answer, n)
 	}
-	h.didf("faults: %s", h.struck)
-	h.didf("%d requests sent, %d without a known outcome", h.requests.Load(), h.unknown.Load())
-	h.didf("objects: %s", count)
-	h.didf("requests in their histories: %s", asked)
-	h.didf("of these unknown: %s", unknown)
-	h.didf("porcupine took %s, for one object at most %s", fine(time.Since(begun)), fine(longest))
+	h.logf("faults: %s", h.injected)
+	h.logf("%d requests sent, %d without a known outcome", h.requests.Load(), h.unknown.Load())
+	h.logf("objects: %s", count)
+	h.logf("requests in their histories: %s", asked)
+	h.logf("of these unknown: %s", unknown)
+	h.logf("porcupine took %s, for one object at most %s", roundLatency(time.Since(begun)), roundLatency(longest))
 	h.checkJournal()
 }
 
 // decide returns what is wrong with an object's history, or "" if it is right. If porcupine does not decide within the time,
 // the history counts as wrong.
-func (o *object) decide(within time.Duration) string {
-	switch porcupine.CheckOperationsTimeout(o.model, o.history, within) {
+func (o *object) decide(timeout time.Duration) string {
+	switch porcupine.CheckOperationsTimeout(o.model, o.history, timeout) {
 	case porcupine.Ok:
 		return ""
 	case porcupine.Illegal:
@@ -236,14 +236,14 @@ func (o *object) decide(within time.Duration) string {
 
 // draw writes a wrong history to a file, as a page for a browser.
 func (h *history) draw(o *object) {
-	if h.drawn++; h.drawn > drawings {
+	if h.drawn++; h.drawn > maxDrawings {
 		return
 	}
 	_, info := porcupine.CheckOperationsVerbose(o.model, o.history, checkTimeout)
-	file, err := os.CreateTemp(h.drawIn, "storefront-history-*.html")
+	file, err := os.CreateTemp(h.drawDir, "storefront-history-*.html")
 	if err == nil {
 		err = errors.Join(porcupine.Visualize(o.model, info, file), file.Close())
 	}
 	h.require(err)
-	h.didf("the history of a %s is drawn in %s", o.kind, file.Name())
+	h.logf("the history of a %s is drawn in %s", o.kind, file.Name())
 }

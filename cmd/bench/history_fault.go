@@ -18,81 +18,81 @@ const (
 	calmLimit = 2 * time.Second
 )
 
-// strike is a fault: it breaks something and repairs it.
-type strike struct {
+// fault breaks something and repairs it.
+type fault struct {
 	name string
 	// losesCounters is true if the fault makes the request counters of API keys begin again at 0.
 	losesCounters bool
-	do            func(h *history, random *rand.Rand)
+	inject        func(h *history, random *rand.Rand)
 }
 
 var (
-	killServer = strike{"server killed", false, func(h *history, random *rand.Rand) {
-		struck := h.some(random)
-		for _, s := range struck {
+	killServer = fault{"server killed", false, func(h *history, random *rand.Rand) {
+		servers := h.randomServers(random)
+		for _, s := range servers {
 			s.process.Load().kill()
 		}
-		h.wait(upTo(random, deadLimit))
-		for _, s := range struck {
+		h.wait(randomDuration(random, deadLimit))
+		for _, s := range servers {
 			h.require(s.start(h.ctx))
 		}
 	}}
-	cutNetwork = strike{"network cut", false, func(h *history, random *rand.Rand) {
+	cutNetwork = fault{"network cut", false, func(h *history, random *rand.Rand) {
 		var links []*link
-		for _, s := range h.some(random) {
+		for _, s := range h.randomServers(random) {
 			links = append(links, s.links...)
 		}
 		for _, l := range links {
 			l.cut()
 		}
-		err := wait(h.ctx, upTo(random, cutLimit))
+		err := wait(h.ctx, randomDuration(random, cutLimit))
 		for _, l := range links {
 			l.join()
 		}
 		h.require(err)
 	}}
-	crashDatabase = strike{"primary crashed", true, func(h *history, random *rand.Rand) {
+	crashDatabase = fault{"primary crashed", true, func(h *history, random *rand.Rand) {
 		h.require(h.nodes[h.primary].Crash(h.ctx))
-		h.wait(upTo(random, deadLimit))
+		h.wait(randomDuration(random, deadLimit))
 		h.require(h.nodes[h.primary].Restart(h.ctx))
 		h.synchronous(h.stage.database.url) // commits must wait for the standby before the next fault
 	}}
-	failOver = strike{"standby promoted", true, func(h *history, random *rand.Rand) {
+	failOver = fault{"standby promoted", true, func(h *history, random *rand.Rand) {
 		h.require(h.nodes[h.primary].Close())
-		h.wait(upTo(random, deadLimit))
+		h.wait(randomDuration(random, deadLimit))
 		h.primary = 1 - h.primary
 		h.require(h.nodes[h.primary].Promote(h.ctx))
-		h.follow()
+		h.addStandby()
 	}}
 )
 
-// upTo returns a random duration of at most longest.
-func upTo(random *rand.Rand, longest time.Duration) time.Duration {
+// randomDuration returns a random duration of at most longest.
+func randomDuration(random *rand.Rand, longest time.Duration) time.Duration {
 	return time.Duration(random.Float64() * float64(longest))
 }
 
-// some returns one of the servers, or all of them.
-func (h *history) some(random *rand.Rand) []*endpoint {
+// randomServers returns one of the servers, or all of them.
+func (h *history) randomServers(random *rand.Rand) []*endpoint {
 	if n := random.IntN(len(h.servers) + 1); n < len(h.servers) {
 		return h.servers[n : n+1]
 	}
 	return h.servers
 }
 
-// strikeInTurns causes one fault after the other until the context ends.
-func (h *history) strikeInTurns(ctx context.Context) {
+// injectFaults causes one fault after the other until the context ends.
+func (h *history) injectFaults(ctx context.Context) {
 	random := rand.New(rand.NewPCG(h.seed, 7)) //nolint:gosec // These numbers are no secret.
-	for len(h.strikes) > 0 {
-		for _, n := range random.Perm(len(h.strikes)) {
-			if wait(ctx, upTo(random, calmLimit)) != nil {
+	for len(h.faults) > 0 {
+		for _, n := range random.Perm(len(h.faults)) {
+			if wait(ctx, randomDuration(random, calmLimit)) != nil {
 				return
 			}
-			s, from := h.strikes[n], time.Since(h.begun)
-			s.do(h, random)
+			f, from := h.faults[n], time.Since(h.begun)
+			f.inject(h, random)
 			until := time.Since(h.begun)
-			h.struck.add(s.name, 1)
-			h.progress("%s, %s: %d requests, %d unknown", short(until), s.name, h.requests.Load(), h.unknown.Load())
-			if s.losesCounters || h.sqlite {
+			h.injected.add(f.name, 1)
+			h.progress("%s, %s: %d requests, %d unknown", roundDuration(until), f.name, h.requests.Load(), h.unknown.Load())
+			if f.losesCounters || h.sqlite {
 				lost := question{request: request{method: lostCounters}}
 				h.resets = append(h.resets, porcupine.Operation{Input: lost, Output: &answer{}, Call: int64(from), Return: int64(until)})
 			}
@@ -100,8 +100,8 @@ func (h *history) strikeInTurns(ctx context.Context) {
 	}
 }
 
-// follow makes a new standby for which the primary's commits wait, and directs each server's links to the two nodes.
-func (h *history) follow() {
+// addStandby makes a new standby for which the primary's commits wait, and directs each server's links to the two nodes.
+func (h *history) addStandby() {
 	standby, err := h.nodes[h.primary].Standby(h.ctx)
 	h.require(err)
 	h.cleanup(standby.Close)
@@ -112,7 +112,7 @@ func (h *history) follow() {
 	h.require(err)
 	h.synchronous(d.url)
 	for _, s := range h.servers {
-		s.links[1-h.primary].lead(standby.Port())
+		s.links[1-h.primary].setTarget(standby.Port())
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// journalled lists, for each type of resource, the fields that the journal as well as the API shows. A product's updatedAt
+// journaledFields lists, for each type of resource, the fields that the journal as well as the API shows. A product's updatedAt
 // is the time of the product's last entry.
-var journalled = map[string][]string{
+var journaledFields = map[string][]string{
 	"product": {"priceAmount", "status", "updatedAt"}, "customer": {"name", "email", "phone"}, "order": {"status"},
 }
 
@@ -26,9 +26,9 @@ type chain struct {
 	events   tally // by the event's type: how many events that the entries must have sent were not found
 }
 
-// announced maps each change to the types of the events that it must send. A change is a type of resource and its new
+// requiredEvents maps each change to the types of the events that it must send. A change is a type of resource and its new
 // status.
-var announced = map[string][]string{
+var requiredEvents = map[string][]string{
 	"product PUBLISHED": {"product.published"}, "product ARCHIVED": {"product.archived"},
 	"order PAID": {"order.paid", "payment_link.paid"},
 }
@@ -38,7 +38,7 @@ var announced = map[string][]string{
 func (c *chain) add(changes map[string]struct{ From, To any }, at time.Time) string {
 	last := c.states[len(c.states)-1]
 	next, broken := map[string]any{}, ""
-	for _, field := range journalled[c.resource] {
+	for _, field := range journaledFields[c.resource] {
 		next[field] = last[field]
 		change, changed := changes[field]
 		if !changed {
@@ -49,7 +49,7 @@ func (c *chain) add(changes map[string]struct{ From, To any }, at time.Time) str
 		}
 		next[field] = change.To
 		if field == "status" {
-			for _, event := range announced[fmt.Sprint(c.resource, " ", change.To)] {
+			for _, event := range requiredEvents[fmt.Sprint(c.resource, " ", change.To)] {
 				c.events.add(event, 1)
 			}
 		}
@@ -61,9 +61,9 @@ func (c *chain) add(changes map[string]struct{ From, To any }, at time.Time) str
 	return broken
 }
 
-// shows reports whether an object in body, which is an answer or an event, has the journalled values of state.
-func (c *chain) shows(state, body map[string]any) bool {
-	for _, field := range journalled[c.resource] {
+// matches reports whether an object in body, which is an answer or an event, has the journalled values of state.
+func (c *chain) matches(state, body map[string]any) bool {
+	for _, field := range journaledFields[c.resource] {
 		if got := body[field]; got != state[field] && (got != "" || state[field] != nil) {
 			return false
 		}
@@ -75,7 +75,7 @@ func (c *chain) shows(state, body map[string]any) bool {
 type sighting struct {
 	called, returned int64
 	body             map[string]any
-	at               int // index in chain.states of the state that the answer showed
+	stateIndex       int // index in chain.states of the state that the answer showed
 }
 
 // checkJournal compares the journal with the callers' answers and with the events.
@@ -102,7 +102,7 @@ func (h *history) checkJournal() {
 	for _, c := range chains {
 		states += len(c.states)
 	}
-	h.didf("%d journals with %d states", len(chains), states)
+	h.logf("%d journals with %d states", len(chains), states)
 }
 
 // follow finds, for each answer in seen, the state that the answer shows. This must not be an older state than another
@@ -112,15 +112,15 @@ func (c *chain) follow(seen []*sighting) (lost int) {
 	for i, s := range seen {
 		for _, before := range seen[:i] {
 			if before.returned < s.called {
-				s.at = max(s.at, before.at)
+				s.stateIndex = max(s.stateIndex, before.stateIndex)
 			}
 		}
-		n := slices.IndexFunc(c.states[s.at:], func(state map[string]any) bool { return c.shows(state, s.body) })
+		n := slices.IndexFunc(c.states[s.stateIndex:], func(state map[string]any) bool { return c.matches(state, s.body) })
 		if n < 0 {
 			lost++
 			continue
 		}
-		s.at += n
+		s.stateIndex += n
 	}
 	return lost
 }
@@ -175,7 +175,7 @@ func (h *history) checkEvents(chains map[string]*chain) {
 		}
 		var data map[string]any
 		h.require(json.Unmarshal(e.data, &data))
-		if !c.shows(c.states[at], data) {
+		if !c.matches(c.states[at], data) {
 			h.wrong.add("event "+e.kind+" with another state than the journal has at its moment", 1)
 		}
 		c.events.add(e.kind, -1)
@@ -186,5 +186,5 @@ func (h *history) checkEvents(chains map[string]*chain) {
 			h.wrong.add("event "+kind+" without a change", max(-n, 0))
 		}
 	}
-	h.didf("%d events", len(events))
+	h.logf("%d events", len(events))
 }

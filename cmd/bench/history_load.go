@@ -21,23 +21,23 @@ import (
 )
 
 const (
-	// callersEach is how many callers send requests about one object at the same time.
-	callersEach = 5
+	// callersPerObject is how many callers send requests about one object at the same time.
+	callersPerObject = 5
 	// productLife, claimLife and counterLife are how long callers use an object. The times are short, because porcupine's work
 	// grows with the length of the object's history.
 	productLife, claimLife, counterLife = 2 * time.Second, time.Second, 15 * time.Second
 	// historyKeys is how many API keys the callers use in turns: enough for 1000 requests a second. The store's further keys
 	// are for counting and revoking.
 	historyKeys = 600
-	// unknownEach is the number of requests without a known outcome after which callers leave an object, because each such
+	// maxUnknown is the number of requests without a known outcome after which callers leave an object, because each such
 	// request doubles porcupine's work. A few more may have been sent by then.
-	unknownEach = 6
+	maxUnknown = 6
 	// restAfterRefusal is the longest pause of a caller after a request without an answer.
 	restAfterRefusal = 100 * time.Millisecond
-	// payable is the maximum number of a payment link's orders, because the model keeps the paid orders as the bits of a
+	// maxLinkOrders is the maximum number of a payment link's orders, because the model keeps the paid orders as the bits of a
 	// 64-bit number.
-	payable     = 64
-	counterKind = "counter"
+	maxLinkOrders = 64
+	counterKind   = "counter"
 )
 
 // kind describes the objects of one kind: how long each is used, and how create makes one. create returns nil if the servers
@@ -64,7 +64,7 @@ type object struct {
 	name  string
 	model porcupine.Model
 	ask   func(c *caller) // sends a random request
-	look  func(c *caller) // sends the last requests, at the end of the run; nil sends none
+	read  func(c *caller) // sends the last requests, at the end of the run; nil sends none
 
 	mu      sync.Mutex
 	history []porcupine.Operation
@@ -72,24 +72,24 @@ type object struct {
 	known   []string // ids of the object's customers or orders
 }
 
-// over reports whether an object must not be used any longer, because too many of its requests have an unknown outcome.
-func (o *object) over() bool {
+// exhausted reports whether an object must not be used any longer, because too many of its requests have an unknown outcome.
+func (o *object) exhausted() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.unknown >= unknownEach
+	return o.unknown >= maxUnknown
 }
 
-// learn adds an id to the known ids of the object's customers or orders.
-func (o *object) learn(id string) {
+// addKnown adds an id to the known ids of the object's customers or orders.
+func (o *object) addKnown(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if id != "" && len(o.known) < payable && !slices.Contains(o.known, id) {
+	if id != "" && len(o.known) < maxLinkOrders && !slices.Contains(o.known, id) {
 		o.known = append(o.known, id)
 	}
 }
 
-// any returns a random known id and its index, or "" if no id is known.
-func (o *object) any(c *caller) (string, int) {
+// randomKnown returns a random known id and its index, or "" if no id is known.
+func (o *object) randomKnown(c *caller) (string, int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.known) == 0 {
@@ -112,10 +112,10 @@ func (h *history) caller(kind, object, number int) *caller {
 
 // cycle makes objects of a kind, one after the other, and has callers use them until the context ends.
 func (h *history) cycle(ctx context.Context, number int, k kind) {
-	each := seconds(float64(len(kinds)*callersEach) / h.rate)
+	each := seconds(float64(len(kinds)*callersPerObject) / h.rate)
 	for n := 0; ctx.Err() == nil; n++ {
 		var o *object
-		for c := h.caller(number, n, callersEach); o == nil; {
+		for c := h.caller(number, n, callersPerObject); o == nil; {
 			if ctx.Err() != nil {
 				return
 			}
@@ -126,9 +126,9 @@ func (h *history) cycle(ctx context.Context, number int, k kind) {
 		o.kind = k.name
 		var asking sync.WaitGroup
 		until := time.Now().Add(k.life)
-		for i := range callersEach {
+		for i := range callersPerObject {
 			asking.Go(func() {
-				for c := h.caller(number, n, i); time.Now().Before(until) && !o.over() && ctx.Err() == nil; {
+				for c := h.caller(number, n, i); time.Now().Before(until) && !o.exhausted() && ctx.Err() == nil; {
 					o.ask(c)
 					_ = wait(ctx, time.Duration(2*c.random.Float64()*float64(each))) // wait fails only if ctx has ended, and then the loop ends
 				}
@@ -149,14 +149,14 @@ func (h *history) cycle(ctx context.Context, number int, k kind) {
 // except if the object counts requests.
 func (h *history) ask(o *object, c *caller, q question) *answer {
 	server := h.servers[c.random.IntN(len(h.servers))]
-	through := server.api
+	listener := server.api
 	if strings.HasPrefix(q.path, "/storefront.admin.") {
-		through = server.admin
+		listener = server.admin
 	}
 	h.requests.Add(1)
 	a := &answer{}
 	called := time.Now()
-	err := through.do(q.request, called.Add(answerTimeout), func(r *fasthttp.Response) { a.read(r, called) })
+	err := listener.do(q.request, called.Add(answerTimeout), func(r *fasthttp.Response) { a.read(r, called) })
 	returned := time.Now()
 	if err == nil && a.status < 500 {
 		if a.status != 429 || o.kind == counterKind {
@@ -166,7 +166,7 @@ func (h *history) ask(o *object, c *caller, q question) *answer {
 	} else if !unsent(err) {
 		h.unknown.Add(1)
 		if err == nil && (a.status != 503 || a.code != "unavailable") {
-			h.refuse(q, a)
+			h.countUnexpected(q, a)
 		}
 		if q.method != "GET" {
 			o.record(c, q, nil, called.Sub(h.begun), math.MaxInt64)
@@ -181,17 +181,17 @@ func (h *history) ask(o *object, c *caller, q question) *answer {
 func (h *history) create(c *caller, q question) *answer {
 	a := h.ask(&object{}, c, q)
 	if a != nil && a.status >= 300 {
-		h.refuse(q, a)
+		h.countUnexpected(q, a)
 		return nil
 	}
 	return a
 }
 
-// refuse counts an answer that the service must never give, whatever happened before.
-func (h *history) refuse(q question, a *answer) {
+// countUnexpected counts an answer that the service must never give, whatever happened before.
+func (h *history) countUnexpected(q question, a *answer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.strange.add(fmt.Sprintf("%d %s to %s %s", a.status, a.code, q.method, q.path), 1)
+	h.unexpected.add(fmt.Sprintf("%d %s to %s %s", a.status, a.code, q.method, q.path), 1)
 }
 
 // unsent reports whether a request failed before a server could receive it.
@@ -249,10 +249,10 @@ func newProduct(h *history, c *caller, number int) *object {
 	}
 	state := merged(product{}, first.body)
 	o.model = modelOf(state, product.step)
-	o.look = func(c *caller) { h.ask(o, c, h.request("GET", "/v1/products/"+o.name, "")) }
+	o.read = func(c *caller) { h.ask(o, c, h.request("GET", "/v1/products/"+o.name, "")) }
 	o.ask = func(c *caller) {
 		if c.random.IntN(5) < 2 {
-			o.look(c)
+			o.read(c)
 			return
 		}
 		h.ask(o, c, h.request("PATCH", "/v1/products/"+o.name, h.body(c, productChanges, 100_000+h.number.Add(1))))
@@ -277,10 +277,10 @@ var (
 	}
 )
 
-// body returns one of the bodies in of, at random, with # replaced by number and NEW replaced by a number that was never
+// body returns one of the templates at random, with # replaced by number and NEW replaced by a number that was never
 // used.
-func (h *history) body(c *caller, of []string, number int64) string {
-	text := strings.ReplaceAll(of[c.random.IntN(len(of))], "#", strconv.FormatInt(number, 10))
+func (h *history) body(c *caller, templates []string, number int64) string {
+	text := strings.ReplaceAll(templates[c.random.IntN(len(templates))], "#", strconv.FormatInt(number, 10))
 	return strings.ReplaceAll(text, "NEW", strconv.FormatInt(h.number.Add(1), 10))
 }
 
@@ -289,12 +289,12 @@ func (h *history) body(c *caller, of []string, number int64) string {
 func newCustomers(h *history, _ *caller, _ int) *object {
 	o, first := &object{model: modelOf(customers{}, customers.step)}, 1_000_000+10*h.number.Add(1) // seven digits, as phones have
 	o.ask = func(c *caller) {
-		id, _ := o.any(c)
+		id, _ := o.randomKnown(c)
 		number := first + int64(c.random.IntN(2))
 		switch action := c.random.IntN(3); {
 		case id == "" || action == 0:
 			if a := h.ask(o, c, h.request("POST", "/v1/customers", h.body(c, customerBodies, number))); a != nil {
-				o.learn(merged(customer{}, a.body).ID)
+				o.addKnown(merged(customer{}, a.body).ID)
 			}
 		case action == 1:
 			h.ask(o, c, h.request("PATCH", "/v1/customers/"+id, h.body(c, customerChanges, number)))
@@ -302,7 +302,7 @@ func newCustomers(h *history, _ *caller, _ int) *object {
 			h.ask(o, c, h.request("GET", "/v1/customers/"+id, ""))
 		}
 	}
-	o.look = func(c *caller) {
+	o.read = func(c *caller) {
 		for _, id := range o.known {
 			h.ask(o, c, h.request("GET", "/v1/customers/"+id, ""))
 		}
@@ -348,28 +348,28 @@ func (h *history) countClaims() {
 // each order once or several times, and read the link.
 func newPayments(h *history, c *caller, _ int) *object {
 	o := &object{model: modelOf(payments(0), payments.step)}
-	made := h.create(c, h.request("POST", "/v1/payment-links",
+	created := h.create(c, h.request("POST", "/v1/payment-links",
 		fmt.Sprintf(`{"title":"History","pricing":"FIXED","amount":%d}`, linkAmount)))
-	if made == nil {
+	if created == nil {
 		return nil
 	}
-	o.name = merged(customer{}, made.body).ID
-	o.look = func(c *caller) { h.ask(o, c, h.request("GET", "/v1/payment-links/"+o.name, "")) }
+	o.name = merged(customer{}, created.body).ID
+	o.read = func(c *caller) { h.ask(o, c, h.request("GET", "/v1/payment-links/"+o.name, "")) }
 	o.ask = func(c *caller) {
-		order, n := o.any(c)
+		order, n := o.randomKnown(c)
 		switch action := c.random.IntN(3); {
 		case order == "" || action == 0:
 			body := fmt.Sprintf(`{"store":%q,"email":"payer.%d@example.com","paymentLinkId":%q}`, h.stage.stores[0].slug,
 				h.number.Add(1), o.name)
 			if a := h.create(c, h.operator("OrderService/CreateOrder", body)); a != nil {
-				o.learn(merged(customer{}, a.body).ID)
+				o.addKnown(merged(customer{}, a.body).ID)
 			}
 		case action == 1:
 			q := h.operator("OrderService/PayOrder", fmt.Sprintf(`{"id":%q}`, order))
 			q.n = n
 			h.ask(o, c, q)
 		default:
-			o.look(c)
+			o.read(c)
 		}
 	}
 	return o
@@ -386,12 +386,12 @@ func (h *history) spareKey() (key, id string) {
 func newRevocation(h *history, _ *caller, _ int) *object {
 	o := &object{model: modelOf(revoked(false), revoked.step)}
 	key, id := h.spareKey()
-	o.look = func(c *caller) {
+	o.read = func(c *caller) {
 		h.ask(o, c, question{request: request{method: "GET", path: "/v1/store", key: key}})
 	}
 	o.ask = func(c *caller) {
 		if c.random.IntN(20) > 0 {
-			o.look(c)
+			o.read(c)
 			return
 		}
 		h.ask(o, c, h.operator("KeyService/RevokeKey", fmt.Sprintf(`{"id":%q}`, id)))

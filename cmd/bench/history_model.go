@@ -90,8 +90,8 @@ type customer struct {
 	Phone nullable `json:"phone"`
 }
 
-// same reports whether two customers have the same e-mail or the same phone.
-func (c customer) same(other customer) bool {
+// conflictsWith reports whether two customers have the same e-mail or the same phone.
+func (c customer) conflictsWith(other customer) bool {
 	return c.Email != "" && c.Email == other.Email || c.Phone != "" && c.Phone == other.Phone
 }
 
@@ -113,7 +113,7 @@ func (all customers) step(q question, a *answer) (customers, bool) {
 			return all, a.fits(400, "customer_identifier_required")
 		}
 		for j, other := range all {
-			if j != i && other.same(next) {
+			if j != i && other.conflictsWith(next) {
 				return all, a.fits(409, "customer_conflict")
 			}
 		}
@@ -126,7 +126,7 @@ func (all customers) step(q question, a *answer) (customers, bool) {
 func (all customers) post(asked customer, a *answer) (customers, bool) {
 	at, status := -1, 200
 	for i, c := range all {
-		if !c.same(asked) {
+		if !c.conflictsWith(asked) {
 			continue
 		}
 		if at >= 0 {

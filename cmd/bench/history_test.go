@@ -339,13 +339,13 @@ func recordThrough(t *testing.T, seed uint64, server broken) *play {
 	p := &play{sceneFlags: &sceneFlags{Span: 3 * time.Second}, ctx: t.Context(), sqlite: true, workspace: workspace{t.TempDir(), binary}}
 	_, err = p.run(scene{play: func(p *play) {
 		h := openHistory(p, seed, 300, func(string, ...any) {})
-		h.strikes, h.drawIn = nil, t.TempDir()
+		h.faults, h.drawDir = nil, t.TempDir()
 		h.servers[0].api = newClient(at(server.through(t, h.servers[0].process.Load())))
 		h.servers[0].admin = h.servers[0].api
 		h.record()
 		h.check()
 		for _, k := range kinds {
-			require.Contains(t, strings.Join(p.did, "\n"), k.name)
+			require.Contains(t, strings.Join(p.log, "\n"), k.name)
 		}
 	}})
 	require.NoError(t, err)

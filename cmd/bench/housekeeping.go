@@ -33,15 +33,15 @@ const (
 func playHousekeeping(p *play) {
 	s := p.open(shape{stores: housekeepingStores, firstCustomers: p.Customers})
 	p.require(s.serve(p.ctx))
-	p.require(s.work(p.ctx, 1))
+	p.require(s.startWorkers(p.ctx, 1))
 	handle, err := s.open(p.ctx)
 	p.require(err)
-	p.while(func() { p.wait(p.calm()) }, p.creator(s, forgettingStore, buyerRate))
+	p.underLoad(func() { p.wait(p.quietTime()) }, p.creator(s, forgettingStore, buyerRate))
 
-	quiet := p.while(func() { p.wait(p.calm()) }, p.writer(s))
-	p.answers(quiet)
+	before := p.underLoad(func() { p.wait(p.quietTime()) }, p.writer(s))
+	p.countAnswers(before)
 	h := &housekeeping{play: p, stage: s}
-	under := p.while(func() {
+	during := p.underLoad(func() {
 		ctx, stop := context.WithTimeout(p.ctx, p.Span)
 		defer stop()
 		_, err := s.command(p.ctx, "store", "delete", s.stores[deletedStore].slug, "--now", s.stores[deletedStore].slug)
@@ -54,20 +54,20 @@ func playHousekeeping(p *play) {
 			return nil
 		}))
 	}, p.writer(s))
-	p.quiet, p.under = latencies(quiet), latencies(under)
+	p.before, p.during = latencies(before), latencies(during)
 	p.require(h.err)
-	left := 0
+	remaining := 0
 	p.require(handle.Reader().QueryRowContext(p.ctx, "SELECT count(*) FROM customers WHERE store_id = $1", s.stores[deletedStore].id).
-		Scan(&left))
-	p.didf("%d buyers forgotten, %d exports, %d backups, and %d of %d customers deleted in %s", h.done["customer"], h.done["export"],
-		h.done["backup"], p.Customers-left, p.Customers, p.Span)
-	p.didf("another store's writes: %s", p.answered(under))
-	counts := p.answers(under)
+		Scan(&remaining))
+	p.logf("%d buyers forgotten, %d exports, %d backups, and %d of %d customers deleted in %s", h.done["customer"], h.done["export"],
+		h.done["backup"], p.Customers-remaining, p.Customers, p.Span)
+	p.logf("another store's writes: %s", p.answerSummary(during))
+	counts := p.countAnswers(during)
 	p.must(counts[refused]+counts[limited] == 0, "another store's writes are never refused (%d of %d were)",
-		counts[refused]+counts[limited], len(under))
-	p99 := percentile(p.under, 99)
-	p.mustFast(p99 < housekeepingP99, "their p99 stays under %s (%s)", housekeepingP99, fine(p99))
-	p.mustFast(h.done["customer"] > 0 && left < p.Customers, "forgetting and deletion get on beside the open export")
+		counts[refused]+counts[limited], len(during))
+	p99 := percentile(p.during, 99)
+	p.mustFast(p99 < housekeepingP99, "their p99 stays under %s (%s)", housekeepingP99, roundLatency(p99))
+	p.mustFast(h.done["customer"] > 0 && remaining < p.Customers, "forgetting and deletion get on beside the open export")
 }
 
 // writer returns a load that creates customers in the watched store, which is the last one.

@@ -64,17 +64,17 @@ func (s *stage) leases(ctx context.Context) (list []lease, err error) {
 	return list, nil
 }
 
-// finished is a row of the delivery journal.
-type finished struct {
+// finishedDelivery is a row of the delivery journal.
+type finishedDelivery struct {
 	id, event uuid.UUID
 	status    string
 	attempts  []byte
 }
 
 // journal returns the finished deliveries.
-func (s *stage) journal(ctx context.Context) (all []finished, err error) {
+func (s *stage) journal(ctx context.Context) (all []finishedDelivery, err error) {
 	for row := range db.Rows(ctx, s.handle.Reader(), "SELECT id, event_id, status, attempts FROM finished_deliveries") {
-		var f finished
+		var f finishedDelivery
 		if err := row.Scan(&f.id, &f.event, &f.status, &f.attempts); err != nil {
 			return nil, fmt.Errorf("read the journal: %w", err)
 		}

@@ -28,31 +28,31 @@ type kill struct {
 	database    bool
 }
 
-// ended reports whether the kill cut short the lease l: the kill came after l was granted, and before over, when the attempt
-// of l had ended. A kill of the worker may also have come later than over, by up to the length of the lease, because the
+// cutShort reports whether the kill cut short the lease l: the kill came after l was granted, and before end, when the attempt
+// of l had ended. A kill of the worker may also have come later than end, by up to the length of the lease, because the
 // worker may not have reported yet that it exceeded the lease.
-func (k kill) ended(l lease, over time.Time) bool {
+func (k kill) cutShort(l lease, end time.Time) bool {
 	if k.database {
-		return !k.from.After(over) && !k.until.Before(l.granted)
+		return !k.from.After(end) && !k.until.Before(l.granted)
 	}
-	mine := slices.Contains(k.holders, l.holder) || l.holder == "" && len(k.holders) > 0
-	return mine && !k.until.Before(l.granted) && !k.from.After(over.Add(l.until.Sub(l.granted)))
+	killed := slices.Contains(k.holders, l.holder) || l.holder == "" && len(k.holders) > 0
+	return killed && !k.until.Before(l.granted) && !k.from.After(end.Add(l.until.Sub(l.granted)))
 }
 
 // ledger has everything that is known once all deliveries are finished: what was committed, what the service acknowledged,
 // what the receiver got, what the journal shows, and all leases and kills.
 type ledger struct {
-	events    []committed
+	events    []storedEvent
 	customers []uuid.UUID // ids whose creation the server acknowledged
 	orders    []uuid.UUID // ids whose payment the server acknowledged
 	requests  []receiver.Request
-	journal   []finished
+	journal   []finishedDelivery
 	leases    []lease
 	kills     []kill
 	lost      int // leases that workers reported as lost
 }
 
-// balance is the result of settleUp.
+// balance is the result of reconcile.
 type balance struct {
 	events, requests int
 	// orphans counts attempts that were made again because a kill cut their lease short.
@@ -63,25 +63,24 @@ type balance struct {
 	// duplicates counts requests for events that the receiver had already accepted.
 	duplicates int
 	// longest is the longest time from a kill that cut an attempt short until the attempt was made again.
-	longest time.Duration
-	faults  []*fault
+	longest    time.Duration
+	violations []*violation
 }
 
-// fault is one kind of mistake that the service made: the name of the kind, the number of cases, and a description of the
-// first case.
-type fault struct {
-	what  string
+// violation is a kind of mistake that the service made, with the number of cases and a description of the first one.
+type violation struct {
+	kind  string
 	cases int
 	first string
 }
 
-// sent identifies an attempt by its event and its number. That is enough, because each event goes to one webhook.
-type sent struct {
+// attemptKey identifies an attempt by its event and its number. That is enough, because each event goes to one webhook.
+type attemptKey struct {
 	event  uuid.UUID
 	number int
 }
 
-// settleUp checks the following, and returns the counts and the faults:
+// reconcile checks the following, and returns the counts and the violations:
 //
 //   - Every acknowledged change has its event. The receiver accepted every event, and nothing else.
 //   - Every event has one delivery in the journal, and it succeeded.
@@ -91,106 +90,106 @@ type sent struct {
 //     reports the lost lease when it writes the result. So the number of such attempts is at most the number of lost leases
 //     that the workers report.
 //   - An accepted event is attempted again only while the journal has no answer.
-func (l *ledger) settleUp() balance {
+func (l *ledger) reconcile() balance {
 	b := balance{events: len(l.events), requests: len(l.requests), lost: l.lost}
 	journal := l.attempts(&b)
 	orphans := l.orphans(&b, journal)
-	l.accepted(&b)
-	l.acknowledged(&b)
-	l.compare(&b, journal, orphans)
+	l.checkAccepted(&b)
+	l.checkAcknowledged(&b)
+	l.checkAttempts(&b, journal, orphans)
 	return b
 }
 
-// fault adds a case of the fault called what.
-func (b *balance) fault(what, format string, args ...any) {
-	i := slices.IndexFunc(b.faults, func(f *fault) bool { return f.what == what })
+// addViolation adds a case of a kind of violation.
+func (b *balance) addViolation(kind, format string, args ...any) {
+	i := slices.IndexFunc(b.violations, func(v *violation) bool { return v.kind == kind })
 	if i < 0 {
-		b.faults = append(b.faults, &fault{what: what, first: fmt.Sprintf(format, args...)})
-		i = len(b.faults) - 1
+		b.violations = append(b.violations, &violation{kind: kind, first: fmt.Sprintf(format, args...)})
+		i = len(b.violations) - 1
 	}
-	b.faults[i].cases++
+	b.violations[i].cases++
 }
 
-// err returns all faults in one line, or nil.
+// err returns all violations in one line, or nil.
 func (b *balance) err() error {
-	if len(b.faults) == 0 {
+	if len(b.violations) == 0 {
 		return nil
 	}
-	lines := make([]string, len(b.faults))
-	for i, f := range b.faults {
-		lines[i] = fmt.Sprintf("%s: %d (%s)", f.what, f.cases, f.first)
+	lines := make([]string, len(b.violations))
+	for i, v := range b.violations {
+		lines[i] = fmt.Sprintf("%s: %d (%s)", v.kind, v.cases, v.first)
 	}
 	return errors.New(strings.Join(lines, "; "))
 }
 
-// delivered is a delivery in the journal.
-type delivered struct {
+// journalDelivery is a delivery in the journal.
+type journalDelivery struct {
 	event    uuid.UUID
 	attempts []queue.Attempt
 }
 
-// attempts returns the journal's deliveries by their ids, and adds the faults of the journal itself to b.
-func (l *ledger) attempts(b *balance) map[uuid.UUID]delivered {
-	journal := map[uuid.UUID]delivered{}
+// attempts returns the journal's deliveries by their ids, and adds the violations in the journal itself to b.
+func (l *ledger) attempts(b *balance) map[uuid.UUID]journalDelivery {
+	journal := map[uuid.UUID]journalDelivery{}
 	count := map[uuid.UUID]int{}
 	for _, row := range l.journal {
 		attempts, err := queue.Attempts(row.attempts)
 		if err != nil {
-			b.fault("deliveries that cannot be read", "%s: %v", row.id, err)
+			b.addViolation("deliveries that cannot be read", "%s: %v", row.id, err)
 		}
 		for i, attempt := range attempts {
 			if attempt.Number != i+1 {
-				b.fault("attempts out of order", "delivery %s: attempt %d where number %d belongs", row.id, attempt.Number, i+1)
+				b.addViolation("attempts out of order", "delivery %s: attempt %d where number %d belongs", row.id, attempt.Number, i+1)
 			}
 		}
 		if row.status != queue.Succeeded {
-			b.fault("deliveries that did not succeed", "%s", row.id)
+			b.addViolation("deliveries that did not succeed", "%s", row.id)
 		}
-		journal[row.id] = delivered{row.event, attempts}
+		journal[row.id] = journalDelivery{row.event, attempts}
 		count[row.event]++
 	}
 	for _, e := range l.events {
 		if count[e.id] != 1 {
-			b.fault("events without exactly one delivery in the journal", "%s has %d", e.id, count[e.id])
+			b.addViolation("events without exactly one delivery in the journal", "%s has %d", e.id, count[e.id])
 		}
 	}
 	return journal
 }
 
 // orphans returns, for each attempt, how many of its leases a kill cut short.
-func (l *ledger) orphans(b *balance, journal map[uuid.UUID]delivered) map[sent]int {
+func (l *ledger) orphans(b *balance, journal map[uuid.UUID]journalDelivery) map[attemptKey]int {
 	type attempt struct {
 		delivery uuid.UUID
 		number   int
 	}
 	granted := map[attempt][]lease{}
-	for _, one := range l.leases {
-		of := attempt{one.delivery, one.number}
-		granted[of] = append(granted[of], one)
+	for _, grant := range l.leases {
+		key := attempt{grant.delivery, grant.number}
+		granted[key] = append(granted[key], grant)
 	}
-	orphans := map[sent]int{}
-	for of, leases := range granted {
+	orphans := map[attemptKey]int{}
+	for key, leases := range granted {
 		slices.SortFunc(leases, func(x, y lease) int { return x.granted.Compare(y.granted) })
 		for n, next := range leases[1:] {
 			held := leases[n]
-			over := held.until
-			if next.granted.Before(over) {
-				over = next.granted
+			end := held.until
+			if next.granted.Before(end) {
+				end = next.granted
 			}
-			i := slices.IndexFunc(l.kills, func(k kill) bool { return k.ended(held, over) })
+			i := slices.IndexFunc(l.kills, func(k kill) bool { return k.cutShort(held, end) })
 			if i < 0 {
 				continue
 			}
 			b.orphans++
-			orphans[sent{journal[of.delivery].event, of.number}]++
+			orphans[attemptKey{journal[key.delivery].event, key.number}]++
 			b.longest = max(b.longest, next.granted.Sub(l.kills[i].from))
 		}
 	}
 	return orphans
 }
 
-// accepted checks that the receiver accepted every committed event and no other.
-func (l *ledger) accepted(b *balance) {
+// checkAccepted checks that the receiver accepted every committed event and no other.
+func (l *ledger) checkAccepted(b *balance) {
 	accepted := map[uuid.UUID]bool{}
 	for _, r := range l.requests {
 		if r.Succeeded() {
@@ -199,38 +198,38 @@ func (l *ledger) accepted(b *balance) {
 	}
 	for _, e := range l.events {
 		if !accepted[e.id] {
-			b.fault("events committed and never received", "%s", e.id)
+			b.addViolation("events committed and never received", "%s", e.id)
 		}
 		delete(accepted, e.id)
 	}
 	for id := range accepted {
-		b.fault("events received and never committed", "%s", id)
+		b.addViolation("events received and never committed", "%s", id)
 	}
 }
 
-// acknowledged checks that every acknowledged change has a committed event.
-func (l *ledger) acknowledged(b *balance) {
+// checkAcknowledged checks that every acknowledged change has a committed event.
+func (l *ledger) checkAcknowledged(b *balance) {
 	type change struct {
 		kind    string
 		subject uuid.UUID
 	}
-	made := map[change]bool{}
+	reported := map[change]bool{}
 	for _, e := range l.events {
-		made[change{e.kind, e.subject}] = true
+		reported[change{e.kind, e.subject}] = true
 	}
 	for kind, subjects := range map[string][]uuid.UUID{"customer.created": l.customers, "order.paid": l.orders} {
 		for _, id := range subjects {
-			if !made[change{kind, id}] {
-				b.fault("acknowledged changes without an event "+kind, "%s", id)
+			if !reported[change{kind, id}] {
+				b.addViolation("acknowledged changes without an event "+kind, "%s", id)
 			}
 		}
 	}
 }
 
-// compare checks the requests that the receiver got: they must be the attempts in the journal, and those that a kill cut
+// checkAttempts checks the requests that the receiver got: they must be the attempts in the journal, and those that a kill cut
 // short (orphans). It counts the duplicates.
-func (l *ledger) compare(b *balance, journal map[uuid.UUID]delivered, orphans map[sent]int) {
-	statuses := map[sent][]int{}
+func (l *ledger) checkAttempts(b *balance, journal map[uuid.UUID]journalDelivery, orphans map[attemptKey]int) {
+	statuses := map[attemptKey][]int{}
 	accepted := map[uuid.UUID]int{} // number of the first accepted attempt
 	attempts := map[uuid.UUID][]queue.Attempt{}
 	for _, d := range journal {
@@ -238,7 +237,7 @@ func (l *ledger) compare(b *balance, journal map[uuid.UUID]delivered, orphans ma
 	}
 	sorted := slices.SortedFunc(slices.Values(l.requests), func(x, y receiver.Request) int { return x.Arrived.Compare(y.Arrived) })
 	for _, r := range sorted {
-		attempt := sent{r.Event, r.Attempt}
+		attempt := attemptKey{r.Event, r.Attempt}
 		statuses[attempt] = append(statuses[attempt], r.Status)
 		first, before := accepted[r.Event]
 		switch {
@@ -246,7 +245,7 @@ func (l *ledger) compare(b *balance, journal map[uuid.UUID]delivered, orphans ma
 			b.duplicates++
 			for n := first; n < r.Attempt && n <= len(attempts[r.Event]); n++ {
 				if answer := attempts[r.Event][n-1].StatusCode; answer != 0 {
-					b.fault("attempts after one that was accepted", "event %s, attempt %d, though attempt %d was answered %d",
+					b.addViolation("attempts after one that was accepted", "event %s, attempt %d, though attempt %d was answered %d",
 						r.Event, r.Attempt, n, answer)
 					break
 				}
@@ -258,11 +257,11 @@ func (l *ledger) compare(b *balance, journal map[uuid.UUID]delivered, orphans ma
 	var late string // a description of the first late attempt
 	for _, d := range journal {
 		for _, made := range d.attempts {
-			attempt := sent{d.event, made.Number}
+			attempt := attemptKey{d.event, made.Number}
 			seen := statuses[attempt]
 			delete(statuses, attempt)
 			if made.StatusCode != 0 && !slices.Contains(seen, made.StatusCode) {
-				b.fault("attempts with another status in the journal", "event %s, attempt %d: %v, not %d",
+				b.addViolation("attempts with another status in the journal", "event %s, attempt %d: %v, not %d",
 					d.event, made.Number, seen, made.StatusCode)
 			}
 			if more := len(seen) - 1 - orphans[attempt]; more > 0 {
@@ -273,10 +272,10 @@ func (l *ledger) compare(b *balance, journal map[uuid.UUID]delivered, orphans ma
 		}
 	}
 	if b.late > l.lost {
-		what := fmt.Sprintf("attempts that came twice for no kill, where workers report %d lost leases", l.lost)
-		b.faults = append(b.faults, &fault{what, b.late, late})
+		kind := fmt.Sprintf("attempts that came twice for no kill, where workers report %d lost leases", l.lost)
+		b.violations = append(b.violations, &violation{kind, b.late, late})
 	}
 	for attempt := range statuses {
-		b.fault("attempts that arrived and are not in the journal", "event %s, attempt %d", attempt.event, attempt.number)
+		b.addViolation("attempts that arrived and are not in the journal", "event %s, attempt %d", attempt.event, attempt.number)
 	}
 }

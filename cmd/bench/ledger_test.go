@@ -26,7 +26,7 @@ func newSound(t *testing.T) *sound {
 	t.Helper()
 	s := &sound{plain: uuid.New(), orphan: uuid.New()}
 	customer, order := uuid.New(), uuid.New()
-	s.events = []committed{
+	s.events = []storedEvent{
 		{id: s.plain, subject: customer, kind: "customer.created"}, {id: s.orphan, subject: order, kind: "order.paid"},
 	}
 	s.customers, s.orders = []uuid.UUID{customer}, []uuid.UUID{order}
@@ -63,13 +63,13 @@ func (s *sound) finish(t *testing.T, event uuid.UUID, attempts ...queue.Attempt)
 	t.Helper()
 	text, err := json.Marshal(attempts)
 	require.NoError(t, err)
-	s.journal = append(s.journal, finished{uuid.New(), event, queue.Succeeded, text})
+	s.journal = append(s.journal, finishedDelivery{uuid.New(), event, queue.Succeeded, text})
 }
 
 func TestASoundLedgerBalances(t *testing.T) {
 	t.Parallel()
 	s := newSound(t)
-	b := s.settleUp()
+	b := s.reconcile()
 	require.NoError(t, b.err())
 	require.Equal(t, 2, b.events)
 	require.Equal(t, 4, b.requests)
@@ -84,7 +84,7 @@ func TestAnAttemptThatWasWrittenDownIsNoOrphan(t *testing.T) {
 	s := newSound(t)
 	// The attempt of the second event was finished before the kill: it has one request and one lease.
 	s.requests, s.leases = s.requests[:3], s.leases[:3]
-	b := s.settleUp()
+	b := s.reconcile()
 	require.NoError(t, b.err())
 	require.Zero(t, b.orphans)
 	require.Zero(t, b.duplicates)
@@ -127,7 +127,7 @@ func TestASecondAttemptHasAReason(t *testing.T) {
 			t.Parallel()
 			s := newSound(t)
 			row.change(s)
-			b := s.settleUp()
+			b := s.reconcile()
 			require.Equal(t, row.orphans, b.orphans)
 			require.Equal(t, row.late, b.late)
 			if row.fault == "" {
@@ -149,7 +149,7 @@ func TestAnAnswerThatCameTooLateIsAskedForAgain(t *testing.T) {
 	for n := range s.leases[2:] {
 		s.leases[2+n].delivery = s.journal[1].id
 	}
-	b := s.settleUp()
+	b := s.reconcile()
 	require.NoError(t, b.err())
 	require.Equal(t, 2, b.duplicates)
 }
@@ -177,7 +177,7 @@ func TestFaultsAreFound(t *testing.T) {
 			s.events[1].kind = "order.failed"
 		}},
 		{"an event was never passed on", "exactly one delivery in the journal: 1", func(_ *testing.T, s *sound) {
-			s.events = append(s.events, committed{id: uuid.New(), subject: uuid.New(), kind: "order.paid"})
+			s.events = append(s.events, storedEvent{id: uuid.New(), subject: uuid.New(), kind: "order.paid"})
 		}},
 		{"an event was passed on twice", "exactly one delivery in the journal: 1", func(t *testing.T, s *sound) {
 			s.finish(t, s.plain, queue.Attempt{Number: 1, StartedAt: killedAt, StatusCode: 200})
@@ -213,7 +213,7 @@ func TestFaultsAreFound(t *testing.T) {
 			t.Parallel()
 			s := newSound(t)
 			row.change(t, s)
-			b := s.settleUp()
+			b := s.reconcile()
 			require.ErrorContains(t, b.err(), row.says)
 		})
 	}

@@ -26,7 +26,7 @@ func newLink(port int) (*link, error) {
 		return nil, err
 	}
 	l := &link{listener: listener}
-	l.lead(port)
+	l.setTarget(port)
 	go func() {
 		for {
 			from, err := listener.Accept()
@@ -39,11 +39,11 @@ func newLink(port int) (*link, error) {
 	return l, nil
 }
 
-func (l *link) address() string { return l.listener.Addr().String() }
-func (l *link) port() int       { return l.listener.Addr().(*net.TCPAddr).Port }
-func (l *link) lead(port int)   { l.target.Store(int64(port)) } // sends new connections to another port
-func (l *link) cut()            { l.gate.Lock() }
-func (l *link) join()           { l.gate.Unlock() }
+func (l *link) address() string    { return l.listener.Addr().String() }
+func (l *link) port() int          { return l.listener.Addr().(*net.TCPAddr).Port }
+func (l *link) setTarget(port int) { l.target.Store(int64(port)) } // sends new connections to another port
+func (l *link) cut()               { l.gate.Lock() }
+func (l *link) join()              { l.gate.Unlock() }
 
 func (l *link) serve(from net.Conn) {
 	to, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.FormatInt(l.target.Load(), 10)))
@@ -54,12 +54,12 @@ func (l *link) serve(from net.Conn) {
 	l.mu.Lock()
 	l.open = append(l.open, from, to)
 	l.mu.Unlock()
-	go l.pass(from, to)
-	l.pass(to, from)
+	go l.forward(from, to)
+	l.forward(to, from)
 }
 
-// pass forwards bytes from one connection to another until one of them ends, and then closes both.
-func (l *link) pass(from, to net.Conn) {
+// forward forwards bytes from one connection to another until one of them ends, and then closes both.
+func (l *link) forward(from, to net.Conn) {
 	_, _ = io.Copy(gated{to, &l.gate}, from)
 	_ = from.Close()
 	_ = to.Close()

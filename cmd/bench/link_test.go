@@ -50,7 +50,7 @@ func TestALinkLeadsNewConnectionsElsewhere(t *testing.T) {
 	wire, err := newLink(targets[0].Addr().(*net.TCPAddr).Port)
 	require.NoError(t, err)
 	for n, target := range targets {
-		wire.lead(target.Addr().(*net.TCPAddr).Port)
+		wire.setTarget(target.Addr().(*net.TCPAddr).Port)
 		near, err := net.Dial("tcp", wire.address())
 		require.NoError(t, err)
 		far, err := target.Accept()

@@ -41,8 +41,8 @@ func (c *listsCommand) Validate() error {
 	return cmp.Or(atLeast(1, flags), atLeast(100, map[string]int{"sizes": slices.Min(c.Sizes)}), c.check())
 }
 
-// sized is a store of one build's stage, with the number of its orders.
-type sized struct {
+// sizedStore is a store of one build's stage, with the number of its orders.
+type sizedStore struct {
 	*stage
 	store storeData
 	size  int
@@ -67,7 +67,7 @@ func (c *listsCommand) Run(ctx context.Context, io streams) (err error) {
 		programs = append(programs, c.Against)
 	}
 	sizes, now := len(c.Sizes), time.Now().UTC()
-	var stores []sized
+	var stores []sizedStore
 	for _, program := range programs {
 		data := shape{stores: sizes, keys: c.Keys, products: sizes, orders: sizes, customers: 100 * sizes}
 		s, err := openStage(ctx, workspace{w.folder, program}, c.DatabaseURL, data)
@@ -80,7 +80,7 @@ func (c *listsCommand) Run(ctx context.Context, io streams) (err error) {
 			if err := s.makeOrders(ctx, s.stores[i], size, now); err != nil {
 				return fmt.Errorf("make orders: %w", err)
 			}
-			stores = append(stores, sized{s, s.stores[i], size})
+			stores = append(stores, sizedStore{s, s.stores[i], size})
 		}
 		if err := s.serve(ctx); err != nil {
 			return err
@@ -96,10 +96,10 @@ func (c *listsCommand) Run(ctx context.Context, io streams) (err error) {
 	}
 	for n := range c.Rounds + 1 { // the first round only warms up
 		for _, l := range lists {
-			for i, of := range stores {
-				measured, err := c.round(ctx, of, l)
+			for i, s := range stores {
+				measured, err := c.round(ctx, s, l)
 				if err != nil {
-					return fmt.Errorf("list orders (%s, page %d) in a store of %d: %w", l.title, l.page, of.size, err)
+					return fmt.Errorf("list orders (%s, page %d) in a store of %d: %w", l.title, l.page, s.size, err)
 				}
 				if n > 0 {
 					l.rounds[i] = append(l.rounds[i], measured)
@@ -108,7 +108,7 @@ func (c *listsCommand) Run(ctx context.Context, io streams) (err error) {
 		}
 		io.progress("round %d of %d", n, c.Rounds)
 	}
-	name := func(s sized) string { return fmt.Sprintf("%s with %d orders", filepath.Base(s.binary), s.size) }
+	name := func(s sizedStore) string { return fmt.Sprintf("%s with %d orders", filepath.Base(s.binary), s.size) }
 	fmt.Fprintf(io.out, "%s; %d connections, %d rounds of %g s in turns.\n", stores[0].title(), c.Connections, c.Rounds, c.Seconds)
 	fmt.Fprintf(io.out, "Each cell: %s; then the last beside the first.\n\n", cell(stores, name))
 	writeTable(io.out, []string{"filter", "page", "p50 ms", "server CPU µs", "database CPU µs", "CPU of both"}, tableOf(lists))
@@ -136,10 +136,10 @@ func tableOf(lists []*measuredList) (rows [][]string) {
 }
 
 // round measures one round of requests for the page l.page of a store's list, or for the last page if the list has fewer.
-func (c *listsCommand) round(ctx context.Context, of sized, l *measuredList) (round, error) {
-	asked := newClient(at(of.server.api))
+func (c *listsCommand) round(ctx context.Context, s sizedStore, l *measuredList) (round, error) {
+	asked := newClient(at(s.server.api))
 	defer asked.close()
-	_, body, err := asked.exchange(request{method: "GET", path: "/v1/orders?pageSize=1&" + l.query, key: of.store.key(0)})
+	_, body, err := asked.exchange(request{method: "GET", path: "/v1/orders?pageSize=1&" + l.query, key: s.store.key(0)})
 	var list struct{ Total int64 }
 	if err == nil {
 		err = json.Unmarshal(body, &list)
@@ -148,10 +148,10 @@ func (c *listsCommand) round(ctx context.Context, of sized, l *measuredList) (ro
 		return round{}, err
 	}
 	page := max(1, min(l.page, (list.Total+24)/25))
-	keys := &rotation{stores: []storeData{of.store}}
+	keys := &rotation{stores: []storeData{s.store}}
 	path := "/v1/orders?pageSize=25&page=" + strconv.FormatInt(page, 10) + "&" + l.query
-	load := closedLoop{address: of.server.api, clients: c.Connections, strict: true, next: keys.repeat("GET", path, "")}
-	return sideOf(of.stage).round(ctx, load, seconds(c.Seconds))
+	load := closedLoop{address: s.server.api, clients: c.Connections, strict: true, next: keys.repeat("GET", path, "")}
+	return variantOf(s.stage).round(ctx, load, seconds(c.Seconds))
 }
 
 const (

@@ -50,10 +50,10 @@ func newCustomerBody(n int64) string {
 type closedLoop struct {
 	address string
 	clients int
-	// pause is how long a client waits after an answer that is not a success. If heeded is true, it waits for the time in
+	// pause is how long a client waits after an answer that is not a success. If heedRetryAfter is true, it waits for the time in
 	// Retry-After instead.
-	pause  time.Duration
-	heeded bool
+	pause          time.Duration
+	heedRetryAfter bool
 	// strict ends the run at the first answer that is not a success.
 	strict bool
 	// next returns the next request. Goroutines share it.
@@ -74,12 +74,12 @@ func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time
 			for now := time.Now(); now.Before(end) && within.Err() == nil; {
 				asked := l.next()
 				done := c.call(asked, now)
-				if asked.then != nil && done.verdict == served {
-					done = c.call(asked.then(done.created), now)
+				if asked.followUp != nil && done.verdict == served {
+					done = c.call(asked.followUp(done.created), now)
 				}
 				calls[n] = append(calls[n], done)
 				if done.verdict != served && l.strict {
-					return fmt.Errorf("answered %s", done.what)
+					return fmt.Errorf("answered %s", done.problem)
 				}
 				now = done.ended()
 				if done.verdict != served {
@@ -95,7 +95,7 @@ func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time
 }
 
 func (l closedLoop) pauseAfter(c call) time.Duration {
-	if after, err := strconv.Atoi(c.retryAfter); l.heeded && err == nil {
+	if after, err := strconv.Atoi(c.retryAfter); l.heedRetryAfter && err == nil {
 		return time.Duration(after) * time.Second
 	}
 	return l.pause
@@ -178,11 +178,11 @@ func wait(ctx context.Context, d time.Duration) error {
 // pollPause is the pause between two calls that poll makes.
 const pollPause = 50 * time.Millisecond
 
-// poll calls come again and again until come returns true, but for at most limit. It returns true if come did, and false if
-// the time was over. It returns an error of come, or of the context, at once.
-func poll(ctx context.Context, limit time.Duration, come func() (bool, error)) (bool, error) {
+// poll calls condition again and again until it returns true, but for at most limit. It returns true if condition did, and
+// false if the time was over. It returns an error of condition, or of the context, at once.
+func poll(ctx context.Context, limit time.Duration, condition func() (bool, error)) (bool, error) {
 	for deadline := time.Now().Add(limit); ; {
-		done, err := come()
+		done, err := condition()
 		if done || err != nil || time.Now().After(deadline) {
 			return done, err
 		}

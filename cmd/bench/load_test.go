@@ -67,7 +67,7 @@ func TestCallsAreMade(t *testing.T) {
 			t.Parallel()
 			failed := row.client.call(request{method: "GET", path: row.path}, time.Now())
 			require.Equal(t, wrong, failed.verdict)
-			require.Contains(t, failed.what, row.what)
+			require.Contains(t, failed.problem, row.what)
 		})
 	}
 }
@@ -86,7 +86,7 @@ func TestClientsWaitForTheirAnswers(t *testing.T) {
 	require.EqualValues(t, 3, asked.Load())
 	require.GreaterOrEqual(t, took, 2*time.Second, "and until the end")
 
-	loop.pause, loop.heeded = 0, true
+	loop.pause, loop.heedRetryAfter = 0, true
 	loop.next = func() request { return request{method: "GET", path: "/busy"} }
 	calls, _, _ = loop.run(t.Context(), time.Second)
 	require.Len(t, calls, 3, "as long as Retry-After says")

@@ -26,7 +26,7 @@ func playRowLock(p *play) {
 	}
 	var asked []call
 	var freed time.Time
-	under := p.watch(p.bystander(s), func() {
+	watched := p.watch(p.bystander(s), func() {
 		tx := p.begin(s)
 		if !p.sqlite { // on SQLite the transaction itself has the lock to write
 			_, err := tx.ExecContext(p.ctx, "SELECT id FROM customers WHERE id = $1 FOR UPDATE", customer)
@@ -39,17 +39,17 @@ func playRowLock(p *play) {
 		p.wait(recoveryBound)
 		asked = stop()
 	})
-	p.didf("a row held for %s and changed by %d clients: %s", held, lockedChanges, p.answered(asked))
-	p.inTime("change", asked, lockDeadline)
-	p.recovers(under, freed, fairP99, "after the row is free")
-	p.fair(under)
+	p.logf("a row held for %s and changed by %d clients: %s", held, lockedChanges, p.answerSummary(asked))
+	p.mustMeetDeadline("change", asked, lockDeadline)
+	p.mustRecover(watched, freed, fairP99, "after the row is free")
+	p.mustBeFair(watched)
 }
 
 // playTableLock holds a lock on the table of keys, which every request needs.
 func playTableLock(p *play) {
 	s, held := p.lockStage()
 	var freed time.Time
-	under := p.watch(p.bystander(s), func() {
+	watched := p.watch(p.bystander(s), func() {
 		tx := p.begin(s)
 		_, err := tx.ExecContext(p.ctx, "LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE")
 		p.require(err)
@@ -58,9 +58,9 @@ func playTableLock(p *play) {
 		freed = time.Now()
 		p.wait(2 * recoveryBound)
 	})
-	p.didf("the table of the keys held for %s: %s", held, p.answered(under))
-	p.inTime("request", under, lockDeadline)
-	p.recovers(under, freed, fairP99, "after the table is free")
+	p.logf("the table of the keys held for %s: %s", held, p.answerSummary(watched))
+	p.mustMeetDeadline("request", watched, lockDeadline)
+	p.mustRecover(watched, freed, fairP99, "after the table is free")
 }
 
 // lockStage starts a server, and returns how long the scene must hold its lock: longer than the server's deadline for a

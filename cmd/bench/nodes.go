@@ -31,24 +31,24 @@ const (
 	nodeTimeout = 2 * time.Second
 	// coordinatorKills is how often the coordinator is killed.
 	coordinatorKills = 10
-	// wideWindow is how many microseconds a commit waits before it is written, so that a kill is likely to hit commits.
-	wideWindow = 20_000
+	// commitDelay is how many microseconds a commit waits before it is written, so that a kill is likely to hit commits.
+	commitDelay = 20_000
 )
 
 // nodes is a Citus cluster under load, with a fault in its first worker node or in its coordinator. How many stores are on
 // the first worker node varies from run to run, because Citus places a store by the hash of its id.
 type nodes struct {
 	*play
-	fleet          *fleet
-	coordinator    *cluster.Cluster
-	workers        []*cluster.Cluster // the fault is in the first one
-	struck, spared *openLoop          // loads that create customers: in the stores on the first worker node, and in all others
-	struckCalls    []call
-	sparedCalls    []call
-	kills          []kill
-	from, until    time.Time // begin and end of the fault
-	acknowledged   []uuid.UUID
-	hot            string // slug of a store on the first worker node
+	fleet                *fleet
+	coordinator          *cluster.Cluster
+	workers              []*cluster.Cluster // the fault is in the first one
+	affected, unaffected *openLoop          // loads that create customers: in the stores on the first worker node, and in all others
+	affectedCalls        []call
+	unaffectedCalls      []call
+	kills                []kill
+	from, until          time.Time // begin and end of the fault
+	acknowledged         []uuid.UUID
+	affectedSlug         string // slug of a store on the first worker node
 }
 
 // settings returns the PostgreSQL settings of a Citus node. If PostgreSQL has no Citus, the scene is skipped.
@@ -72,62 +72,62 @@ func (p *play) settings() []string {
 
 // openNodes starts a coordinator and two worker nodes, distributes a database over them, and starts the service's processes.
 // The first worker node is on the disk in the folder disk, unless disk is "". The other nodes reach the first worker node at
-// the address that the function reached returns.
-func (p *play) openNodes(disk string, reached func(worker *cluster.Cluster) string) *nodes {
+// the address that the function address returns.
+func (p *play) openNodes(disk string, address func(worker *cluster.Cluster) string) *nodes {
 	settings := p.settings()
 	n := &nodes{play: p, coordinator: p.cluster(cluster.Options{Settings: settings})}
 	n.workers = []*cluster.Cluster{
 		p.cluster(cluster.Options{Settings: settings, Disk: disk}), p.cluster(cluster.Options{Settings: settings}),
 	}
-	servers := []string{n.coordinator.URL(), reached(n.workers[0]), n.workers[1].URL()}
+	servers := []string{n.coordinator.URL(), address(n.workers[0]), n.workers[1].URL()}
 	s := p.openOn(strings.Join(servers, " "), shape{stores: nodeStores})
 	n.fleet = &fleet{stage: s, timeout: nodeTimeout, rate: nodeOrders}
-	struck := n.struckStores(s.database.workers[0].port())
+	affected := n.storesOnNode(s.database.workers[0].port())
 	p.require(s.database.release(p.ctx)) // release closes the connections, because these servers will be deleted
 	p.require(s.subscribe(p.ctx, nodeStores, receiver.OK, noneHangs))
 	p.require(s.watchLeases(p.ctx))
-	p.cleanup(n.fleet.end)
+	p.cleanup(n.fleet.stop)
 	p.require(n.fleet.startMissing(p.ctx))
-	var with, without rotation
+	var affectedKeys, otherKeys rotation
 	for _, store := range s.stores {
-		if struck[store.id] {
-			with.stores = append(with.stores, store)
+		if affected[store.id] {
+			affectedKeys.stores = append(affectedKeys.stores, store)
 		} else {
-			without.stores = append(without.stores, store)
+			otherKeys.stores = append(otherKeys.stores, store)
 		}
 	}
-	if len(with.stores) == 0 || len(without.stores) == 0 {
+	if len(affectedKeys.stores) == 0 || len(otherKeys.stores) == 0 {
 		p.require(errors.New("all stores lie on one node"))
 	}
-	n.hot = with.stores[0].slug
-	without.created.Store(1_000_000) // the two rotations must not create the same customers
-	load := func(of *rotation) *openLoop {
-		rate := nodeRate * float64(len(of.stores)) / nodeStores
-		return &openLoop{address: n.fleet.serving, rate: rate, next: of.newCustomer}
+	n.affectedSlug = affectedKeys.stores[0].slug
+	otherKeys.created.Store(1_000_000) // the two rotations must not create the same customers
+	load := func(keys *rotation) *openLoop {
+		rate := nodeRate * float64(len(keys.stores)) / nodeStores
+		return &openLoop{address: n.fleet.serverAddr, rate: rate, next: keys.newCustomer}
 	}
-	n.struck, n.spared = load(&with), load(&without)
-	p.didf("%d of %d stores on the node that has the fault", len(with.stores), nodeStores)
+	n.affected, n.unaffected = load(&affectedKeys), load(&otherKeys)
+	p.logf("%d of %d stores on the node that has the fault", len(affectedKeys.stores), nodeStores)
 	return n
 }
 
-// direct returns a node's own address. Scenes pass it to openNodes if the nodes connect to each other directly and not
+// ownAddress returns a node's own address. Scenes pass it to openNodes if the nodes connect to each other directly and not
 // through a link.
-func direct(c *cluster.Cluster) string { return c.URL() }
+func ownAddress(c *cluster.Cluster) string { return c.URL() }
 
-// struckStores returns the ids of the stores that are on the worker node with this port.
-func (n *nodes) struckStores(port string) map[uuid.UUID]bool {
+// storesOnNode returns the ids of the stores that are on the worker node with this port.
+func (n *nodes) storesOnNode(port string) map[uuid.UUID]bool {
 	s := n.fleet.stage
 	handle, err := s.open(n.ctx)
 	n.require(err)
-	of := map[uuid.UUID]bool{}
+	ids := map[uuid.UUID]bool{}
 	for row := range db.Rows(n.ctx, handle.Reader(), `SELECT s.id FROM stores s
  JOIN pg_dist_placement p ON p.shardid = get_shard_id_for_distribution_column('customers', s.id)
  JOIN pg_dist_node d USING (groupid) WHERE d.nodeport = $1::text::integer`, port) {
 		var id uuid.UUID
 		n.require(row.Scan(&id))
-		of[id] = true
+		ids[id] = true
 	}
-	return of
+	return ids
 }
 
 // statement executes a statement on the coordinator, in the stage's database.
@@ -138,10 +138,10 @@ func (n *nodes) statement(sql string, args ...any) {
 	n.require(errors.Join(err, conn.Close(n.ctx)))
 }
 
-// widen makes each commit on each node wait for wideWindow before it is written.
-func (n *nodes) widen() {
+// slowCommits makes each commit on each node wait for commitDelay before it is written.
+func (n *nodes) slowCommits() {
 	for _, c := range append([]*cluster.Cluster{n.coordinator}, n.workers...) {
-		n.require(execute(n.ctx, c.URL(), fmt.Sprintf("ALTER SYSTEM SET commit_delay = %d", wideWindow),
+		n.require(execute(n.ctx, c.URL(), fmt.Sprintf("ALTER SYSTEM SET commit_delay = %d", commitDelay),
 			"ALTER SYSTEM SET commit_siblings = 0", "SELECT pg_reload_conf()"))
 	}
 }
@@ -164,70 +164,71 @@ func (n *nodes) crash(down time.Duration, nodes ...*cluster.Cluster) {
 	n.kills = append(n.kills, k)
 }
 
-// under causes a fault while all stores are under load, waits until everything is delivered, and then checks that nothing is
+// withFault causes a fault while all stores are under load, waits until everything is delivered, and then checks that nothing is
 // lost.
-func (n *nodes) under(fault func()) {
+func (n *nodes) withFault(fault func()) {
 	stopOrders := n.fleet.takeOrders(n.ctx)
-	n.sparedCalls = n.while(func() {
-		n.struckCalls = n.while(func() {
-			n.wait(warmTime + n.calm())
+	n.unaffectedCalls = n.underLoad(func() {
+		n.affectedCalls = n.underLoad(func() {
+			n.wait(warmTime + n.quietTime())
 			n.from = time.Now()
 			fault()
 			n.until = time.Now()
 			n.wait(n.Span + recoveryBound)
-		}, n.struck)
-	}, n.spared)
+		}, n.affected)
+	}, n.unaffected)
 	n.require(stopOrders())
 	n.kills = append(n.kills, kill{from: n.from, until: n.until, database: true}) // workers cannot write results during the fault
 	n.report()
 	n.require(n.fleet.settle(n.ctx, calmTimeout))
-	n.require(n.fleet.alive())
-	n.account()
+	n.require(n.fleet.checkAlive())
+	n.checkNothingLost()
 }
 
 // report adds to the outcome a description of the answers before and during the fault.
 func (n *nodes) report() {
-	during := func(calls []call) (before, within []call) {
+	split := func(calls []call) (before, during []call) {
 		for _, c := range calls {
 			switch {
-			case c.due.Before(n.from.Add(-n.calm())): // not counted: the service still opens connections
+			case c.due.Before(n.from.Add(-n.quietTime())): // not counted: the service still opens connections
 			case c.due.Before(n.from):
 				before = append(before, c)
 			case c.due.Before(n.until):
-				within = append(within, c)
+				during = append(during, c)
 			}
 		}
-		return before, within
+		return before, during
 	}
-	_, struck := during(n.struckCalls)
-	before, spared := during(n.sparedCalls)
-	n.didf("the fault lasted %s; stores on its node meanwhile: %s", short(n.until.Sub(n.from)), n.answered(struck))
-	n.didf("stores on other nodes meanwhile: %s", n.answered(spared))
-	n.quiet, n.play.outcome.under = latencies(before), latencies(spared)
-	all := append(slices.Clone(n.struckCalls), n.sparedCalls...)
+	_, affected := split(n.affectedCalls)
+	before, unaffected := split(n.unaffectedCalls)
+	n.logf("the fault lasted %s; stores on its node meanwhile: %s", roundDuration(n.until.Sub(n.from)), n.answerSummary(affected))
+	n.logf("stores on other nodes meanwhile: %s", n.answerSummary(unaffected))
+	n.before, n.play.outcome.during = latencies(before), latencies(unaffected)
+	all := append(slices.Clone(n.affectedCalls), n.unaffectedCalls...)
 	for _, c := range all {
 		if c.verdict == served {
 			n.acknowledged = append(n.acknowledged, c.created)
 		}
 	}
-	took := warmTime + n.calm() + n.until.Sub(n.from) + n.Span + recoveryBound
-	n.didf("all calls, %.0f/s beside %d orders recorded and paid: %s",
-		float64(len(all))/took.Seconds(), len(n.fleet.paid), n.answered(all))
-	n.recovers(all, n.until, recoveryBound, "after the fault")
+	took := warmTime + n.quietTime() + n.until.Sub(n.from) + n.Span + recoveryBound
+	n.logf("all calls, %.0f/s beside %d orders recorded and paid: %s",
+		float64(len(all))/took.Seconds(), len(n.fleet.paid), n.answerSummary(all))
+	n.mustRecover(all, n.until, recoveryBound, "after the fault")
 }
 
-// spares compares the latencies of the stores on other nodes during the fault with those before it.
-func (n *nodes) spares() {
-	quiet, under := percentile(n.quiet, 99), percentile(n.play.outcome.under, 99)
-	n.mustFast(under <= 2*quiet, "p99 of stores on other nodes is at most twice as long (%s, quiet %s)", fine(under), fine(quiet))
+// mustSpareOthers compares the latencies of the stores on other nodes during the fault with those before it.
+func (n *nodes) mustSpareOthers() {
+	before, during := percentile(n.before, 99), percentile(n.play.outcome.during, 99)
+	n.mustFast(during <= 2*before, "p99 of stores on other nodes is at most twice as long (%s, quiet %s)",
+		roundLatency(during), roundLatency(before))
 }
 
-// account checks that acknowledged changes were stored, counted, journaled and delivered.
-func (n *nodes) account() {
+// checkNothingLost checks that acknowledged changes were stored, counted, journaled and delivered.
+func (n *nodes) checkNothingLost() {
 	b, err := n.fleet.balance(n.ctx, n.acknowledged, n.kills)
 	n.require(err)
-	for _, f := range b.faults {
-		n.lost.add(f.what+", such as "+f.first, f.cases)
+	for _, v := range b.violations {
+		n.lost.add(v.kind+", such as "+v.first, v.cases)
 	}
 	handle, err := n.fleet.open(n.ctx)
 	n.require(err)
@@ -244,8 +245,8 @@ func (n *nodes) account() {
 	n.require(err)
 	reported := map[string]map[uuid.UUID]bool{"customer.created": {}, "order.paid": {}}
 	for _, e := range events {
-		if of := reported[e.kind]; of != nil {
-			of[e.subject] = true
+		if ids := reported[e.kind]; ids != nil {
+			ids[e.subject] = true
 		}
 	}
 	// Ignore the data set's rows, which are older and have no events.
@@ -256,40 +257,40 @@ func (n *nodes) account() {
 	journaled := ids("SELECT DISTINCT resource_id FROM activity_entries")
 	for kind, rows := range stored {
 		for id := range rows {
-			n.count(!reported[kind][id], "row without its event "+kind)
-			n.count(!journaled[id], "row without its entry in the journal")
+			n.countLost(!reported[kind][id], "row without its event "+kind)
+			n.countLost(!journaled[id], "row without its entry in the journal")
 		}
 		for id := range reported[kind] {
-			n.count(!rows[id], "event "+kind+" without its row")
+			n.countLost(!rows[id], "event "+kind+" without its row")
 		}
 	}
 	for _, id := range n.acknowledged {
-		n.count(!stored["customer.created"][id], "acknowledged customer that is not stored")
+		n.countLost(!stored["customer.created"][id], "acknowledged customer that is not stored")
 	}
 	for _, id := range n.fleet.paid {
-		n.count(!stored["order.paid"][id], "acknowledged payment that is not stored")
+		n.countLost(!stored["order.paid"][id], "acknowledged payment that is not stored")
 	}
 	for _, store := range n.fleet.stores {
 		for _, table := range []string{"customers", "orders"} {
-			n.counted(handle, &store, table)
+			n.checkTotal(handle, &store, table)
 		}
 	}
-	n.didf("%d customers and %d payments acknowledged, %d and %d stored, buyers included; %d events, %d delivered twice",
+	n.logf("%d customers and %d payments acknowledged, %d and %d stored, buyers included; %d events, %d delivered twice",
 		len(n.acknowledged), len(n.fleet.paid), len(stored["customer.created"]), len(stored["order.paid"]), b.events, b.duplicates)
 }
 
-// count adds one case with the description what to n.lost, but only if the condition holds.
-func (n *nodes) count(is bool, what string) {
-	if is {
-		n.lost.add(what, 1)
+// countLost adds one case with a description to n.lost, but only if lost is true.
+func (n *nodes) countLost(lost bool, description string) {
+	if lost {
+		n.lost.add(description, 1)
 	}
 }
 
-// counted checks that the total of a store's list equals the number of its rows.
-func (n *nodes) counted(handle *db.DB, store *storeData, table string) {
+// checkTotal checks that the total of a store's list equals the number of its rows.
+func (n *nodes) checkTotal(handle *db.DB, store *storeData, table string) {
 	var rows int
 	n.require(handle.Reader().QueryRowContext(n.ctx, "SELECT count(*) FROM "+table+" WHERE store_id = $1", store.id).Scan(&rows))
-	c := newClient(n.fleet.serving)
+	c := newClient(n.fleet.serverAddr)
 	defer c.close()
 	status, body, err := c.exchange(request{method: "GET", path: "/v1/" + table + "?pageSize=1", key: store.key(0)})
 	n.require(err)
@@ -303,16 +304,16 @@ func (n *nodes) counted(handle *db.DB, store *storeData, table string) {
 
 // playWorkerKilled kills a worker node and starts it again.
 func playWorkerKilled(p *play) {
-	n := p.openNodes("", direct)
-	n.under(func() { n.crash(p.Span, n.workers[0]) })
-	n.spares()
+	n := p.openNodes("", ownAddress)
+	n.withFault(func() { n.crash(p.Span, n.workers[0]) })
+	n.mustSpareOthers()
 }
 
 // playCoordinatorKilled kills the coordinator again and again, in the middle of commits.
 func playCoordinatorKilled(p *play) {
-	n := p.openNodes("", direct)
-	n.widen()
-	n.under(func() {
+	n := p.openNodes("", ownAddress)
+	n.slowCommits()
+	n.withFault(func() {
 		for range coordinatorKills {
 			n.crash(0, n.coordinator)
 			n.wait(2 * time.Second)
@@ -322,9 +323,9 @@ func playCoordinatorKilled(p *play) {
 
 // playBothKilled kills the coordinator and a worker node at the same time, in the middle of commits.
 func playBothKilled(p *play) {
-	n := p.openNodes("", direct)
-	n.widen()
-	n.under(func() {
+	n := p.openNodes("", ownAddress)
+	n.slowCommits()
+	n.withFault(func() {
 		n.crash(p.Span, n.coordinator, n.workers[0])
 		n.wait(2 * time.Second)
 		n.crash(0, n.coordinator, n.workers[0])
@@ -344,50 +345,50 @@ func playNetworkCut(p *play) {
 		address.Host = wire.address()
 		return address.String()
 	})
-	n.under(func() {
+	n.withFault(func() {
 		wire.cut()
 		n.wait(p.Span)
 		wire.join()
 	})
-	n.spares()
+	n.mustSpareOthers()
 }
 
 // playWorkerDiskFull fills the disk of a worker node, and then frees it.
 func playWorkerDiskFull(p *play) {
 	disk := p.mount()
 	filler := filepath.Join(disk, "filler")
-	n := p.openNodes(disk, direct)
-	n.under(func() {
+	n := p.openNodes(disk, ownAddress)
+	n.withFault(func() {
 		p.require(fill(filler))
 		n.wait(p.Span)
 		p.require(os.Remove(filler))
 	})
-	full := n.answers(n.struckCalls)[refused]
+	full := n.countAnswers(n.affectedCalls)[refused]
 	p.must(full > 0, "the disk was full for some writes (%d)", full)
-	n.spares()
+	n.mustSpareOthers()
 }
 
 // playWorkerPromoted kills a worker node, promotes its synchronous standby, and gives Citus the standby's address.
 func playWorkerPromoted(p *play) {
-	n := p.openNodes("", direct)
+	n := p.openNodes("", ownAddress)
 	primary := n.workers[0]
 	standby, err := primary.Standby(p.ctx)
 	p.require(err)
 	p.cleanup(standby.Close)
 	p.synchronous(primary.URL())
-	n.under(func() {
+	n.withFault(func() {
 		p.require(primary.Crash(p.ctx))
 		p.wait(failoverDelay)
 		p.require(standby.Promote(p.ctx))
 		n.statement("SELECT citus_update_node(nodeid, '127.0.0.1', $2::integer) FROM pg_dist_node WHERE nodeport = $1::integer",
 			primary.Port(), standby.Port())
 	})
-	n.spares()
+	n.mustSpareOthers()
 }
 
 // playRebalanced adds a node and moves shards to it.
 func playRebalanced(p *play) {
-	n := p.openNodes("", direct)
+	n := p.openNodes("", ownAddress)
 	added := p.cluster(cluster.Options{Settings: p.settings()})
 	name := n.fleet.database.created
 	p.require(execute(p.ctx, added.URL(), "CREATE DATABASE "+name))
@@ -395,27 +396,27 @@ func playRebalanced(p *play) {
 	p.require(err)
 	address.Path = "/" + name
 	p.require(execute(p.ctx, address.String(), "CREATE EXTENSION citus"))
-	n.under(func() {
+	n.withFault(func() {
 		n.statement("SELECT citus_add_node('127.0.0.1', $1::integer)", added.Port())
 		n.statement("SELECT citus_rebalance_start()")
 		n.statement("SELECT citus_rebalance_wait()")
 	})
-	p.didf("%d stores lie on the new node", len(n.struckStores(fmt.Sprint(added.Port()))))
-	n.unrefused()
+	p.logf("%d stores lie on the new node", len(n.storesOnNode(fmt.Sprint(added.Port()))))
+	n.mustRefuseNone()
 }
 
 // playIsolated gives a store a shard of its own.
 func playIsolated(p *play) {
-	n := p.openNodes("", direct)
-	n.under(func() {
-		_, err := n.fleet.command(p.ctx, "shard", "isolate", n.hot)
+	n := p.openNodes("", ownAddress)
+	n.withFault(func() {
+		_, err := n.fleet.command(p.ctx, "shard", "isolate", n.affectedSlug)
 		p.require(err)
 	})
-	n.unrefused()
+	n.mustRefuseNone()
 }
 
-// unrefused adds the condition that the service refused no request.
-func (n *nodes) unrefused() {
-	turnedDown := n.answers(append(slices.Clone(n.struckCalls), n.sparedCalls...))[refused]
+// mustRefuseNone adds the condition that the service refused no request.
+func (n *nodes) mustRefuseNone() {
+	turnedDown := n.countAnswers(append(slices.Clone(n.affectedCalls), n.unaffectedCalls...))[refused]
 	n.must(turnedDown == 0, "nobody is refused (%d were)", turnedDown)
 }

@@ -23,12 +23,12 @@ const (
 
 // outcome is the result of a scene.
 type outcome struct {
-	name, title  string
-	judged       bool // true if a missed time limit fails the scene (--judge)
-	did          []string
-	lost, wrong  tally
-	quiet, under []time.Duration // the bystander's durations before and under the fault, sorted
-	bounds       []bound
+	name, title    string
+	judgeSpeed     bool // true if a missed time limit fails the scene (--judge)
+	log            []string
+	lost, wrong    tally
+	before, during []time.Duration // the bystander's durations before and under the fault, sorted
+	bounds         []bound
 }
 
 // bound is a condition of a scene, and whether it held.
@@ -38,9 +38,9 @@ type bound struct {
 	speed bool // true if the condition depends on the machine's speed
 }
 
-// didf adds a line to the report about what the scene did and saw.
-func (o *outcome) didf(format string, args ...any) {
-	o.did = append(o.did, fmt.Sprintf(format, args...))
+// logf adds a line to the report about what the scene did and saw.
+func (o *outcome) logf(format string, args ...any) {
+	o.log = append(o.log, fmt.Sprintf(format, args...))
 }
 
 // must adds a condition that must hold on any machine.
@@ -53,79 +53,79 @@ func (o *outcome) mustFast(held bool, format string, args ...any) {
 	o.bounds = append(o.bounds, bound{fmt.Sprintf(format, args...), held, true})
 }
 
-// answers counts calls by verdict, and adds the wrong answers to o.wrong.
-func (o *outcome) answers(calls []call) (counts [wrong + 1]int) {
+// countAnswers counts calls by verdict, and adds the wrong answers to o.wrong.
+func (o *outcome) countAnswers(calls []call) (counts [wrong + 1]int) {
 	for _, c := range calls {
 		counts[c.verdict]++
 		if c.verdict == wrong {
-			o.wrong.add(c.what, 1)
+			o.wrong.add(c.problem, 1)
 		}
 	}
 	return counts
 }
 
-// answered returns a description of the answers to calls: counts and latencies.
-func (o *outcome) answered(calls []call) string {
-	counts, times := o.answers(calls), latencies(calls)
+// answerSummary returns a description of the answers to calls: counts and latencies.
+func (o *outcome) answerSummary(calls []call) string {
+	counts, times := o.countAnswers(calls), latencies(calls)
 	return fmt.Sprintf("%d served, %d refused with 503, %d with 429; p50 %s, longest %s",
-		counts[served], counts[refused], counts[limited], fine(percentile(times, 50)), fine(percentile(times, 100)))
+		counts[served], counts[refused], counts[limited], roundLatency(percentile(times, 50)), roundLatency(percentile(times, 100)))
 }
 
-// fair adds two conditions for a store that the fault does not concern: none of its requests is refused, and the p99 of its
+// mustBeFair adds two conditions for a store that the fault does not concern: none of its requests is refused, and the p99 of its
 // answers is below fairP99.
-func (o *outcome) fair(under []call) {
-	counts := o.answers(under)
+func (o *outcome) mustBeFair(calls []call) {
+	counts := o.countAnswers(calls)
 	turnedDown := counts[refused] + counts[limited]
-	o.must(turnedDown == 0, "another store is never refused (%d of %d were)", turnedDown, len(under))
-	o.prompt(under)
+	o.must(turnedDown == 0, "another store is never refused (%d of %d were)", turnedDown, len(calls))
+	o.mustBePrompt(calls)
 }
 
-// prompt adds one condition: the p99 of these answers is below fairP99. Unlike fair, it allows refused requests.
-func (o *outcome) prompt(under []call) {
-	p99 := percentile(latencies(under), 99)
-	o.mustFast(p99 < fairP99, "another store's p99 stays under %s (%s)", fairP99, fine(p99))
+// mustBePrompt adds one condition: the p99 of these answers is below fairP99. Unlike mustBeFair, it allows refused requests.
+func (o *outcome) mustBePrompt(calls []call) {
+	p99 := percentile(latencies(calls), 99)
+	o.mustFast(p99 < fairP99, "another store's p99 stays under %s (%s)", fairP99, roundLatency(p99))
 }
 
-// inTime adds the condition that no answer arrives later than the deadline plus busySlack.
-func (o *outcome) inTime(what string, calls []call, deadline time.Duration) {
+// mustMeetDeadline adds the condition that no answer arrives later than the deadline plus busySlack.
+func (o *outcome) mustMeetDeadline(kind string, calls []call, deadline time.Duration) {
 	longest := percentile(latencies(calls), 100)
 	o.must(longest <= deadline+busySlack, "every %s ends with its deadline of %s, on a busy machine too (%s)",
-		what, deadline, fine(longest))
+		kind, deadline, roundLatency(longest))
 	o.mustFast(longest <= deadline+deadlineSlack, "and within %s of it", deadlineSlack)
 }
 
-// recovers adds the condition that the service recovers soon after the time freed: the last bad answer arrives at
+// mustRecover adds the condition that the service recovers soon after the time freed: the last bad answer arrives at
 // most recoveryBound later. An answer is bad if it is not a success or takes longer than limit.
-func (o *outcome) recovers(calls []call, freed time.Time, limit time.Duration, when string) {
+func (o *outcome) mustRecover(calls []call, freed time.Time, limit time.Duration, moment string) {
 	took := recovered(calls, freed, limit)
-	o.mustFast(took <= recoveryBound, "all is well within %s %s (%s)", recoveryBound, when, fine(took))
+	o.mustFast(took <= recoveryBound, "all is well within %s %s (%s)", recoveryBound, moment, roundLatency(took))
 }
 
 // held reports whether the scene succeeded: nothing was lost or wrong, and every condition held. A condition that depends on
-// the machine's speed counts only if o.judged is true.
+// the machine's speed counts only if o.judgeSpeed is true.
 func (o *outcome) held() bool {
 	if len(o.lost) > 0 || len(o.wrong) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(o.bounds, func(b bound) bool { return !b.held && (o.judged || !b.speed) })
+	return !slices.ContainsFunc(o.bounds, func(b bound) bool { return !b.held && (o.judgeSpeed || !b.speed) })
 }
 
 // write prints the outcome with the time that the scene took.
 func (o *outcome) write(w io.Writer, took time.Duration) {
 	fmt.Fprintf(w, "%s: %s (%s)\n", o.name, o.title, took.Round(100*time.Millisecond))
-	for _, line := range o.did {
+	for _, line := range o.log {
 		fmt.Fprintf(w, "  %s\n", line)
 	}
 	fmt.Fprintf(w, "  lost: %s\n  wrong: %s\n", o.lost, o.wrong)
-	if len(o.quiet) > 0 && len(o.under) > 0 {
+	if len(o.before) > 0 && len(o.during) > 0 {
 		fmt.Fprintf(w, "  bystander: quiet p50 %s, p99 %s; then p50 %s, p99 %s, longest %s\n",
-			fine(percentile(o.quiet, 50)), fine(percentile(o.quiet, 99)),
-			fine(percentile(o.under, 50)), fine(percentile(o.under, 99)), fine(percentile(o.under, 100)))
+			roundLatency(percentile(o.before, 50)), roundLatency(percentile(o.before, 99)),
+			roundLatency(percentile(o.during, 50)), roundLatency(percentile(o.during, 99)), roundLatency(percentile(o.during, 100)))
 	}
 	for _, bound := range o.bounds {
 		verdict := "held"
 		switch {
-		case !bound.held && bound.speed && !o.judged:
+		case !bound.held && bound.speed && !o.judgeSpeed:
 			verdict = "not held, and not judged here"
 		case !bound.held:
 			verdict = "NOT HELD"
@@ -135,8 +135,8 @@ func (o *outcome) write(w io.Writer, took time.Duration) {
 	fmt.Fprintln(w)
 }
 
-// fine rounds a latency to 10 µs, or to 100 µs if it is 10 ms or longer.
-func fine(d time.Duration) time.Duration {
+// roundLatency rounds a latency to 10 µs, or to 100 µs if it is 10 ms or longer.
+func roundLatency(d time.Duration) time.Duration {
 	if d < 10*time.Millisecond {
 		return d.Round(10 * time.Microsecond)
 	}
@@ -146,18 +146,18 @@ func fine(d time.Duration) time.Duration {
 // tally counts cases by their description. The zero value is empty.
 type tally map[string]int
 
-func (t *tally) add(what string, n int) {
+func (t *tally) add(description string, n int) {
 	if n == 0 {
 		return
 	}
 	if *t == nil {
 		*t = tally{}
 	}
-	(*t)[what] += n
+	(*t)[description] += n
 }
 
-// tallied is how many different cases are printed.
-const tallied = 6
+// maxTallyKinds is how many different cases are printed.
+const maxTallyKinds = 6
 
 // String lists the most frequent cases. It returns "nothing" if there are none.
 func (t tally) String() string {
@@ -167,7 +167,7 @@ func (t tally) String() string {
 	kinds := slices.SortedFunc(maps.Keys(t), func(a, b string) int { return cmp.Or(t[b]-t[a], strings.Compare(a, b)) })
 	var parts []string
 	for n, kind := range kinds {
-		if n == tallied {
+		if n == maxTallyKinds {
 			parts = append(parts, fmt.Sprintf("%d other kinds", len(kinds)-n))
 			break
 		}

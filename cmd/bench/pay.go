@@ -17,10 +17,10 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// toPay selects pending orders of the data set.
-type toPay struct {
+// paymentPlan selects pending orders of the data set.
+type paymentPlan struct {
 	first, stores int     // index of the first store, and number of stores
-	each          int     // orders of each store; 0 means any number
+	perStore      int     // orders of each store; 0 means any number
 	events        int     // orders in total; 0 means all pending ones
 	rate          float64 // payments a second; 0 means as many as possible
 }
@@ -45,14 +45,14 @@ type dueOrder struct {
 
 // pay pays orders by the shop's rules, as a payment provider's callback does. It returns the time of each commit, in the
 // order of the orders.
-func (r *webhooksRun) pay(ctx context.Context, what toPay) (_ []payment, err error) {
+func (r *webhooksRun) pay(ctx context.Context, plan paymentPlan) (_ []payment, err error) {
 	s, err := hook.Open(ctx, db.Config{URL: r.url, MaxConns: r.Writers})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	rules := shop.New(s, shop.Options{})
-	orders, err := what.orders(ctx, s, rules)
+	orders, err := plan.orders(ctx, s, rules)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +68,8 @@ func (r *webhooksRun) pay(ctx context.Context, what toPay) (_ []payment, err err
 				if i >= len(orders) || ctx.Err() != nil {
 					return ctx.Err()
 				}
-				if what.rate > 0 {
-					time.Sleep(time.Until(start.Add(seconds(float64(i) / what.rate))))
+				if plan.rate > 0 {
+					time.Sleep(time.Until(start.Add(seconds(float64(i) / plan.rate))))
 				}
 				o := orders[i]
 				if _, err := rules.PayOrder(tenant.With(ctx, o.store, operator), o.id.String()); err != nil {
@@ -83,10 +83,10 @@ func (r *webhooksRun) pay(ctx context.Context, what toPay) (_ []payment, err err
 }
 
 // orders returns the orders to pay, the oldest first.
-func (t toPay) orders(ctx context.Context, d *db.DB, rules *shop.Shop) ([]dueOrder, error) {
+func (p paymentPlan) orders(ctx context.Context, d *db.DB, rules *shop.Shop) ([]dueOrder, error) {
 	tenants := map[uuid.UUID]tenant.Store{}
-	for n := range t.stores {
-		found, err := rules.FindStore(ctx, slugOf(t.first+n))
+	for n := range p.stores {
+		found, err := rules.FindStore(ctx, slugOf(p.first+n))
 		if err != nil {
 			return nil, err
 		}
@@ -94,22 +94,22 @@ func (t toPay) orders(ctx context.Context, d *db.DB, rules *shop.Shop) ([]dueOrd
 	}
 	// Ids sort by time. All stores' orders were made over the same period, so sorted by id they come from the stores in turn.
 	var orders []dueOrder
-	each := map[uuid.UUID]int{}
+	counts := map[uuid.UUID]int{}
 	for row := range db.Rows(ctx, d.Reader(), "SELECT id, store_id FROM orders WHERE status = 'PENDING' ORDER BY id") {
 		var order, owner uuid.UUID
 		if err := row.Scan(&order, &owner); err != nil {
 			return nil, err
 		}
 		store, wanted := tenants[owner]
-		if !wanted || (t.each > 0 && each[owner] == t.each) {
+		if !wanted || (p.perStore > 0 && counts[owner] == p.perStore) {
 			continue
 		}
-		each[owner]++
-		if orders = append(orders, dueOrder{order, store}); len(orders) == t.events {
+		counts[owner]++
+		if orders = append(orders, dueOrder{order, store}); len(orders) == p.events {
 			break
 		}
 	}
-	if len(orders) < max(t.events, t.each*t.stores, 1) {
+	if len(orders) < max(p.events, p.perStore*p.stores, 1) {
 		return nil, fmt.Errorf("there are only %d orders left to pay", len(orders))
 	}
 	return orders, nil

@@ -59,11 +59,11 @@ func startProcess(command *exec.Cmd, message string, onLine func(string)) (*proc
 		lines := bufio.NewScanner(log)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
-			p.keep(lines.Text())
+			p.keepLine(lines.Text())
 			if onLine != nil {
 				onLine(lines.Text())
 			}
-			if waiting && p.became(lines.Bytes(), message) {
+			if waiting && p.readLine(lines.Bytes(), message) {
 				waiting = false
 				close(ready)
 			}
@@ -81,8 +81,8 @@ func startProcess(command *exec.Cmd, message string, onLine func(string)) (*proc
 	return nil, p.failure(errors.New("it is not ready"))
 }
 
-// became reads a line of the log: it stores the addresses that the line names, and reports whether the line has the message.
-func (p *process) became(line []byte, message string) bool {
+// readLine reads a line of the log: it stores the addresses that the line names, and reports whether the line has the message.
+func (p *process) readLine(line []byte, message string) bool {
 	var l logLine
 	if json.Unmarshal(line, &l) != nil {
 		return false
@@ -96,7 +96,7 @@ func (p *process) became(line []byte, message string) bool {
 	return l.Message == message
 }
 
-func (p *process) keep(line string) {
+func (p *process) keepLine(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.lines = append(p.lines, line); len(p.lines) > keptLines {
@@ -104,15 +104,15 @@ func (p *process) keep(line string) {
 	}
 }
 
-// environment returns the bench's own environment variables, except the service's settings (STOREFRONT_…), followed by more.
-func environment(more ...string) []string {
+// environment returns the bench's own environment variables, except the service's settings (STOREFRONT_…), followed by extra.
+func environment(extra ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "STOREFRONT_") {
 			env = append(env, v)
 		}
 	}
-	return append(env, more...)
+	return append(env, extra...)
 }
 
 // failure returns an error with the last lines of the process's log. If the process ended with an error, that error replaces

@@ -30,8 +30,8 @@ func playRollingRestart(p *play) {
 	reader.retries = 1
 
 	var written []call
-	under := p.watch(reader, func() {
-		written = p.while(func() {
+	watched := p.watch(reader, func() {
+		written = p.underLoad(func() {
 			for range restarts {
 				old := s.server
 				p.require(s.serve(p.ctx, "--drain-delay="+drainDelay.String()))
@@ -41,15 +41,15 @@ func playRollingRestart(p *play) {
 			p.wait(p.Span)
 		}, writer)
 	})
-	p.didf("%d servers took each other's place; reads: %s", restarts+1, p.answered(under))
-	p.didf("writes: %s", p.answered(written))
-	p.prompt(under)
-	p.everyEvent(s, written)
+	p.logf("%d servers took each other's place; reads: %s", restarts+1, p.answerSummary(watched))
+	p.logf("writes: %s", p.answerSummary(written))
+	p.mustBePrompt(watched)
+	p.checkEveryEvent(s, written)
 }
 
-// everyEvent checks that the database has the event of every customer that a call in written created. It returns the
+// checkEveryEvent checks that the database has the event of every customer that a call in written created. It returns the
 // ids of all customers' events, by the customer's id.
-func (p *play) everyEvent(s *stage, written []call) map[uuid.UUID]uuid.UUID {
+func (p *play) checkEveryEvent(s *stage, written []call) map[uuid.UUID]uuid.UUID {
 	events, err := s.eventsByCustomer(p.ctx)
 	p.require(err)
 	for _, c := range written {

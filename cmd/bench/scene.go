@@ -27,10 +27,10 @@ var (
 	onCitusOnly    = []string{onCitus}
 )
 
-// scene causes one fault, with play, and checks what must hold. The field on lists the databases on which it can run.
+// scene causes one fault, with play, and checks what must hold. databases lists those on which it can run.
 type scene struct {
 	name, title string
-	on          []string
+	databases   []string
 	play        func(p *play)
 	span        time.Duration // how long the fault lasts if --span is not set; 0 means defaultSpan
 }
@@ -77,7 +77,7 @@ func sceneNames() []string {
 func sceneHelp() string {
 	var b strings.Builder
 	for _, s := range scenes {
-		fmt.Fprintf(&b, "  - %s: %s (%s)\n", s.name, s.title, strings.Join(s.on, ", "))
+		fmt.Fprintf(&b, "  - %s: %s (%s)\n", s.name, s.title, strings.Join(s.databases, ", "))
 	}
 	return b.String()
 }
@@ -104,8 +104,8 @@ func (f *sceneFlags) check() error {
 	return atLeast(1, map[string]int{"customers": f.Customers, "waiting": f.Waiting})
 }
 
-// calm returns how long the bystander is watched before the fault.
-func (f *sceneFlags) calm() time.Duration { return max(time.Second, f.Span/2) }
+// quietTime returns how long the bystander is watched before the fault.
+func (f *sceneFlags) quietTime() time.Duration { return max(time.Second, f.Span/2) }
 
 // play is a scene in progress on one database. As in a test, a failed step ends the scene (require). When the scene ends,
 // the functions that were given to cleanup are called, the last one first.
@@ -116,7 +116,7 @@ type play struct {
 	sqlite    bool
 	shared    *cluster.Cluster // the server that all scenes share; nil on SQLite
 	workspace workspace        // its folder is for this scene only
-	ends      []func() error
+	cleanups  []func() error
 }
 
 // aborted is the value of a panic that ends a scene because a step failed. skipped is the value of a panic that ends a scene
@@ -133,8 +133,8 @@ func (p *play) require(err error) {
 	}
 }
 
-// cleanup calls end when the scene is over.
-func (p *play) cleanup(end func() error) { p.ends = append(p.ends, end) }
+// cleanup calls f when the scene is over.
+func (p *play) cleanup(f func() error) { p.cleanups = append(p.cleanups, f) }
 
 // wait waits for d. It ends the scene if the context ends first.
 func (p *play) wait(d time.Duration) { p.require(wait(p.ctx, d)) }
@@ -142,19 +142,19 @@ func (p *play) wait(d time.Duration) { p.require(wait(p.ctx, d)) }
 // run plays a scene. It returns why the scene cannot be played here, or the error that ended it.
 func (p *play) run(s scene) (skip skipped, err error) {
 	defer func() {
-		for _, end := range slices.Backward(p.ends) {
-			err = errors.Join(err, end())
+		for _, f := range slices.Backward(p.cleanups) {
+			err = errors.Join(err, f())
 		}
 	}()
 	defer func() {
-		switch why := recover().(type) {
+		switch cause := recover().(type) {
 		case nil:
 		case skipped:
-			skip = why
+			skip = cause
 		case aborted:
-			err = why.error
+			err = cause.error
 		default:
-			panic(why)
+			panic(cause)
 		}
 	}()
 	s.play(p)
@@ -206,15 +206,15 @@ func (p *play) bystander(s *stage) *openLoop {
 // watch sends the bystander's load, first without the fault and then while fault runs. It returns the bystander's calls
 // under the fault.
 func (p *play) watch(b *openLoop, fault func()) []call {
-	quiet := p.while(func() { p.wait(p.calm()) }, b)
-	p.answers(quiet)
-	under := p.while(fault, b)
-	p.quiet, p.under = latencies(quiet), latencies(under)
-	return under
+	before := p.underLoad(func() { p.wait(p.quietTime()) }, b)
+	p.countAnswers(before)
+	during := p.underLoad(fault, b)
+	p.before, p.during = latencies(before), latencies(during)
+	return during
 }
 
-// while runs do while loads send requests, and returns all calls of the loads.
-func (p *play) while(do func(), loads ...*openLoop) (calls []call) {
+// underLoad runs do while loads send requests, and returns all calls of the loads.
+func (p *play) underLoad(do func(), loads ...*openLoop) (calls []call) {
 	for _, l := range loads {
 		l.start(p.ctx)
 	}
@@ -241,8 +241,8 @@ func (c *chaosCommand) playScenes(ctx context.Context, out io.Writer, w workspac
 		if !slices.Contains(c.Scene, s.name) && !slices.Contains(c.Scene, allScenes) {
 			continue
 		}
-		for _, on := range s.on {
-			if c.SQLite && on != onSQLite {
+		for _, name := range s.databases {
+			if c.SQLite && name != onSQLite {
 				continue
 			}
 			folder, err := os.MkdirTemp(w.folder, s.name+"-")
@@ -252,8 +252,8 @@ func (c *chaosCommand) playScenes(ctx context.Context, out io.Writer, w workspac
 			flags := c.sceneFlags
 			flags.Span = cmp.Or(flags.Span, s.span, defaultSpan)
 			p := &play{
-				sceneFlags: &flags, outcome: outcome{name: s.name + ", " + on, title: s.title, judged: c.Judge},
-				ctx: ctx, sqlite: on == onSQLite, workspace: workspace{folder, w.binary},
+				sceneFlags: &flags, outcome: outcome{name: s.name + ", " + name, title: s.title, judgeSpeed: c.Judge},
+				ctx: ctx, sqlite: name == onSQLite, workspace: workspace{folder, w.binary},
 			}
 			if !p.sqlite {
 				p.shared = shared
@@ -262,7 +262,7 @@ func (c *chaosCommand) playScenes(ctx context.Context, out io.Writer, w workspac
 			skip, err := p.run(s)
 			switch {
 			case err != nil:
-				return fmt.Errorf("%s, after %s: %s: %w", p.name, short(time.Since(started)), strings.Join(p.did, "; "), err)
+				return fmt.Errorf("%s, after %s: %s: %w", p.name, roundDuration(time.Since(started)), strings.Join(p.log, "; "), err)
 			case skip != "":
 				fmt.Fprintf(out, "%s: skipped, because %s\n\n", p.name, skip)
 				continue

@@ -35,7 +35,7 @@ func TestAnswersAreJudged(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			t.Parallel()
-			verdict, what := judge(row.status, []byte(row.body), row.retryAfter)
+			verdict, what := classify(row.status, []byte(row.body), row.retryAfter)
 			require.Equal(t, row.verdict, verdict)
 			require.Equal(t, row.what, what)
 		})
@@ -62,7 +62,7 @@ func TestAnOutcomeHoldsUnlessSomethingWasLostOrWrong(t *testing.T) {
 	var o outcome
 	o.mustFast(false, "fast")
 	require.True(t, o.held(), "what took too long is printed")
-	o.judged = true
+	o.judgeSpeed = true
 	require.False(t, o.held(), "and judged on request")
 	o = outcome{}
 	o.must(false, "right")
@@ -80,7 +80,7 @@ func TestAnOutcomeHoldsUnlessSomethingWasLostOrWrong(t *testing.T) {
 func TestAFullTallyShowsTheMostFrequentKinds(t *testing.T) {
 	t.Parallel()
 	var all tally
-	for n := range tallied + 2 {
+	for n := range maxTallyKinds + 2 {
 		all.add(strings.Repeat("x", n+1), n+1)
 	}
 	require.True(t, strings.HasPrefix(all.String(), "8 × xxxxxxxx; 7 × "), all.String())

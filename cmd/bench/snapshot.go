@@ -39,25 +39,26 @@ func playHeldSnapshot(p *play) {
 	p.cleanup(func() error { return s.close(p.ctx) })
 	p.require(s.subscribe(p.ctx, heldStores, receiver.OK, noneHangs))
 	p.require(s.serve(p.ctx))
-	p.require(s.work(p.ctx, 1))
+	p.require(s.startWorkers(p.ctx, 1))
 	handle, err := s.open(p.ctx)
 	p.require(err)
 	run := &webhooksRun{stage: s, webhooksCommand: &webhooksCommand{Writers: heldWriters}}
 
 	// pay pays orders and returns the p99 of the time from a commit to the arrival of its event.
-	pay := func(ctx context.Context, when string, events int) time.Duration {
+	pay := func(ctx context.Context, label string, events int) time.Duration {
 		s.receiver.Forget()
-		payments, err := run.pay(ctx, toPay{stores: heldStores, events: events, rate: heldRate})
+		payments, err := run.pay(ctx, paymentPlan{stores: heldStores, events: events, rate: heldRate})
 		p.require(err)
-		p.require(run.arrive(ctx, events))
+		p.require(run.awaitArrivals(ctx, events))
 		first, last := commits(payments)
 		times, err := run.times(ctx, payments, first)
 		p.require(err)
 		var dead string
 		p.require(handle.Reader().QueryRowContext(ctx, deadRows).Scan(&dead))
 		p50, p99 := percentile(times, 50), percentile(times, 99)
-		p.didf("%s, %.0f payments/s: commit to arrival p50 %s, p99 %s, longest %s; dead rows: %s",
-			when, float64(events)/last.Sub(first).Seconds(), fine(p50), fine(p99), fine(percentile(times, 100)), dead)
+		p.logf("%s, %.0f payments/s: commit to arrival p50 %s, p99 %s, longest %s; dead rows: %s",
+			label, float64(events)/last.Sub(first).Seconds(),
+			roundLatency(p50), roundLatency(p99), roundLatency(percentile(times, 100)), dead)
 		return p99
 	}
 	pay(p.ctx, "warming up", heldRate)
@@ -74,5 +75,5 @@ func playHeldSnapshot(p *play) {
 		return nil
 	}))
 	p.mustFast(held < heldFactor*free, "p99 while the snapshot is held stays below %d times the free one (%s, free %s)",
-		heldFactor, fine(held), fine(free))
+		heldFactor, roundLatency(held), roundLatency(free))
 }

@@ -132,8 +132,8 @@ func (s *stage) serve(ctx context.Context, flags ...string) (err error) {
 	return err
 }
 
-// work starts a number of workers with flags.
-func (s *stage) work(ctx context.Context, workers int, flags ...string) error {
+// startWorkers starts a number of workers with flags.
+func (s *stage) startWorkers(ctx context.Context, workers int, flags ...string) error {
 	for range workers {
 		p, err := s.startWorker(ctx, nil, flags...)
 		if err != nil {
@@ -144,8 +144,8 @@ func (s *stage) work(ctx context.Context, workers int, flags ...string) error {
 	return nil
 }
 
-// rest stops the workers with SIGTERM.
-func (s *stage) rest() error {
+// stopWorkers stops the workers with SIGTERM.
+func (s *stage) stopWorkers() error {
 	workers := s.workers
 	s.workers = nil
 	return stopAll(workers)
@@ -180,7 +180,7 @@ func noneHangs(int) bool { return false }
 
 // close ends the processes and removes the database.
 func (s *stage) close(ctx context.Context) error {
-	err := s.rest()
+	err := s.stopWorkers()
 	if s.server != nil {
 		err = errors.Join(err, s.server.stop())
 	}
@@ -207,8 +207,8 @@ func (s *stage) readiness(ctx context.Context) int {
 	return answer.StatusCode
 }
 
-// committed is an event in the database. subject is the id of the event's resource, and kind is the event's type.
-type committed struct {
+// storedEvent is an event in the database. subject is the id of the event's resource, and kind is the event's type.
+type storedEvent struct {
 	id, subject uuid.UUID
 	kind        string
 	data        json.RawMessage
@@ -216,14 +216,14 @@ type committed struct {
 }
 
 // events returns the events since a time.
-func (s *stage) events(ctx context.Context, since time.Time) ([]committed, error) {
+func (s *stage) events(ctx context.Context, since time.Time) ([]storedEvent, error) {
 	d, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var list []committed
+	var list []storedEvent
 	for row := range db.Rows(ctx, d.Reader(), "SELECT id, type, payload, created_at FROM events WHERE created_at >= $1", since) {
-		var e committed
+		var e storedEvent
 		var payload []byte
 		if err := row.Scan(&e.id, &e.kind, &payload, &e.at); err != nil {
 			return nil, fmt.Errorf("read the events: %w", err)
@@ -246,13 +246,13 @@ func (s *stage) events(ctx context.Context, since time.Time) ([]committed, error
 // eventsByCustomer maps each customer with a customer.created event to that event.
 func (s *stage) eventsByCustomer(ctx context.Context) (map[uuid.UUID]uuid.UUID, error) {
 	list, err := s.events(ctx, time.Time{})
-	of := map[uuid.UUID]uuid.UUID{}
+	events := map[uuid.UUID]uuid.UUID{}
 	for _, e := range list {
 		if e.kind == "customer.created" {
-			of[e.subject] = e.id
+			events[e.subject] = e.id
 		}
 	}
-	return of, err
+	return events, err
 }
 
 // settle waits, for at most limit, until the outbox is empty and all deliveries are finished.
@@ -263,9 +263,10 @@ func (s *stage) settle(ctx context.Context, limit time.Duration) error {
 	}
 	var last error // errors are expected while the database starts again
 	settled, err := poll(ctx, limit, func() (bool, error) {
-		left := true
-		last = d.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM outbox) OR EXISTS (SELECT 1 FROM deliveries)").Scan(&left)
-		return last == nil && !left, nil
+		pending := true
+		last = d.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM outbox) OR EXISTS (SELECT 1 FROM deliveries)").
+			Scan(&pending)
+		return last == nil && !pending, nil
 	})
 	if err == nil && !settled {
 		err = errors.Join(fmt.Errorf("after %s something is still to be delivered", limit), last)

@@ -35,13 +35,13 @@ func playStandbyPromoted(p *play) {
 	p.follow(s, primary, standby)
 	p.require(s.subscribe(p.ctx, 2, receiver.OK, noneHangs))
 	p.require(s.serve(p.ctx))
-	p.require(s.work(p.ctx, 1, retryDelays, "--timeout=2s"))
+	p.require(s.startWorkers(p.ctx, 1, retryDelays, "--timeout=2s"))
 
 	var written []call
 	var killed, promoted time.Time
 	read := p.watch(p.bystander(s), func() {
-		written = p.while(func() {
-			p.wait(p.calm())
+		written = p.underLoad(func() {
+			p.wait(p.quietTime())
 			killed = time.Now()
 			p.require(primary.Crash(p.ctx))
 			p.wait(failoverDelay)
@@ -50,16 +50,16 @@ func playStandbyPromoted(p *play) {
 			p.wait(p.Span)
 		}, p.creator(s, 0, failoverRate), p.creator(s, 1, failoverRate))
 	})
-	p.didf("promoted %s after the kill; writes: %s", short(promoted.Sub(killed)), p.answered(written))
-	p.didf("reads: %s", p.answered(read))
+	p.logf("promoted %s after the kill; writes: %s", roundDuration(promoted.Sub(killed)), p.answerSummary(written))
+	p.logf("reads: %s", p.answerSummary(read))
 	first := time.Hour
 	for _, c := range written {
 		if c.due.After(killed) && c.verdict == served && c.ended().After(promoted) {
 			first = min(first, c.ended().Sub(promoted))
 		}
 	}
-	p.mustFast(first <= recoveryBound, "writes succeed within %s of the promotion (%s)", recoveryBound, short(first))
-	p.everyDelivery(s, p.everyEvent(s, written))
+	p.mustFast(first <= recoveryBound, "writes succeed within %s of the promotion (%s)", recoveryBound, roundDuration(first))
+	p.checkEveryDelivery(s, p.checkEveryEvent(s, written))
 }
 
 // follow makes every commit of the primary wait for the standby, and tells the service the addresses of both servers.
@@ -74,8 +74,8 @@ func (p *play) follow(s *stage, primary, standby *cluster.Cluster) {
 
 // withPorts returns the URL of a database with other ports, which are ports of this machine. If there are several, a
 // connection goes to the server that accepts writes.
-func withPorts(of string, ports ...int) (string, error) {
-	address, err := url.Parse(of)
+func withPorts(databaseURL string, ports ...int) (string, error) {
+	address, err := url.Parse(databaseURL)
 	if err != nil {
 		return "", err
 	}
@@ -113,8 +113,8 @@ func (p *play) synchronous(primary string) {
 	p.require(errors.Join(err, db.Close(p.ctx)))
 }
 
-// everyDelivery waits until the receiver has every event, for at most receivedLimit, and counts the missing events as lost.
-func (p *play) everyDelivery(s *stage, events map[uuid.UUID]uuid.UUID) {
+// checkEveryDelivery waits until the receiver has every event, for at most receivedLimit, and counts the missing events as lost.
+func (p *play) checkEveryDelivery(s *stage, events map[uuid.UUID]uuid.UUID) {
 	missing, twice := 0, 0
 	_, err := poll(p.ctx, receivedLimit, func() (bool, error) {
 		arrived := map[uuid.UUID]int{}
@@ -134,6 +134,6 @@ func (p *play) everyDelivery(s *stage, events map[uuid.UUID]uuid.UUID) {
 	})
 	p.require(err)
 	p.lost.add("event committed and never received", missing)
-	p.didf("%d events committed, %d received; %d of them more than once, as an attempt in flight at the kill may be",
+	p.logf("%d events committed, %d received; %d of them more than once, as an attempt in flight at the kill may be",
 		len(events), len(events)-missing, twice)
 }

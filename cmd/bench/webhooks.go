@@ -73,16 +73,16 @@ func (c *webhooksCommand) Validate() error {
 	return cmp.Or(atLeast(1, positive), atLeast(0, map[string]int{"events": c.Events, "hanging": c.Hanging}), c.check())
 }
 
-// wants reports whether --measure selects a measure. Without --measure all are selected.
-func (c *webhooksCommand) wants(measure string) bool {
+// selects reports whether --measure selects a measure. Without --measure all are selected.
+func (c *webhooksCommand) selects(measure string) bool {
 	return len(c.Measure) == 0 || slices.Contains(c.Measure, measure)
 }
 
 // pacedWarmUp is the first part of a paced measure. Its payments must arrive, but their times do not count.
 const pacedWarmUp = time.Second
 
-// paced returns how many payments a measure at the pace --rate needs, warm-up included.
-func (c *webhooksCommand) paced() int {
+// pacedPayments returns how many payments a measure at the pace --rate needs, warm-up included.
+func (c *webhooksCommand) pacedPayments() int {
 	return max(1, int(c.Rate*(time.Duration(c.Seconds)*time.Second+pacedWarmUp).Seconds()))
 }
 
@@ -92,8 +92,8 @@ func (c *webhooksCommand) orders() int {
 	for _, m := range []struct {
 		measure  string
 		payments int
-	}{{measurePace, c.paced()}, {measureDrain, c.Rounds * c.Events}, {measureHanging, c.paced()}} {
-		if c.wants(m.measure) {
+	}{{measurePace, c.pacedPayments()}, {measureDrain, c.Rounds * c.Events}, {measureHanging, c.pacedPayments()}} {
+		if c.selects(m.measure) {
 			n += m.payments
 		}
 	}
@@ -140,7 +140,7 @@ func (c *webhooksCommand) Run(ctx context.Context, io streams) (err error) {
 		rounds  int
 		run     func(context.Context) error
 	}{{measurePace, 1, run.pace}, {measureDrain, c.Rounds, run.drain}, {measureHanging, min(c.Hanging, 1), run.hang}} {
-		for n := 0; n < step.rounds && c.wants(step.measure); n++ {
+		for n := 0; n < step.rounds && c.selects(step.measure); n++ {
 			io.progress("%s %d/%d", step.measure, n+1, step.rounds)
 			if err := step.run(ctx); err != nil {
 				return fmt.Errorf("%s: %w", step.measure, err)
@@ -200,8 +200,8 @@ func (r *webhooksRun) rows() (rows [][]string) {
 // arrivalTimeout is the longest time that arrive waits.
 const arrivalTimeout = 10 * time.Minute
 
-// arrive waits until the receiver has accepted a number of events. It fails if a worker ends.
-func (r *webhooksRun) arrive(ctx context.Context, events int) error {
+// awaitArrivals waits until the receiver has accepted a number of events. It fails if a worker ends.
+func (r *webhooksRun) awaitArrivals(ctx context.Context, events int) error {
 	arrived, err := poll(ctx, arrivalTimeout, func() (bool, error) {
 		for _, w := range r.workers {
 			if !w.running() {
@@ -219,22 +219,22 @@ func (r *webhooksRun) arrive(ctx context.Context, events int) error {
 
 // pace measures the time from commit to arrival, at the pace --rate.
 func (r *webhooksRun) pace(ctx context.Context) error {
-	if err := r.work(ctx, r.Workers); err != nil {
+	if err := r.startWorkers(ctx, r.Workers); err != nil {
 		return err
 	}
-	return errors.Join(r.paid(ctx, measurePace), r.rest())
+	return errors.Join(r.payAtPace(ctx, measurePace), r.stopWorkers())
 }
 
-// paid pays orders at the pace --rate in the stores whose webhooks answer, and waits until all events have arrived. It adds
+// payAtPace pays orders at the pace --rate in the stores whose webhooks answer, and waits until all events have arrived. It adds
 // the times from commit to arrival to the figures under the name measure.
-func (r *webhooksRun) paid(ctx context.Context, measure string) error {
+func (r *webhooksRun) payAtPace(ctx context.Context, measure string) error {
 	r.receiver.Forget()
-	n := r.paced()
-	payments, err := r.pay(ctx, toPay{stores: r.Stores, events: n, rate: r.Rate})
+	n := r.pacedPayments()
+	payments, err := r.pay(ctx, paymentPlan{stores: r.Stores, events: n, rate: r.Rate})
 	if err != nil {
 		return err
 	}
-	if err := r.arrive(ctx, n); err != nil {
+	if err := r.awaitArrivals(ctx, n); err != nil {
 		return err
 	}
 	first, _ := commits(payments)
@@ -250,11 +250,11 @@ func (r *webhooksRun) paid(ctx context.Context, measure string) error {
 
 // hang measures the times of webhooks whose receivers answer, while other receivers hang.
 func (r *webhooksRun) hang(ctx context.Context) error {
-	if _, err := r.pay(ctx, toPay{first: r.Stores, stores: r.Hanging, each: r.Waiting}); err != nil {
+	if _, err := r.pay(ctx, paymentPlan{first: r.Stores, stores: r.Hanging, perStore: r.Waiting}); err != nil {
 		return err
 	}
 	r.receiver.Forget()
-	if err := r.work(ctx, r.Workers); err != nil {
+	if err := r.startWorkers(ctx, r.Workers); err != nil {
 		return err
 	}
 	// Kill the workers, because an orderly end would wait for running attempts.
@@ -264,7 +264,7 @@ func (r *webhooksRun) hang(ctx context.Context) error {
 		}
 		r.workers = nil
 	}()
-	if err := r.paid(ctx, measureHanging); err != nil {
+	if err := r.payAtPace(ctx, measureHanging); err != nil {
 		return err
 	}
 	hung := 0
@@ -285,7 +285,7 @@ const settleTimeout = time.Minute
 
 // drain fills the outbox, starts the workers, and measures until all deliveries have arrived and their results are stored.
 func (r *webhooksRun) drain(ctx context.Context) error {
-	payments, err := r.pay(ctx, toPay{stores: r.Stores, events: r.Events})
+	payments, err := r.pay(ctx, paymentPlan{stores: r.Stores, events: r.Events})
 	if err != nil {
 		return err
 	}
@@ -293,16 +293,16 @@ func (r *webhooksRun) drain(ctx context.Context) error {
 	r.receiver.Forget()
 	database, _, databaseErr := r.database.cpu()
 	started := time.Now()
-	if err := r.work(ctx, r.Workers); err != nil {
+	if err := r.startWorkers(ctx, r.Workers); err != nil {
 		return err
 	}
 	workers := r.workers
-	err = r.arrive(ctx, r.Events)
+	err = r.awaitArrivals(ctx, r.Events)
 	if err == nil {
 		err = r.settle(ctx, settleTimeout)
 	}
 	databaseAfter, _, databaseAfterErr := r.database.cpu()
-	if err = errors.Join(err, r.rest()); err != nil {
+	if err = errors.Join(err, r.stopWorkers()); err != nil {
 		return err
 	}
 	if _, err := r.times(ctx, payments, started); err != nil {
@@ -336,9 +336,9 @@ func arrivals(requests []receiver.Request) (first, last time.Time) {
 const clockSlack = time.Second
 
 // times returns how long each event took from the commit of its payment to its arrival, sorted, for payments that were
-// committed at the time counted or later. It fails unless the event of every payment arrived exactly once, and no other
+// committed at the time since or later. It fails unless the event of every payment arrived exactly once, and no other
 // event arrived.
-func (r *webhooksRun) times(ctx context.Context, payments []payment, counted time.Time) ([]time.Duration, error) {
+func (r *webhooksRun) times(ctx context.Context, payments []payment, since time.Time) ([]time.Duration, error) {
 	if _, err := r.receiver.Count(); err != nil {
 		return nil, err
 	}
@@ -347,12 +347,13 @@ func (r *webhooksRun) times(ctx context.Context, payments []payment, counted tim
 	if err != nil {
 		return nil, err
 	}
-	return matched(payments, events, r.receiver.Requests(), counted)
+	return deliveryTimes(payments, events, r.receiver.Requests(), since)
 }
 
-// matched does the work of times without a database: it pairs payments with the arrivals of their events. It ignores
+// deliveryTimes does the work of times without a database: it pairs payments with the arrivals of their events. It ignores
 // requests that were never answered, such as those to hanging webhooks.
-func matched(payments []payment, events []committed, requests []receiver.Request, counted time.Time) ([]time.Duration, error) {
+func deliveryTimes(payments []payment, events []storedEvent, requests []receiver.Request, since time.Time) (
+	[]time.Duration, error) {
 	arrived := map[uuid.UUID]time.Time{}
 	for _, r := range requests {
 		if r.Status == 0 {
@@ -369,8 +370,8 @@ func matched(payments []payment, events []committed, requests []receiver.Request
 	}
 	var times []time.Duration
 	for _, p := range payments {
-		event, made := eventOf[p.order]
-		if !made {
+		event, ok := eventOf[p.order]
+		if !ok {
 			return nil, fmt.Errorf("the payment of the order %s has no event", p.order)
 		}
 		at, ok := arrived[event]
@@ -378,7 +379,7 @@ func matched(payments []payment, events []committed, requests []receiver.Request
 			return nil, fmt.Errorf("the event %s never arrived", event)
 		}
 		delete(arrived, event)
-		if !p.at.Before(counted) {
+		if !p.at.Before(since) {
 			times = append(times, at.Sub(p.at))
 		}
 	}

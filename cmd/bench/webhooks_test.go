@@ -33,9 +33,9 @@ func TestPaymentsAreMatchedWithTheirArrivals(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 	orders := []uuid.UUID{uuid.New(), uuid.New(), uuid.New()}
-	var events []committed
+	var events []storedEvent
 	for _, order := range orders {
-		events = append(events, committed{id: uuid.New(), subject: order})
+		events = append(events, storedEvent{id: uuid.New(), subject: order})
 	}
 	payments := []payment{{orders[0], at}, {orders[1], at.Add(time.Second)}, {orders[2], at.Add(2 * time.Second)}}
 	arrival := func(n int, after time.Duration) receiver.Request {
@@ -43,18 +43,18 @@ func TestPaymentsAreMatchedWithTheirArrivals(t *testing.T) {
 	}
 	all := []receiver.Request{arrival(2, 9*time.Millisecond), arrival(0, time.Millisecond), arrival(1, 20*time.Millisecond)}
 
-	times, err := matched(payments, events, all, at.Add(time.Second))
+	times, err := deliveryTimes(payments, events, all, at.Add(time.Second))
 	require.NoError(t, err)
 	require.Equal(t, []time.Duration{9 * time.Millisecond, 20 * time.Millisecond}, times, "sorted, without the warm-up")
 
 	hung := receiver.Request{Event: uuid.New(), Arrived: at}
-	_, err = matched(payments, events, append(all[:3:3], hung), at)
+	_, err = deliveryTimes(payments, events, append(all[:3:3], hung), at)
 	require.NoError(t, err, "a webhook that hangs is none of those measured")
 
 	for _, row := range []struct {
 		why, says string
 		payments  []payment
-		events    []committed
+		events    []storedEvent
 		requests  []receiver.Request
 	}{
 		{"one event is lost", "never arrived", payments, events, all[:2]},
@@ -63,7 +63,7 @@ func TestPaymentsAreMatchedWithTheirArrivals(t *testing.T) {
 		{"an event of nobody's", "nobody caused", payments[:2], events, all},
 	} {
 		t.Run(row.why, func(t *testing.T) {
-			_, err := matched(row.payments, row.events, row.requests, at)
+			_, err := deliveryTimes(row.payments, row.events, row.requests, at)
 			require.ErrorContains(t, err, row.says)
 		})
 	}

@@ -60,12 +60,12 @@ type Receiver struct {
 	answer Answer
 	server *httptest.Server
 
-	mu       sync.Mutex
-	hooks    []Hook
-	requests []Request
-	events   map[uuid.UUID]struct{} // events that were answered with success
-	wrong    int
-	why      error // what is wrong with the first wrong delivery
+	mu           sync.Mutex
+	hooks        []Hook
+	requests     []Request
+	events       map[uuid.UUID]struct{} // events that were answered with success
+	invalid      int
+	firstInvalid error // what is wrong with the first wrong delivery
 }
 
 // Start starts a receiver without hooks on a free port of the loopback address.
@@ -114,8 +114,8 @@ func (r *Receiver) Count() (Count, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := Count{len(r.requests), len(r.events)}
-	if r.wrong > 0 {
-		return c, fmt.Errorf("%d requests were no deliveries, the first because of: %w", r.wrong, r.why)
+	if r.invalid > 0 {
+		return c, fmt.Errorf("%d requests were no deliveries, the first because of: %w", r.invalid, r.firstInvalid)
 	}
 	return c, nil
 }
@@ -124,7 +124,7 @@ func (r *Receiver) Count() (Count, error) {
 func (r *Receiver) Forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.requests, r.events, r.wrong, r.why = nil, map[uuid.UUID]struct{}{}, 0, nil
+	r.requests, r.events, r.invalid, r.firstInvalid = nil, map[uuid.UUID]struct{}{}, 0, nil
 }
 
 // Close ends the receiver and all its connections, even hanging ones.
@@ -136,8 +136,8 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if err != nil {
 		if !errors.Is(err, errBrokenOff) {
 			r.mu.Lock()
-			if r.wrong++; r.why == nil {
-				r.why = err
+			if r.invalid++; r.firstInvalid == nil {
+				r.firstInvalid = err
 			}
 			r.mu.Unlock()
 		}
