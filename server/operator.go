@@ -63,7 +63,7 @@ func (s *Server) publicHandler() http.Handler {
 	if !s.config.PublicDocs {
 		return s.edge
 	}
-	pages := docs.New(s.config.ownAddress(docs.Own))
+	pages := docs.New(s.config.ownAddress(docs.RequestAddress))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if docs.Covers(r.URL.Path) {
 			pages.ServeHTTP(w, r)
@@ -104,7 +104,7 @@ func (s *Server) timed(next http.Handler) http.Handler {
 			ctx, cancel = context.WithCancel(r.Context())
 			defer context.AfterFunc(s.streaming, cancel)()
 		} else {
-			ctx, cancel = context.WithTimeoutCause(r.Context(), timeout, apierr.ErrOutOfTime)
+			ctx, cancel = context.WithTimeoutCause(r.Context(), timeout, apierr.ErrServiceTimeout)
 		}
 		defer cancel()
 		next.ServeHTTP(w, r.WithContext(ctx))

@@ -42,12 +42,12 @@ type language struct {
 
 var languages = []language{
 	{name: "php", errorName: "storefront", needs: func(t *testing.T) []string {
-		return []string{needPHP(t), filepath.Join(devtest.Top(t), "client", "php", "test", "driver.php"), filepath.Join(buildPHP(t),
+		return []string{needPHP(t), filepath.Join(devtest.Root(t), "client", "php", "test", "driver.php"), filepath.Join(buildPHP(t),
 			"src")}
 	}},
 	// The PHP client is also built as a single file, for hosts without Composer.
 	{name: "php, in one file", errorName: "storefront", needs: func(t *testing.T) []string {
-		return []string{needPHP(t), filepath.Join(devtest.Top(t), "client", "php", "test", "driver.php"),
+		return []string{needPHP(t), filepath.Join(devtest.Root(t), "client", "php", "test", "driver.php"),
 			filepath.Join(buildPHP(t), "storefront.php")}
 	}},
 	{name: "python", errorName: "storefront", needs: func(t *testing.T) []string { return pythonDriver(t, needPython(t, "json")) }},
@@ -72,27 +72,27 @@ func (l language) operation(id string) string {
 func typescriptDriver(t *testing.T) []string {
 	t.Helper()
 	modules := devtest.NeedNode(t, "esbuild", "@bufbuild/protobuf")
-	devtest.Watch(t)
+	devtest.TrackSources(t)
 	file := filepath.Join(newFolder(t), "driver.mjs")
 	devtest.Run(t, "", nil, filepath.Join(modules, "esbuild", "bin", "esbuild"), "--bundle", "--platform=node", "--format=esm",
-		"--log-level=warning", "--outfile="+file, filepath.Join(devtest.Top(t), "client", "typescript", "test", "driver.ts"))
+		"--log-level=warning", "--outfile="+file, filepath.Join(devtest.Root(t), "client", "typescript", "test", "driver.ts"))
 	return []string{"node", file}
 }
 
 func pythonDriver(t *testing.T, python string) []string {
 	t.Helper()
 	folder := newFolder(t)
-	devtest.Watch(t)
-	devtest.Run(t, "", nil, python, filepath.Join(devtest.Top(t), "client", "python", "build.py"), folder)
+	devtest.TrackSources(t)
+	devtest.Run(t, "", nil, python, filepath.Join(devtest.Root(t), "client", "python", "build.py"), folder)
 	return []string{"env", "PYTHONPATH=" + folder, python, "-W", "error",
-		filepath.Join(devtest.Top(t), "client", "python", "test", "driver.py")}
+		filepath.Join(devtest.Root(t), "client", "python", "test", "driver.py")}
 }
 
 // needPHP requires PHP with curl, and returns its command.
 func needPHP(t *testing.T) string {
 	t.Helper()
 	if err := exec.Command("php", "-r", `exit(PHP_VERSION_ID >= 80100 && function_exists("curl_init") ? 0 : 1);`).Run(); err != nil {
-		devtest.Missing(t, "this needs PHP 8.1 or later with its curl extension (php-cli and php-curl): %v", err)
+		devtest.SkipMissing(t, "this needs PHP 8.1 or later with its curl extension (php-cli and php-curl): %v", err)
 	}
 	return "php"
 }
@@ -106,16 +106,16 @@ func needPython(t *testing.T, module string) string {
 			return python
 		}
 	}
-	devtest.Missing(t, "this needs Python 3.10 or later with %s (Debian's package python3-%[1]s)", module)
+	devtest.SkipMissing(t, "this needs Python 3.10 or later with %s (Debian's package python3-%[1]s)", module)
 	return ""
 }
 
 // buildPHP builds the Composer package and returns its folder.
 func buildPHP(t *testing.T) string {
 	t.Helper()
-	devtest.Watch(t)
+	devtest.TrackSources(t)
 	folder := newFolder(t)
-	devtest.Run(t, "", nil, "php", filepath.Join(devtest.Top(t), "client", "php", "build.php"), folder)
+	devtest.Run(t, "", nil, "php", filepath.Join(devtest.Root(t), "client", "php", "build.php"), folder)
 	return folder
 }
 
@@ -180,7 +180,7 @@ func (l language) start(t *testing.T) *driver {
 	out, err := command.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
-	stuck := time.AfterFunc(2*devtest.Patience, func() { _ = command.Process.Kill() })
+	stuck := time.AfterFunc(2*devtest.Timeout, func() { _ = command.Process.Kill() })
 	t.Cleanup(func() {
 		stuck.Stop()
 		require.NoError(t, in.Close())

@@ -23,7 +23,7 @@ const nobody = "00000000-0000-4000-8000-000000000000"
 func key(t *testing.T, dev devtest.Server, name, scopes string) (text, id string) {
 	t.Helper()
 	var made struct{ Key, ID string }
-	dev.Operate(t, &made, "key", "create", "--store", "demo", "--name", name, "--scopes", scopes, "--expires", "never")
+	dev.RunCommand(t, &made, "key", "create", "--store", "demo", "--name", name, "--scopes", scopes, "--expires", "never")
 	require.NotEmpty(t, made.Key)
 	return made.Key, made.ID
 }
@@ -163,7 +163,7 @@ func TestEveryOperationAnswersAsInGo(t *testing.T) {
 			getLink)
 		s.answer("paymentLinks", "update", arguments{"id": link, "thankYouMessage": nil, "expiresAt": "2099-01-01T00:00:00.5Z"},
 			getLink)
-		s.dev.Operate(t, &struct{}{}, "link", "disable", link)
+		s.dev.RunCommand(t, &struct{}{}, "link", "disable", link)
 		require.NotNil(t, s.answer("paymentLinks", "get", arguments{"id": link}, getLink)["disabledAt"])
 		require.Equal(t, "ACTIVE", s.answer("paymentLinks", "enable", arguments{"id": link}, getLink)["availability"])
 		require.Positive(t, list(s, "paymentLinks", arguments{"status": "active"},
@@ -179,7 +179,7 @@ func TestEveryOperationAnswersAsInGo(t *testing.T) {
 // each list.
 func requireEveryOperation(t *testing.T, called map[string]bool) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(devtest.Top(t), "gen", "openapi", "storefront.json"))
+	text, err := os.ReadFile(filepath.Join(devtest.Root(t), "gen", "openapi", "storefront.json"))
 	require.NoError(t, err)
 	var document struct {
 		Paths map[string]map[string]struct {
@@ -235,12 +235,12 @@ func TestEveryErrorIsThatOfTheService(t *testing.T) {
 			text, id := key(t, s.dev, name, scopes)
 			s.open(name, arguments{"baseUrl": s.dev.URL, "apiKey": text})
 			if name == "revoked" {
-				s.dev.Operate(t, &struct{}{}, "key", "revoke", id)
+				s.dev.RunCommand(t, &struct{}{}, "key", "revoke", id)
 			}
 		}
 		s.open("stranger", arguments{"baseUrl": s.dev.URL, "apiKey": "svc_live_nobody"})
 		set := func(args ...string) {
-			s.dev.Operate(t, &struct{}{}, append([]string{"store", "update", "demo"}, args...)...)
+			s.dev.RunCommand(t, &struct{}{}, append([]string{"store", "update", "demo"}, args...)...)
 		}
 
 		seen := map[string]bool{}

@@ -68,7 +68,7 @@ type document struct {
 
 func readDocument(t *testing.T) *document {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(devtest.Top(t), "gen", "openapi", "storefront.json"))
+	text, err := os.ReadFile(filepath.Join(devtest.Root(t), "gen", "openapi", "storefront.json"))
 	require.NoError(t, err)
 	d := &document{}
 	require.NoError(t, json.Unmarshal(text, d))
@@ -338,7 +338,7 @@ func TestEveryReleaseIsRead(t *testing.T) {
 	d := readDocument(t)
 	folders, err := filepath.Glob(filepath.Join("testdata", "*"))
 	require.NoError(t, err)
-	changes, err := os.ReadFile(filepath.Join(devtest.Top(t), "CHANGELOG.md"))
+	changes, err := os.ReadFile(filepath.Join(devtest.Root(t), "CHANGELOG.md"))
 	require.NoError(t, err)
 	released := regexp.MustCompile(`(?m)^## \[(\d{4}-\d{2})\]`).FindAllStringSubmatch(string(changes), -1)
 	require.NotEmpty(t, released)
@@ -373,7 +373,7 @@ func TestEveryReleaseIsRead(t *testing.T) {
 // today returns the folder with the exchanges of the current source.
 func today(t *testing.T) string {
 	t.Helper()
-	return filepath.Join(devtest.Top(t), "server", "conformance", "testdata", "wire")
+	return filepath.Join(devtest.Root(t), "server", "conformance", "testdata", "wire")
 }
 
 // event is a webhook event. class is its class in the clients, and ref refers to its schema.

@@ -250,7 +250,7 @@ var documentedCode = regexp.MustCompile("- `(\\w+)` \\((\\d{3})\\): ")
 func TestEveryCodeOfTheServiceArrives(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		d := l.start(t)
-		text, err := os.ReadFile(filepath.Join(devtest.Top(t), "gen", "openapi", "storefront.json"))
+		text, err := os.ReadFile(filepath.Join(devtest.Root(t), "gen", "openapi", "storefront.json"))
 		require.NoError(t, err)
 		codes := map[string]int{}
 		for _, m := range documentedCode.FindAllStringSubmatch(string(text), -1) {

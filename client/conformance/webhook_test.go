@@ -28,7 +28,7 @@ type vector struct {
 
 func vectors(t *testing.T) []vector {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(devtest.Top(t), "worker", "signature", "testdata", "vectors.json"))
+	text, err := os.ReadFile(filepath.Join(devtest.Root(t), "worker", "signature", "testdata", "vectors.json"))
 	require.NoError(t, err)
 	var all []vector
 	require.NoError(t, json.Unmarshal(text, &all))
@@ -247,12 +247,12 @@ func TestEveryTypeOfEventIsRead(t *testing.T) {
 	}
 	made := dev.Register(t, receiver.URL, all...)
 	for kind := range types {
-		dev.Operate(t, &map[string]any{}, "trigger", kind, "--yes")
+		dev.RunCommand(t, &map[string]any{}, "trigger", kind, "--yes")
 	}
-	dev.Operate(t, &map[string]any{}, "webhook", "ping", made.ID)
+	dev.RunCommand(t, &map[string]any{}, "webhook", "ping", made.ID)
 	types["ping"] = "PingEvent"
 	got := map[string]delivery{}
-	late := time.After(devtest.Patience)
+	late := time.After(devtest.Timeout)
 	for len(got) < len(types) {
 		select {
 		case one := <-arrived:

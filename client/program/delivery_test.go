@@ -32,7 +32,7 @@ func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	server := devtest.Build(t).Start(t)
 	shop, err := client.New(server.URL, server.Key)
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), devtest.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), devtest.Timeout)
 	defer cancel()
 
 	arrivals := make(chan delivery, 10)
@@ -70,11 +70,11 @@ func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	}
 
 	var ping struct{ ID string }
-	server.Operate(t, &ping, "webhook", "ping", made.ID)
+	server.RunCommand(t, &ping, "webhook", "ping", made.ID)
 	pinged, typed := next(1)[webhook.Ping].Data.(*webhook.PingData)
 	require.True(t, typed)
 	require.NotEmpty(t, pinged.Message)
-	require.WithinDuration(t, time.Now(), pinged.SentAt, devtest.Patience)
+	require.WithinDuration(t, time.Now(), pinged.SentAt, devtest.Timeout)
 
 	customer, err := shop.Customers.Create(ctx, client.NewCustomer{Name: "Awa Ngó", Email: "awa@example.net"})
 	require.NoError(t, err)
@@ -91,16 +91,16 @@ func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	is(product, next(1)[webhook.ProductPublished])
 
 	var order struct{ ID string }
-	server.Operate(t, &order, "order", "create", "--store", "demo", "--customer", customer.GetId(), "--product", id)
-	server.Operate(t, &order, "order", "fail", order.ID)
+	server.RunCommand(t, &order, "order", "create", "--store", "demo", "--customer", customer.GetId(), "--product", id)
+	server.RunCommand(t, &order, "order", "fail", order.ID)
 	failed, err := shop.Orders.Get(ctx, order.ID)
 	require.NoError(t, err)
 	is(failed, next(1)[webhook.OrderFailed])
 
 	link, err := shop.PaymentLinks.Create(ctx, client.NewPaymentLink{Title: "Acompte", Pricing: client.FixedPricing, Amount: 500})
 	require.NoError(t, err)
-	server.Operate(t, &order, "order", "create", "--store", "demo", "--customer", customer.GetId(), "--payment-link", link.GetId())
-	server.Operate(t, &order, "order", "pay", order.ID)
+	server.RunCommand(t, &order, "order", "create", "--store", "demo", "--customer", customer.GetId(), "--payment-link", link.GetId())
+	server.RunCommand(t, &order, "order", "pay", order.ID)
 	paid, err := shop.Orders.Get(ctx, order.ID)
 	require.NoError(t, err)
 	both := next(2)

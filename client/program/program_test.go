@@ -33,7 +33,7 @@ func TestProgramInAnEmptyModule(t *testing.T) {
 	output, err := command.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
-	timer := time.AfterFunc(devtest.Patience, func() { _ = command.Process.Kill() })
+	timer := time.AfterFunc(devtest.Timeout, func() { _ = command.Process.Kill() })
 	defer timer.Stop()
 
 	lines := bufio.NewReader(output)
@@ -60,7 +60,7 @@ event: product.archived true true
 func buildProgram(t *testing.T) string {
 	t.Helper()
 	devtest.NeedModules(t)
-	top := devtest.Top(t)
+	top := devtest.Root(t)
 	folder := t.TempDir()
 	text, err := os.ReadFile(filepath.Join("testdata", "main.go"))
 	require.NoError(t, err)

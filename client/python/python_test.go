@@ -24,7 +24,7 @@ import (
 // packages install modules.
 func python(t *testing.T, modules ...string) string {
 	t.Helper()
-	devtest.Watch(t)
+	devtest.TrackSources(t)
 	check := "import sys; sys.exit(sys.version_info < (3, 10))"
 	if len(modules) > 0 {
 		check = "import " + strings.Join(modules, ", ") + "; " + check
@@ -34,7 +34,7 @@ func python(t *testing.T, modules ...string) string {
 			return one
 		}
 	}
-	devtest.Missing(t, "this needs Python 3.10 or later with %v (Debian's packages python3-…)", modules)
+	devtest.SkipMissing(t, "this needs Python 3.10 or later with %v (Debian's packages python3-…)", modules)
 	return ""
 }
 
@@ -64,7 +64,7 @@ func TestWhatIsOfPythonAlone(t *testing.T) {
 func TestTypes(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("mypy"); err != nil {
-		devtest.Missing(t, "this needs mypy (Debian's package of that name): %v", err)
+		devtest.SkipMissing(t, "this needs mypy (Debian's package of that name): %v", err)
 	}
 	python(t, "httpx") // mypy needs httpx, because the client for asyncio uses the types of httpx
 	folder, path := layOut(t)
@@ -106,7 +106,7 @@ func TestWhatTheReadmeShows(t *testing.T) {
 	environment := filepath.Join(t.TempDir(), "environment")
 	if output, err := exec.CommandContext(t.Context(), python(t, "ensurepip"), "-m", "venv",
 		environment).CombinedOutput(); err != nil {
-		devtest.Missing(t, "this needs Python's venv (Debian's package python3-venv): %v\n%s", err, output)
+		devtest.SkipMissing(t, "this needs Python's venv (Debian's package python3-venv): %v\n%s", err, output)
 	}
 	interpreter := filepath.Join(environment, "bin", "python")
 	devtest.Run(t, "", nil, interpreter, "-m", "pip", "install", "--no-index", "--disable-pip-version-check", "--quiet", ".")

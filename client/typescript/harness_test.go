@@ -26,7 +26,7 @@ func node(t *testing.T, folder string, variables []string, args ...string) strin
 // codes. None of them has a service's address.
 func tested(t *testing.T) []string {
 	t.Helper()
-	top := devtest.Top(t)
+	top := devtest.Root(t)
 	return []string{
 		"STOREFRONT_VECTORS=" + filepath.Join(top, "worker", "signature", "testdata", "vectors.json"),
 		"STOREFRONT_REFUSALS=" + filepath.Join(top, "server", "apierr", "apierr.go"),

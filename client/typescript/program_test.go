@@ -81,7 +81,7 @@ declare const id: string, request: IncomingMessage, rawBody: Buffer;
 // and no registry is asked.
 func install(t *testing.T, modules string) string {
 	t.Helper()
-	folder, top := t.TempDir(), devtest.Top(t)
+	folder, top := t.TempDir(), devtest.Root(t)
 	clone, project := filepath.Join(folder, "clone"), filepath.Join(folder, "project")
 	for _, part := range []string{filepath.Join("client", "typescript"), filepath.Join("gen", "ts")} {
 		require.NoError(t, os.CopyFS(filepath.Join(clone, part), os.DirFS(filepath.Join(top, part))))

@@ -133,7 +133,7 @@ func helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	program, err := exec.LookPath("helm")
 	if err != nil {
-		devtest.Missing(t, "this needs helm (.ci/tools FOLDER helm): %v", err)
+		devtest.SkipMissing(t, "this needs helm (.ci/tools FOLDER helm): %v", err)
 	}
 	command := exec.CommandContext(t.Context(), program, append(args, "--kube-version", "1.30")...)
 	var said bytes.Buffer
@@ -155,11 +155,11 @@ func chart(t *testing.T, args ...string) []object {
 	require.NoError(t, err)
 	validate, err := exec.LookPath("kubectl-validate")
 	if err != nil {
-		devtest.Missing(t, "this needs kubectl-validate (.ci/tools FOLDER kubectl-validate): %v", err)
+		devtest.SkipMissing(t, "this needs kubectl-validate (.ci/tools FOLDER kubectl-validate): %v", err)
 	}
 	downloaded, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", operatorModule).Output()
 	if err != nil {
-		devtest.Missing(t, "this needs %s: %s", operatorModule, downloaded)
+		devtest.SkipMissing(t, "this needs %s: %s", operatorModule, downloaded)
 	}
 	var module struct{ Dir string }
 	require.NoError(t, json.Unmarshal(downloaded, &module))
@@ -202,7 +202,7 @@ func objectOf(t *testing.T, objects []object, kind, name string) object {
 
 func TestChartFitsTheCommands(t *testing.T) {
 	t.Parallel()
-	devtest.Watch(t)
+	devtest.TrackSources(t)
 	made := []string{"--set", "secrets.databaseUrl=postgres://db/storefront,secrets.secretKey=" + seal.NewKey() +
 		",secrets.adminToken=the-token-of-the-charts-operator"}
 	sqlite := []string{"--set", "sqlite.claim=data,backup.claim=backups,backup.schedule=15 3 * * *,secrets.databaseUrl=sqlite:/data/storefront.db," +
@@ -278,7 +278,7 @@ func TestChartFitsTheCommands(t *testing.T) {
 // A server and a worker start with the settings that the chart renders, and answer the probes.
 func TestWhatTheChartRunsIsReady(t *testing.T) {
 	t.Parallel()
-	devtest.Watch(t)
+	devtest.TrackSources(t)
 	objects := chart(t, "--set", "secrets.databaseUrl="+"postgres://db/storefront", "--set", "secrets.secretKey="+seal.NewKey(),
 		"--set", "secrets.adminToken=the-token-of-the-charts-operator", "--set", "secrets.oldSecretKeys="+seal.NewKey(),
 		"--set", "secrets.noticesSecret=whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8", "--set",

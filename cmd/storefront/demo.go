@@ -130,7 +130,7 @@ func (d demo) fill(ctx context.Context, o *admin.Operator, n int) error {
 	if _, err := o.CreateStore(ctx, data.Store.message); err != nil {
 		return err
 	}
-	ctx, err := o.In(ctx, data.Store.message.GetSlug())
+	ctx, err := o.WithStore(ctx, data.Store.message.GetSlug())
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (c *healthCmd) Run(s *invocation) error {
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return fmt.Errorf("not ready: %w", cmp.Or(rpc.Unanswered("http://"+c.AdminAddr, err), err))
+		return fmt.Errorf("not ready: %w", cmp.Or(rpc.DialError("http://"+c.AdminAddr, err), err))
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxHealthBytes))

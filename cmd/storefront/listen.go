@@ -424,7 +424,7 @@ func reason(r egress.Result) string {
 // describeEvent returns the beginning of an event's line: its time, type, id, and what it is about.
 func describeEvent(e *adminv1.Event) string {
 	return fmt.Sprintf("%s  %-17s  %s  %s", formatTime(e.GetCreatedAt()), e.GetType(), e.GetId(),
-		visible(admin.About([]byte(e.GetPayload()))))
+		visible(admin.EventSummary([]byte(e.GetPayload()))))
 }
 
 // listenSecret returns the secret that signs a store's forwarded events. It is derived from the operator's token. If there

@@ -104,7 +104,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		http.Error(w, err.Error(), http.StatusUnauthorized)
 		return
 	}
-	got := received{Attempt: request.Header.Get(signature.AttemptHeader), Verified: true, About: admin.About(body)}
+	got := received{Attempt: request.Header.Get(signature.AttemptHeader), Verified: true, About: admin.EventSummary(body)}
 	if err := json.Unmarshal(body, &got); err != nil {
 		http.Error(w, "the body is no event", http.StatusBadRequest)
 		return

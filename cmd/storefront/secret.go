@@ -53,7 +53,7 @@ func (c *secretRotateCmd) Run(s *invocation) error {
 		return errors.Join(err, handle.Close())
 	}
 	bar := newProgress(s.errs, "secrets", 0)
-	resealed, err := admin.ResealSecrets(s.ctx, handle, ring, func(resealed admin.Resealed) {
+	resealed, err := admin.ResealSecrets(s.ctx, handle, ring, func(resealed admin.ResealProgress) {
 		bar.draw(grouped(resealed.Done) + " of " + grouped(resealed.Webhooks) + " secrets")
 	})
 	bar.end()

@@ -37,7 +37,7 @@ func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityReq
 	var refused problems
 	p := refused.page(in.PageSize, in.GetPageToken())
 	since, until := refused.timeOf("since", in.GetSince()), refused.timeOf("until", in.GetUntil())
-	refused.Known("actorType", in.GetActorType())
+	refused.Enum("actorType", in.GetActorType())
 	resourceID, ok := validate.ParseID(in.GetResourceId())
 	if !ok && in.GetResourceId() != "" {
 		refused.Invalid("resourceId", "must be a UUID")

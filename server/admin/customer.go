@@ -14,7 +14,7 @@ import (
 // store_not_found and as shop.CreateCustomer does.
 func (o *Operator) CreateCustomer(ctx context.Context, in *adminv1.CreateCustomerRequest) (*adminv1.CreateCustomerResponse,
 	error) {
-	ctx, err := o.In(ctx, in.GetStore())
+	ctx, err := o.WithStore(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}

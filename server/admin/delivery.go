@@ -62,7 +62,7 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse,
 	error) {
 	var refused problems
-	refused.Known("status", in.GetStatus())
+	refused.Enum("status", in.GetStatus())
 	// The page token is the id of the last delivery, because deliveries are listed by id. Only a search for a text has a
 	// token with a time and the id of an event.
 	token := in.GetPageToken()

@@ -101,7 +101,7 @@ func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 	change func(context.Context, *ent.Store) (*ent.Store, error), message func(*ent.Store) M) (out M, err error) {
 	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
 		row, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(t.ID)))
-		if err := apierr.OfRow("store", err, func() error { return noStore(t.Slug) }); err != nil {
+		if err := apierr.RowError("store", err, func() error { return noStore(t.Slug) }); err != nil {
 			return err
 		}
 		if row, err = change(ctx, row); err != nil {

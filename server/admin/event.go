@@ -73,7 +73,7 @@ func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*
 }
 
 // PayloadsOf returns the payloads of the events with these ids, by id. It leaves out ids of deleted events. The context must
-// have the events' store (see In).
+// have the events' store (see WithStore).
 func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]string, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]str
 }
 
 // DeliveriesOf returns the deliveries of up to 25 events, by the event's id, newest first. The context must have the events'
-// store (see In).
+// store (see WithStore).
 func (o *Operator) DeliveriesOf(ctx context.Context, events []string) (map[string][]*adminv1.Delivery, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (o *Operator) DeliveriesOf(ctx context.Context, events []string) (map[strin
 
 // CreatePing creates a ping event. Streams of WatchEvents get it, webhooks do not. It refuses with store_not_found.
 func (o *Operator) CreatePing(ctx context.Context, in *adminv1.CreatePingRequest) (*adminv1.Event, error) {
-	ctx, err := o.In(ctx, in.GetStore())
+	ctx, err := o.WithStore(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (o *Operator) key(row *ent.ApiKey) *adminv1.Key {
 // CreateKey creates an API key of a store. Only this answer has the key's text. It refuses with store_not_found and as
 // shop.CreateKey does.
 func (o *Operator) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) (*adminv1.CreateKeyResponse, error) {
-	ctx, err := o.In(ctx, in.GetStore())
+	ctx, err := o.WithStore(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
@@ -60,11 +60,11 @@ func (o *Operator) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*
 	return &adminv1.ListKeysResponse{Keys: keys, NextPageToken: next}, nil
 }
 
-// MaxOver is how many revoked or expired keys RecentKeys returns at most, because a store can have any number of them.
-const MaxOver = 100
+// MaxEndedKeys is how many revoked or expired keys RecentKeys returns at most, because a store can have any number of them.
+const MaxEndedKeys = 100
 
-// RecentKeys returns the store's active keys, and up to MaxOver revoked or expired keys, both newest first. The context must
-// have the store (see In).
+// RecentKeys returns the store's active keys, and up to MaxEndedKeys revoked or expired keys, both newest first. The context must
+// have the store (see WithStore).
 func (o *Operator) RecentKeys(ctx context.Context) (active, over []*adminv1.Key, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (o *Operator) RecentKeys(ctx context.Context) (active, over []*adminv1.Key,
 	if err != nil {
 		return nil, nil, fmt.Errorf("list the active keys: %w", err)
 	}
-	others, err := query.Where(apikey.Not(isActive)).Limit(MaxOver).All(ctx)
+	others, err := query.Where(apikey.Not(isActive)).Limit(MaxEndedKeys).All(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list the other keys: %w", err)
 	}

@@ -205,7 +205,7 @@ const maxAmbiguous = 5
 // NamesOf returns the names of resources by their ids. A name is an order's reference, a title, a name, a webhook's URL, or
 // the e-mail or phone of a customer without a name. wanted lists the ids by the activity journal's resource type. names has
 // no entry for a deleted resource; for a deleted webhook, gone has the URL with which it was registered. The context must
-// have the store (see In).
+// have the store (see WithStore).
 func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (names, gone map[string]string, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

@@ -93,9 +93,9 @@ var operator = tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
 
 type memberKey struct{}
 
-// As returns a context in which a member of the store makes the changes, for the activity journal. member is a name that
+// WithMember returns a context in which a member of the store makes the changes, for the activity journal. member is a name that
 // MemberName returned.
-func As(ctx context.Context, member string) context.Context {
+func WithMember(ctx context.Context, member string) context.Context {
 	return context.WithValue(ctx, memberKey{}, member)
 }
 
@@ -135,10 +135,10 @@ func actorOf(ctx context.Context) tenant.Actor {
 	return operator
 }
 
-// In returns a context for the store whose slug or id is name. The context keeps its actor. If ctx already has a store, name
-// may be empty, and must not name another store. In refuses with store_not_found. Once the deletion of the store's rows has
+// WithStore returns a context for the store whose slug or id is name. The context keeps its actor. If ctx already has a store, name
+// may be empty, and must not name another store. WithStore refuses with store_not_found. Once the deletion of the store's rows has
 // begun, it refuses with store_being_deleted, because lists would lack rows and new rows would stay after the deletion.
-func (o *Operator) In(ctx context.Context, name string) (context.Context, error) {
+func (o *Operator) WithStore(ctx context.Context, name string) (context.Context, error) {
 	ctx, t, err := o.inExisting(ctx, name)
 	switch {
 	case err != nil:
@@ -149,7 +149,7 @@ func (o *Operator) In(ctx context.Context, name string) (context.Context, error)
 	return ctx, nil
 }
 
-// inExisting returns the context and the store, as In does, but also accepts a store that is being deleted. It refuses with
+// withExistingStore returns the context and the store, as WithStore does, but also accepts a store that is being deleted. It refuses with
 // store_not_found.
 func (o *Operator) inExisting(ctx context.Context, name string) (context.Context, tenant.Store, error) {
 	if own, _, ok := tenant.From(ctx); ok {
@@ -176,13 +176,13 @@ const Notices = "@notices"
 // platform is the tenant.Store to which the notices belong.
 var platform = tenant.Store{ID: notice.Platform, Slug: Notices}
 
-// inReadable returns a context for the store with this name, as In does, for methods that only read. It also accepts Notices
+// withReadableStore returns a context for the store with this name, as WithStore does, for methods that only read. It also accepts Notices
 // as the name, for the platform's notices.
 func (o *Operator) inReadable(ctx context.Context, name string) (context.Context, error) {
 	if _, _, within := tenant.From(ctx); !within && name == Notices {
 		return tenant.With(ctx, platform, actorOf(ctx)), nil
 	}
-	return o.In(ctx, name)
+	return o.WithStore(ctx, name)
 }
 
 // inNamed returns ctx unchanged if name is empty, and otherwise what inReadable returns.
@@ -210,7 +210,7 @@ func (o *Operator) check(ctx context.Context, refused *problems, name string) (c
 // inStore calls a method with the context of the store that a request names.
 func inStore[In, Out any](ctx context.Context, o *Operator, name string, in In, method func(context.Context, In) (Out, error)) (
 	out Out, err error) {
-	if ctx, err = o.In(ctx, name); err != nil {
+	if ctx, err = o.WithStore(ctx, name); err != nil {
 		return out, err
 	}
 	return method(ctx, in)

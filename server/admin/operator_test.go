@@ -66,7 +66,7 @@ func TestOperatorFindsTheStore(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		w := newTwo(t, d)
 		for _, name := range []string{"two", w.stores[1].store, strings.ToUpper(w.stores[1].store)} {
-			ctx, err := w.In(t.Context(), name)
+			ctx, err := w.WithStore(t.Context(), name)
 			require.NoError(t, err, name)
 			found, actor, ok := tenant.From(ctx)
 			require.True(t, ok)
@@ -74,7 +74,7 @@ func TestOperatorFindsTheStore(t *testing.T) {
 			require.Equal(t, tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}, actor)
 		}
 		for _, name := range []string{"three", "", uuid.NewString(), "TWO"} {
-			_, err := w.In(t.Context(), name)
+			_, err := w.WithStore(t.Context(), name)
 			require.Equal(t, apierr.StoreNotFound, codeOf(err), name)
 		}
 		stores, err := w.ListStores(t.Context(), &adminv1.ListStoresRequest{PageSize: new(int32(1))})

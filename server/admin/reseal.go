@@ -22,8 +22,8 @@ const resealBatch = 200
 // server sealed with an older key during the first.
 const resealPasses = 3
 
-// Resealed is the progress of resealing.
-type Resealed struct {
+// ResealProgress is the progress of resealing.
+type ResealProgress struct {
 	// Webhooks is the number of all webhooks. Done is the number of secrets that were resealed.
 	Webhooks, Done int
 	// Left is the number of secrets that are still sealed with an older key. Unknown lists the ids of those older keys that
@@ -39,7 +39,7 @@ type Resealed struct {
 // It may run while workers deliver and members rotate secrets: it changes a row only if the row's secret is still the secret
 // that it read. If it is interrupted, a second run reseals the remaining secrets. It skips and counts secrets whose key is
 // not in the keyring. It fails with seal.ErrTampered.
-func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report func(Resealed)) (so Resealed, err error) {
+func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report func(ResealProgress)) (so ResealProgress, err error) {
 	older := webhook.SecretKeyNEQ(secrets.Current())
 	for range resealPasses {
 		if so.Webhooks, err = d.Client().Webhook.Query().Count(ctx); err != nil {

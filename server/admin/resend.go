@@ -81,12 +81,12 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 }
 
 // SendWaiting makes the next attempts of a webhook's waiting deliveries due now, for a bounded number of deliveries, and
-// returns their number. The context must have the store (see In). It refuses with webhook_not_found or webhook_disabled.
+// returns their number. The context must have the store (see WithStore). It refuses with webhook_not_found or webhook_disabled.
 func (o *Operator) SendWaiting(ctx context.Context, webhookID string) (int, error) {
 	return o.webhooks.SendWaiting(ctx, webhookID)
 }
 
-// Retries counts the deliveries to a webhook that wait for another attempt. The context must have the webhook's store (see In).
+// Retries counts the deliveries to a webhook that wait for another attempt. The context must have the webhook's store (see WithStore).
 func (o *Operator) Retries(ctx context.Context, webhookID string) (queue.Retries, error) {
 	t, id, err := validate.StoreAndID(ctx, webhookID, func() error { return webhookKind.notFound(webhookID) })
 	if err != nil {

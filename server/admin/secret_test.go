@@ -157,10 +157,10 @@ func TestSecretsAreTheOperatorsOnly(t *testing.T) {
 	o := sealing(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
-	within, err := o.In(t.Context(), "s")
+	within, err := o.WithStore(t.Context(), "s")
 	require.NoError(t, err)
 	pass := func(*adminv1.ExportStoreResponse) error { return nil }
-	for name, ctx := range map[string]context.Context{"a member's session": within, "a member": admin.As(t.Context(), "Awa"),
+	for name, ctx := range map[string]context.Context{"a member's session": within, "a member": admin.WithMember(t.Context(), "Awa"),
 		"no token": admin.WithoutToken(t.Context())} {
 		require.Equal(t, apierr.OriginRefused, codeOf(o.Export(ctx, &adminv1.ExportStoreRequest{Store: "s", WithSecrets: true}, pass)), name)
 		require.NoError(t, o.Export(ctx, &adminv1.ExportStoreRequest{Store: "s"}, pass), name)

@@ -52,10 +52,10 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 		return nil, err
 	}
 	now := o.db.Now()
-	links := o.db.Client().SignInLink.Query().Where(signin.Usable(now))
-	sessions := o.db.Client().Session.Query().Where(signin.Lasting(now))
+	links := o.db.Client().SignInLink.Query().Where(signin.UsableLink(now))
+	sessions := o.db.Client().Session.Query().Where(signin.ActiveSession(now))
 	if _, _, within := tenant.From(ctx); within || in.GetStore() != "" {
-		ctx, err := o.In(ctx, in.GetStore())
+		ctx, err := o.WithStore(ctx, in.GetStore())
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +165,7 @@ func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) 
 // on every server refuses requests in these sessions. RevokeSessions refuses with store_not_found or validation_failed.
 func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSessionsRequest) (*adminv1.RevokeSessionsResponse,
 	error) {
-	ctx, err := o.In(ctx, in.GetStore())
+	ctx, err := o.WithStore(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 // because it is not stored. It refuses with store_not_found or validation_failed.
 func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignInLinkRequest) (*adminv1.CreateSignInLinkResponse,
 	error) {
-	ctx, err := o.In(ctx, in.GetStore())
+	ctx, err := o.WithStore(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}

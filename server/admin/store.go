@@ -55,7 +55,7 @@ func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSet
 		return nil, err
 	}
 	row, err := o.db.Client().Store.Query().Where(store.ID(t.ID)).Only(ctx)
-	if err := apierr.OfRow("store", err, func() error { return noStore(t.Slug) }); err != nil {
+	if err := apierr.RowError("store", err, func() error { return noStore(t.Slug) }); err != nil {
 		return nil, err
 	}
 	return settingsOf(row), nil

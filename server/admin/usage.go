@@ -10,7 +10,7 @@ import (
 )
 
 // Tallies returns, for each of the API keys or webhooks with these ids, how many requests or attempts succeeded and failed
-// since a time: one Tally for each period, oldest first. The context must have the store that owns them (see In).
+// since a time: one Tally for each period, oldest first. The context must have the store that owns them (see WithStore).
 func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (map[string][]usage.Tally, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -25,7 +25,7 @@ func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (
 }
 
 // RefusedRequests returns the newest refused requests of an API key, at most usage.MaxKept. It refuses with
-// api_key_not_found if the id is not a UUID. The context must have the key's store (see In).
+// api_key_not_found if the id is not a UUID. The context must have the key's store (see WithStore).
 func (o *Operator) RefusedRequests(ctx context.Context, keyID string) ([]usage.Refused, error) {
 	t, id, err := validate.StoreAndID(ctx, keyID, func() error { return keyKind.notFound(keyID) })
 	if err != nil {

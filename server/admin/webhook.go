@@ -32,7 +32,7 @@ func (o *Operator) webhook(row *ent.Webhook) *adminv1.Webhook {
 // CreateWebhook creates a webhook of a store. Only this answer has its secret. It refuses with store_not_found and as
 // webhooks.CreateWebhook does.
 func (o *Operator) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookRequest) (*adminv1.CreateWebhookResponse, error) {
-	ctx, err := o.In(ctx, in.GetStore())
+	ctx, err := o.WithStore(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}

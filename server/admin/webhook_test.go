@@ -154,7 +154,7 @@ func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 		o, _, webhook := newHooked(t, d)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		within, err := o.In(ctx, "two")
+		within, err := o.WithStore(ctx, "two")
 		require.NoError(t, err)
 		owner, _, _ := tenant.From(within)
 		require.NoError(t, hook.WithTx(within, d, func(ctx context.Context, tx *ent.Tx) error {

@@ -44,11 +44,11 @@ func recorded(t *testing.T, file string) openapi.Exchange {
 	response, err := http.ReadResponse(bufio.NewReader(strings.NewReader(head+"\n\n")), &http.Request{Method: http.MethodHead})
 	require.NoError(t, err)
 	defer response.Body.Close()
-	x := openapi.Exchange{Method: method, URL: u, Sent: http.Header{}, Status: response.StatusCode, Header: response.Header,
+	x := openapi.Exchange{Method: method, URL: u, RequestHeader: http.Header{}, Status: response.StatusCode, Header: response.Header,
 		Body: []byte(strings.TrimSpace(body))}
 	if _, sent, has := strings.Cut(before, "\n\n"); has && strings.Contains(before, "Content-Type: application/json\n") {
-		x.Sent.Set("Content-Type", "application/json")
-		x.SentBody = []byte(sent)
+		x.RequestHeader.Set("Content-Type", "application/json")
+		x.RequestBody = []byte(sent)
 	}
 	return x
 }

@@ -43,9 +43,9 @@ func (b *bench) furnish() func(path string) string {
 // ask sends the request of an exchange, and returns an error if the exchange differs from the document.
 func (b *bench) ask(x openapi.Exchange) (answer, error) {
 	b.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), x.Method, b.url+x.URL.RequestURI(), bytes.NewReader(x.SentBody))
+	r, err := http.NewRequestWithContext(context.Background(), x.Method, b.url+x.URL.RequestURI(), bytes.NewReader(x.RequestBody))
 	require.NoError(b, err)
-	r.Header = x.Sent
+	r.Header = x.RequestHeader
 	b.authorize(r.Header)
 	response, err := b.plain.Do(r)
 	if err != nil {
@@ -77,7 +77,7 @@ func TestDocumentProbes(t *testing.T) {
 					probe.URL.Path = at(op.Path)
 					differ := func(what string, rule any) {
 						of := fmt.Sprintf("%s, field %q: %s: %v", op.ID, probe.Field, what, rule)
-						differences[of] = append(differences[of], probe.URL.RawQuery+short(probe.SentBody))
+						differences[of] = append(differences[of], probe.URL.RawQuery+short(probe.RequestBody))
 					}
 					a, err := b.ask(probe.Exchange)
 					forbidden := op.Allows(probe.Exchange)
@@ -117,7 +117,7 @@ func TestDocumentExamples(t *testing.T) {
 				x.URL.Path = b.furnish()(op.Path)
 				a, err := b.ask(x)
 				require.NoError(t, err)
-				require.Less(t, a.status, 300, "%s: %v", x.SentBody, a.body)
+				require.Less(t, a.status, 300, "%s: %v", x.RequestBody, a.body)
 			})
 		}
 	}

@@ -92,9 +92,9 @@ var occasions = []occasion{
 		x.URL.RawQuery = "unknown=1"
 	})},
 	{code: "payload_too_large", prepare: asked(func(x *openapi.Exchange) {
-		x.SentBody = bytes.Repeat([]byte(" "), 1<<20+1)
+		x.RequestBody = bytes.Repeat([]byte(" "), 1<<20+1)
 	})},
-	{code: "unsupported_media_type", prepare: asked(func(x *openapi.Exchange) { x.Sent.Set("Content-Type", "text/plain") })},
+	{code: "unsupported_media_type", prepare: asked(func(x *openapi.Exchange) { x.RequestHeader.Set("Content-Type", "text/plain") })},
 }
 
 // Each operation is refused with each common code that the document lists for it.

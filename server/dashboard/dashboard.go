@@ -261,7 +261,7 @@ func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 // in the log.
 func (d *dashboard) failed(r *http.Request, f *apierr.Refusal) view {
 	reference := tenant.RequestOf(r.Context()).ID.String()
-	if !f.GaveUp() {
+	if !f.CallerGaveUp() {
 		d.logFailure(r, f.Cause)
 	}
 	return message("Something went wrong", f.Message+" If this continues, give the platform's operator this reference: "+reference)

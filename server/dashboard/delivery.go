@@ -83,7 +83,7 @@ func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*admi
 	}
 	of, rows := byID(hooks), make([]listed, len(deliveries))
 	for i, one := range deliveries {
-		rows[i] = listed{Delivery: one, Webhook: of[one.GetWebhookId()], About: admin.About([]byte(payloads[one.GetEventId()]))}
+		rows[i] = listed{Delivery: one, Webhook: of[one.GetWebhookId()], About: admin.EventSummary([]byte(payloads[one.GetEventId()]))}
 	}
 	return rows, nil
 }
@@ -142,7 +142,7 @@ func (d *dashboard) delivery(v *visit) error {
 	if newest := last(body.Delivery); newest != nil {
 		body.Headers = headersOf(body.Delivery, newest)
 	}
-	body.About, body.Payload = admin.About([]byte(body.Raw)), indented([]byte(body.Raw))
+	body.About, body.Payload = admin.EventSummary([]byte(body.Raw)), indented([]byte(body.Raw))
 	page := view{Title: body.GetEventType(), Section: "deliveries", Template: "delivery"}
 	now := stateOf(v.now, body.Delivery)
 	if now.Live {

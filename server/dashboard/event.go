@@ -50,7 +50,7 @@ func (d *dashboard) events(v *visit) error {
 	}
 	hooks := byID(all.GetWebhooks())
 	for _, e := range found.GetEvents() {
-		h := happened{Event: e, About: admin.About([]byte(e.GetPayload())), Text: indented([]byte(e.GetPayload()))}
+		h := happened{Event: e, About: admin.EventSummary([]byte(e.GetPayload())), Text: indented([]byte(e.GetPayload()))}
 		for _, one := range deliveries[e.GetId()] {
 			h.Deliveries = append(h.Deliveries, listed{Delivery: one, Webhook: hooks[one.GetWebhookId()]})
 		}

@@ -27,7 +27,7 @@ func (d *dashboard) keys(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := keysBody{active, over, shop.MaxActiveKeys, admin.MaxOver}
+	body := keysBody{active, over, shop.MaxActiveKeys, admin.MaxEndedKeys}
 	return d.page(v, view{Title: "API keys", Section: "keys", Template: "keys", Body: body})
 }
 

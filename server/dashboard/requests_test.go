@@ -76,7 +76,7 @@ func TestOldKeysAreBounded(t *testing.T) {
 		p := newPlace(t, d)
 		o := p.fill("one") // o.key is active, and the oldest of all keys
 		var revoked []string
-		for range admin.MaxOver + 1 {
+		for range admin.MaxEndedKeys + 1 {
 			made, err := p.operator.CreateKey(t.Context(), &adminv1.CreateKeyRequest{Store: "one", Name: "old",
 				Scopes: []string{"store:read"}, Lifetime: adminv1.Key_NEVER})
 			require.NoError(t, err)

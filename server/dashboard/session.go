@@ -51,7 +51,7 @@ func cookieValue(r *http.Request, secure bool) string {
 	return c.Value
 }
 
-// session finds the session of a request. It returns the results of Sessions.InSession, and the secret.
+// session finds the session of a request. It returns the results of Sessions.Authenticate, and the secret.
 func (d *dashboard) session(r *http.Request) (context.Context, signin.Member, string, error) {
 	if cookieValue(r, true) == "" && cookieValue(r, false) == "" {
 		return nil, signin.Member{}, "", signin.ErrNoSession
@@ -66,7 +66,7 @@ func (d *dashboard) session(r *http.Request) (context.Context, signin.Member, st
 		if secret == "" {
 			continue
 		}
-		ctx, member, err := d.Sessions.InSession(r.Context(), secret, secure)
+		ctx, member, err := d.Sessions.Authenticate(r.Context(), secret, secure)
 		if !errors.Is(err, signin.ErrNoSession) {
 			return ctx, member, secret, err
 		}
@@ -127,7 +127,7 @@ func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer giveBack()
-	member, err := d.Sessions.LookAt(r.Context(), token)
+	member, err := d.Sessions.LinkMember(r.Context(), token)
 	switch {
 	case errors.Is(err, signin.ErrLink):
 		d.linkIsOver(w, r)
@@ -157,7 +157,7 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	defer giveBack()
 	token := r.PostFormValue("token")
-	member, err := d.Sessions.LookAt(r.Context(), token)
+	member, err := d.Sessions.LinkMember(r.Context(), token)
 	if err == nil && isCrossOrigin(r, member.Origin) {
 		d.refuseForeign(w, r)
 		return

@@ -75,9 +75,9 @@ var host = regexp.MustCompile(`^[A-Za-z0-9.\-]+(:\d+)?$|^\[[0-9A-Fa-f:.]+\](:\d+
 // because the page repeats the host many times.
 const maxHostBytes = 253 + len(":65535")
 
-// Own returns the address of the listener that got a request, with the host that the client named. It begins with https,
+// RequestAddress returns the address of the listener that got a request, with the host that the client named. It begins with https,
 // unless the client is on this machine.
-func Own(r *http.Request) string {
+func RequestAddress(r *http.Request) string {
 	if len(r.Host) > maxHostBytes || !host.MatchString(r.Host) {
 		return ""
 	}

@@ -216,7 +216,7 @@ func TestThePageHoldsTheWholeDocumentBeforeAnyScriptRuns(t *testing.T) {
 // A sample copied from a server's page calls that server.
 func TestThePageAndTheDocumentNameTheServersAddress(t *testing.T) {
 	t.Parallel()
-	pages := docs.New(docs.Own)
+	pages := docs.New(docs.RequestAddress)
 	for host, want := range map[string]string{
 		"127.0.0.1:8080": "http://127.0.0.1:8080", "localhost:8080": "http://localhost:8080", "[::1]:8080": "http://[::1]:8080",
 		"[::1]":            "http://[::1]",
@@ -244,7 +244,7 @@ func TestThePageAndTheDocumentNameTheServersAddress(t *testing.T) {
 // A client that sends invented hosts does not make the server render and compress the page for each of them.
 func TestInventedHostsGetTheExample(t *testing.T) {
 	t.Parallel()
-	pages, tags := docs.New(docs.Own), map[string]bool{}
+	pages, tags := docs.New(docs.RequestAddress), map[string]bool{}
 	const hosts = 500
 	for i := range hosts {
 		r := httptest.NewRequest(http.MethodHead, docs.Path, nil)

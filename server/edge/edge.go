@@ -152,7 +152,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Exchange: httplog.Begin(w), edge: e, protocol: ProtocolNone, rate: limit.Uncounted(e.config.Now()), address: e.address(r),
 	}
 	x.Method = knownMethod(r.Method)
-	ctx, cancel := context.WithTimeoutCause(context.WithValue(r.Context(), exchangeKey{}, x), e.config.Timeout, apierr.ErrOutOfTime)
+	ctx, cancel := context.WithTimeoutCause(context.WithValue(r.Context(), exchangeKey{}, x), e.config.Timeout, apierr.ErrServiceTimeout)
 	defer cancel()
 	if e.config.Traces != nil {
 		ctx = e.beginSpan(ctx, x, r.Header.Get("Traceparent"))

@@ -143,7 +143,7 @@ func TestOwnDeadline(t *testing.T) {
 	w := held(t, nil, seen)
 	inner := w.edge
 	limited := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		ctx, stop := context.WithTimeoutCause(r.Context(), 10*time.Millisecond, apierr.ErrOutOfTime)
+		ctx, stop := context.WithTimeoutCause(r.Context(), 10*time.Millisecond, apierr.ErrServiceTimeout)
 		defer stop()
 		inner.ServeHTTP(rw, r.WithContext(ctx))
 	})

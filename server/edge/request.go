@@ -80,7 +80,7 @@ func (e *Edge) finish(x *exchange) {
 // looks up the key.
 func (x *exchange) refusedAs(done *Request) {
 	done.Code = string(x.Refusal.Code)
-	if x.Refusal.GaveUp() {
+	if x.Refusal.CallerGaveUp() {
 		done.Status = apierr.StatusClientClosedRequest
 	}
 	switch {

@@ -71,7 +71,7 @@ func TestARequestEndsWithItsTime(t *testing.T) {
 	w, slow := startSlow(t, untilEnd, func(c *edge.Config) { c.Timeout = 100 * time.Millisecond })
 	a := w.do(t, "GET", "/v1/products/"+productID, "")
 	requireProblem(t, a, 503, apierr.Unavailable, "", "Retry-After")
-	require.ErrorIs(t, context.Cause(<-slow.begun), apierr.ErrOutOfTime)
+	require.ErrorIs(t, context.Cause(<-slow.begun), apierr.ErrServiceTimeout)
 
 	client := storefrontv1connect.NewProductServiceClient(plainHTTP2(t), w.url, withKey(fullKey), connect.WithGRPC())
 	_, err := client.GetProduct(t.Context(), &storefrontv1.GetProductRequest{Id: productID})
@@ -79,7 +79,7 @@ func TestARequestEndsWithItsTime(t *testing.T) {
 	var c *connect.Error
 	require.ErrorAs(t, err, &c)
 	require.Equal(t, "1", c.Meta().Get("Retry-After"))
-	require.ErrorIs(t, context.Cause(<-slow.begun), apierr.ErrOutOfTime)
+	require.ErrorIs(t, context.Cause(<-slow.begun), apierr.ErrServiceTimeout)
 }
 
 // If all slots of a store's share are used, a request of the store waits for one. It is refused if none becomes free in

@@ -97,7 +97,7 @@ func (x *Exchange) Recover(logger *slog.Logger, refuse func(error)) {
 	begun := x.Status != 0
 	func() {
 		defer x.RecoverEnd(logger)
-		refuse(apierr.Panic(v))
+		refuse(apierr.FromPanic(v))
 	}()
 	if x.Status == 0 || begun && x.Status < 400 {
 		panic(http.ErrAbortHandler)
@@ -111,7 +111,7 @@ func (x *Exchange) RecoverEnd(logger *slog.Logger) {
 		return
 	}
 	defer func() { _ = recover() }() // the logger may panic too
-	logger.Error("the end of a request failed", "request_id", x.Request.ID.String(), "error", apierr.Panic(v))
+	logger.Error("the end of a request failed", "request_id", x.Request.ID.String(), "error", apierr.FromPanic(v))
 }
 
 // End completes the span and writes the log line. more has the listener's own attributes. status is the status to show; 0

@@ -25,20 +25,20 @@ import (
 
 // Change has the fields of a resource that a request sets, with their new values.
 type Change[R any] struct {
-	table resource.Fields[R]
-	named map[string]bool
-	To    R // the values of the named fields, in stored form
+	table  resource.Fields[R]
+	named  map[string]bool
+	Values R // the values of the named fields, in stored form
 }
 
-// Names reports whether the change names a field.
-func (c *Change[R]) Names(name string) bool { return c.named[name] }
+// Has reports whether the change names a field.
+func (c *Change[R]) Has(name string) bool { return c.named[name] }
 
 // Applied returns a copy of the row with the values of the change.
 func (c *Change[R]) Applied(row *R) R {
 	next := *row
 	for _, f := range c.table {
 		if c.named[f.Name] {
-			f.Copy(&next, &c.To)
+			f.Copy(&next, &c.Values)
 		}
 	}
 	return next
@@ -80,7 +80,7 @@ func ChangeOf[R any](p *validate.Problems, table resource.Fields[R], in proto.Me
 	for i := range fields.Len() {
 		fd := fields.Get(i)
 		if f, _ := table.Lookup(string(fd.Name())); c.named[f.Name] && !absent(m, fd) {
-			f.Set(&c.To, stored(p, fd, m.Get(fd), f.Form, f.Nullable(), country))
+			f.Set(&c.Values, stored(p, fd, m.Get(fd), f.Form, f.Nullable(), country))
 		}
 	}
 	return c

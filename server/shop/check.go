@@ -22,7 +22,7 @@ func (s *Shop) Check(ctx context.Context, m proto.Message, invalid *apijson.Inva
 	if err != nil {
 		return err
 	}
-	p := &problems{*validate.Of(invalid)}
+	p := &problems{*validate.NewProblems(invalid)}
 	switch in := m.(type) {
 	case *storefrontv1.ListProductsRequest:
 		_, err = p.listProducts(in)

@@ -87,12 +87,12 @@ func (p *problems) newCustomer(in *storefrontv1.CreateCustomerRequest, country s
 	c := ChangeOf(&p.Problems, resource.CustomerFields, in, country)
 	named := in.Email != nil || in.Phone != nil || p.Refused("email") || p.Refused("phone")
 	if err := p.Err(); err != nil {
-		return &c.To, err
+		return &c.Values, err
 	}
 	if !named {
-		return &c.To, identifierRequired()
+		return &c.Values, identifierRequired()
 	}
-	return &c.To, nil
+	return &c.Values, nil
 }
 
 // CreateCustomer creates a customer. If the store already has a customer with the request's e-mail or phone, it fills the
@@ -222,7 +222,7 @@ func (p *problems) customerChange(in proto.Message, country string) (Change[ent.
 	if err := p.Err(); err != nil {
 		return c, err
 	}
-	if c.Names("email") && c.To.Email == nil && c.Names("phone") && c.To.Phone == nil {
+	if c.Has("email") && c.Values.Email == nil && c.Has("phone") && c.Values.Phone == nil {
 		return c, identifierRequired()
 	}
 	return c, nil
@@ -263,5 +263,5 @@ func (s *Shop) updateCustomer(ctx context.Context, id string, in proto.Message) 
 
 func (s *Shop) lockCustomer(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.Customer, error) {
 	row, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
-	return row, apierr.OfRow("customer", err, customerNotFound)
+	return row, apierr.RowError("customer", err, customerNotFound)
 }

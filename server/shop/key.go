@@ -169,7 +169,7 @@ func (s *Shop) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 		return nil, err
 	}
 	row, err := s.db.Client().ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)).Only(ctx)
-	if err := apierr.OfRow("key", err, keyNotFound); err != nil {
+	if err := apierr.RowError("key", err, keyNotFound); err != nil {
 		return nil, err
 	}
 	return row, nil
@@ -181,7 +181,7 @@ func (s *Shop) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 	row, _, err := ChangeRow(ctx, s.db, id, keyNotFound,
 		func(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.ApiKey, error) {
 			row, err := hook.LockRow(ctx, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(id)))
-			return row, apierr.OfRow("key", err, keyNotFound)
+			return row, apierr.RowError("key", err, keyNotFound)
 		},
 		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.ApiKey) (*ent.ApiKey, error) {
 			if row.RevokedAt != nil {

@@ -20,7 +20,7 @@ func orderNotFound() error {
 
 func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (l list[resource.OrderFilter], err error) {
 	l.number, l.page = p.page(in.Page, in.PageSize)
-	p.Known("status", in.GetStatus())
+	p.Enum("status", in.GetStatus())
 	l.which.Status = in.GetStatus()
 	l.which.From = p.bound("from", in.GetFrom())
 	l.which.To = p.bound("to", in.GetTo())

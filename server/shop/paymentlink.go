@@ -27,7 +27,7 @@ func (s *Shop) checkPaymentLinksOpen(t tenant.Store) error {
 func (p *problems) listPaymentLinks(in *storefrontv1.ListPaymentLinksRequest) (
 	l list[storefrontv1.ListPaymentLinksRequest_Status], err error) {
 	l.number, l.page = p.page(in.Page, in.PageSize)
-	p.Known("status", in.GetStatus())
+	p.Enum("status", in.GetStatus())
 	l.which = in.GetStatus()
 	return l, p.Err()
 }
@@ -57,7 +57,7 @@ func (s *Shop) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLi
 		return nil, err
 	}
 	row, err := s.db.ForStore(ctx).Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)).Only(ctx)
-	if err := apierr.OfRow("payment link", err, paymentLinkNotFound); err != nil {
+	if err := apierr.RowError("payment link", err, paymentLinkNotFound); err != nil {
 		return nil, err
 	}
 	return resource.PaymentLink(row, t.Currency, s.db.Now()), nil

@@ -40,9 +40,9 @@ func linkAfter(c Change[ent.PaymentLink], row *ent.PaymentLink) ent.PaymentLink 
 	next := c.Applied(row)
 	switch {
 	case next.Pricing == row.Pricing:
-	case next.Pricing == paymentlink.PricingOPEN && !c.Names("amount"):
+	case next.Pricing == paymentlink.PricingOPEN && !c.Has("amount"):
 		next.Amount = nil
-	case next.Pricing == paymentlink.PricingFIXED && !c.Names("min_amount"):
+	case next.Pricing == paymentlink.PricingFIXED && !c.Has("min_amount"):
 		next.MinAmount = nil
 	}
 	return next
@@ -86,7 +86,7 @@ func (s *Shop) CreatePaymentLink(
 	var row *ent.PaymentLink
 	err = hook.Change(ctx, s.db.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
-		next := c.To
+		next := c.Values
 		if err := checkPricing(&ent.PaymentLink{}, &next, now); err != nil {
 			return err
 		}
@@ -181,5 +181,5 @@ func (s *Shop) changePaymentLink(
 
 func (s *Shop) lockPaymentLink(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.PaymentLink, error) {
 	row, err := hook.LockRow(ctx, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)))
-	return row, apierr.OfRow("payment link", err, paymentLinkNotFound)
+	return row, apierr.RowError("payment link", err, paymentLinkNotFound)
 }

@@ -17,8 +17,8 @@ func productNotFound() error {
 
 func (p *problems) listProducts(in *storefrontv1.ListProductsRequest) (l list[resource.ProductFilter], err error) {
 	l.number, l.page = p.page(in.Page, in.PageSize)
-	p.Known("status", in.GetStatus())
-	p.Known("type", in.GetType())
+	p.Enum("status", in.GetStatus())
+	p.Enum("type", in.GetType())
 	l.which = resource.ProductFilter{Title: p.query(in.Q), Status: in.GetStatus(), Type: in.GetType()}
 	return l, p.Err()
 }
@@ -48,7 +48,7 @@ func (s *Shop) GetProduct(ctx context.Context, in *storefrontv1.GetProductReques
 		return nil, err
 	}
 	row, err := s.db.ForStore(ctx).Client().Product.Query().Where(product.StoreID(t.ID), product.ID(id)).Only(ctx)
-	if err := apierr.OfRow("product", err, productNotFound); err != nil {
+	if err := apierr.RowError("product", err, productNotFound); err != nil {
 		return nil, err
 	}
 	return resource.Product(row, t.Currency), nil

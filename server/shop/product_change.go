@@ -46,7 +46,7 @@ func (s *Shop) updateProduct(ctx context.Context, id string, in proto.Message) (
 	row, t, err := ChangeRow(ctx, s.db.ForStore(ctx), id, productNotFound, s.lockProduct,
 		func(ctx context.Context, _ *ent.Tx, t tenant.Store, row *ent.Product) (*ent.Product, error) {
 			next := c.Applied(row)
-			return SaveProduct(ctx, t, row, &next, c.Names("price_amount") || c.Names("compare_at_amount"))
+			return SaveProduct(ctx, t, row, &next, c.Has("price_amount") || c.Has("compare_at_amount"))
 		})
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (s *Shop) updateProduct(ctx context.Context, id string, in proto.Message) (
 
 func (s *Shop) lockProduct(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.Product, error) {
 	row, err := hook.LockRow(ctx, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(id)))
-	return row, apierr.OfRow("product", err, productNotFound)
+	return row, apierr.RowError("product", err, productNotFound)
 }
 
 // SaveProduct saves the fields in which next differs from row, in the transaction that has locked the product's row. priced

@@ -17,7 +17,7 @@ func (s *Shop) GetStore(ctx context.Context) (*storefrontv1.Store, error) {
 		return nil, err
 	}
 	row, err := s.db.Client().Store.Query().Where(store.ID(t.ID)).Only(ctx)
-	if err := apierr.OfRow("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
+	if err := apierr.RowError("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
 		return nil, err
 	}
 	return resource.Store(row), nil

@@ -49,7 +49,7 @@ func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error)
 		where = store.ID(id)
 	}
 	row, err := s.db.Client().Store.Query().Where(where).Only(ctx)
-	if err := apierr.OfRow("store", err, func() error { return storeNotFound(name) }); err != nil {
+	if err := apierr.RowError("store", err, func() error { return storeNotFound(name) }); err != nil {
 		return tenant.Store{}, err
 	}
 	return TenantOf(row), nil
@@ -61,8 +61,8 @@ const maxNetworkRunes = 100
 // storeFields reads the fields of a store that a request names.
 func (p *problems) storeFields(in proto.Message, country string) Change[ent.Store] {
 	c := ChangeOf(&p.Problems, resource.StoreFields, in, country)
-	for _, network := range slices.Sorted(maps.Keys(c.To.SocialLinks)) {
-		address := c.To.SocialLinks[network]
+	for _, network := range slices.Sorted(maps.Keys(c.Values.SocialLinks)) {
+		address := c.Values.SocialLinks[network]
 		if !utf8.ValidString(network) || strings.ContainsFunc(network, unicode.IsControl) ||
 			utf8.RuneCountInString(network) > maxNetworkRunes {
 			p.Invalid("socialLinks",
@@ -189,7 +189,7 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 	row, _, err := ChangeRow(ctx, s.db, t.ID.String(), notFound,
 		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, id uuid.UUID) (*ent.Store, error) {
 			row, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(id)))
-			return row, apierr.OfRow("store", err, notFound)
+			return row, apierr.RowError("store", err, notFound)
 		},
 		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.Store) (*ent.Store, error) {
 			u, next := row.Update(), c.Applied(row)

@@ -36,7 +36,7 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	all := peopleOf(there)
 	b.buyers, b.completed, b.created = map[uuid.UUID]*ent.Customer{}, map[uuid.UUID]*ent.Customer{}, nil
 	for _, o := range b.moved {
-		if at := all.At("id", o.data.CustomerID.String()); at != Nobody {
+		if at := all.Index("id", o.data.CustomerID.String()); at != Nobody {
 			b.buyers[o.data.CustomerID] = there[at]
 		}
 	}
@@ -45,34 +45,34 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 		buyer := &b.fresh[i].data.buyer
 		c := contactOf(buyer.id, &buyer.data)
 		m := all.Find(c, match)
-		found := m.Who != Nobody && m.Field != "id" // the customer was found by e-mail or phone
+		found := m.Person != Nobody && m.Field != "id" // the customer was found by e-mail or phone
 		switch store, has := stores[buyer.id]; {
 		case buyer.id == uuid.Nil:
 			b.refuse(l.index, "reference", "is no order of the store, and a new one needs a buyer, an amount, and items with titles and prices")
 		case has && store != b.t.ID:
 			b.refuse(l.index, "customer.id", OtherStoresID)
-		case m.Who == Nobody && len(buyer.names) == 0:
+		case m.Person == Nobody && len(buyer.names) == 0:
 			b.refuse(l.index, "customer.id", "is no customer of the store, and without an e-mail or a phone none can be made")
 		case found && !match:
 			b.refuse(l.index, "customer."+m.Field, anothers)
-		case m.Owner != Nobody && (m.Who == Nobody || found && all.All[m.Who].Phone == 0):
+		case m.Owner != Nobody && (m.Person == Nobody || found && all.All[m.Person].Phone == 0):
 			b.refuse(l.index, "customer.phone", anothers)
-		case m.Who == Nobody:
+		case m.Person == Nobody:
 			all.Add(c, i, i, "")
 			b.created = append(b.created, *buyer)
-		case m.Who >= len(there):
-			first := &b.created[m.Who-len(there)]
+		case m.Person >= len(there):
+			first := &b.created[m.Person-len(there)]
 			if buyer.id = first.id; found {
 				first.data = shop.Completed(&first.data, &buyer.data)
-				all.Complete(m.Who, c, false)
+				all.Complete(m.Person, c, false)
 			}
 		default:
-			buyer.id = there[m.Who].ID
-			b.buyers[buyer.id] = there[m.Who]
+			buyer.id = there[m.Person].ID
+			b.buyers[buyer.id] = there[m.Person]
 			if found {
-				known := cmp.Or(b.completed[buyer.id], there[m.Who])
+				known := cmp.Or(b.completed[buyer.id], there[m.Person])
 				b.completed[buyer.id] = new(shop.Completed(known, &buyer.data))
-				all.Complete(m.Who, c, false)
+				all.Complete(m.Person, c, false)
 			}
 		}
 	}

@@ -75,23 +75,23 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
 		switch store, has := stores[l.id]; {
 		case has && store != b.t.ID:
 			b.refuse(l.index, "id", OtherStoresID)
-		case m.Who == Nobody && len(l.names) == 0:
+		case m.Person == Nobody && len(l.names) == 0:
 			b.refuse(l.index, "email", "is required, or a phone")
-		case m.Who != Nobody && m.Field != "id" && !matches:
+		case m.Person != Nobody && m.Field != "id" && !matches:
 			b.refuse(l.index, m.Field, anothers)
-		case m.Owner != Nobody && (m.Who == Nobody || m.Field != "id" && !b.options.GetUpdate() && all.All[m.Who].Phone == 0):
+		case m.Owner != Nobody && (m.Person == Nobody || m.Field != "id" && !b.options.GetUpdate() && all.All[m.Person].Phone == 0):
 			b.refuse(l.index, "phone", anothers)
-		case m.Who == Nobody:
+		case m.Person == Nobody:
 			all.Add(c, l.index, l.index, "")
 			b.fresh = append(b.fresh, l)
-		case m.Who < len(there): // a larger index is a customer of an earlier row
-			after, err := b.change(ctx, tx, l, there[m.Who], m.Field == "id")
+		case m.Person < len(there): // a larger index is a customer of an earlier row
+			after, err := b.change(ctx, tx, l, there[m.Person], m.Field == "id")
 			if refused, err := b.refused(l.index, err); err != nil {
 				return err
-			} else if !refused && after != there[m.Who] {
+			} else if !refused && after != there[m.Person] {
 				b.changed = append(b.changed, l.index)
-				there[m.Who] = after
-				all.Complete(m.Who, contactOf(after.ID, after), true)
+				there[m.Person] = after
+				all.Complete(m.Person, contactOf(after.ID, after), true)
 			}
 		}
 	}

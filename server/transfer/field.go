@@ -55,7 +55,7 @@ func (p *problems) given(field string, e protoreflect.Enum) {
 	if e.Number() == 0 {
 		p.Invalid(field, "is required")
 	}
-	p.Known(field, e)
+	p.Enum(field, e)
 }
 
 // filled trims and checks a text that must not be empty.

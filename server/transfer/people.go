@@ -86,8 +86,8 @@ func (p *People) Hash(field, text string) uint64 {
 	return maphash.Comparable(p.seed, identity{field, text})
 }
 
-// At returns the index of the person who has an id, an e-mail or a phone, or Nobody.
-func (p *People) At(field, text string) int {
+// Index returns the index of the person who has an id, an e-mail or a phone, or Nobody.
+func (p *People) Index(field, text string) int {
 	place, has := p.of[p.Hash(field, text)]
 	if text == "" || !has {
 		return Nobody
@@ -100,17 +100,17 @@ func (p *People) At(field, text string) int {
 
 // Match says which person the customer of a row is.
 type Match struct {
-	// Who is the index of the person, or Nobody if the customer is new. Field is the field by which the person was found:
+	// Person is the index of the person, or Nobody if the customer is new. Field is the field by which the person was found:
 	// id, email or phone.
-	Who   int
-	Field string
+	Person int
+	Field  string
 	// ID is the index of the person who has the row's id, or Nobody. If a person only got this id from an earlier row that
 	// was matched by e-mail or phone, ID is Nobody and Alias is the person's index; otherwise Alias is Nobody.
 	ID, Alias int
-	// Owner is the index of a person other than Who who has the row's phone, or Nobody.
+	// Owner is the index of a person other than Person who has the row's phone, or Nobody.
 	Owner int
-	// Joins is true if the row shows that Who and Owner are one customer: Who has no phone yet, and at most one of the two
-	// has an e-mail (the row's e-mail counts as Who's). It is never true for two customers of the store.
+	// Joins is true if the row shows that Person and Owner are one customer: Person has no phone yet, and at most one of the two
+	// has an e-mail (the row's e-mail counts as Person's). It is never true for two customers of the store.
 	Joins bool
 }
 
@@ -118,25 +118,25 @@ type Match struct {
 // orders, because other files and forms identify a buyer by e-mail. Without emailFirst, the id counts more; use it for rows
 // of customers, because such a row may change the e-mail.
 func (p *People) Find(c Contact, emailFirst bool) Match {
-	id, email, phone := p.At("id", c.ID), p.At("email", c.Email), p.At("phone", c.Phone)
-	m := Match{Who: Nobody, ID: id, Owner: Nobody, Alias: Nobody}
+	id, email, phone := p.Index("id", c.ID), p.Index("email", c.Email), p.Index("phone", c.Phone)
+	m := Match{Person: Nobody, ID: id, Owner: Nobody, Alias: Nobody}
 	if id != Nobody && p.All[id].ID != p.Hash("id", c.ID) && (emailFirst || p.All[id].Stored()) {
 		m.ID, m.Alias, id = Nobody, id, Nobody
 	}
 	switch {
 	case email != Nobody && (emailFirst || id == Nobody):
-		m.Who, m.Field = email, "email"
+		m.Person, m.Field = email, "email"
 	case id != Nobody:
-		m.Who, m.Field = id, "id"
+		m.Person, m.Field = id, "id"
 	case phone != Nobody && (c.Email == "" || p.All[phone].Email == 0):
-		m.Who, m.Field = phone, "phone"
+		m.Person, m.Field = phone, "phone"
 	}
-	if phone == Nobody || phone == m.Who {
+	if phone == Nobody || phone == m.Person {
 		return m
 	}
 	m.Owner = phone
-	if m.Who != Nobody {
-		who, owner := &p.All[m.Who], &p.All[phone]
+	if m.Person != Nobody {
+		who, owner := &p.All[m.Person], &p.All[phone]
 		m.Joins = who.Phone == 0 && (owner.Email == 0 || who.Email == 0 && c.Email == "") && !(who.Stored() && owner.Stored())
 	}
 	return m
@@ -156,7 +156,7 @@ func (p *People) Add(c Contact, row, line int, label string) int {
 func (p *People) Complete(place int, c Contact, update bool) (changes bool) {
 	before := p.All[place]
 	p.undo = append(p.undo, func() { p.All[place] = before })
-	p.Name("id", c.ID, place)
+	p.SetKey("id", c.ID, place)
 	who := &p.All[place]
 	for _, of := range []struct {
 		field, text string
@@ -168,15 +168,15 @@ func (p *People) Complete(place int, c Contact, update bool) (changes bool) {
 		}
 		*of.hash, changes = hash, true
 		if of.field != "name" {
-			p.Name(of.field, of.text, place)
+			p.SetKey(of.field, of.text, place)
 		}
 	}
 	return changes
 }
 
-// Name makes Find return the person with the index place for text. field says whether text is an id, an e-mail or a phone.
-// Name changes nothing if Find already returns a person for text.
-func (p *People) Name(field, text string, place int) {
+// SetKey makes Find return the person with this index for text. field says whether text is an id, an e-mail or a phone.
+// SetKey changes nothing if Find already returns a person for text.
+func (p *People) SetKey(field, text string, place int) {
 	key := p.Hash(field, text)
 	if _, has := p.of[key]; has || text == "" {
 		return
@@ -205,11 +205,11 @@ func (p *People) Join(a, b int) (kept, gone int, gets bool) {
 	return kept, gone, gets
 }
 
-// Begin begins a step of changes, which Back can undo.
+// Begin begins a step of changes, which Undo reverts.
 func (p *People) Begin() { p.undo = p.undo[:0] }
 
-// Back undoes all changes since Begin.
-func (p *People) Back() {
+// Undo reverts all changes since Begin.
+func (p *People) Undo() {
 	for i := len(p.undo) - 1; i >= 0; i-- {
 		p.undo[i]()
 	}

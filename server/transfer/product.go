@@ -36,8 +36,8 @@ type productRow struct {
 }
 
 func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
-	p.Known("type", in.GetType())
-	p.Known("status", in.GetStatus())
+	p.Enum("type", in.GetType())
+	p.Enum("status", in.GetStatus())
 	p.storeCurrency(in.GetCurrency())
 	p.Amount("compareAtAmount", in.CompareAtAmount, validate.PriceBound)
 	r := productRow{statusGiven: in.GetStatus() != 0, Product: ent.Product{

@@ -38,8 +38,8 @@ var (
 	ErrAmount = errors.New("must be an amount such as 12.50, from 0 up")
 	// ErrOtherCurrency means that an amount names another currency.
 	ErrOtherCurrency = errors.New("is in another currency than the store's")
-	// ErrTwoWays means that a text has two meanings, such as 1,234.
-	ErrTwoWays = errors.New("can be read in two ways: write it with a decimal point and no other separator")
+	// ErrAmbiguous means that a text has two meanings, such as 1,234.
+	ErrAmbiguous = errors.New("can be read in two ways: write it with a decimal point and no other separator")
 )
 
 // decimal matches a number in digits, with or without a decimal point.
@@ -127,7 +127,7 @@ func ParseAmount(text, code string) (minor int64, err error) {
 		case !unicode.IsLetter(letter): // .50
 			before, number = short, "0"+before[len(short):]+number
 		case len(number) <= Decimals(code): // Rs.50 may be 50 rupees, or half a rupee
-			return 0, ErrTwoWays
+			return 0, ErrAmbiguous
 		}
 	}
 	if none := noFraction.FindStringSubmatch(after); none != nil {
@@ -161,7 +161,7 @@ func ParseAmount(text, code string) (minor int64, err error) {
 	case !ok:
 		return 0, ErrAmount
 	case whole && (places != 3 || mark == ','): // 1.234 has one meaning if the currency has three decimals
-		return 0, ErrTwoWays
+		return 0, ErrAmbiguous
 	}
 	return ParseDecimal(units+"."+fraction, code)
 }

@@ -16,8 +16,8 @@ type Problems struct {
 	broken  bool          // whether the body was no JSON object, so that it has no fields
 }
 
-// Of returns Problems with the fields that could not be decoded. invalid may be nil.
-func Of(invalid *apijson.Invalid) *Problems {
+// NewProblems returns Problems with the fields that could not be decoded. invalid may be nil.
+func NewProblems(invalid *apijson.Invalid) *Problems {
 	p := &Problems{}
 	if invalid == nil {
 		return p

@@ -24,8 +24,8 @@ import (
 func (w *Webhooks) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookRequest) (*ent.Webhook, error) {
 	p := &validate.Problems{}
 	c := shop.ChangeOf(p, resource.WebhookFields, in, "")
-	if c.Names("events") {
-		c.To.Events = eventTypes(p, "events", c.To.Events)
+	if c.Has("events") {
+		c.Values.Events = eventTypes(p, "events", c.Values.Events)
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
@@ -117,5 +117,5 @@ func (w *Webhooks) changeWebhook(
 
 func lockWebhook(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.Webhook, error) {
 	row, err := hook.LockRow(ctx, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(id)))
-	return row, apierr.OfRow("webhook", err, webhookNotFound)
+	return row, apierr.RowError("webhook", err, webhookNotFound)
 }

@@ -40,8 +40,8 @@ type Search struct {
 // maxFoundEvents is how many events with a text one call finds, because queue.EntriesOf takes no more.
 const maxFoundEvents = 25
 
-// Found are the deliveries that match a search.
-type Found struct {
+// SearchResult has the deliveries that match a search.
+type SearchResult struct {
 	Entries []queue.Entry
 	// Events says how far back ListDeliveries searched the payloads of events; nil if it searched none.
 	Events *queue.FoundEvents
@@ -50,7 +50,7 @@ type Found struct {
 // ListDeliveries returns the newest deliveries of the store that match which. queue.Entries documents the cost.
 // queue.FindEvents documents how far back a search for a part of a payload looks. ListDeliveries refuses with
 // validation_failed, or with webhook_not_found if the webhook's id is not a UUID.
-func (w *Webhooks) ListDeliveries(ctx context.Context, which Search) (found Found, err error) {
+func (w *Webhooks) ListDeliveries(ctx context.Context, which Search) (found SearchResult, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return found, err
@@ -82,14 +82,14 @@ func (w *Webhooks) ListDeliveries(ctx context.Context, which Search) (found Foun
 	if id, ok := validate.ParseID(which.Text); ok {
 		entry, err := w.entryOf(ctx, t.ID, id)
 		if err == nil {
-			return Found{Entries: []queue.Entry{entry}}, nil
+			return SearchResult{Entries: []queue.Entry{entry}}, nil
 		}
 		if _, ok := errors.AsType[*apierr.Refusal](err); !ok {
 			return found, err
 		}
 		entries, err := queue.EntriesOf(ctx, w.db, which.Search, []uuid.UUID{id})
 		if err != nil || len(entries) > 0 {
-			return Found{Entries: entries}, err
+			return SearchResult{Entries: entries}, err
 		}
 	}
 	if which.BeforeAt.IsZero() {
@@ -103,7 +103,7 @@ func (w *Webhooks) ListDeliveries(ctx context.Context, which Search) (found Foun
 		return found, err
 	}
 	entries, err := queue.EntriesOf(ctx, w.db, which.Search, events.IDs)
-	return Found{entries, &events}, err
+	return SearchResult{entries, &events}, err
 }
 
 // ofWebhook restricts a search to the named webhook, if any.

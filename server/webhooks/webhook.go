@@ -139,7 +139,7 @@ func (w *Webhooks) GetWebhook(ctx context.Context, id string) (*ent.Webhook, err
 		return nil, err
 	}
 	row, err := w.db.Client().Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)).Only(ctx)
-	if err := apierr.OfRow("webhook", err, webhookNotFound); err != nil {
+	if err := apierr.RowError("webhook", err, webhookNotFound); err != nil {
 		return nil, err
 	}
 	return row, nil

@@ -75,8 +75,8 @@ func TestARealDelivery(t *testing.T) {
 	defer receiver.Close()
 	receiver.SetSecret(dev.Register(t, receiver.URL, "customer.created").Secret)
 	var made struct{ ID string }
-	dev.Operate(t, &made, "customer", "create", "--store", "demo", "--name", "Awa", "--email", "awa@example.com")
-	ctx, cancel := context.WithTimeout(t.Context(), devtest.Patience)
+	dev.RunCommand(t, &made, "customer", "create", "--store", "demo", "--name", "Awa", "--email", "awa@example.com")
+	ctx, cancel := context.WithTimeout(t.Context(), devtest.Timeout)
 	defer cancel()
 	event, err := receiver.Next(ctx)
 	require.NoError(t, err)

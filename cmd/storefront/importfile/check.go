@@ -113,7 +113,7 @@ func (c *checker) judge(rows []*entry) (v verdict) {
 	if c == nil {
 		return verdict{fresh: rows}
 	}
-	c.people.Back()
+	c.people.Undo()
 	c.batch, c.merges = map[uint64]seenRow{}, nil
 	for _, e := range rows {
 		e.restore()
@@ -235,35 +235,35 @@ func (c *checker) match(e *entry) (repeated bool, found conflict) {
 func (c *checker) matchCustomer(e *entry) (repeated bool, found conflict) {
 	all := c.people
 	m := all.Find(e.contact, false)
-	if m.Alias != transfer.Nobody && m.Alias != m.Who {
+	if m.Alias != transfer.Nobody && m.Alias != m.Person {
 		if person := all.All[m.Alias]; e.contact.Email != "" && person.Email != 0 {
 			return false, conflict{e, "id", emailDiffers, person}
 		}
 		e.notes = append(e.notes, e.note("id", sameID, all.All[m.Alias]))
 		return true, conflict{}
 	}
-	if m.Who == transfer.Nobody {
+	if m.Person == transfer.Nobody {
 		all.Add(e.dropTakenPhone(all, m.Owner, "phone"), e.row, e.line, "")
 		e.fate = storedNew
 		return false, conflict{}
 	}
-	person := all.All[m.Who]
-	mail := all.At("email", e.contact.Email)
+	person := all.All[m.Person]
+	mail := all.Index("email", e.contact.Email)
 	switch {
 	case m.Field != "id":
 	case person.Stored():
 		if e.fate = skipped; !c.update || person.Label == resource.ForgottenEmail(uuid.MustParse(e.contact.ID)) {
 			return false, conflict{} // the store's customer stays unchanged
 		}
-	case mail != transfer.Nobody && mail != m.Who, mail == transfer.Nobody && e.contact.Email != "" && person.Email != 0:
+	case mail != transfer.Nobody && mail != m.Person, mail == transfer.Nobody && e.contact.Email != "" && person.Email != 0:
 		return false, conflict{e, "id", emailDiffers, person}
 	}
 	known, gets := e.contact, false
 	if m.Joins {
 		var kept, gone int
-		kept, gone, gets = all.Join(m.Who, m.Owner)
+		kept, gone, gets = all.Join(m.Person, m.Owner)
 		person = all.All[kept]
-		m.Who = kept
+		m.Person = kept
 		other, joined := all.All[gone], sameCustomer
 		if person.Stored() {
 			joined = "is of the same " + storedCustomer
@@ -274,7 +274,7 @@ func (c *checker) matchCustomer(e *entry) (repeated bool, found conflict) {
 		known = e.dropTakenPhone(all, m.Owner, "phone")
 	}
 	e.useStoredID(person)
-	if e.fate = skipped; all.Complete(m.Who, known, c.update && person.Stored()) || gets {
+	if e.fate = skipped; all.Complete(m.Person, known, c.update && person.Stored()) || gets {
 		e.fate = changed
 	}
 	field, problem, adds := m.Field, "is that of a row further up: "+sameCustomer, true
@@ -326,13 +326,13 @@ func (c *checker) matchBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	all := c.people
 	m := all.Find(e.contact, true)
 	known := e.dropTakenPhone(all, m.Owner, "customer.phone")
-	if m.Who == transfer.Nobody {
+	if m.Person == transfer.Nobody {
 		all.Add(known, e.row, e.line, "")
 		return
 	}
-	person := all.All[m.Who]
+	person := all.All[m.Person]
 	e.useStoredID(person)
-	if e.hasCustomerID && m.ID != m.Who {
+	if e.hasCustomerID && m.ID != m.Person {
 		e.notes = append(e.notes, e.note("customer.id", "is not kept: the order is of the customer who has its "+m.Field, person))
 	}
 	for _, f := range []struct {
@@ -344,7 +344,7 @@ func (c *checker) matchBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 		}
 	}
 	if m.Field != "id" {
-		all.Complete(m.Who, known, false)
+		all.Complete(m.Person, known, false)
 	} else if !person.Stored() && buyer.Email == nil && buyer.Phone == nil {
 		// The order names its customer only by an id, which an earlier row of the file has. The first pass stores no rows, so the
 		// API would refuse the id as unknown. Give the order an invented e-mail, so that the API checks the rest of the order.
@@ -375,17 +375,17 @@ func (c *checker) addStored(customers []*storefrontv1.Customer) (rejudge bool) {
 		return false
 	}
 	fresh := slices.DeleteFunc(slices.Clone(customers), func(m *storefrontv1.Customer) bool {
-		return c.people.At("stored", m.GetId()) != transfer.Nobody
+		return c.people.Index("stored", m.GetId()) != transfer.Nobody
 	})
 	if len(fresh) == 0 {
 		return false
 	}
-	c.people.Back()
+	c.people.Undo()
 	for _, m := range fresh {
 		contact := transfer.Contact{ID: m.GetId(), Name: m.GetName(), Email: m.GetEmail(), Phone: m.GetPhone()}
 		at := c.people.Add(contact, 0, 0, cmp.Or(contact.Email, contact.Phone, contact.ID))
 		c.people.All[at].Key = contact.ID
-		c.people.Name("stored", contact.ID, at)
+		c.people.SetKey("stored", contact.ID, at)
 	}
 	c.people.Begin()
 	return true

@@ -137,7 +137,7 @@ func FuzzImportLine(f *testing.F) {
 	found, err := rules.FindStore(context.Background(), "s")
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, kind int, text []byte) {
-		_, err := load(shoptest.As(found), d, bytes.NewReader(text), options{Kind: kinds[uint(kind)%3]})
+		_, err := load(shoptest.WithStore(found), d, bytes.NewReader(text), options{Kind: kinds[uint(kind)%3]})
 		if err == nil {
 			return
 		}

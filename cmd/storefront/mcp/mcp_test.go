@@ -93,7 +93,7 @@ type apiKey struct {
 
 func newKey(t *testing.T, dev devtest.Server, name, scopes string) (made apiKey) {
 	t.Helper()
-	dev.Operate(t, &made, "key", "create", "--store", "demo", "--name", name, "--scopes", scopes, "--expires", "30d")
+	dev.RunCommand(t, &made, "key", "create", "--store", "demo", "--name", name, "--scopes", scopes, "--expires", "30d")
 	return made
 }
 
@@ -205,7 +205,7 @@ func TestAnAgent(t *testing.T) {
 		key := newKey(t, dev, "short", "orders:read")
 		session, _ := agent(t, dev, key.Key)
 		object(t, session, "listOrders", nil)
-		dev.Operate(t, new(any), "key", "revoke", key.ID)
+		dev.RunCommand(t, new(any), "key", "revoke", key.ID)
 		got := refusal(t, session, "listOrders", nil)
 		require.Equal(t, "api_key_revoked", got["code"])
 		command := exec.CommandContext(t.Context(), dev.File, "mcp")
@@ -231,14 +231,14 @@ func TestAnAgent(t *testing.T) {
 			exhaust()
 			texts, failed := call(t, session, "getStore", nil)
 			return failed && strings.Contains(texts[0], `"code":"rate_limited"`) && strings.Contains(texts[0], "\nRetry-After: ")
-		}, devtest.Patience, time.Millisecond)
+		}, devtest.Timeout, time.Millisecond)
 		// A new session cannot find out the key's scopes, because the API refuses further requests of the key in this minute. The
 		// session then offers the tools of all scopes.
 		require.Eventually(t, func() bool {
 			exhaust()
 			again, log := agent(t, dev, key)
 			return len(tools(t, again)) == 10 && strings.Contains(log, "the scope orders:read is unknown: rate_limited")
-		}, devtest.Patience, time.Millisecond)
+		}, devtest.Timeout, time.Millisecond)
 	})
 
 	t.Run("gets texts of others as data, and little of them", func(t *testing.T) {

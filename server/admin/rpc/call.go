@@ -141,7 +141,7 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 		if x.member, err = admin.MemberName(memberHeader, name); err != nil {
 			return nil, err
 		}
-		return admin.As(ctx, x.member), nil
+		return admin.WithMember(ctx, x.member), nil
 	}
 	return nil, apierr.Invalid("The request has a header that cannot be used.",
 		apijson.Field{Name: memberHeader, Message: "must be one name, percent-encoded as UTF-8"})
@@ -182,7 +182,7 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 // that package connect made, such as those of reflection.
 func (c Config) word(ctx context.Context, err *error) {
 	if v := recover(); v != nil {
-		*err = apierr.Panic(v)
+		*err = apierr.FromPanic(v)
 	}
 	if _, theirs := errors.AsType[*connect.Error](*err); *err != nil && !theirs {
 		*err = c.refuse(ctx, ctx.Value(exchangeKey{}).(*exchange), *err)

@@ -221,7 +221,7 @@ func TestTheJournalNamesTheMember(t *testing.T) {
 		require.Nil(t, refused)
 		client, err := rpc.NewClient(b.url+"/", token)
 		require.NoError(t, err)
-		_, err = client.UpdateStore(admin.As(t.Context(), "Zoé % /"), &adminv1.UpdateStoreRequest{Store: "s", Name: new("B")})
+		_, err = client.UpdateStore(admin.WithMember(t.Context(), "Zoé % /"), &adminv1.UpdateStoreRequest{Store: "s", Name: new("B")})
 		require.NoError(t, err)
 		_, _, refused = b.post("StoreService/CreateStore", `{"name":"T","slug":"t","currency":"XAF","country":"CM"}`,
 			"Storefront-Member", "Awa")

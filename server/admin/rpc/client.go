@@ -198,8 +198,8 @@ func refusalOf(address string, err error) error {
 	return refused
 }
 
-// Unanswered returns an explanation if err means that nothing accepts connections at the address, and nil for any other error.
-func Unanswered(address string, err error) error {
+// DialError returns an explanation if err means that nothing accepts connections at the address, and nil for any other error.
+func DialError(address string, err error) error {
 	dial, ok := errors.AsType[*net.OpError](err)
 	if !ok || dial.Op != "dial" {
 		return nil
@@ -213,7 +213,7 @@ func Unanswered(address string, err error) error {
 
 // unserved describes what is wrong with a server that did not answer as an admin service.
 func unserved(address string, err error) error {
-	if silent := Unanswered(address, err); silent != nil {
+	if silent := DialError(address, err); silent != nil {
 		return silent
 	}
 	var answered *connect.Error

@@ -164,7 +164,7 @@ func TestSecretsNeedTheOperatorsToken(t *testing.T) {
 		require.NoError(t, err)
 		ctx := t.Context()
 		if row.member != "" {
-			ctx = admin.As(ctx, row.member)
+			ctx = admin.WithMember(ctx, row.member)
 		}
 		err = client.Export(ctx, &adminv1.ExportStoreRequest{Store: "s", WithSecrets: true}, pass)
 		require.Equal(t, row.want, codeOf(err), name)

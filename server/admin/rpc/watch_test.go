@@ -159,7 +159,7 @@ func (b *bench) event(ago time.Duration) string {
 	b.Helper()
 	at := b.db.Now().Add(-ago)
 	eventID := id.At(at)
-	ctx, err := b.operator.In(b.Context(), "s")
+	ctx, err := b.operator.WithStore(b.Context(), "s")
 	require.NoError(b, err)
 	t, _, _ := tenant.From(ctx)
 	require.NoError(b, hook.WithTx(ctx, b.db, func(ctx context.Context, tx *ent.Tx) error {
@@ -175,7 +175,7 @@ func TestAWatchReadsABacklog(t *testing.T) {
 	b := newBench(t, dbtest.SQLite, db.Config{})
 	start := timestamppb.New(b.db.Now().Add(-time.Hour))
 	const count = 2100
-	ctx, err := b.operator.In(t.Context(), "s")
+	ctx, err := b.operator.WithStore(t.Context(), "s")
 	require.NoError(t, err)
 	own, _, _ := tenant.From(ctx)
 	require.NoError(t, hook.WithTx(ctx, b.db, func(ctx context.Context, tx *ent.Tx) error {

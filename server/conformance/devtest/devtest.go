@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// Patience is how long tests wait for a process: for the start of a server with its demo data, or for a delivery.
-	Patience = time.Minute
+	// Timeout is how long tests wait for a process: for the start of a server with its demo data, or for a delivery.
+	Timeout = time.Minute
 	// oldestNode is the oldest major version of Node that package.json accepts.
 	oldestNode = 20
 )
 
-// Top returns the absolute path of the project's top folder, which programs in other folders can use.
-func Top(t testing.TB) string {
+// Root returns the absolute path of the project's top folder, which programs in other folders can use.
+func Root(t testing.TB) string {
 	t.Helper()
 	folder, err := os.Getwd()
 	require.NoError(t, err)
@@ -45,8 +45,8 @@ func Top(t testing.TB) string {
 	}
 }
 
-// Missing skips the test, or lets it fail if STOREFRONT_TEST_REQUIRE is 1. The text says what is missing and how to get it.
-func Missing(t testing.TB, format string, args ...any) {
+// SkipMissing skips the test, or lets it fail if STOREFRONT_TEST_REQUIRE is 1. The text says what is missing and how to get it.
+func SkipMissing(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("STOREFRONT_TEST_REQUIRE") == "1" {
 		t.Fatalf(format, args...)
@@ -54,43 +54,43 @@ func Missing(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// NeedNode calls Missing unless there are Node and these packages, which npm ci installs at the top of the project. It
+// NeedNode calls SkipMissing unless there are Node and these packages, which npm ci installs at the top of the project. It
 // returns the packages' folder.
 func NeedNode(t testing.TB, packages ...string) (modules string) {
 	t.Helper()
 	version, err := exec.Command("node", "--version").Output()
 	if err != nil {
-		Missing(t, "this needs Node %d or later: %v", oldestNode, err)
+		SkipMissing(t, "this needs Node %d or later: %v", oldestNode, err)
 	}
 	major, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(string(version)), "v"), ".")
 	if number, err := strconv.Atoi(major); err != nil || number < oldestNode {
-		Missing(t, "this needs Node %d or later, and here is %s", oldestNode, bytes.TrimSpace(version))
+		SkipMissing(t, "this needs Node %d or later, and here is %s", oldestNode, bytes.TrimSpace(version))
 	}
-	modules = filepath.Join(Top(t), "node_modules")
+	modules = filepath.Join(Root(t), "node_modules")
 	for _, name := range packages {
 		if _, err := os.Stat(filepath.Join(modules, filepath.FromSlash(name))); err != nil {
-			Missing(t, "this needs the package %s: run npm ci at the top of the project", name)
+			SkipMissing(t, "this needs the package %s: run npm ci at the top of the project", name)
 		}
 	}
 	return modules
 }
 
 // NeedModules downloads all modules that go.mod names, so that a test's own module finds them in the module cache. It calls
-// Missing if it cannot.
+// SkipMissing if it cannot.
 func NeedModules(t testing.TB) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "mod", "download")
-	command.Dir = Top(t)
+	command.Dir = Root(t)
 	if output, err := command.CombinedOutput(); err != nil {
-		Missing(t, "this needs all modules of go.mod, which go mod download gets: %v\n%s", err, output)
+		SkipMissing(t, "this needs all modules of go.mod, which go mod download gets: %v\n%s", err, output)
 	}
 }
 
-// Watch visits all source files of the storefront command. So after a change of such a file, the go command runs the test
+// TrackSources visits all source files of the storefront command. So after a change of such a file, the go command runs the test
 // again in place of showing its old result. Otherwise only the files that the test process itself reads would count.
-func Watch(t testing.TB) {
+func TrackSources(t testing.TB) {
 	t.Helper()
-	top := Top(t)
+	top := Root(t)
 	for _, room := range []string{"client", "cmd", "ent", "gen", "proto", "server", "worker"} {
 		err := filepath.WalkDir(filepath.Join(top, room), func(_ string, _ fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
@@ -138,12 +138,12 @@ type Command struct {
 // compiled command, as in CI, Build returns that command.
 func Build(t testing.TB) Command {
 	t.Helper()
-	Watch(t)
+	TrackSources(t)
 	if built := os.Getenv("STOREFRONT_TEST_BINARY"); built != "" {
 		return Command{built}
 	}
 	c := Command{filepath.Join(t.TempDir(), Executable("storefront"))}
-	Run(t, Top(t), nil, "go", "build", "-o", c.File, "./cmd/storefront")
+	Run(t, Root(t), nil, "go", "build", "-o", c.File, "./cmd/storefront")
 	return c
 }
 
@@ -169,7 +169,7 @@ func (c Command) Start(t testing.TB) Server {
 	output, err := command.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
-	timer := time.AfterFunc(Patience, func() { _ = command.Process.Kill() })
+	timer := time.AfterFunc(Timeout, func() { _ = command.Process.Kill() })
 	stop := func() {
 		timer.Stop()
 		_ = command.Process.Kill()
@@ -191,8 +191,8 @@ func (s Server) Variables() []string {
 		"STOREFRONT_BINARY=" + s.File}
 }
 
-// Operate runs a storefront command that manages the running server, and decodes the JSON that it prints.
-func (s Server) Operate(t testing.TB, into any, args ...string) {
+// RunCommand runs a storefront command that manages the running server, and decodes the JSON that it prints.
+func (s Server) RunCommand(t testing.TB, into any, args ...string) {
 	t.Helper()
 	output := Run(t, "", []string{"STOREFRONT_ADMIN_TOKEN="}, s.File, append(args, "--admin-url", s.AdminURL, "-o", "json")...)
 	require.NoError(t, json.Unmarshal([]byte(output), into))
@@ -208,6 +208,6 @@ type Webhook struct {
 func (s Server) Register(t testing.TB, url string, events ...string) Webhook {
 	t.Helper()
 	var made Webhook
-	s.Operate(t, &made, "webhook", "create", "--store", "demo", "--url", url, "--events", strings.Join(events, ","))
+	s.RunCommand(t, &made, "webhook", "create", "--store", "demo", "--url", url, "--events", strings.Join(events, ","))
 	return made
 }

@@ -38,7 +38,7 @@ func CheckReceiver(t testing.TB, server *exec.Cmd, end os.Signal, exitCode int, 
 			_ = connection.Close()
 		}
 		return err == nil
-	}, Patience, 20*time.Millisecond)
+	}, Timeout, 20*time.Millisecond)
 	// Send the event last. The receiver handles it after its answer, so it would write between the log lines of later requests.
 	for _, row := range []struct {
 		body, header string
@@ -57,7 +57,7 @@ func CheckReceiver(t testing.TB, server *exec.Cmd, end os.Signal, exitCode int, 
 		require.Equal(t, row.status, answer.StatusCode)
 	}
 	require.NoError(t, server.Process.Signal(end))
-	stuck := time.AfterFunc(Patience, func() { _ = server.Process.Kill() })
+	stuck := time.AfterFunc(Timeout, func() { _ = server.Process.Kill() })
 	_ = server.Wait()
 	require.True(t, stuck.Stop(), "the receiver does not end: %s", &log)
 	require.Equal(t, exitCode, server.ProcessState.ExitCode(), "%s", &log)

@@ -63,7 +63,7 @@ func runGo(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 		write(name, text)
 	}
 	// With the project's go.sum, the go command needs no network to verify the modules.
-	sums, err := os.ReadFile(filepath.Join(devtest.Top(t), "go.sum"))
+	sums, err := os.ReadFile(filepath.Join(devtest.Root(t), "go.sum"))
 	require.NoError(t, err)
 	write("go.sum", string(sums))
 
@@ -75,7 +75,7 @@ func runGo(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	}
 	devtest.NeedModules(t)
 	goes("mod", "init", "guide.example")
-	goes("mod", "edit", "-require=go.storefront.example@v0.0.0", "-replace=go.storefront.example="+devtest.Top(t))
+	goes("mod", "edit", "-require=go.storefront.example@v0.0.0", "-replace=go.storefront.example="+devtest.Root(t))
 	goes("mod", "tidy")
 	goes("vet", "./...")
 	require.Greater(t, strings.Count(goes("run", "./start"), "XAF\n"), 3, "the published products")

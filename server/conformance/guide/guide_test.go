@@ -44,7 +44,7 @@ func blocks(text string) []block {
 
 func readGuide(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(devtest.Top(t), "cmd", "openapi", "guide.md"))
+	text, err := os.ReadFile(filepath.Join(devtest.Root(t), "cmd", "openapi", "guide.md"))
 	require.NoError(t, err)
 	return string(text)
 }
@@ -79,7 +79,7 @@ func in(all []block, language string) []block {
 
 func TestWhatTheReadmeShowsToCallersStandsInTheGuide(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile(filepath.Join(devtest.Top(t), "README.md"))
+	readme, err := os.ReadFile(filepath.Join(devtest.Root(t), "README.md"))
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(readme), "\n## For callers of the API\n")
 	require.True(t, found)
@@ -100,7 +100,7 @@ func TestWhatTheReadmeShowsToCallersStandsInTheGuide(t *testing.T) {
 func TestTheReceiversOfTheGuideAreRecipes(t *testing.T) {
 	t.Parallel()
 	for file, comment := range map[string]string{"webhook/recipes/net_http/main.go": "\n", "python/recipes/http_server.py": "\n\n"} {
-		recipe, err := os.ReadFile(filepath.Join(devtest.Top(t), "client", filepath.FromSlash(file)))
+		recipe, err := os.ReadFile(filepath.Join(devtest.Root(t), "client", filepath.FromSlash(file)))
 		require.NoError(t, err)
 		_, text, _ := strings.Cut(string(recipe), comment)
 		language := map[bool]string{true: "go", false: "python"}[strings.HasSuffix(file, ".go")]
@@ -137,7 +137,7 @@ func TestTheGuideRuns(t *testing.T) {
 	t.Run("in TypeScript", func(t *testing.T) { runTypeScript(t, all, dev, webhook) })
 	// PHP and Python use a key of their own, because a key may make only 120 requests a minute.
 	var made struct{ Key string }
-	dev.Operate(t, &made, "key", "create", "--store", "demo", "--name", "guide", "--expires", "30d", "--scopes",
+	dev.RunCommand(t, &made, "key", "create", "--store", "demo", "--name", "guide", "--expires", "30d", "--scopes",
 		"store:read,products:write,orders:read,customers:write,payment_links:write")
 	dev.Key = made.Key
 	t.Run("in PHP", func(t *testing.T) { runPHP(t, all, dev, webhook) })
@@ -189,7 +189,7 @@ func (w *webhook) wait(t *testing.T) {
 	t.Helper()
 	select {
 	case <-w.arrived:
-	case <-time.After(devtest.Patience):
+	case <-time.After(devtest.Timeout):
 		require.FailNow(t, "no delivery arrived of the customer that the guide records")
 	}
 }
@@ -212,7 +212,7 @@ func needs(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
-			devtest.Missing(t, "the guide's snippets need %s: %v", program, err)
+			devtest.SkipMissing(t, "the guide's snippets need %s: %v", program, err)
 		}
 	}
 }

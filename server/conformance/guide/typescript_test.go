@@ -58,7 +58,7 @@ func runTypeScript(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 		command.Dir, command.Stdin = folder, bytes.NewReader(w.body)
 		return output(t, command, variables(dev, w)...)
 	}
-	node(filepath.Join(devtest.Top(t), "client", "typescript", "build.js"), filepath.Join(folder, "node_modules",
+	node(filepath.Join(devtest.Root(t), "client", "typescript", "build.js"), filepath.Join(folder, "node_modules",
 		"storefront-client"))
 	require.Contains(t, readGuide(t), "      npx "+compilerSettings+"\n")
 	tsc := filepath.Join(modules, "typescript-7", "bin", "tsc")

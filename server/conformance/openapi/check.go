@@ -16,12 +16,12 @@ import (
 type Exchange struct {
 	Method string
 	URL    *url.URL
-	// Sent are the headers of the request, and SentBody is its body. Status, Header and Body are the answer's.
-	Sent     http.Header
-	SentBody []byte
-	Status   int
-	Header   http.Header
-	Body     []byte
+	// Status, Header and Body are the answer's.
+	RequestHeader http.Header
+	RequestBody   []byte
+	Status        int
+	Header        http.Header
+	Body          []byte
 }
 
 // transport lists headers that an answer may have although the document does not name them, because HTTP itself defines them
@@ -178,8 +178,8 @@ func (op *Operation) Allows(x Exchange) error {
 	}
 	switch {
 	case op.body == nil: // the service ignores the body
-	case len(x.SentBody) > 0:
-		_, err := op.body.judge(x.Sent, x.SentBody)
+	case len(x.RequestBody) > 0:
+		_, err := op.body.judge(x.RequestHeader, x.RequestBody)
 		return err
 	case op.body.required:
 		return errors.New("the body is missing")
@@ -197,11 +197,11 @@ func (op *Operation) sawRequest(x Exchange) {
 			p.seen.see()
 		}
 	}
-	if op.body == nil || len(x.SentBody) == 0 {
+	if op.body == nil || len(x.RequestBody) == 0 {
 		return
 	}
-	if value, err := decode(x.SentBody); err == nil {
-		op.body.typed(x.Sent).see(value)
+	if value, err := decode(x.RequestBody); err == nil {
+		op.body.typed(x.RequestHeader).see(value)
 	}
 }
 

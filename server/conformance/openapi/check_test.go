@@ -135,12 +135,12 @@ func exchange(t *testing.T, line, sent string, status int, body string) openapi.
 	require.NoError(t, err)
 	kind := []string{"application/json"}
 	x := openapi.Exchange{
-		Method: method, URL: u, Sent: http.Header{}, SentBody: []byte(sent), Status: status,
+		Method: method, URL: u, RequestHeader: http.Header{}, RequestBody: []byte(sent), Status: status,
 		Header: http.Header{"Content-Type": kind, "Date": {"now"}}, Body: []byte(body),
 	}
 	x.Header.Set("X-Left", "5")
 	if sent != "" {
-		x.Sent["Content-Type"] = kind
+		x.RequestHeader["Content-Type"] = kind
 	}
 	return x
 }

@@ -25,7 +25,9 @@ type Probe struct {
 // Examples returns requests of the operation, made from the examples in the document. If the document has none, it returns
 // one request without a body.
 func (op *Operation) Examples() []Exchange {
-	bare := func() Exchange { return Exchange{Method: op.Method, URL: &url.URL{Path: op.Path}, Sent: http.Header{}} }
+	bare := func() Exchange {
+		return Exchange{Method: op.Method, URL: &url.URL{Path: op.Path}, RequestHeader: http.Header{}}
+	}
 	var out []Exchange
 	for _, value := range op.body.examples() {
 		out = append(out, bare().carrying(value))
@@ -60,7 +62,7 @@ func (x Exchange) carrying(value any) Exchange {
 	if err != nil {
 		panic(err) // cannot happen, because the value was read from JSON
 	}
-	x.SentBody, x.Sent = text, http.Header{"Content-Type": {"application/json"}}
+	x.RequestBody, x.RequestHeader = text, http.Header{"Content-Type": {"application/json"}}
 	return x
 }
 

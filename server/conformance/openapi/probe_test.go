@@ -24,7 +24,7 @@ func operation(t *testing.T, id string) *openapi.Operation {
 func verdicts(op *openapi.Operation) map[string]bool {
 	out := map[string]bool{}
 	for _, probe := range op.Probes() {
-		out[probe.URL.RawQuery+string(probe.SentBody)] = op.Allows(probe.Exchange) == nil
+		out[probe.URL.RawQuery+string(probe.RequestBody)] = op.Allows(probe.Exchange) == nil
 	}
 	return out
 }
@@ -72,7 +72,7 @@ func TestProbesOfAQuery(t *testing.T) {
 		require.True(t, asked, query)
 		require.Equal(t, allowed, verdict, query)
 	}
-	require.Empty(t, operation(t, "getBook").Examples()[0].SentBody)
+	require.Empty(t, operation(t, "getBook").Examples()[0].RequestBody)
 	require.Empty(t, operation(t, "listBooks").Defaults())
 }
 

@@ -43,7 +43,7 @@ func bea() *adminv1.CreateSignInLinkRequest {
 
 func isIn(t *testing.T, o service, session string) bool {
 	t.Helper()
-	_, _, err := o.InSession(t.Context(), session, true)
+	_, _, err := o.Authenticate(t.Context(), session, true)
 	if err != nil {
 		require.ErrorIs(t, err, signin.ErrNoSession)
 	}
@@ -143,11 +143,11 @@ func TestSessionIsRevokedByItsID(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, adminv1.Session_link, ended.GetKind())
 		require.NotNil(t, ended.EndedAt)
-		_, err = o.LookAt(ctx, secretOf(t, link))
+		_, err = o.LinkMember(ctx, secretOf(t, link))
 		require.ErrorIs(t, err, signin.ErrLink)
 		_, err = o.SignIn(ctx, secretOf(t, link))
 		require.ErrorIs(t, err, signin.ErrLink)
-		entries = activity(admin.As(ctx, "Awa"), t, o, "atelier", 1)
+		entries = activity(admin.WithMember(ctx, "Awa"), t, o, "atelier", 1)
 		require.Equal(t, "sign_in_link.revoked", entries[0].Action)
 
 		for _, none := range []string{"", "x", uuid.NewString(), secretOf(t, link), stays} {

@@ -141,10 +141,10 @@ func (s *Sessions) Create(ctx context.Context, l Link) (linkID uuid.UUID, secret
 	return linkID, secret, expiresAt, nil
 }
 
-// LookAt returns the member whom a link would sign in. The link can still be used afterwards. It fails with ErrLink.
-func (s *Sessions) LookAt(ctx context.Context, secret string) (Member, error) {
+// LinkMember returns the member whom a link would sign in. The link can still be used afterwards. It fails with ErrLink.
+func (s *Sessions) LinkMember(ctx context.Context, secret string) (Member, error) {
 	row, err := s.db.Client().SignInLink.Query().
-		Where(signinlink.Fingerprint(fingerprintOf(secret)), Usable(s.db.Now())).Only(ctx)
+		Where(signinlink.Fingerprint(fingerprintOf(secret)), UsableLink(s.db.Now())).Only(ctx)
 	if ent.IsNotFound(err) {
 		return Member{}, ErrLink
 	}
@@ -166,7 +166,7 @@ func (s *Sessions) SignIn(ctx context.Context, linkSecret string, instead ...str
 	err = hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		link := fingerprintOf(linkSecret)
-		used, err := tx.SignInLink.Update().Where(signinlink.Fingerprint(link), Usable(now)).SetUsedAt(now).Save(ctx)
+		used, err := tx.SignInLink.Update().Where(signinlink.Fingerprint(link), UsableLink(now)).SetUsedAt(now).Save(ctx)
 		if err != nil {
 			return fmt.Errorf("use a sign-in link: %w", err)
 		}
@@ -196,12 +196,12 @@ func (s *Sessions) SignIn(ctx context.Context, linkSecret string, instead ...str
 	return secret, err
 }
 
-// InSession finds a session by its secret. It returns a context with the session's store and with the member as the actor.
+// Authenticate finds a session by its secret. It returns a context with the session's store and with the member as the actor.
 // secure reports whether the secret came in the cookie for HTTPS; a session that belongs to the other cookie is not found.
 // It fails with ErrNoSession.
-func (s *Sessions) InSession(ctx context.Context, secret string, secure bool) (context.Context, Member, error) {
+func (s *Sessions) Authenticate(ctx context.Context, secret string, secure bool) (context.Context, Member, error) {
 	now := s.db.Now()
-	row, err := s.db.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), Lasting(now)).Only(ctx)
+	row, err := s.db.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), ActiveSession(now)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return nil, Member{}, ErrNoSession
 	}
@@ -245,7 +245,7 @@ func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, no
 func (s *Sessions) KeepAlive(ctx context.Context, secret string) error {
 	return hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 		until := hook.Time(ctx).Add(SessionLength)
-		return tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), Lasting(hook.Time(ctx)),
+		return tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), ActiveSession(hook.Time(ctx)),
 			session.ExpiresAtLT(until.Add(-usedEvery))).
 			SetExpiresAt(until).Exec(ctx)
 	})
@@ -265,14 +265,14 @@ func endSession(ctx context.Context, tx *ent.Tx, secret string) error {
 	return nil
 }
 
-// Usable selects the links that can still sign a member in.
-func Usable(now time.Time) predicate.SignInLink {
+// UsableLink selects the links that can still sign a member in.
+func UsableLink(now time.Time) predicate.SignInLink {
 	return signinlink.And(signinlink.UsedAtIsNil(), signinlink.RevokedAtIsNil(), signinlink.ExpiresAtGT(now),
 		signinlink.RoleIn(Roles()...))
 }
 
-// Lasting selects the sessions that have not ended.
-func Lasting(now time.Time) predicate.Session {
+// ActiveSession selects the sessions that have not ended.
+func ActiveSession(now time.Time) predicate.Session {
 	return session.And(session.EndedAtIsNil(), session.ExpiresAtGT(now), session.RoleIn(Roles()...))
 }
 
@@ -294,10 +294,10 @@ func fingerprintOf(secret string) []byte {
 func End(ctx context.Context, tx *ent.Tx, of []predicate.Session, linksOf []predicate.SignInLink) (sessions, links int,
 	err error) {
 	now := hook.Time(ctx)
-	if links, err = tx.SignInLink.Update().Where(append(linksOf, Usable(now))...).SetRevokedAt(now).Save(ctx); err != nil {
+	if links, err = tx.SignInLink.Update().Where(append(linksOf, UsableLink(now))...).SetRevokedAt(now).Save(ctx); err != nil {
 		return 0, 0, fmt.Errorf("revoke sign-in links: %w", err)
 	}
-	if sessions, err = tx.Session.Update().Where(append(of, Lasting(now))...).SetEndedAt(now).Save(ctx); err != nil {
+	if sessions, err = tx.Session.Update().Where(append(of, ActiveSession(now))...).SetEndedAt(now).Save(ctx); err != nil {
 		return 0, 0, fmt.Errorf("end sessions: %w", err)
 	}
 	return sessions, links, nil

@@ -98,13 +98,13 @@ func TestLinkSignsAMemberIn(t *testing.T) {
 		require.Len(t, token, 43)
 		require.Equal(t, "https://dashboard.example.com/dashboard/sign-in?token="+token, link.GetUrl())
 
-		who, err := o.LookAt(ctx, token)
+		who, err := o.LinkMember(ctx, token)
 		require.NoError(t, err)
 		require.Equal(t, signin.Member{Name: "Awa Ngo", Role: "owner", StoreName: "Atelier", ExpiresAt: link.GetExpiresAt().AsTime(),
 			Origin: "https://dashboard.example.com"}, who)
 		secret, err := o.SignIn(ctx, token)
 		require.NoError(t, err)
-		in, _, err := o.InSession(ctx, secret, true)
+		in, _, err := o.Authenticate(ctx, secret, true)
 		require.NoError(t, err)
 		found, actor, _ := tenant.From(in)
 		require.Equal(t, "atelier", found.Slug)
@@ -114,7 +114,7 @@ func TestLinkSignsAMemberIn(t *testing.T) {
 			require.Len(t, row.Fingerprint, 32)
 		}
 		for _, none := range []string{token, ""} {
-			_, _, err = o.InSession(ctx, none, true)
+			_, _, err = o.Authenticate(ctx, none, true)
 			require.ErrorIs(t, err, signin.ErrNoSession, "a link is no session")
 		}
 		require.NoError(t, o.SignOut(ctx, secret))
@@ -158,10 +158,10 @@ func TestLinksAndSessionsExpire(t *testing.T) {
 		secret, err := o.SignIn(ctx, secretOf(t, link))
 		require.NoError(t, err)
 		c.advance(signin.SessionLength - time.Millisecond)
-		_, _, err = o.InSession(ctx, secret, true)
+		_, _, err = o.Authenticate(ctx, secret, true)
 		require.NoError(t, err)
 		c.advance(time.Millisecond)
-		_, _, err = o.InSession(ctx, secret, true)
+		_, _, err = o.Authenticate(ctx, secret, true)
 		require.ErrorIs(t, err, signin.ErrNoSession, "twelve hours, whatever was done meanwhile")
 
 		c.advance(time.Second)
@@ -211,7 +211,7 @@ func TestRolesThatSignIn(t *testing.T) {
 			}))
 			_, err = o.SignIn(ctx, "a"+row.role)
 			require.Equal(t, row.in, err == nil, "%s: %s", row.role, row.because)
-			_, _, err = o.InSession(ctx, "a"+row.role, true)
+			_, _, err = o.Authenticate(ctx, "a"+row.role, true)
 			require.Equal(t, row.in, err == nil, "%s: %s", row.role, row.because)
 		}
 	})

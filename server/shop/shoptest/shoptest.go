@@ -47,11 +47,11 @@ func (b Bench) NewStore(slug string) context.Context {
 	require.NoError(b.T, err)
 	found, err := b.FindStore(context.Background(), slug)
 	require.NoError(b.T, err)
-	return As(found)
+	return WithStore(found)
 }
 
-// As returns a context to act on the store as an API key called "tests".
-func As(s tenant.Store) context.Context {
+// WithStore returns a context to act on the store as an API key called "tests".
+func WithStore(s tenant.Store) context.Context {
 	return tenant.With(context.Background(), s, tenant.Actor{Type: tenant.ActorAPIKey, ID: "key", Name: "tests"})
 }
 

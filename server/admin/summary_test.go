@@ -17,6 +17,6 @@ func TestEventsAreDescribedInAFewWords(t *testing.T) {
 		`{"type":"ping","data":{"message":"This is a test event.","sentAt":"x"}}`:                                   "This is a test event.",
 		`no JSON`: "",
 	} {
-		require.Equal(t, want, admin.About([]byte(payload)))
+		require.Equal(t, want, admin.EventSummary([]byte(payload)))
 	}
 }

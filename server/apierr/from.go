@@ -13,18 +13,18 @@ import (
 // show it, so that such requests do not count as errors. HTTP does not define it; nginx and the Connect protocol use it.
 const StatusClientClosedRequest = 499
 
-// ErrOutOfTime is the cause (context.Cause) of a context that ended because the request took longer than the service allows.
+// ErrServiceTimeout is the cause (context.Cause) of a context that ended because the request took longer than the service allows.
 // A deadline with another cause is the caller's own.
-var ErrOutOfTime = errors.New("the service's deadline for the request passed")
+var ErrServiceTimeout = errors.New("the service's deadline for the request passed")
 
-// GaveUp reports whether the caller gave up the request: the caller left, or the caller's own deadline passed. This is no
+// CallerGaveUp reports whether the caller gave up the request: the caller left, or the caller's own deadline passed. This is no
 // error of the service.
-func (r *Refusal) GaveUp() bool { return r.Code == Canceled || r.Code == DeadlineExceeded }
+func (r *Refusal) CallerGaveUp() bool { return r.Code == Canceled || r.Code == DeadlineExceeded }
 
 // FromRequest returns the refusal for err, an error in a request with the context ctx. As long as ctx has not ended, it
 // returns what FromError returns. Once ctx has ended, the code of the refusal says why:
 //
-//   - unavailable, if the request took longer than the service allows (the cause is ErrOutOfTime);
+//   - unavailable, if the request took longer than the service allows (the cause is ErrServiceTimeout);
 //   - deadline_exceeded, if the caller's own deadline has passed;
 //   - canceled otherwise, because the caller has left.
 //
@@ -37,8 +37,8 @@ func FromRequest(ctx context.Context, err error, unreachable func(error) bool) *
 	switch ended := context.Cause(ctx); {
 	case ended == nil:
 		return FromError(err, unreachable)
-	case errors.Is(ended, ErrOutOfTime):
-		return unavailable(errors.Join(ErrOutOfTime, err))
+	case errors.Is(ended, ErrServiceTimeout):
+		return unavailable(errors.Join(ErrServiceTimeout, err))
 	case errors.Is(ended, context.DeadlineExceeded):
 		return New(DeadlineExceeded, "The call's own deadline passed before it was answered.")
 	default:
@@ -54,16 +54,16 @@ func FromError(err error, unreachable func(error) bool) *Refusal {
 	switch {
 	case errors.As(err, &r):
 		return r
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrOutOfTime), unreachable(err):
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrServiceTimeout), unreachable(err):
 		return unavailable(err)
 	default:
 		return &Refusal{Code: InternalError, Message: "The service failed to answer; try again later.", Cause: err}
 	}
 }
 
-// Panic returns the refusal internal_error for a panic. Its cause has the stack, for the log. The code does not depend on
+// FromPanic returns the refusal internal_error for a panic. Its cause has the stack, for the log. The code does not depend on
 // whether the caller has left.
-func Panic(v any) *Refusal {
+func FromPanic(v any) *Refusal {
 	return FromError(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
 }
 
@@ -71,9 +71,9 @@ func unavailable(cause error) *Refusal {
 	return &Refusal{Code: Unavailable, Message: "The service cannot answer just now; try again later.", Cause: cause}
 }
 
-// OfRow converts err, the result of reading a row. If err is nil, it returns nil. If the row does not exist, it calls missing
+// RowError converts err, the result of reading a row. If err is nil, it returns nil. If the row does not exist, it calls missing
 // and returns the error of that call. Otherwise it returns err, wrapped in a text that names the resource.
-func OfRow(resource string, err error, missing func() error) error {
+func RowError(resource string, err error, missing func() error) error {
 	switch {
 	case err == nil:
 		return nil

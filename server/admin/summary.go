@@ -7,9 +7,9 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// About describes in a few words what an event is about, such as "Order ORD-1 · 12,000 XAF". It returns "" if the payload
+// EventSummary describes in a few words what an event is about, such as "Order ORD-1 · 12,000 XAF". It returns "" if the payload
 // has neither a name nor an amount.
-func About(payload []byte) string {
+func EventSummary(payload []byte) string {
 	var event struct {
 		Type string
 		Data struct {

@@ -26,7 +26,7 @@ func TestIn(t *testing.T) {
 	leave()
 	late, stop := context.WithDeadline(t.Context(), time.Unix(1, 0))
 	defer stop()
-	ours, stop := context.WithDeadlineCause(t.Context(), time.Unix(1, 0), apierr.ErrOutOfTime)
+	ours, stop := context.WithDeadlineCause(t.Context(), time.Unix(1, 0), apierr.ErrServiceTimeout)
 	defer stop()
 	below, stop := context.WithTimeout(ours, time.Hour)
 	defer stop()
@@ -59,7 +59,7 @@ func TestIn(t *testing.T) {
 			got := apierr.FromRequest(row.ctx, row.err, away)
 			require.Equal(t, row.code, got.Code)
 			require.Equal(t, row.failed, got.Cause != nil)
-			require.Equal(t, row.code == apierr.Canceled || row.code == apierr.DeadlineExceeded, got.GaveUp())
+			require.Equal(t, row.code == apierr.Canceled || row.code == apierr.DeadlineExceeded, got.CallerGaveUp())
 		})
 	}
 }
@@ -68,7 +68,7 @@ func TestIn(t *testing.T) {
 func TestInWhileDeadlinesPass(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ours, stop := context.WithTimeoutCause(t.Context(), 10*time.Second, apierr.ErrOutOfTime)
+		ours, stop := context.WithTimeoutCause(t.Context(), 10*time.Second, apierr.ErrServiceTimeout)
 		defer stop()
 		callers, stop := context.WithTimeout(ours, time.Second)
 		defer stop()
