@@ -27,9 +27,9 @@ func activityEntry(row *ent.ActivityEntry) *adminv1.ActivityEntry {
 	return m
 }
 
-// maxLooked is how many entries one call of ListActivity reads at most if it filters by resource or actor. The journal has
+// maxScanned is how many entries one call of ListActivity reads at most if it filters by resource or actor. The journal has
 // an index only by time, so such a call also reads the entries that do not match.
-const maxLooked = 20_000
+const maxScanned = 20_000
 
 // ListActivity returns a page of a store's activity journal. It refuses with store_not_found or
 // validation_failed.
@@ -58,22 +58,22 @@ func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityReq
 	if !until.IsZero() {
 		query.Where(activityentry.CreatedAtLT(until))
 	}
-	var of []predicate.ActivityEntry
+	var conditions []predicate.ActivityEntry
 	if in.GetResourceType() != "" {
-		of = append(of, activityentry.ResourceType(in.GetResourceType()))
+		conditions = append(conditions, activityentry.ResourceType(in.GetResourceType()))
 	}
 	if in.GetResourceId() != "" {
-		of = append(of, activityentry.ResourceID(resourceID))
+		conditions = append(conditions, activityentry.ResourceID(resourceID))
 	}
 	if in.GetActorType() != 0 {
-		of = append(of, activityentry.ActorType(in.GetActorType().String()))
+		conditions = append(conditions, activityentry.ActorType(in.GetActorType().String()))
 	}
 	if in.GetActorName() != "" {
-		of = append(of, activityentry.ActorNameContainsFold(in.GetActorName()))
+		conditions = append(conditions, activityentry.ActorNameContainsFold(in.GetActorName()))
 	}
 	var ends []*ent.ActivityEntry // the last entry that this call reads and, if there are more, the entry after it
-	if len(of) > 0 {
-		ends, err = query.Clone().Order(newest).Offset(maxLooked-1).Limit(2).
+	if len(conditions) > 0 {
+		ends, err = query.Clone().Order(newest).Offset(maxScanned-1).Limit(2).
 			Select(activityentry.FieldID, activityentry.FieldCreatedAt).All(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("look back in the activity journal: %w", err)
@@ -85,7 +85,7 @@ func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityReq
 			s.Where(sql.CompositeGT([]string{s.C("created_at"), s.C("id")}, ends[1].CreatedAt, ends[1].ID))
 		})
 	}
-	rows, err := query.Where(of...).Where(p.rows).All(ctx)
+	rows, err := query.Where(conditions...).Where(p.rows).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the activity journal: %w", err)
 	}

@@ -18,7 +18,7 @@ func (o *Operator) CreateCustomer(ctx context.Context, in *adminv1.CreateCustome
 	if err != nil {
 		return nil, err
 	}
-	customer, created, err := o.rules.CreateCustomer(ctx, &storefrontv1.CreateCustomerRequest{Name: in.GetName(), Email: in.Email,
+	customer, created, err := o.shop.CreateCustomer(ctx, &storefrontv1.CreateCustomerRequest{Name: in.GetName(), Email: in.Email,
 		Phone: in.Phone})
 	if err != nil {
 		return nil, err
@@ -30,13 +30,13 @@ func (o *Operator) CreateCustomer(ctx context.Context, in *adminv1.CreateCustome
 // store_not_found or validation_failed.
 func (o *Operator) ListCustomers(ctx context.Context, in *adminv1.ListCustomersRequest) (*storefrontv1.ListCustomersResponse,
 	error) {
-	return inStore(ctx, o, in.GetStore(), &storefrontv1.ListCustomersRequest{Page: in.Page, PageSize: in.PageSize, Q: in.Q},
-		o.rules.ListCustomers)
+	return callInStore(ctx, o, in.GetStore(), &storefrontv1.ListCustomersRequest{Page: in.Page, PageSize: in.PageSize, Q: in.Q},
+		o.shop.ListCustomers)
 }
 
 // GetCustomer returns a customer. It refuses with customer_not_found.
 func (o *Operator) GetCustomer(ctx context.Context, in *adminv1.GetCustomerRequest) (*storefrontv1.Customer, error) {
-	return inRow(ctx, o, customerKind, in, &storefrontv1.GetCustomerRequest{Id: in.GetId()}, o.rules.GetCustomer)
+	return callInRowStore(ctx, o, customerKind, in, &storefrontv1.GetCustomerRequest{Id: in.GetId()}, o.shop.GetCustomer)
 }
 
 // FindCustomer finds a customer by id, or in a store by a part of the id, an e-mail or a phone. It refuses with
@@ -60,5 +60,5 @@ func (o *Operator) FindCustomer(ctx context.Context, in *adminv1.FindCustomerReq
 
 // UpdateCustomer changes the named fields of a customer. It refuses as shop.UpdateCustomer does.
 func (o *Operator) UpdateCustomer(ctx context.Context, in *adminv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
-	return inRow(ctx, o, customerKind, in, in, o.rules.UpdateCustomerAsOperator)
+	return callInRowStore(ctx, o, customerKind, in, in, o.shop.UpdateCustomerAsOperator)
 }

@@ -230,7 +230,7 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 		require.Equal(t, apierr.StoreBeingDeleted, codeOf(export()))
 		had := ofStore(t, d.db, d.id)
 		owns := d.stores[1]
-		for what, do := range map[string]func() error{
+		for operation, do := range map[string]func() error{
 			"export": export,
 			"import": func() error {
 				_, err := d.ImportCustomers(ctx, &adminv1.ImportCustomersRequest{Store: "two", Customers: []*storefrontv1.Customer{
@@ -272,7 +272,7 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 				return err
 			},
 		} {
-			require.Equal(t, apierr.StoreBeingDeleted, codeOf(do()), what)
+			require.Equal(t, apierr.StoreBeingDeleted, codeOf(do()), operation)
 		}
 		_, err = signin.New(d.db).SignIn(ctx, secret)
 		require.ErrorIs(t, err, signin.ErrLink)

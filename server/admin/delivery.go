@@ -21,7 +21,7 @@ func delivery(e queue.Entry) *adminv1.Delivery {
 		Status:    enum[adminv1.Delivery_Status](e.Status), NextAttemptAt: apijson.OptionalTimestamp(e.NextAttemptAt),
 		CreatedAt: apijson.Timestamp(e.CreatedAt), FinishedAt: apijson.OptionalTimestamp(e.FinishedAt),
 		AttemptCount: int32(len(e.Attempts)), //nolint:gosec // At most eight attempts.
-		Attempts:     each(e.Attempts, attempt),
+		Attempts:     convertAll(e.Attempts, attempt),
 	}
 	if n := len(m.Attempts); n > 0 {
 		m.LastStatusCode, m.LastError = m.Attempts[n-1].StatusCode, m.Attempts[n-1].Error
@@ -81,7 +81,7 @@ func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliverie
 	if in.GetStatus() != 0 {
 		search.Status = in.GetStatus().String()
 	}
-	ctx, err := o.inSearch(ctx, &refused, in)
+	ctx, err := o.withSearchStore(ctx, &refused, in)
 	if err != nil {
 		return nil, err
 	}
@@ -90,31 +90,32 @@ func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliverie
 		return nil, err
 	}
 	out := &adminv1.ListDeliveriesResponse{}
-	if looked := found.Events; looked != nil {
-		out.LookedBackTo = apijson.Timestamp(looked.EndAt)
-		if looked.More {
-			out.NextPageToken = tokenOf(looked.EndAt, looked.EndID)
+	if events := found.Events; events != nil {
+		out.LookedBackTo = apijson.Timestamp(events.EndAt)
+		if events.More {
+			out.NextPageToken = tokenOf(events.EndAt, events.EndID)
 		}
 	} else if in.GetText() == "" && len(found.Entries) > p.size {
 		found.Entries = found.Entries[:p.size]
 		out.NextPageToken = found.Entries[p.size-1].ID.String()
 	}
-	out.Deliveries = each(found.Entries, delivery)
+	out.Deliveries = convertAll(found.Entries, delivery)
 	return out, nil
 }
 
-// inSearch returns the context for the store of a search. The search names a store, a webhook or both. If it names both, the
-// webhook may be a deleted one, but not one of another store.
-func (o *Operator) inSearch(ctx context.Context, refused *problems, in *adminv1.ListDeliveriesRequest) (context.Context, error) {
-	_, _, within := tenant.From(ctx)
-	if in.GetStore() == "" && in.GetWebhookId() == "" && !within {
+// withSearchStore returns the context for the store of a search. The search names a store, a webhook or both. If it names both,
+// the webhook may be a deleted one, but not one of another store.
+func (o *Operator) withSearchStore(ctx context.Context, refused *problems, in *adminv1.ListDeliveriesRequest) (context.Context,
+	error) {
+	_, _, hasStore := tenant.From(ctx)
+	if in.GetStore() == "" && in.GetWebhookId() == "" && !hasStore {
 		refused.Invalid("store", "must name the store, or webhookId a webhook")
 	}
 	switch err := refused.Err(); {
 	case err != nil:
 		return nil, err
-	case in.GetStore() == "" && !within:
-		return o.inOwner(ctx, webhookKind, "", in.GetWebhookId())
+	case in.GetStore() == "" && !hasStore:
+		return o.withRowStore(ctx, webhookKind, "", in.GetWebhookId())
 	}
 	ctx, t, err := o.check(ctx, nil, in.GetStore())
 	if err != nil {

@@ -33,7 +33,7 @@ const (
 // DeleteStore closes a store; workers delete it after a grace period. It refuses with store_not_found or validation_failed, or
 // with store_being_deleted after the grace period of an earlier call.
 func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreRequest) (*adminv1.StoreSettings, error) {
-	ctx, t, err := o.inExisting(ctx, in.GetStore())
+	ctx, t, err := o.withExistingStore(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreReque
 // RestoreStore cancels the scheduled deletion of a store and opens the store; a store without a scheduled deletion stays as it
 // is. It refuses with store_not_found, or with store_being_deleted after the grace period.
 func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreRequest) (*storefrontv1.Store, error) {
-	ctx, t, err := o.inExisting(ctx, in.GetStore())
+	ctx, t, err := o.withExistingStore(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +87,11 @@ func (o *Operator) checkGrace(row *ent.Store) error {
 	if row.DeletionBeganAt == nil && (row.DeleteAt == nil || row.DeleteAt.After(o.db.Now())) {
 		return nil
 	}
-	return beingDeleted(row.Slug)
+	return storeBeingDeleted(row.Slug)
 }
 
-// beingDeleted returns the refusal of a request for a store whose deletion can no longer be stopped.
-func beingDeleted(slug string) error {
+// storeBeingDeleted returns the refusal of a request for a store whose deletion can no longer be stopped.
+func storeBeingDeleted(slug string) error {
 	return apierr.New(apierr.StoreBeingDeleted, "The store "+slug+" is being deleted, and nothing was changed: its grace is over, "+
 		"and what is gone cannot be brought back. Once it is no longer listed, an export of it can be imported into a new store.")
 }
@@ -101,7 +101,7 @@ func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 	change func(context.Context, *ent.Store) (*ent.Store, error), message func(*ent.Store) M) (out M, err error) {
 	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
 		row, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(t.ID)))
-		if err := apierr.RowError("store", err, func() error { return noStore(t.Slug) }); err != nil {
+		if err := apierr.RowError("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
 			return err
 		}
 		if row, err = change(ctx, row); err != nil {
@@ -126,19 +126,19 @@ func forgetting(f erase.Forgetting) *adminv1.Forgetting {
 	return receipt
 }
 
-// forget calls do, which erases a part of a customer's data, and returns the progress. It refuses with customer_not_found.
+// forget calls step, which erases a part of a customer's data, and returns the progress. It refuses with customer_not_found.
 func (o *Operator) forget(ctx context.Context, in rowRequest,
-	do func(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (erase.Forgetting, error)) (*adminv1.Forgetting, error) {
+	step func(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (erase.Forgetting, error)) (*adminv1.Forgetting, error) {
 	return byID(ctx, o, customerKind, in, func(ctx context.Context, id string) (f erase.Forgetting, err error) {
-		missing := func() error { return customerKind.notFound(id) }
-		t, customerID, err := validate.StoreAndID(ctx, id, missing)
+		notFound := func() error { return customerKind.notFound(id) }
+		t, customerID, err := validate.StoreAndID(ctx, id, notFound)
 		if err != nil {
 			return f, err
 		}
-		f, err = do(ctx, o.db, t.ID, customerID)
+		f, err = step(ctx, o.db, t.ID, customerID)
 		switch {
 		case ent.IsNotFound(err), errors.Is(err, erase.ErrNone):
-			err = missing()
+			err = notFound()
 		}
 		return f, err
 	}, forgetting)
@@ -178,11 +178,11 @@ func (o *Operator) ListCustomerOrders(ctx context.Context, in *adminv1.ListCusto
 	if err := refused.Err(); err != nil {
 		return nil, err
 	}
-	ctx, err := o.inOwner(ctx, customerKind, in.GetStore(), in.GetId())
+	ctx, err := o.withRowStore(ctx, customerKind, in.GetStore(), in.GetId())
 	if err != nil {
 		return nil, err
 	}
-	c, err := o.rules.GetCustomer(ctx, &storefrontv1.GetCustomerRequest{Id: in.GetId()})
+	c, err := o.shop.GetCustomer(ctx, &storefrontv1.GetCustomerRequest{Id: in.GetId()})
 	if err != nil {
 		return nil, err
 	}

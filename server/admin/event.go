@@ -54,13 +54,13 @@ func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*
 	if !ok {
 		return nil, eventKind.notFound(in.GetId())
 	}
-	ctx, err := o.inNamed(ctx, in.GetStore())
+	ctx, err := o.withOptionalStore(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
 	query := o.db.Client().Event.Query().Where(event.ID(id))
-	if own, _, within := tenant.From(ctx); within {
-		query.Where(event.StoreID(own.ID))
+	if t, _, ok := tenant.From(ctx); ok {
+		query.Where(event.StoreID(t.ID))
 	}
 	row, err := query.Only(ctx)
 	if ent.IsNotFound(err) {
@@ -79,7 +79,7 @@ func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]str
 	if err != nil {
 		return nil, err
 	}
-	rows, err := o.db.ForStore(ctx).Client().Event.Query().Where(event.StoreID(t.ID), event.IDIn(parsed(ids)...)).All(ctx)
+	rows, err := o.db.ForStore(ctx).Client().Event.Query().Where(event.StoreID(t.ID), event.IDIn(parseIDs(ids)...)).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
@@ -97,15 +97,15 @@ func (o *Operator) DeliveriesOf(ctx context.Context, events []string) (map[strin
 	if err != nil {
 		return nil, err
 	}
-	found, err := queue.EntriesOf(ctx, o.db, queue.Search{StoreID: t.ID}, parsed(events))
+	found, err := queue.EntriesOf(ctx, o.db, queue.Search{StoreID: t.ID}, parseIDs(events))
 	if err != nil {
 		return nil, err
 	}
-	of := map[string][]*adminv1.Delivery{}
+	byEvent := map[string][]*adminv1.Delivery{}
 	for _, e := range found {
-		of[e.EventID.String()] = append(of[e.EventID.String()], delivery(e))
+		byEvent[e.EventID.String()] = append(byEvent[e.EventID.String()], delivery(e))
 	}
-	return of, nil
+	return byEvent, nil
 }
 
 // CreatePing creates a ping event. Streams of WatchEvents get it, webhooks do not. It refuses with store_not_found.

@@ -31,14 +31,14 @@ func (o *Operator) ExportStore(ctx context.Context, in *adminv1.ExportStoreReque
 	return o.Export(ctx, in, stream.Send)
 }
 
-// Export reads all rows of a store as of one instant, and calls the function pass with one page of rows after the other. A
-// page may be used only until pass returns. If pass returns an error, the export ends with this error. Export refuses with
+// Export reads all rows of a store as of one instant, and calls handle with one page of rows after the other. A
+// page may be used only until handle returns. If handle returns an error, the export ends with this error. Export refuses with
 // store_not_found, or with unavailable while maxExports exports run. If the request asks for secrets, it also refuses as
-// mayHaveSecrets does, and with secret_key_missing if a secret cannot be decrypted.
+// checkSecretsAllowed does, and with secret_key_missing if a secret cannot be decrypted.
 func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
-	pass func(*adminv1.ExportStoreResponse) error) error {
+	handle func(*adminv1.ExportStoreResponse) error) error {
 	if in.GetWithSecrets() {
-		if err := mayHaveSecrets(ctx); err != nil {
+		if err := checkSecretsAllowed(ctx); err != nil {
 			return err
 		}
 	}
@@ -71,17 +71,17 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 			return fmt.Errorf("export the store: %w", err)
 		}
 		// If the store's deletion has not begun by now, the snapshot, which is older, has all rows.
-		whole, err := o.db.Client().Store.Query().Where(store.ID(t.ID), store.DeletionBeganAtIsNil()).Exist(ctx)
+		complete, err := o.db.Client().Store.Query().Where(store.ID(t.ID), store.DeletionBeganAtIsNil()).Exist(ctx)
 		switch {
 		case err != nil:
 			return fmt.Errorf("export the store: %w", err)
-		case !whole:
-			return beingDeleted(t.Slug)
+		case !complete:
+			return storeBeingDeleted(t.Slug)
 		}
 		at = o.db.Now()
 		return transfer.Export(ctx, o.db, tx, row, at, transfer.Messages{
 			Webhook: o.webhook, Key: o.key, Event: eventMessage, Delivery: deliveryWithAnswers, Activity: activityEntry, Secret: secret,
-		}, pass)
+		}, handle)
 	})
 	if err != nil {
 		return err

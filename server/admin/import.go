@@ -31,31 +31,31 @@ import (
 // ImportProducts imports a batch of products into a store. It refuses with store_not_found or
 // validation_failed.
 func (o *Operator) ImportProducts(ctx context.Context, in *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error) {
-	return inStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Products)
+	return callInStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Products)
 }
 
 // ImportCustomers imports a batch of customers into a store. It refuses with store_not_found or
 // validation_failed.
 func (o *Operator) ImportCustomers(ctx context.Context, in *adminv1.ImportCustomersRequest) (*adminv1.ImportResponse, error) {
-	return inStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Customers)
+	return callInStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Customers)
 }
 
 // ImportOrders imports a batch of orders into a store. It refuses with store_not_found or
 // validation_failed.
 func (o *Operator) ImportOrders(ctx context.Context, in *adminv1.ImportOrdersRequest) (*adminv1.ImportResponse, error) {
-	return inStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Orders)
+	return callInStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Orders)
 }
 
 // FinishImport writes the notice to the platform that an import has ended. It refuses with store_not_found or
 // validation_failed.
 func (o *Operator) FinishImport(ctx context.Context, in *adminv1.FinishImportRequest) (*adminv1.FinishImportResponse, error) {
-	return inStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Finish)
+	return callInStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Finish)
 }
 
 // ImportRows imports rows of an export into a store. It refuses with store_not_found, validation_failed or, for webhooks,
 // secret_key_missing.
 func (o *Operator) ImportRows(ctx context.Context, in *adminv1.ImportRowsRequest) (*adminv1.ImportResponse, error) {
-	return inStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Rows)
+	return callInStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Rows)
 }
 
 // ImportStore finds or creates the store into which the rows of an export are to be imported. It refuses with
@@ -72,9 +72,9 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 			return nil, err
 		}
 	}
-	refuse := func(why string) error {
+	refuse := func(message string) error {
 		return apierr.Invalid("The export cannot be imported into the store "+in.GetStore()+".", apijson.Field{Name: "store",
-			Message: why})
+			Message: message})
 	}
 	if bucket := tenant.Bucket(sourceID); (in.GetCreate() || in.GetWithSecrets()) && !o.buckets.Has(bucket) {
 		return nil, refuse(fmt.Sprintf("must be in one of this installation's buckets, %s, because a proxy sends its keys by their bucket, "+
@@ -87,15 +87,15 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 	if source != nil && source.Slug != in.GetStore() && source.ID.String() != in.GetStore() {
 		return nil, refuse("must be in another database than the exported store " + source.Slug + ", whose rows have the ids")
 	}
-	within, t, err := o.check(ctx, nil, in.GetStore())
+	storeCtx, t, err := o.check(ctx, nil, in.GetStore())
 	if in.GetCreate() && apierr.Is(err, apierr.StoreNotFound) {
-		made, refused := o.rules.RestoreStore(ctx, actorOf(ctx), sourceID, from.GetCreatedAt().AsTime(), &adminv1.CreateStoreRequest{
+		created, refused := o.shop.RestoreStore(ctx, actorOf(ctx), sourceID, from.GetCreatedAt().AsTime(), &adminv1.CreateStoreRequest{
 			Name: from.GetName(), Slug: in.GetStore(), Currency: from.GetCurrency(), Country: from.GetCountry(),
 		})
 		if refused != nil {
 			return nil, refused
 		}
-		within, t, err = o.check(ctx, nil, made.GetId())
+		storeCtx, t, err = o.check(ctx, nil, created.GetId())
 	}
 	if err != nil {
 		return nil, err
@@ -105,15 +105,15 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 			from.GetCountry(), t.Currency, t.Country))
 	}
 	export := from.GetId() + " of " + in.GetExportedAt().AsTime().Format(time.RFC3339Nano)
-	begun, err := o.importBegun(within, t.ID, export)
+	begun, err := o.importBegun(storeCtx, t.ID, export)
 	if err != nil {
 		return nil, err
 	}
 	if begun {
-		return o.rules.GetStore(within)
+		return o.shop.GetStore(storeCtx)
 	}
 	for _, table := range []string{product.Table, customer.Table, order.Table, paymentlink.Table} {
-		found, err := ids(ctx, o.db.Reader(), "SELECT CAST(id AS text) FROM "+table+" WHERE store_id = $1 LIMIT 1", t.ID)
+		found, err := selectIDs(ctx, o.db.Reader(), "SELECT CAST(id AS text) FROM "+table+" WHERE store_id = $1 LIMIT 1", t.ID)
 		if err != nil {
 			return nil, fmt.Errorf("look whether the store is empty: %w", err)
 		}
@@ -121,7 +121,7 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 			return nil, refuse("must be empty, and has " + strings.ReplaceAll(table, "_", " ") + "; import into a new store")
 		}
 	}
-	updated, err := o.rules.UpdateStore(within, &adminv1.UpdateStoreRequest{
+	updated, err := o.shop.UpdateStore(storeCtx, &adminv1.UpdateStoreRequest{
 		Name: &from.Name, Url: &from.Url, Description: &from.Description, SupportEmail: &from.SupportEmail, Phone: &from.Phone,
 		WhatsappPhone: &from.WhatsappPhone, SocialLinks: from.GetSocialLinks(), Status: from.GetStatus().Enum(),
 		PaymentLinksOpen: &settings.PaymentLinksOpen, UnavailableTypes: settings.GetUnavailableTypes(),
@@ -132,7 +132,7 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 	if err != nil {
 		return nil, err
 	}
-	return updated, hook.Change(within, o.db, func(ctx context.Context, _ *ent.Tx) error {
+	return updated, hook.Change(storeCtx, o.db, func(ctx context.Context, _ *ent.Tx) error {
 		hook.Record(ctx, imported, "store", t.ID, hook.FieldChange{Field: "export", To: export})
 		return nil
 	})

@@ -35,13 +35,13 @@ func (o *Operator) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) 
 	if err != nil {
 		return nil, err
 	}
-	made, err := o.rules.CreateKey(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), shop.KeyDraft{
+	created, err := o.shop.CreateKey(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), shop.KeyDraft{
 		Name: in.GetName(), Scopes: in.GetScopes(), Lifetime: in.GetLifetime(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &adminv1.CreateKeyResponse{Key: o.key(made.ApiKey), Secret: made.Text}, nil
+	return &adminv1.CreateKeyResponse{Key: o.key(created.ApiKey), Secret: created.Text}, nil
 }
 
 // ListKeys returns a page of a store's keys. It refuses with store_not_found or validation_failed.
@@ -65,7 +65,7 @@ const MaxEndedKeys = 100
 
 // RecentKeys returns the store's active keys, and up to MaxEndedKeys revoked or expired keys, both newest first. The context must
 // have the store (see WithStore).
-func (o *Operator) RecentKeys(ctx context.Context) (active, over []*adminv1.Key, err error) {
+func (o *Operator) RecentKeys(ctx context.Context) (active, ended []*adminv1.Key, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -80,15 +80,15 @@ func (o *Operator) RecentKeys(ctx context.Context) (active, over []*adminv1.Key,
 	if err != nil {
 		return nil, nil, fmt.Errorf("list the other keys: %w", err)
 	}
-	return each(rows, o.key), each(others, o.key), nil
+	return convertAll(rows, o.key), convertAll(others, o.key), nil
 }
 
 // GetKey returns a key. It refuses with api_key_not_found.
 func (o *Operator) GetKey(ctx context.Context, in *adminv1.GetKeyRequest) (*adminv1.Key, error) {
-	return byID(ctx, o, keyKind, in, o.rules.GetKey, o.key)
+	return byID(ctx, o, keyKind, in, o.shop.GetKey, o.key)
 }
 
 // RevokeKey revokes a key for good. If the key is revoked already, nothing changes. It refuses with api_key_not_found.
 func (o *Operator) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) (*adminv1.Key, error) {
-	return byID(ctx, o, keyKind, in, o.rules.RevokeKey, o.key)
+	return byID(ctx, o, keyKind, in, o.shop.RevokeKey, o.key)
 }

@@ -37,13 +37,13 @@ import (
 
 // kind describes a kind of row that belongs to a store, such as orders. A request may name such a row by its id alone.
 type kind struct {
-	missing apierr.Code
-	word    string
-	table   string
-	// other is another table that also has rows of this kind, such as finished deliveries; empty if there is none.
-	other string
-	// name is the column, or the SQL expression, of a row's name for people; empty if rows have no name.
-	name string
+	code  apierr.Code
+	noun  string
+	table string
+	// otherTable is another table that also has rows of this kind, such as finished deliveries; empty if there is none.
+	otherTable string
+	// nameColumn is the column, or the SQL expression, of a row's name for people; empty if rows have no name.
+	nameColumn string
 }
 
 var (
@@ -66,7 +66,7 @@ var journaled = map[string]kind{
 }
 
 func (k kind) notFound(id string) error {
-	return apierr.New(k.missing, fmt.Sprintf("There is no %s with the id %q.", k.word, id))
+	return apierr.New(k.code, fmt.Sprintf("There is no %s with the id %q.", k.noun, id))
 }
 
 // owner returns a condition that finds the store of the row with this id.
@@ -75,68 +75,68 @@ func (k kind) owner(id uuid.UUID) predicate.Store {
 		return sql.Select("store_id").From(sql.Table(table)).Where(sql.EQ("id", id))
 	}
 	owner := in(k.table)
-	if k.other != "" {
-		owner.Union(in(k.other))
+	if k.otherTable != "" {
+		owner.Union(in(k.otherTable))
 	}
 	return func(stores *sql.Selector) { stores.Where(sql.In(stores.C(store.FieldID), owner)) }
 }
 
-// inOwner returns the context for the store with this slug or id or, if store is empty, for the store that owns the row with
+// withRowStore returns the context for the store with this slug or id or, if store is empty, for the store that owns the row with
 // this id.
-func (o *Operator) inOwner(ctx context.Context, of kind, store, id string) (context.Context, error) {
-	ctx, err := o.inNamed(ctx, store)
+func (o *Operator) withRowStore(ctx context.Context, k kind, store, id string) (context.Context, error) {
+	ctx, err := o.withOptionalStore(ctx, store)
 	if err != nil {
 		return nil, err
 	}
-	if _, _, within := tenant.From(ctx); within {
+	if _, _, ok := tenant.From(ctx); ok {
 		return ctx, nil // shop and webhooks find only rows of this store
 	}
 	parsed, ok := validate.ParseID(id)
 	if !ok {
-		return nil, of.notFound(id)
+		return nil, k.notFound(id)
 	}
-	row, err := o.db.Client().Store.Query().Where(of.owner(parsed)).Only(ctx)
+	row, err := o.db.Client().Store.Query().Where(k.owner(parsed)).Only(ctx)
 	if ent.IsNotFound(err) {
-		return o.inPlatform(ctx, of, id, parsed)
+		return o.withPlatformRow(ctx, k, id, parsed)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find the owner of %s: %w", id, err)
 	}
 	t := shop.TenantOf(row)
 	if t.BeingDeleted {
-		return nil, beingDeleted(t.Slug)
+		return nil, storeBeingDeleted(t.Slug)
 	}
 	return tenant.With(ctx, t, actorOf(ctx)), nil
 }
 
-// inPlatform returns the context for a row that belongs to the platform and to no store, such as a notice. If there is no
+// withPlatformRow returns the context for a row that belongs to the platform and to no store, such as a notice. If there is no
 // row with this id, it refuses with the kind's code for a missing row.
-func (o *Operator) inPlatform(ctx context.Context, of kind, id string, parsed uuid.UUID) (context.Context, error) {
-	query := "SELECT CAST(id AS text) FROM " + of.table + " WHERE id = $1 AND store_id = $2"
-	if of.other != "" {
-		query += " UNION SELECT CAST(id AS text) FROM " + of.other + " WHERE id = $1 AND store_id = $2"
+func (o *Operator) withPlatformRow(ctx context.Context, k kind, id string, parsed uuid.UUID) (context.Context, error) {
+	query := "SELECT CAST(id AS text) FROM " + k.table + " WHERE id = $1 AND store_id = $2"
+	if k.otherTable != "" {
+		query += " UNION SELECT CAST(id AS text) FROM " + k.otherTable + " WHERE id = $1 AND store_id = $2"
 	}
-	switch found, err := ids(ctx, o.db.Reader(), query, parsed, notice.Platform); {
+	switch found, err := selectIDs(ctx, o.db.Reader(), query, parsed, notice.Platform); {
 	case err != nil:
 		return nil, fmt.Errorf("find %s among the notices: %w", id, err)
 	case len(found) == 0:
-		return nil, of.notFound(id)
+		return nil, k.notFound(id)
 	}
 	return tenant.With(ctx, platform, actorOf(ctx)), nil
 }
 
-// named is a request that names a row in a store.
-type named interface {
+// namedRequest is a request that names a row in a store.
+type namedRequest interface {
 	GetStore() string
 	GetName() string
 }
 
-// find returns the id of the row that a request names, and the context for the request's store. If the name is an id, the
-// request needs no store. If it is another text, find looks for the row of the store that has a value in a column; the
-// function by returns both. If by is nil, or no row has the value, find looks for the row whose id begins or ends with the
-// text. It refuses with store_not_found, and with the kind's code for a missing row if no row matches or several do.
-func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.Store) (column, value string)) (context.Context,
-	string, error) {
+// find returns the id of the row that a request names, and the context for the request's store. If the name is an id, the request
+// needs no store. If it is another text, find looks for the row of the store that has a value in a column; the function lookup
+// returns both. If lookup is nil, or no row has the value, find looks for the row whose id begins or ends with the text. It
+// refuses with store_not_found, and with the kind's code for a missing row if no row matches or several do.
+func (o *Operator) find(ctx context.Context, k kind, in namedRequest, lookup func(tenant.Store) (column, value string)) (
+	context.Context, string, error) {
 	name := in.GetName()
 	_, isID := validate.ParseID(name)
 	if isID && in.GetStore() == "" {
@@ -150,10 +150,10 @@ func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.S
 		return ctx, name, nil
 	}
 	column, value := "", ""
-	if by != nil {
-		column, value = by(t)
+	if lookup != nil {
+		column, value = lookup(t)
 	}
-	id, err := of.findID(ctx, o.db.Reader(), t, name, column, value)
+	id, err := k.findID(ctx, o.db.Reader(), t, name, column, value)
 	return ctx, id, err
 }
 
@@ -163,29 +163,30 @@ func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.S
 func (k kind) findID(ctx context.Context, q db.Querier, t tenant.Store, name, column, value string) (id string, err error) {
 	var found []string
 	if column != "" && validate.Storable(name) {
-		found, err = ids(ctx, q, "SELECT CAST(id AS text) FROM "+k.table+" WHERE store_id = $1 AND "+column+" = $2", t.ID, value)
+		found, err = selectIDs(ctx, q, "SELECT CAST(id AS text) FROM "+k.table+" WHERE store_id = $1 AND "+column+" = $2", t.ID, value)
 	}
 	if part := strings.ToLower(name); err == nil && len(found) == 0 && partOfID.MatchString(part) {
 		rows := "SELECT CAST(id AS text) AS id FROM " + k.table + " WHERE store_id = $1"
-		if k.other != "" {
-			rows += " UNION SELECT CAST(id AS text) FROM " + k.other + " WHERE store_id = $1"
+		if k.otherTable != "" {
+			rows += " UNION SELECT CAST(id AS text) FROM " + k.otherTable + " WHERE store_id = $1"
 		}
-		found, err = ids(ctx, q, "SELECT id FROM ("+rows+") ids WHERE id LIKE $2 OR id LIKE $3 ORDER BY id DESC LIMIT "+
+		found, err = selectIDs(ctx, q, "SELECT id FROM ("+rows+") ids WHERE id LIKE $2 OR id LIKE $3 ORDER BY id DESC LIMIT "+
 			strconv.Itoa(maxAmbiguous), t.ID, part+"%", "%"+part)
 	}
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("find the %s %s: %w", k.word, name, err)
+		return "", fmt.Errorf("find the %s %s: %w", k.noun, name, err)
 	case len(found) == 0:
-		return "", apierr.New(k.missing, fmt.Sprintf("There is no %s %q in the store %s.", k.word, name, t.Slug))
+		return "", apierr.New(k.code, fmt.Sprintf("There is no %s %q in the store %s.", k.noun, name, t.Slug))
 	case len(found) > 1:
-		return "", apierr.New(k.missing, fmt.Sprintf("The id %s is ambiguous in the store %s: %s.", name, t.Slug, strings.Join(found, ", ")))
+		return "", apierr.New(k.code, fmt.Sprintf("The id %s is ambiguous in the store %s: %s.", name, t.Slug,
+			strings.Join(found, ", ")))
 	}
 	return found[0], nil
 }
 
-// ids returns the ids that a query selects.
-func ids(ctx context.Context, q db.Querier, query string, args ...any) (found []string, err error) {
+// selectIDs returns the ids that a query selects.
+func selectIDs(ctx context.Context, q db.Querier, query string, args ...any) (found []string, err error) {
 	for row := range db.Rows(ctx, q, query, args...) {
 		var id string
 		if err := row.Scan(&id); err != nil {
@@ -203,39 +204,39 @@ var partOfID = regexp.MustCompile(`^[0-9a-f-]{8,35}$`)
 const maxAmbiguous = 5
 
 // NamesOf returns the names of resources by their ids. A name is an order's reference, a title, a name, a webhook's URL, or
-// the e-mail or phone of a customer without a name. wanted lists the ids by the activity journal's resource type. names has
-// no entry for a deleted resource; for a deleted webhook, gone has the URL with which it was registered. The context must
+// the e-mail or phone of a customer without a name. idsByType lists the ids by the activity journal's resource type. names has
+// no entry for a deleted resource; for a deleted webhook, deleted has the URL with which it was registered. The context must
 // have the store (see WithStore).
-func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (names, gone map[string]string, err error) {
+func (o *Operator) NamesOf(ctx context.Context, idsByType map[string][]string) (names, deleted map[string]string, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	names, gone = map[string]string{}, map[string]string{}
-	for word, of := range journaled {
-		ids := parsed(wanted[word])
+	names, deleted = map[string]string{}, map[string]string{}
+	for resourceType, k := range journaled {
+		ids := parseIDs(idsByType[resourceType])
 		if len(ids) == 0 {
 			continue
 		}
-		query, args := sql.Dialect(o.db.Dialect()).Select("id", of.name).From(sql.Table(of.table)).
-			Where(sql.And(sql.EQ("store_id", t.ID), sql.In("id", each(ids, func(id uuid.UUID) any { return id })...))).Query()
+		query, args := sql.Dialect(o.db.Dialect()).Select("id", k.nameColumn).From(sql.Table(k.table)).
+			Where(sql.And(sql.EQ("store_id", t.ID), sql.In("id", convertAll(ids, func(id uuid.UUID) any { return id })...))).Query()
 		for row := range db.Rows(ctx, o.db.Reader(), query, args...) {
 			var found uuid.UUID
 			var name stdsql.NullString
 			if err := row.Scan(&found, &name); err != nil {
-				return nil, nil, fmt.Errorf("name what the journal calls %s: %w", word, err)
+				return nil, nil, fmt.Errorf("name what the journal calls %s: %w", resourceType, err)
 			}
 			names[found.String()] = name.String
 		}
 	}
-	for _, webhook := range parsed(wanted["webhook"]) {
-		if name := webhook.String(); names[name] == "" && gone[name] == "" {
-			if gone[name], err = o.registeredURL(ctx, t, webhook); err != nil {
+	for _, webhook := range parseIDs(idsByType["webhook"]) {
+		if name := webhook.String(); names[name] == "" && deleted[name] == "" {
+			if deleted[name], err = o.registeredURL(ctx, t, webhook); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
-	return names, gone, nil
+	return names, deleted, nil
 }
 
 // registrationDelay is the longest time between the time in a new webhook's id and the webhook's first entry in the journal.
@@ -244,9 +245,9 @@ const registrationDelay = time.Minute
 // registeredURL returns the URL with which a webhook was registered. It reads the URL from the webhook's first entry in the
 // activity journal, and returns "" if the journal has no such entry.
 func (o *Operator) registeredURL(ctx context.Context, t tenant.Store, webhook uuid.UUID) (string, error) {
-	made := id.Time(webhook)
+	createdAt := id.Time(webhook)
 	row, err := o.db.Client().ActivityEntry.Query().Where(
-		activityentry.StoreID(t.ID), activityentry.CreatedAtGTE(made), activityentry.CreatedAtLT(made.Add(registrationDelay)),
+		activityentry.StoreID(t.ID), activityentry.CreatedAtGTE(createdAt), activityentry.CreatedAtLT(createdAt.Add(registrationDelay)),
 		activityentry.ResourceID(webhook), activityentry.Action("webhook.created"),
 	).First(ctx)
 	if ent.IsNotFound(err) {
@@ -260,8 +261,8 @@ func (o *Operator) registeredURL(ctx context.Context, t tenant.Store, webhook uu
 	return changes.URL.To, nil
 }
 
-// parsed parses the texts that are ids, and leaves out the others.
-func parsed(texts []string) []uuid.UUID {
+// parseIDs parses the texts that are ids, and leaves out the others.
+func parseIDs(texts []string) []uuid.UUID {
 	ids := make([]uuid.UUID, 0, len(texts))
 	for _, text := range texts {
 		if id, ok := validate.ParseID(text); ok {

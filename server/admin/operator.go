@@ -5,7 +5,7 @@
 // A request names a store by its slug or id, and every other row by its id. Find… methods also accept slugs, references,
 // codes, e-mails, phones and parts of ids. A method works in the store that the request names or, if it names none, in the
 // store of the named row. If the context already has a store, as in a signed-in member's request, methods find only rows of
-// this store. The activity journal shows the operator as the actor, or the member that As put into the context.
+// this store. The activity journal shows the operator as the actor, or the member that WithMember put into the context.
 //
 // Every method refuses with an *apierr.Refusal; any other error is a failure of the service.
 package admin
@@ -41,8 +41,8 @@ type API interface {
 	adminv1connect.DashboardServiceHandler
 	adminv1connect.ImportServiceHandler
 
-	// Export reads all rows of a store as of one instant, and calls the function pass with one page of rows after the other.
-	Export(ctx context.Context, in *adminv1.ExportStoreRequest, pass func(*adminv1.ExportStoreResponse) error) error
+	// Export reads all rows of a store as of one instant, and calls handle with one page of rows after the other.
+	Export(ctx context.Context, in *adminv1.ExportStoreRequest, handle func(*adminv1.ExportStoreResponse) error) error
 
 	ListEvents(context.Context, *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error)
 	GetEvent(context.Context, *adminv1.GetEventRequest) (*adminv1.Event, error)
@@ -64,7 +64,7 @@ var _ Handlers = (*Operator)(nil)
 
 // Operator implements the methods of storefront.admin.v1. Goroutines may share it.
 type Operator struct {
-	rules    *shop.Shop
+	shop     *shop.Shop
 	webhooks *webhooks.Webhooks
 	sessions *signin.Sessions
 	db       *db.DB
@@ -81,7 +81,7 @@ type Options struct {
 
 // New returns the operator of the stores on a database.
 func New(d *db.DB, o Options) *Operator {
-	return &Operator{rules: shop.New(d, o.Shop), webhooks: webhooks.New(d, o.Webhooks), sessions: signin.New(d), db: d,
+	return &Operator{shop: shop.New(d, o.Shop), webhooks: webhooks.New(d, o.Webhooks), sessions: signin.New(d), db: d,
 		exports: make(chan struct{}, maxExports), buckets: o.Shop.Buckets}
 }
 
@@ -99,7 +99,7 @@ func WithMember(ctx context.Context, member string) context.Context {
 	return context.WithValue(ctx, memberKey{}, member)
 }
 
-// MemberOf returns the member that As put into the context, or "".
+// MemberOf returns the member that WithMember put into the context, or "".
 func MemberOf(ctx context.Context) string {
 	member, _ := ctx.Value(memberKey{}).(string)
 	return member
@@ -113,15 +113,15 @@ func WithoutToken(ctx context.Context) context.Context {
 	return context.WithValue(ctx, tokenlessKey{}, true)
 }
 
-// mayHaveSecrets refuses requests that may not get secrets. It refuses with origin_refused if a member makes the request, or
+// checkSecretsAllowed refuses requests that may not get secrets. It refuses with origin_refused if a member makes the request, or
 // if the request came over the network without a token.
-func mayHaveSecrets(ctx context.Context) error {
-	_, _, within := tenant.From(ctx)
+func checkSecretsAllowed(ctx context.Context) error {
+	_, _, hasStore := tenant.From(ctx)
 	switch {
 	case ctx.Value(tokenlessKey{}) != nil:
 		return apierr.New(apierr.OriginRefused, "Without an operator's token, no secrets are sent: start the server with --admin-token, or "+
 			"export from its database with --database-url.")
-	case within || MemberOf(ctx) != "":
+	case hasStore || MemberOf(ctx) != "":
 		return apierr.New(apierr.OriginRefused, "No secrets are sent to members of a store, but to the operator only.")
 	}
 	return nil
@@ -135,37 +135,37 @@ func actorOf(ctx context.Context) tenant.Actor {
 	return operator
 }
 
-// WithStore returns a context for the store whose slug or id is name. The context keeps its actor. If ctx already has a store, name
-// may be empty, and must not name another store. WithStore refuses with store_not_found. Once the deletion of the store's rows has
-// begun, it refuses with store_being_deleted, because lists would lack rows and new rows would stay after the deletion.
+// WithStore returns a context for the store whose slug or id is name. The context keeps its actor. If ctx already has a store,
+// name may be empty, and must not name another store. WithStore refuses with store_not_found. Once the deletion of the store's
+// rows has begun, it refuses with store_being_deleted, because lists would lack rows and new rows would stay after the deletion.
 func (o *Operator) WithStore(ctx context.Context, name string) (context.Context, error) {
-	ctx, t, err := o.inExisting(ctx, name)
+	ctx, t, err := o.withExistingStore(ctx, name)
 	switch {
 	case err != nil:
 		return nil, err
 	case t.BeingDeleted:
-		return nil, beingDeleted(t.Slug)
+		return nil, storeBeingDeleted(t.Slug)
 	}
 	return ctx, nil
 }
 
-// withExistingStore returns the context and the store, as WithStore does, but also accepts a store that is being deleted. It refuses with
-// store_not_found.
-func (o *Operator) inExisting(ctx context.Context, name string) (context.Context, tenant.Store, error) {
-	if own, _, ok := tenant.From(ctx); ok {
-		if name == "" || name == own.Slug || strings.EqualFold(name, own.ID.String()) {
-			return ctx, own, nil
+// withExistingStore returns the context and the store, as WithStore does, but also accepts a store that is being deleted. It
+// refuses with store_not_found.
+func (o *Operator) withExistingStore(ctx context.Context, name string) (context.Context, tenant.Store, error) {
+	if t, _, ok := tenant.From(ctx); ok {
+		if name == "" || name == t.Slug || strings.EqualFold(name, t.ID.String()) {
+			return ctx, t, nil
 		}
-		return nil, tenant.Store{}, noStore(name)
+		return nil, tenant.Store{}, storeNotFound(name)
 	}
-	t, err := o.rules.FindStore(ctx, name)
+	t, err := o.shop.FindStore(ctx, name)
 	if err != nil {
 		return nil, t, err
 	}
 	return tenant.With(ctx, t, actorOf(ctx)), t, nil
 }
 
-func noStore(name string) error {
+func storeNotFound(name string) error {
 	return apierr.New(apierr.StoreNotFound, "There is no store "+name+".")
 }
 
@@ -176,30 +176,30 @@ const Notices = "@notices"
 // platform is the tenant.Store to which the notices belong.
 var platform = tenant.Store{ID: notice.Platform, Slug: Notices}
 
-// withReadableStore returns a context for the store with this name, as WithStore does, for methods that only read. It also accepts Notices
-// as the name, for the platform's notices.
-func (o *Operator) inReadable(ctx context.Context, name string) (context.Context, error) {
-	if _, _, within := tenant.From(ctx); !within && name == Notices {
+// withReadableStore returns a context for the store with this name, as WithStore does, for methods that only read. It also
+// accepts Notices as the name, for the platform's notices.
+func (o *Operator) withReadableStore(ctx context.Context, name string) (context.Context, error) {
+	if _, _, ok := tenant.From(ctx); !ok && name == Notices {
 		return tenant.With(ctx, platform, actorOf(ctx)), nil
 	}
 	return o.WithStore(ctx, name)
 }
 
-// inNamed returns ctx unchanged if name is empty, and otherwise what inReadable returns.
-func (o *Operator) inNamed(ctx context.Context, name string) (context.Context, error) {
+// withOptionalStore returns ctx unchanged if name is empty, and otherwise what withReadableStore returns.
+func (o *Operator) withOptionalStore(ctx context.Context, name string) (context.Context, error) {
 	if name == "" {
 		return ctx, nil
 	}
-	return o.inReadable(ctx, name)
+	return o.withReadableStore(ctx, name)
 }
 
 // check returns the error of the problems that the caller has found, if there are any; refused may be nil. Otherwise it
-// returns the store with this slug or id, and a context for it. It refuses as inReadable does.
+// returns the store with this slug or id, and a context for it. It refuses as withReadableStore does.
 func (o *Operator) check(ctx context.Context, refused *problems, name string) (context.Context, tenant.Store, error) {
 	if refused != nil && refused.Any() {
 		return nil, tenant.Store{}, refused.Err()
 	}
-	ctx, err := o.inReadable(ctx, name)
+	ctx, err := o.withReadableStore(ctx, name)
 	if err != nil {
 		return nil, tenant.Store{}, err
 	}
@@ -207,8 +207,9 @@ func (o *Operator) check(ctx context.Context, refused *problems, name string) (c
 	return ctx, t, nil
 }
 
-// inStore calls a method with the context of the store that a request names.
-func inStore[In, Out any](ctx context.Context, o *Operator, name string, in In, method func(context.Context, In) (Out, error)) (
+// callInStore calls a method with the context of the store that a request names.
+func callInStore[In, Out any](ctx context.Context, o *Operator, name string, in In,
+	method func(context.Context, In) (Out, error)) (
 	out Out, err error) {
 	if ctx, err = o.WithStore(ctx, name); err != nil {
 		return out, err
@@ -222,21 +223,21 @@ type rowRequest interface {
 	GetStore() string
 }
 
-// inRow calls a method with the context of the store that a request names or, if it names none, with the context of the
+// callInRowStore calls a method with the context of the store that a request names or, if it names none, with the context of the
 // store that owns the request's row.
-func inRow[In, Out any](ctx context.Context, o *Operator, of kind, row rowRequest, in In,
+func callInRowStore[In, Out any](ctx context.Context, o *Operator, k kind, row rowRequest, in In,
 	method func(context.Context, In) (Out, error)) (out Out, err error) {
-	if ctx, err = o.inOwner(ctx, of, row.GetStore(), row.GetId()); err != nil {
+	if ctx, err = o.withRowStore(ctx, k, row.GetStore(), row.GetId()); err != nil {
 		return out, err
 	}
 	return method(ctx, in)
 }
 
-// byID calls a method that takes only the row's id, with the context that inRow chooses, and converts the method's result to
-// a message.
-func byID[Row, Message any](ctx context.Context, o *Operator, of kind, in rowRequest,
+// byID calls a method that takes only the row's id, with the context that callInRowStore chooses, and converts the method's
+// result to a message.
+func byID[Row, Message any](ctx context.Context, o *Operator, k kind, in rowRequest,
 	method func(context.Context, string) (Row, error), message func(Row) Message) (out Message, err error) {
-	row, err := inRow(ctx, o, of, in, in.GetId(), method)
+	row, err := callInRowStore(ctx, o, k, in, in.GetId(), method)
 	if err != nil {
 		return out, err
 	}

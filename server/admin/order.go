@@ -23,20 +23,20 @@ func (o *Operator) CreateOrder(ctx context.Context, in *adminv1.CreateOrderReque
 	for _, item := range in.GetItems() {
 		d.Lines = append(d.Lines, shop.OrderLine{ProductID: item.GetProductId(), Quantity: item.GetQuantity()})
 	}
-	return inStore(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, in.GetStore(), d, o.rules.RecordOrder)
+	return callInStore(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, in.GetStore(), d, o.shop.RecordOrder)
 }
 
 // ListOrders returns a page of a store's orders, newest first. It refuses with store_not_found or
 // validation_failed.
 func (o *Operator) ListOrders(ctx context.Context, in *adminv1.ListOrdersRequest) (*storefrontv1.ListOrdersResponse, error) {
-	return inStore(ctx, o, in.GetStore(), &storefrontv1.ListOrdersRequest{
+	return callInStore(ctx, o, in.GetStore(), &storefrontv1.ListOrdersRequest{
 		Page: in.Page, PageSize: in.PageSize, Status: in.Status, From: in.GetFrom(), To: in.GetTo(),
-	}, o.rules.ListOrders)
+	}, o.shop.ListOrders)
 }
 
 // GetOrder returns an order. It refuses with order_not_found.
 func (o *Operator) GetOrder(ctx context.Context, in *adminv1.GetOrderRequest) (*storefrontv1.Order, error) {
-	return inRow(ctx, o, orderKind, in, &storefrontv1.GetOrderRequest{Id: in.GetId()}, o.rules.GetOrder)
+	return callInRowStore(ctx, o, orderKind, in, &storefrontv1.GetOrderRequest{Id: in.GetId()}, o.shop.GetOrder)
 }
 
 // FindOrder finds an order by id, or in a store by its reference or a part of the id. It refuses with store_not_found or
@@ -76,7 +76,7 @@ func (o *Operator) RefundOrder(ctx context.Context, in *adminv1.RefundOrderReque
 // orderMove is a request to change an order's status.
 type orderMove interface {
 	rowRequest
-	named
+	namedRequest
 	GetIdempotencyKey() string
 }
 
@@ -85,15 +85,15 @@ type orderMove interface {
 func (o *Operator) move(ctx context.Context, in orderMove, to order.Status) (*storefrontv1.Order, error) {
 	ctx = shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey())
 	if in.GetName() == "" {
-		return inRow(ctx, o, orderKind, in, to, func(ctx context.Context, to order.Status) (*storefrontv1.Order, error) {
-			return o.rules.MoveOrder(ctx, to, shop.OrderID(in.GetId()))
+		return callInRowStore(ctx, o, orderKind, in, to, func(ctx context.Context, to order.Status) (*storefrontv1.Order, error) {
+			return o.shop.MoveOrder(ctx, to, shop.OrderID(in.GetId()))
 		})
 	}
 	ctx, t, err := o.check(ctx, nil, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
-	return o.rules.MoveOrder(ctx, to, func(ctx context.Context, tx *ent.Tx) (uuid.UUID, error) {
+	return o.shop.MoveOrder(ctx, to, func(ctx context.Context, tx *ent.Tx) (uuid.UUID, error) {
 		id, err := orderKind.findID(ctx, tx, t, in.GetName(), order.FieldReference, in.GetName())
 		if err != nil {
 			return uuid.Nil, err

@@ -28,12 +28,12 @@ type page struct {
 }
 
 // page reads the page that a request names.
-func (refused *problems) page(size *int32, token string) page {
+func (r *problems) page(size *int32, token string) page {
 	p := page{size: DefaultPageSize}
 	if size != nil {
 		p.size = int(*size)
 		if p.size < 1 || p.size > MaxPageSize {
-			refused.Invalid("pageSize", fmt.Sprintf("must be a whole number from 1 to %d", MaxPageSize))
+			r.Invalid("pageSize", fmt.Sprintf("must be a whole number from 1 to %d", MaxPageSize))
 		}
 	}
 	if token == "" {
@@ -41,24 +41,24 @@ func (refused *problems) page(size *int32, token string) page {
 	}
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(text) != 8+len(uuid.Nil) {
-		refused.Invalid("pageToken", "must be the nextPageToken of an answer")
+		r.Invalid("pageToken", "must be the nextPageToken of an answer")
 		return p
 	}
 	p.at = time.UnixMilli(int64(binary.BigEndian.Uint64(text))).UTC() //nolint:gosec // All 64-bit values are times.
 	p.id = uuid.UUID(text[8:])
 	if timestamppb.New(p.at).CheckValid() != nil { // some databases cannot store a time out of this range
-		refused.Invalid("pageToken", "must be the nextPageToken of an answer")
+		r.Invalid("pageToken", "must be the nextPageToken of an answer")
 	}
 	return p
 }
 
 // timeOf reads an optional time of a request; the zero time means none.
-func (refused *problems) timeOf(name string, at *timestamppb.Timestamp) time.Time {
+func (r *problems) timeOf(name string, at *timestamppb.Timestamp) time.Time {
 	switch {
 	case at == nil:
 		return time.Time{}
 	case at.CheckValid() != nil:
-		refused.Invalid(name, "must be an RFC 3339 date-time of the years 1 to 9999")
+		r.Invalid(name, "must be an RFC 3339 date-time of the years 1 to 9999")
 		return time.Time{}
 	}
 	return at.AsTime()
@@ -82,16 +82,16 @@ func (p page) rows(s *sql.Selector) {
 	s.Limit(p.size + 1)
 }
 
-// dated is a message with the fields by which lists are sorted.
-type dated interface {
+// datedMessage is a message with the fields by which lists are sorted.
+type datedMessage interface {
 	GetId() string
 	GetCreatedAt() *timestamppb.Timestamp
 }
 
 // pageOf converts rows, the result of a query that page.rows limited, to the messages of the page. next is the token of the
 // next page, or "" if this page is the last.
-func pageOf[Row any, Message dated](p page, rows []Row, message func(Row) Message) (messages []Message, next string) {
-	messages = each(rows, message)
+func pageOf[Row any, Message datedMessage](p page, rows []Row, message func(Row) Message) (messages []Message, next string) {
+	messages = convertAll(rows, message)
 	if len(rows) <= p.size {
 		return messages, ""
 	}
@@ -105,8 +105,8 @@ func tokenOf(at time.Time, id uuid.UUID) string {
 	return base64.RawURLEncoding.EncodeToString(append(token, id[:]...))
 }
 
-// each converts every row to a message.
-func each[Row, Message any](rows []Row, message func(Row) Message) []Message {
+// convertAll converts every row to a message.
+func convertAll[Row, Message any](rows []Row, message func(Row) Message) []Message {
 	all := make([]Message, len(rows))
 	for i, row := range rows {
 		all[i] = message(row)

@@ -13,24 +13,24 @@ import (
 // shop.CreatePaymentLink does.
 func (o *Operator) CreatePaymentLink(ctx context.Context, in *adminv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
-	return inStore(ctx, o, in.GetStore(), &storefrontv1.CreatePaymentLinkRequest{
+	return callInStore(ctx, o, in.GetStore(), &storefrontv1.CreatePaymentLinkRequest{
 		Title: in.GetTitle(), Pricing: in.GetPricing(), Amount: in.Amount, MinAmount: in.MinAmount, Description: in.Description,
 		CoverUrl: in.CoverUrl, ThankYouMessage: in.ThankYouMessage, ExpiresAt: in.GetExpiresAt(), MaxPayments: in.MaxPayments,
-	}, o.rules.CreatePaymentLink)
+	}, o.shop.CreatePaymentLink)
 }
 
 // ListPaymentLinks returns a page of a store's payment links, newest first. It refuses with
 // store_not_found or validation_failed.
 func (o *Operator) ListPaymentLinks(ctx context.Context,
 	in *adminv1.ListPaymentLinksRequest) (*storefrontv1.ListPaymentLinksResponse, error) {
-	return inStore(ctx, o, in.GetStore(), &storefrontv1.ListPaymentLinksRequest{Page: in.Page, PageSize: in.PageSize,
-		Status: in.Status}, o.rules.ListPaymentLinks)
+	return callInStore(ctx, o, in.GetStore(), &storefrontv1.ListPaymentLinksRequest{Page: in.Page, PageSize: in.PageSize,
+		Status: in.Status}, o.shop.ListPaymentLinks)
 }
 
 // GetPaymentLink returns a payment link. It refuses with payment_link_not_found.
 func (o *Operator) GetPaymentLink(ctx context.Context, in *adminv1.GetPaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
-	return inRow(ctx, o, paymentLinkKind, in, &storefrontv1.GetPaymentLinkRequest{Id: in.GetId()}, o.rules.GetPaymentLink)
+	return callInRowStore(ctx, o, paymentLinkKind, in, &storefrontv1.GetPaymentLinkRequest{Id: in.GetId()}, o.shop.GetPaymentLink)
 }
 
 // FindPaymentLink finds a payment link by id, or in a store by its code or a part of the id. It refuses with store_not_found
@@ -50,18 +50,19 @@ func (o *Operator) FindPaymentLink(ctx context.Context, in *adminv1.FindPaymentL
 // shop.UpdatePaymentLink does.
 func (o *Operator) UpdatePaymentLink(ctx context.Context, in *adminv1.UpdatePaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
-	return inRow(ctx, o, paymentLinkKind, in, in, o.rules.UpdatePaymentLinkAsOperator)
+	return callInRowStore(ctx, o, paymentLinkKind, in, in, o.shop.UpdatePaymentLinkAsOperator)
 }
 
 // EnablePaymentLink enables a payment link. If it is enabled already, nothing changes. It refuses with payment_link_not_found.
 func (o *Operator) EnablePaymentLink(ctx context.Context, in *adminv1.EnablePaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
-	return inRow(ctx, o, paymentLinkKind, in, &storefrontv1.EnablePaymentLinkRequest{Id: in.GetId()}, o.rules.EnablePaymentLink)
+	return callInRowStore(ctx, o, paymentLinkKind, in, &storefrontv1.EnablePaymentLinkRequest{Id: in.GetId()},
+		o.shop.EnablePaymentLink)
 }
 
 // DisablePaymentLink disables a payment link: it takes no payments until it is enabled again. If it is disabled already,
 // nothing changes. It refuses with payment_link_not_found.
 func (o *Operator) DisablePaymentLink(ctx context.Context, in *adminv1.DisablePaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
-	return inRow(ctx, o, paymentLinkKind, in, in.GetId(), o.rules.DisablePaymentLink)
+	return callInRowStore(ctx, o, paymentLinkKind, in, in.GetId(), o.shop.DisablePaymentLink)
 }

@@ -39,50 +39,51 @@ type ResealProgress struct {
 // It may run while workers deliver and members rotate secrets: it changes a row only if the row's secret is still the secret
 // that it read. If it is interrupted, a second run reseals the remaining secrets. It skips and counts secrets whose key is
 // not in the keyring. It fails with seal.ErrTampered.
-func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report func(ResealProgress)) (so ResealProgress, err error) {
+func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report func(ResealProgress)) (progress ResealProgress,
+	err error) {
 	older := webhook.SecretKeyNEQ(secrets.Current())
 	for range resealPasses {
-		if so.Webhooks, err = d.Client().Webhook.Query().Count(ctx); err != nil {
-			return so, fmt.Errorf("count webhooks: %w", err)
+		if progress.Webhooks, err = d.Client().Webhook.Query().Count(ctx); err != nil {
+			return progress, fmt.Errorf("count webhooks: %w", err)
 		}
 		for after := uuid.Nil; ; {
 			batch, err := d.Client().Webhook.Query().Where(webhook.IDGT(after), older).Order(webhook.ByID()).Limit(resealBatch).All(ctx)
 			if err != nil {
-				return so, fmt.Errorf("read secrets: %w", err)
+				return progress, fmt.Errorf("read secrets: %w", err)
 			}
 			if len(batch) == 0 {
-				report(so)
+				report(progress)
 				break
 			}
 			done, err := reseal(ctx, d, secrets, batch)
 			if err != nil {
-				return so, fmt.Errorf("seal secrets anew: %w", err)
+				return progress, fmt.Errorf("seal secrets anew: %w", err)
 			}
-			so.Done += done
+			progress.Done += done
 			after = batch[len(batch)-1].ID
-			report(so)
+			report(progress)
 		}
-		var left []struct {
+		var remaining []struct {
 			SecretKey string `json:"secret_key"`
 			Count     int
 		}
-		err := d.Client().Webhook.Query().Where(older).GroupBy(webhook.FieldSecretKey).Aggregate(ent.Count()).Scan(ctx, &left)
+		err := d.Client().Webhook.Query().Where(older).GroupBy(webhook.FieldSecretKey).Aggregate(ent.Count()).Scan(ctx, &remaining)
 		if err != nil {
-			return so, fmt.Errorf("count secrets under other keys: %w", err)
+			return progress, fmt.Errorf("count secrets under other keys: %w", err)
 		}
-		so.Left, so.Unknown = 0, nil
-		for _, under := range left {
-			so.Left += under.Count
-			if !secrets.Has(under.SecretKey) {
-				so.Unknown = append(so.Unknown, under.SecretKey)
+		progress.Left, progress.Unknown = 0, nil
+		for _, group := range remaining {
+			progress.Left += group.Count
+			if !secrets.Has(group.SecretKey) {
+				progress.Unknown = append(progress.Unknown, group.SecretKey)
 			}
 		}
-		slices.Sort(so.Unknown)
-		if so.Left == 0 || len(so.Unknown) > 0 {
+		slices.Sort(progress.Unknown)
+		if progress.Left == 0 || len(progress.Unknown) > 0 {
 			break
 		}
 	}
-	return so, nil
+	return progress, nil
 }
 
 // reseal reseals the secrets of a batch in one transaction and returns how many it resealed. It skips secrets whose key is

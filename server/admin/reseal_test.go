@@ -96,10 +96,10 @@ func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 		entries := b.db.Client().ActivityEntry.Query().CountX(b.ctx)
 
 		var reports []admin.ResealProgress
-		so, err := admin.ResealSecrets(b.ctx, d, seal.NewKeyring(current, older, oldest),
-			func(so admin.ResealProgress) { reports = append(reports, so) })
+		progress, err := admin.ResealSecrets(b.ctx, d, seal.NewKeyring(current, older, oldest),
+			func(progress admin.ResealProgress) { reports = append(reports, progress) })
 		require.NoError(t, err)
-		require.Equal(t, admin.ResealProgress{Webhooks: 260, Done: 255}, so)
+		require.Equal(t, admin.ResealProgress{Webhooks: 260, Done: 255}, progress)
 		require.Greater(t, len(reports), 2, "progress is reported for each batch")
 		require.Equal(t, 200, reports[0].Done)
 		b.opens(seal.NewKeyring(current), 260)
@@ -108,9 +108,9 @@ func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 		require.Equal(t, before.UpdatedAt, after.UpdatedAt, "the webhook is what it was")
 		require.Equal(t, entries, b.db.Client().ActivityEntry.Query().CountX(b.ctx))
 
-		so, err = admin.ResealSecrets(b.ctx, d, seal.NewKeyring(current), func(admin.ResealProgress) {})
+		progress, err = admin.ResealSecrets(b.ctx, d, seal.NewKeyring(current), func(admin.ResealProgress) {})
 		require.NoError(t, err)
-		require.Equal(t, admin.ResealProgress{Webhooks: 260}, so, "nothing is left to do")
+		require.Equal(t, admin.ResealProgress{Webhooks: 260}, progress, "nothing is left to do")
 		require.Equal(t, after.Secret, b.db.Client().Webhook.GetX(b.ctx, before.ID).Secret)
 	})
 }
@@ -124,14 +124,14 @@ func TestResealSecretsGoesOnWhereItWasInterrupted(t *testing.T) {
 		b.seed(0, 450, seal.NewKeyring(older))
 
 		ctx, interrupt := context.WithCancel(b.ctx)
-		so, err := admin.ResealSecrets(ctx, d, both, func(admin.ResealProgress) { interrupt() })
+		progress, err := admin.ResealSecrets(ctx, d, both, func(admin.ResealProgress) { interrupt() })
 		require.ErrorIs(t, err, context.Canceled)
-		require.Equal(t, 200, so.Done)
+		require.Equal(t, 200, progress.Done)
 		b.opens(both, 450)
 
-		so, err = admin.ResealSecrets(b.ctx, d, both, func(admin.ResealProgress) {})
+		progress, err = admin.ResealSecrets(b.ctx, d, both, func(admin.ResealProgress) {})
 		require.NoError(t, err)
-		require.Equal(t, admin.ResealProgress{Webhooks: 450, Done: 250}, so)
+		require.Equal(t, admin.ResealProgress{Webhooks: 450, Done: 250}, progress)
 		b.opens(seal.NewKeyring(current), 450)
 	})
 }
@@ -143,9 +143,9 @@ func TestResealSecretsLeavesWhatItCannotOpen(t *testing.T) {
 		lost, older, current := newSecretKey(t), newSecretKey(t), newSecretKey(t)
 		b.seed(0, 3, seal.NewKeyring(lost))
 		b.seed(3, 8, seal.NewKeyring(older))
-		so, err := admin.ResealSecrets(b.ctx, d, seal.NewKeyring(current, older), func(admin.ResealProgress) {})
+		progress, err := admin.ResealSecrets(b.ctx, d, seal.NewKeyring(current, older), func(admin.ResealProgress) {})
 		require.NoError(t, err)
-		require.Equal(t, admin.ResealProgress{Webhooks: 8, Done: 5, Left: 3, Unknown: []string{lost.ID()}}, so)
+		require.Equal(t, admin.ResealProgress{Webhooks: 8, Done: 5, Left: 3, Unknown: []string{lost.ID()}}, progress)
 		b.opens(seal.NewKeyring(current, lost), 8)
 
 		_, err = d.Writer().ExecContext(b.ctx, `UPDATE webhooks SET secret_key = $1 WHERE secret_key = $2`, older.ID(), lost.ID())
@@ -164,7 +164,7 @@ func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
 		made := late.hook()
 		both := seal.NewKeyring(current, older)
 		var secret string
-		so, err := admin.ResealSecrets(late.ctx, d, both, func(admin.ResealProgress) {
+		progress, err := admin.ResealSecrets(late.ctx, d, both, func(admin.ResealProgress) {
 			if secret == "" {
 				w, err := late.RotateSecret(late.ctx, &adminv1.RotateSecretRequest{Id: made.String()})
 				require.NoError(t, err)
@@ -172,19 +172,19 @@ func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
 			}
 		})
 		require.NoError(t, err)
-		require.Equal(t, admin.ResealProgress{Webhooks: 1, Done: 2}, so)
+		require.Equal(t, admin.ResealProgress{Webhooks: 1, Done: 2}, progress)
 		row := d.Client().Webhook.GetX(late.ctx, made)
 		plain, err := seal.NewKeyring(current).Open(row.Secret, row.SecretKey, row.ID[:])
 		require.NoError(t, err)
 		require.Equal(t, secret, plain, "the secret that the owner was shown last")
 
 		// If a server never stops sealing with the older key, ResealSecrets reports the remaining secrets and ends.
-		so, err = admin.ResealSecrets(late.ctx, d, both, func(admin.ResealProgress) {
+		progress, err = admin.ResealSecrets(late.ctx, d, both, func(admin.ResealProgress) {
 			_, err := late.RotateSecret(late.ctx, &adminv1.RotateSecretRequest{Id: made.String()})
 			require.NoError(t, err)
 		})
 		require.NoError(t, err)
-		require.Equal(t, 1, so.Left)
-		require.Empty(t, so.Unknown)
+		require.Equal(t, 1, progress.Left)
+		require.Empty(t, progress.Unknown)
 	})
 }

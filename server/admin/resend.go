@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// progress converts the progress of a resend job.
-func progress(r queue.Resend) *adminv1.Resend {
+// resendMessage converts the progress of a resend job.
+func resendMessage(r queue.Resend) *adminv1.Resend {
 	m := &adminv1.Resend{
 		Id: r.ID.String(), WebhookId: r.WebhookID.String(), Since: apijson.Timestamp(r.Since),
 		Resent: int32(min(r.Resent, math.MaxInt32)), State: adminv1.Resend_running, //nolint:gosec // min bounds the number.
@@ -41,7 +41,7 @@ func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendReque
 	if err := refused.Err(); err != nil {
 		return nil, err
 	}
-	ctx, err := o.inOwner(ctx, webhookKind, in.GetStore(), in.GetWebhookId())
+	ctx, err := o.withRowStore(ctx, webhookKind, in.GetStore(), in.GetWebhookId())
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendReque
 	if err != nil {
 		return nil, err
 	}
-	return progress(job), nil
+	return resendMessage(job), nil
 }
 
 // ContinueResend does the next step of a resend job and returns the progress. It refuses with resend_not_found or
@@ -59,14 +59,14 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 	if !ok {
 		return nil, resendKind.notFound(in.GetId())
 	}
-	ctx, err := o.inNamed(ctx, in.GetStore())
+	ctx, err := o.withOptionalStore(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
-	if own, _, within := tenant.From(ctx); within {
-		if of, err := o.db.Client().Store.Query().Where(store.ID(own.ID), resendKind.owner(id)).Exist(ctx); err != nil {
+	if t, _, ok := tenant.From(ctx); ok {
+		if owned, err := o.db.Client().Store.Query().Where(store.ID(t.ID), resendKind.owner(id)).Exist(ctx); err != nil {
 			return nil, fmt.Errorf("find a resend: %w", err)
-		} else if !of {
+		} else if !owned {
 			return nil, resendKind.notFound(in.GetId())
 		}
 	}
@@ -77,7 +77,7 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 	if err != nil {
 		return nil, err
 	}
-	return progress(job), nil
+	return resendMessage(job), nil
 }
 
 // SendWaiting makes the next attempts of a webhook's waiting deliveries due now, for a bounded number of deliveries, and
@@ -86,7 +86,8 @@ func (o *Operator) SendWaiting(ctx context.Context, webhookID string) (int, erro
 	return o.webhooks.SendWaiting(ctx, webhookID)
 }
 
-// Retries counts the deliveries to a webhook that wait for another attempt. The context must have the webhook's store (see WithStore).
+// Retries counts the deliveries to a webhook that wait for another attempt. The context must have the webhook's store (see
+// WithStore).
 func (o *Operator) Retries(ctx context.Context, webhookID string) (queue.Retries, error) {
 	t, id, err := validate.StoreAndID(ctx, webhookID, func() error { return webhookKind.notFound(webhookID) })
 	if err != nil {

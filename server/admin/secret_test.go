@@ -116,13 +116,13 @@ func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 				kind := map[bool]string{true: "webhooks", false: "keys"}[i < len(secrets)]
 				require.Contains(t, string(exported.lines[kind]), secret)
 			}
-			for _, there := range []bool{false, true} {
+			for _, registered := range []bool{false, true} {
 				to := sealing(t, dbtest.New(t, way[1], db.Config{}))
-				if there {
+				if registered {
 					_, err := to.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "T", Slug: "t", Currency: "XAF", Country: "CM"})
 					require.NoError(t, err)
 				}
-				exported.importInto(t, to, "t", !there)
+				exported.importInto(t, to, "t", !registered)
 				require.Equal(t, len(secrets)+len(fingerprints), exported.loadSecrets(t, to, "t"))
 				require.Zero(t, exported.loadSecrets(t, to, "t"), "again: nothing twice")
 				again := withSecrets(t, to, "t")
@@ -130,7 +130,7 @@ func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 				require.Equal(t, string(exported.lines["keys"]), string(again.lines["keys"]))
 				id, err := to.GetStore(ctx, &adminv1.GetStoreRequest{Store: "t"})
 				require.NoError(t, err)
-				require.Equal(t, !there, id.GetId() == made.GetId())
+				require.Equal(t, !registered, id.GetId() == made.GetId())
 				_, err = to.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: "t", Name: "k", Scopes: []string{"store:read"},
 					Lifetime: adminv1.Key_NEVER})
 				require.Equal(t, apierr.APIKeyLimit, codeOf(err))
@@ -268,21 +268,21 @@ func TestRowsWithSecretsAreChecked(t *testing.T) {
 			require.NotEmpty(t, send(transfer.Webhooks, line).GetRefused(), line)
 		}
 
-		as := func(*adminv1.ExportedKey) {}
-		twice := key(as)
+		unchanged := func(*adminv1.ExportedKey) {}
+		twice := key(unchanged)
 		other := key(func(k *adminv1.ExportedKey) { k.Fingerprint = twice.GetFingerprint() })
 		refused("fingerprint", "twice in a batch", transfer.Keys, string(apijson.Marshal(twice)), string(apijson.Marshal(other)))
 		var keys, hooks []string
 		for range shop.MaxActiveKeys {
-			keys = append(keys, string(apijson.Marshal(key(as))))
+			keys = append(keys, string(apijson.Marshal(key(unchanged))))
 		}
 		over := string(apijson.Marshal(key(func(k *adminv1.ExportedKey) { k.Key.Status, k.RevokedAt = adminv1.Key_revoked, at })))
 		past := string(apijson.Marshal(key(func(k *adminv1.ExportedKey) {
 			k.Key.Status, k.Key.ExpiresAt = adminv1.Key_expired, timestamppb.New(at.AsTime().Add(time.Hour))
 		})))
-		refused("", "the eleventh active key", transfer.Keys, append(keys, string(apijson.Marshal(key(as))))...)
+		refused("", "the eleventh active key", transfer.Keys, append(keys, string(apijson.Marshal(key(unchanged))))...)
 		require.EqualValues(t, shop.MaxActiveKeys+2, send(transfer.Keys, append(keys, over, past)...).GetStored())
-		refused("", "one more", transfer.Keys, string(apijson.Marshal(key(as))))
+		refused("", "one more", transfer.Keys, string(apijson.Marshal(key(unchanged))))
 		for range webhooks.Max {
 			hooks = append(hooks, string(apijson.Marshal(hook(func(*adminv1.ExportedWebhook) {}))))
 		}

@@ -54,7 +54,7 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 	now := o.db.Now()
 	links := o.db.Client().SignInLink.Query().Where(signin.UsableLink(now))
 	sessions := o.db.Client().Session.Query().Where(signin.ActiveSession(now))
-	if _, _, within := tenant.From(ctx); within || in.GetStore() != "" {
+	if _, _, hasStore := tenant.From(ctx); hasStore || in.GetStore() != "" {
 		ctx, err := o.WithStore(ctx, in.GetStore())
 		if err != nil {
 			return nil, err
@@ -79,8 +79,8 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 	if err != nil {
 		return nil, err
 	}
-	all := append(each(begun, func(row *ent.Session) *adminv1.Session { return sessionOf(row, slugs[row.StoreID]) }),
-		each(unused, func(row *ent.SignInLink) *adminv1.Session { return linkOf(row, slugs[row.StoreID]) })...)
+	all := append(convertAll(begun, func(row *ent.Session) *adminv1.Session { return sessionOf(row, slugs[row.StoreID]) }),
+		convertAll(unused, func(row *ent.SignInLink) *adminv1.Session { return linkOf(row, slugs[row.StoreID]) })...)
 	// Ids are texts in lower case here, which sort as the ids' bytes do.
 	slices.SortFunc(all, func(a, b *adminv1.Session) int {
 		return cmp.Or(b.CreatedAt.AsTime().Compare(a.CreatedAt.AsTime()), cmp.Compare(b.Id, a.Id))
@@ -112,7 +112,7 @@ func (o *Operator) slugs(ctx context.Context, sessions []*ent.Session, links []*
 // has signed in with the link meanwhile, RevokeSession ends the session, which has the link's id. If the session has ended
 // already, nothing changes. It refuses with session_not_found.
 func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionRequest) (*adminv1.Session, error) {
-	ctx, err := o.inOwner(ctx, sessionKind, in.GetStore(), in.GetId())
+	ctx, err := o.withRowStore(ctx, sessionKind, in.GetStore(), in.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) 
 		return nil, fmt.Errorf("read a session: %w", err)
 	}
 	link, err := tx.SignInLink.Query().Where(signinlink.StoreID(t.ID), signinlink.ID(id)).Only(ctx)
-	if ent.IsNotFound(err) { // the link expired and was deleted after inOwner had found it
+	if ent.IsNotFound(err) { // the link expired and was deleted after withRowStore had found it
 		return nil, sessionKind.notFound(id.String())
 	}
 	if err != nil {

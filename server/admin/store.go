@@ -15,7 +15,7 @@ import (
 
 // CreateStore creates a store. It refuses with validation_failed, phone_invalid or slug_taken.
 func (o *Operator) CreateStore(ctx context.Context, in *adminv1.CreateStoreRequest) (*storefrontv1.Store, error) {
-	return o.rules.CreateStore(ctx, actorOf(ctx), in)
+	return o.shop.CreateStore(ctx, actorOf(ctx), in)
 }
 
 // ListStores returns a page of the stores. It refuses with validation_failed.
@@ -41,21 +41,21 @@ func (o *Operator) ListStores(ctx context.Context, in *adminv1.ListStoresRequest
 
 // GetStore returns the store with this slug or id. It refuses with store_not_found.
 func (o *Operator) GetStore(ctx context.Context, in *adminv1.GetStoreRequest) (*storefrontv1.Store, error) {
-	ctx, _, err := o.inExisting(ctx, in.GetStore())
+	ctx, _, err := o.withExistingStore(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
-	return o.rules.GetStore(ctx)
+	return o.shop.GetStore(ctx)
 }
 
 // GetStoreSettings returns those settings of a store that only the operator changes. It refuses with store_not_found.
 func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSettingsRequest) (*adminv1.StoreSettings, error) {
-	ctx, t, err := o.inExisting(ctx, in.GetStore())
+	ctx, t, err := o.withExistingStore(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
 	row, err := o.db.Client().Store.Query().Where(store.ID(t.ID)).Only(ctx)
-	if err := apierr.RowError("store", err, func() error { return noStore(t.Slug) }); err != nil {
+	if err := apierr.RowError("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
 		return nil, err
 	}
 	return settingsOf(row), nil
@@ -65,12 +65,12 @@ func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSet
 func settingsOf(row *ent.Store) *adminv1.StoreSettings {
 	return &adminv1.StoreSettings{
 		PaymentLinksOpen: row.PaymentLinksOpen, PlatformFeePercent: row.PlatformFeePercent,
-		UnavailableTypes: each(row.UnavailableTypes, enum[storefrontv1.Product_Type]),
+		UnavailableTypes: convertAll(row.UnavailableTypes, enum[storefrontv1.Product_Type]),
 		DeleteAt:         apijson.OptionalTimestamp(row.DeleteAt),
 	}
 }
 
 // UpdateStore changes the named fields of a store. It refuses with store_not_found, and as shop.UpdateStore does.
 func (o *Operator) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
-	return inStore(ctx, o, in.GetStore(), in, o.rules.UpdateStore)
+	return callInStore(ctx, o, in.GetStore(), in, o.shop.UpdateStore)
 }

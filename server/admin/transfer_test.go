@@ -82,45 +82,45 @@ func withoutStores(lines []byte) string {
 func history(t *rapid.T, o *admin.Operator, d *db.DB, slug string) []string {
 	ctx := context.Background()
 	var products, orders, links, customers []string
-	one := func(of []string) string { return rapid.SampledFrom(of).Draw(t, "which") }
+	sample := func(values []string) string { return rapid.SampledFrom(values).Draw(t, "which") }
 	amount := func() *int64 { return new(rapid.Int64Range(1, 90_000).Draw(t, "amount")) }
 	for i := range rapid.IntRange(4, 30).Draw(t, "steps") {
-		switch what := rapid.IntRange(0, 8).Draw(t, "what"); {
-		case what == 0 || len(products) == 0:
+		switch step := rapid.IntRange(0, 8).Draw(t, "what"); {
+		case step == 0 || len(products) == 0:
 			p, err := o.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: slug, Title: fmt.Sprintf("Guide é %d", i),
 				PriceAmount: amount(),
 				Type:        storefrontv1.Product_Type(rapid.IntRange(1, 5).Draw(t, "type")), Description: new("<p>t</p>"),
 				ContentReady: new(rapid.Bool().Draw(t, "ready"))})
 			require.NoError(t, err)
 			products = append(products, p.GetId())
-		case what == 1:
-			_, err := o.UpdateProduct(ctx, &adminv1.UpdateProductRequest{Id: one(products), PriceAmount: amount(), Summary: new("x"),
+		case step == 1:
+			_, err := o.UpdateProduct(ctx, &adminv1.UpdateProductRequest{Id: sample(products), PriceAmount: amount(), Summary: new("x"),
 				ContentReady: new(rapid.Bool().Draw(t, "ready")),
 				Status:       storefrontv1.Product_Status(rapid.IntRange(1, 3).Draw(t, "status")).Enum()})
 			refusedOrDone(t, err)
-		case what == 2:
+		case step == 2:
 			c, err := o.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: slug, Name: fmt.Sprintf("Guide %d", i),
 				Email: new(fmt.Sprintf("b%d@example.com", i))})
 			require.NoError(t, err)
 			customers = append(customers, c.GetCustomer().GetId())
-		case what == 3 && len(customers) > 0:
-			_, err := o.UpdateCustomer(ctx, &adminv1.UpdateCustomerRequest{Id: one(customers), Name: new("Awa é"),
+		case step == 3 && len(customers) > 0:
+			_, err := o.UpdateCustomer(ctx, &adminv1.UpdateCustomerRequest{Id: sample(customers), Name: new("Awa é"),
 				Phone: new(fmt.Sprintf("+2376700%05d", i))})
 			refusedOrDone(t, err)
-		case what == 4:
+		case step == 4:
 			l, err := o.CreatePaymentLink(ctx, &adminv1.CreatePaymentLinkRequest{Store: slug, Title: "L", Description: new("d"),
 				Pricing: storefrontv1.PaymentLink_FIXED, Amount: amount(), MaxPayments: new(int32(2))})
 			require.NoError(t, err)
 			links = append(links, l.GetId())
-		case what == 5 && len(links) > 0:
-			_, err := o.DisablePaymentLink(ctx, &adminv1.DisablePaymentLinkRequest{Id: one(links)})
+		case step == 5 && len(links) > 0:
+			_, err := o.DisablePaymentLink(ctx, &adminv1.DisablePaymentLinkRequest{Id: sample(links)})
 			require.NoError(t, err)
-		case what == 6 || what == 7 || len(orders) == 0:
+		case step == 6 || step == 7 || len(orders) == 0:
 			in := &adminv1.CreateOrderRequest{Store: slug, Email: new(fmt.Sprintf("o%d@example.com", i%4)), Note: new("n")}
-			if len(links) > 0 && what == 7 {
-				in.PaymentLinkId = one(links)
+			if len(links) > 0 && step == 7 {
+				in.PaymentLinkId = sample(links)
 			} else {
-				in.Items = []*adminv1.CreateOrderRequest_Item{{ProductId: one(products), Quantity: 2}, {ProductId: one(products),
+				in.Items = []*adminv1.CreateOrderRequest_Item{{ProductId: sample(products), Quantity: 2}, {ProductId: sample(products),
 					Quantity: 1}}
 			}
 			order, err := o.CreateOrder(ctx, in)
@@ -143,7 +143,7 @@ func history(t *rapid.T, o *admin.Operator, d *db.DB, slug string) []string {
 					return err
 				},
 			}).Draw(t, "move")
-			refusedOrDone(t, move(ctx, one(orders)))
+			refusedOrDone(t, move(ctx, sample(orders)))
 		}
 	}
 	store, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: slug})
@@ -238,10 +238,10 @@ func TestAnExportIsImportedWhole(t *testing.T) {
 				}
 				for _, id := range products {
 					publish := &adminv1.UpdateProductRequest{Id: id, Status: storefrontv1.Product_PUBLISHED.Enum()}
-					there, want := from.UpdateProduct(t.Context(), publish)
-					here, got := to.UpdateProduct(t.Context(), publish)
+					source, want := from.UpdateProduct(t.Context(), publish)
+					target, got := to.UpdateProduct(t.Context(), publish)
 					require.Equal(t, fmt.Sprint(want), fmt.Sprint(got))
-					require.Equal(t, there.GetStatus(), here.GetStatus())
+					require.Equal(t, source.GetStatus(), target.GetStatus())
 				}
 			})
 		})
@@ -288,8 +288,9 @@ func TestAnExportIsRefused(t *testing.T) {
 		w := newTwo(t, d)
 		exported := exportOf(t, w, "one")
 		other := admin.New(dbtest.New(t, dbtest.SQLite, db.Config{}), admin.Options{})
-		for slug, of := range map[string][2]string{"eur": {"EUR", "CM"}, "fr": {"XAF", "FR"}, "full": {"XAF", "CM"}} {
-			_, err := other.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: slug, Currency: of[0], Country: of[1]})
+		for slug, codes := range map[string][2]string{"eur": {"EUR", "CM"}, "fr": {"XAF", "FR"}, "full": {"XAF", "CM"}} {
+			_, err := other.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: slug, Currency: codes[0],
+				Country: codes[1]})
 			require.NoError(t, err)
 		}
 		_, err := other.CreateCustomer(t.Context(), &adminv1.CreateCustomerRequest{Store: "full", Email: new("a@example.com")})

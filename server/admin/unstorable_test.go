@@ -29,11 +29,11 @@ func TestWhatCannotBeStoredIsRefused(t *testing.T) {
 		ctx := t.Context()
 		_, err := o.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
-		refused := func(code apierr.Code, what string, err error) {
+		refused := func(code apierr.Code, field string, err error) {
 			t.Helper()
 			var r *apierr.Refusal
-			require.True(t, errors.As(err, &r), "%s: %v", what, err)
-			require.Equal(t, code, r.Code, what)
+			require.True(t, errors.As(err, &r), "%s: %v", field, err)
+			require.Equal(t, code, r.Code, field)
 		}
 		for _, ms := range []int64{math.MaxInt64, math.MinInt64, -1 << 50} {
 			id := uuid.New()

@@ -16,12 +16,12 @@ func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (
 	if err != nil {
 		return nil, err
 	}
-	all, err := usage.Tallies(ctx, o.db, t.ID, parsed(ids), since)
-	of := map[string][]usage.Tally{}
-	for _, one := range all {
-		of[one.SubjectID.String()] = append(of[one.SubjectID.String()], one)
+	all, err := usage.Tallies(ctx, o.db, t.ID, parseIDs(ids), since)
+	bySubject := map[string][]usage.Tally{}
+	for _, tally := range all {
+		bySubject[tally.SubjectID.String()] = append(bySubject[tally.SubjectID.String()], tally)
 	}
-	return of, err
+	return bySubject, err
 }
 
 // RefusedRequests returns the newest refused requests of an API key, at most usage.MaxKept. It refuses with

@@ -53,9 +53,9 @@ const (
 
 // watches counts the open streams.
 type watches struct {
-	mu  sync.Mutex
-	all int
-	of  map[uuid.UUID]int
+	mu       sync.Mutex
+	total    int
+	perStore map[uuid.UUID]int
 }
 
 // open counts a new stream. It refuses with unavailable if too many are open. close counts a stream as ended.
@@ -63,27 +63,27 @@ func (w *watches) open(store uuid.UUID) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case w.of[store] >= MaxStoreWatches:
+	case w.perStore[store] >= MaxStoreWatches:
 		return apierr.New(apierr.Unavailable, fmt.Sprintf("The store has %d open streams of events, which is the limit; end one first.",
 			MaxStoreWatches))
-	case w.all >= MaxWatches:
+	case w.total >= MaxWatches:
 		return apierr.New(apierr.Unavailable,
 			fmt.Sprintf("The server has %d open streams of events, which is the limit; end one first.", MaxWatches))
 	}
-	if w.of == nil {
-		w.of = map[uuid.UUID]int{}
+	if w.perStore == nil {
+		w.perStore = map[uuid.UUID]int{}
 	}
-	w.all++
-	w.of[store]++
+	w.total++
+	w.perStore[store]++
 	return nil
 }
 
 func (w *watches) close(store uuid.UUID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.all--
-	if w.of[store]--; w.of[store] == 0 {
-		delete(w.of, store)
+	w.total--
+	if w.perStore[store]--; w.perStore[store] == 0 {
+		delete(w.perStore, store)
 	}
 }
 
@@ -123,7 +123,7 @@ func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsReque
 
 // watch is one stream.
 //
-//	signal of this process, or watchPoll ──► look: the ids since next, less those seen ──► their events, sent
+//	signal of this process, or watchPoll ──► poll: the ids since next, less those seen ──► their events, sent
 //	                                           └► next = now − watchOverlap
 type watch struct {
 	db    *db.DB
@@ -152,7 +152,7 @@ func (w *watch) run(ctx context.Context) error {
 		w.next = w.floor
 		// If the client names no time, it gets only events that are committed after the stream's beginning. The first read
 		// marks earlier events as seen, and sends none.
-		if err := w.look(ctx, func([]uuid.UUID, time.Time) error { return nil }); err != nil {
+		if err := w.poll(ctx, func([]uuid.UUID, time.Time) error { return nil }); err != nil {
 			return err
 		}
 	}
@@ -163,9 +163,9 @@ func (w *watch) run(ctx context.Context) error {
 	defer beat.Stop()
 	defer poll.Stop()
 	for {
-		err := w.look(ctx, func(ids []uuid.UUID, now time.Time) error {
+		err := w.poll(ctx, func(ids []uuid.UUID, now time.Time) error {
 			beat.Reset(WatchBeat)
-			return w.pass(ctx, ids, now)
+			return w.sendEvents(ctx, ids, now)
 		})
 		if err != nil {
 			return err
@@ -184,8 +184,8 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// look finds the events since next that are not in seen, passes their ids to send, oldest first, and moves next forward.
-func (w *watch) look(ctx context.Context, send func([]uuid.UUID, time.Time) error) error {
+// poll finds the events since next that are not in seen, passes their ids to send, oldest first, and moves next forward.
+func (w *watch) poll(ctx context.Context, send func([]uuid.UUID, time.Time) error) error {
 	now := w.db.Now()
 	next := latest(now.Add(-watchOverlap), w.floor)
 	oldest := id.Floor(next) // no row has this id, because Floor returns one below all ids of its time
@@ -193,7 +193,7 @@ func (w *watch) look(ctx context.Context, send func([]uuid.UUID, time.Time) erro
 	// An id begins with its event's time. So the condition on created_at and the condition on the id agree.
 	after, more := id.Floor(w.next), true
 	for more {
-		ids, err := inTime(ctx, w.query(ctx, event.CreatedAtGTE(id.Time(after)), event.IDGT(after)).Limit(watchPage).IDs)
+		ids, err := withTimeout(ctx, w.query(ctx, event.CreatedAtGTE(id.Time(after)), event.IDGT(after)).Limit(watchPage).IDs)
 		if err != nil {
 			return err
 		}
@@ -219,13 +219,13 @@ func (w *watch) look(ctx context.Context, send func([]uuid.UUID, time.Time) erro
 }
 
 // query finds events of the store, oldest first.
-func (w *watch) query(ctx context.Context, which ...predicate.Event) *ent.EventQuery {
-	return w.db.ForStore(ctx).Client().Event.Query().Where(append(which, event.StoreID(w.store))...).Order(event.ByCreatedAt(),
+func (w *watch) query(ctx context.Context, conditions ...predicate.Event) *ent.EventQuery {
+	return w.db.ForStore(ctx).Client().Event.Query().Where(append(conditions, event.StoreID(w.store))...).Order(event.ByCreatedAt(),
 		event.ByID())
 }
 
-// inTime runs a statement with watchTimeout.
-func inTime[Found any](ctx context.Context, find func(context.Context) ([]Found, error)) ([]Found, error) {
+// withTimeout runs a statement with watchTimeout.
+func withTimeout[Found any](ctx context.Context, find func(context.Context) ([]Found, error)) ([]Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
 	found, err := find(ctx)
@@ -235,15 +235,15 @@ func inTime[Found any](ctx context.Context, find func(context.Context) ([]Found,
 	return found, nil
 }
 
-// pass sends the events with these ids, except those of types that the client does not want. now is the time at which their
+// sendEvents sends the events with these ids, except those of types that the client does not want. now is the time at which their
 // ids were read.
-func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error {
+func (w *watch) sendEvents(ctx context.Context, ids []uuid.UUID, now time.Time) error {
 	for chunk := range slices.Chunk(ids, watchChunk) {
 		query := w.query(ctx, event.IDIn(chunk...), event.PayloadNEQ([]byte(hook.Forgotten)))
 		if len(w.types) > 0 {
 			query.Where(event.TypeIn(w.types...))
 		}
-		rows, err := inTime(ctx, query.All)
+		rows, err := withTimeout(ctx, query.All)
 		if err != nil {
 			return err
 		}
@@ -254,7 +254,7 @@ func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error 
 		if last.After(now) {
 			last = now // the clock of the server that stored the event is ahead; the position must not be in the future
 		}
-		if err := w.answer(each(rows, eventMessage), last.Add(-watchOverlap)); err != nil {
+		if err := w.answer(convertAll(rows, eventMessage), last.Add(-watchOverlap)); err != nil {
 			return err
 		}
 	}

@@ -36,13 +36,13 @@ func (o *Operator) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookR
 	if err != nil {
 		return nil, err
 	}
-	made, err := o.webhooks.CreateWebhook(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), webhooks.Registration{
+	created, err := o.webhooks.CreateWebhook(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), webhooks.Registration{
 		URL: in.GetUrl(), Description: in.GetDescription(), Events: in.GetEvents(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &adminv1.CreateWebhookResponse{Webhook: o.webhook(made.Webhook), Secret: made.Secret}, nil
+	return &adminv1.CreateWebhookResponse{Webhook: o.webhook(created.Webhook), Secret: created.Secret}, nil
 }
 
 // ListWebhooks returns a page of a store's webhooks. It refuses with store_not_found or
@@ -69,7 +69,7 @@ func (o *Operator) GetWebhook(ctx context.Context, in *adminv1.GetWebhookRequest
 
 // UpdateWebhook changes the named fields of a webhook. It refuses as webhooks.UpdateWebhook does.
 func (o *Operator) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookRequest) (*adminv1.Webhook, error) {
-	row, err := inRow(ctx, o, webhookKind, in, in, o.webhooks.UpdateWebhook)
+	row, err := callInRowStore(ctx, o, webhookKind, in, in, o.webhooks.UpdateWebhook)
 	if err != nil {
 		return nil, err
 	}

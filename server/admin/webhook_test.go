@@ -171,12 +171,12 @@ func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 		var taken queue.Resend
 		seen := 0
 		in := &adminv1.StartResendRequest{WebhookId: webhook, Since: timestamppb.New(since)}
-		done, err := admin.Resend(ctx, o, in, func(so *adminv1.Resend) {
+		done, err := admin.Resend(ctx, o, in, func(job *adminv1.Resend) {
 			if seen++; seen > 1 {
 				return
 			}
 			// Another process resends the other events.
-			id, err := uuid.Parse(so.GetId())
+			id, err := uuid.Parse(job.GetId())
 			require.NoError(t, err)
 			for !taken.Finished {
 				taken, err = other.ContinueResend(within, id)

@@ -75,7 +75,7 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next
 		_, _ = control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Now().Add(admin.MaxWatch+edge.WriteTimeout))
 	} else if r.URL.Path == exportStream {
 		control := http.NewResponseController(w)
-		_, w = control.SetReadDeadline(time.Time{}), patientWriter{w, control}
+		_, w = control.SetReadDeadline(time.Time{}), deadlineWriter{w, control}
 	} else if input != nil {
 		invalid, err := edge.DecodeCall(w, r, input.New().Interface())
 		if err != nil {
@@ -90,24 +90,24 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next
 	return nil
 }
 
-// patientWriter sets a new write deadline for each part of a long answer. So a client may read an export slowly, but if it
+// deadlineWriter sets a new write deadline for each part of a long answer. So a client may read an export slowly, but if it
 // stops reading, the export ends, because its database snapshot is open all that time.
-type patientWriter struct {
+type deadlineWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
 // Write writes a part of the answer, with a new deadline.
-func (w patientWriter) Write(p []byte) (int, error) {
+func (w deadlineWriter) Write(p []byte) (int, error) {
 	_ = w.control.SetWriteDeadline(time.Now().Add(edge.WriteTimeout))
 	return w.ResponseWriter.Write(p)
 }
 
 // Flush implements http.Flusher.
-func (w patientWriter) Flush() { _ = w.control.Flush() }
+func (w deadlineWriter) Flush() { _ = w.control.Flush() }
 
 // Unwrap returns the wrapped writer, for http.ResponseController.
-func (w patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w deadlineWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // inputOf reports whether a method has this path, and returns the type of the method's input. The type is nil for a
 // method of reflection.
@@ -152,12 +152,12 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 func (c Config) interceptor() connect.Interceptor {
 	return interceptor{func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
-			defer c.word(ctx, &err)
-			giveBack, err := c.Slots.Acquire(ctx, limit.Operator, false)
+			defer c.convertError(ctx, &err)
+			release, err := c.Slots.Acquire(ctx, limit.Operator, false)
 			if err != nil {
 				return nil, err
 			}
-			defer giveBack()
+			defer release()
 			return next(ctx, call)
 		}
 	}, c}
@@ -173,18 +173,18 @@ type interceptor struct {
 // WrapStreamingHandler converts the handler's error.
 func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
-		defer i.word(ctx, &err)
+		defer i.convertError(ctx, &err)
 		return next(ctx, conn)
 	}
 }
 
-// word converts a handler's error or panic to an error for Connect and gRPC. Call it with defer. It does not change errors
-// that package connect made, such as those of reflection.
-func (c Config) word(ctx context.Context, err *error) {
+// convertError converts a handler's error or panic to an error for Connect and gRPC. Call it with defer. It does not change
+// errors that package connect made, such as those of reflection.
+func (c Config) convertError(ctx context.Context, err *error) {
 	if v := recover(); v != nil {
 		*err = apierr.FromPanic(v)
 	}
-	if _, theirs := errors.AsType[*connect.Error](*err); *err != nil && !theirs {
+	if _, fromConnect := errors.AsType[*connect.Error](*err); *err != nil && !fromConnect {
 		*err = c.refuse(ctx, ctx.Value(exchangeKey{}).(*exchange), *err)
 	}
 }
@@ -199,9 +199,9 @@ func (c Config) refuse(ctx context.Context, x *exchange, err error) *connect.Err
 
 // log writes the call's log line. It shows no text of the client, except the member's name.
 func (c Config) log(x *exchange, r *http.Request) {
-	var more []slog.Attr
+	var attrs []slog.Attr
 	if x.member != "" {
-		more = append(more, slog.String("member", x.member))
+		attrs = append(attrs, slog.String("member", x.member))
 	}
-	x.End(r.Context(), c.Logger, "admin request", cmp.Or(x.Status, http.StatusOK), more...)
+	x.End(r.Context(), c.Logger, "admin request", cmp.Or(x.Status, http.StatusOK), attrs...)
 }

@@ -273,7 +273,7 @@ func TestAnUnknownMethodIsNotLoggedAsItCame(t *testing.T) {
 	b := newBench(t, dbtest.SQLite, db.Config{})
 	_, err := connect.NewClient[adminv1.GetStoreRequest, storefrontv1.Store](b.http(true),
 		b.url+"/storefront.admin.v1.StoreService/Hunter2",
-		connect.WithGRPC(), b.as(token)).CallUnary(t.Context(), connect.NewRequest(&adminv1.GetStoreRequest{}))
+		connect.WithGRPC(), b.withToken(token)).CallUnary(t.Context(), connect.NewRequest(&adminv1.GetStoreRequest{}))
 	require.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))
 	require.NotContains(t, b.log.String(), "Hunter2")
 	require.Contains(t, b.log.String(), `"route":"unmatched"`)

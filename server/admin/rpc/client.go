@@ -121,42 +121,43 @@ func (caller) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.St
 	return next
 }
 
-// silence is the time without an answer after which a stream counts as broken. The server sends an answer every
+// maxSilence is the time without an answer after which a stream counts as broken. The server sends an answer every
 // admin.WatchBeat.
-const silence = 3 * admin.WatchBeat
+const maxSilence = 3 * admin.WatchBeat
 
 var errSilent = errors.New("the server has been silent for too long")
 
-// Watch opens a stream of events and calls pass with each answer. It returns nil when the server ends the stream. If the
-// call or the connection fails, or pass returns an error, Watch returns this error.
-func (c *Client) Watch(ctx context.Context, in *adminv1.WatchEventsRequest, pass func(*adminv1.WatchEventsResponse) error) error {
-	return receive(ctx, c.base, in, c.WatchEvents, pass)
+// Watch opens a stream of events and calls handle with each answer. It returns nil when the server ends the stream. If the
+// call or the connection fails, or handle returns an error, Watch returns this error.
+func (c *Client) Watch(ctx context.Context, in *adminv1.WatchEventsRequest,
+	handle func(*adminv1.WatchEventsResponse) error) error {
+	return receive(ctx, c.base, in, c.WatchEvents, handle)
 }
 
-// Export streams all rows of a store and calls pass with each answer. It returns nil when the server has sent all rows. If
-// the call or the connection fails, or pass returns an error, Export returns this error.
+// Export streams all rows of a store and calls handle with each answer. It returns nil when the server has sent all rows. If
+// the call or the connection fails, or handle returns an error, Export returns this error.
 func (c *Client) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
-	pass func(*adminv1.ExportStoreResponse) error) error {
-	return receive(ctx, c.base, in, c.ExportStore, pass)
+	handle func(*adminv1.ExportStoreResponse) error) error {
+	return receive(ctx, c.base, in, c.ExportStore, handle)
 }
 
-// receive opens a stream and calls pass with each answer. It returns nil when the server ends the stream. It returns an
-// error if the call or the connection fails, if the server is silent for too long, or if pass returns an error.
+// receive opens a stream and calls handle with each answer. It returns nil when the server ends the stream. It returns an
+// error if the call or the connection fails, if the server is silent for too long, or if handle returns an error.
 func receive[In, Out any](ctx context.Context, base string, in In,
-	open func(context.Context, In) (*connect.ServerStreamForClient[Out], error), pass func(*Out) error) error {
+	open func(context.Context, In) (*connect.ServerStreamForClient[Out], error), handle func(*Out) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	quiet := time.AfterFunc(silence, func() { cancel(errSilent) })
+	quiet := time.AfterFunc(maxSilence, func() { cancel(errSilent) })
 	defer quiet.Stop()
 	stream, err := open(ctx, in)
 	if err == nil {
 		defer func() { _ = stream.Close() }()
 		for stream.Receive() {
-			quiet.Stop() // the time that the function pass takes does not count as silence
-			if err := pass(stream.Msg()); err != nil {
+			quiet.Stop() // the time that handle takes does not count as silence
+			if err := handle(stream.Msg()); err != nil {
 				return err
 			}
-			quiet.Reset(silence)
+			quiet.Reset(maxSilence)
 		}
 		err = stream.Err()
 	}
@@ -191,7 +192,7 @@ func refusalOf(address string, err error) error {
 	case refused == nil && connect.CodeOf(err) == connect.CodeResourceExhausted: // the message was too large to send
 		return apierr.New(apierr.PayloadTooLarge, "The body is larger than 1 MiB.")
 	case refused == nil:
-		return unserved(address, err)
+		return describeFailure(address, err)
 	case refused.Code == apierr.InternalError || refused.Code == apierr.Unavailable:
 		refused.Message = strings.TrimSuffix(refused.Message, ".") + " (request " + requestID + ")."
 	}
@@ -204,15 +205,15 @@ func DialError(address string, err error) error {
 	if !ok || dial.Op != "dial" {
 		return nil
 	}
-	why := dial.Err
-	if call, ok := errors.AsType[*os.SyscallError](why); ok {
-		why = call.Err
+	cause := dial.Err
+	if call, ok := errors.AsType[*os.SyscallError](cause); ok {
+		cause = call.Err
 	}
-	return fmt.Errorf("nothing answers at %s (%w): is the server running, and is this its --admin-addr?", address, why)
+	return fmt.Errorf("nothing answers at %s (%w): is the server running, and is this its --admin-addr?", address, cause)
 }
 
-// unserved describes what is wrong with a server that did not answer as an admin service.
-func unserved(address string, err error) error {
+// describeFailure describes what is wrong with a server that did not answer as an admin service.
+func describeFailure(address string, err error) error {
 	if silent := DialError(address, err); silent != nil {
 		return silent
 	}

@@ -152,15 +152,15 @@ func (h *history) order(customer string) {
 	h.orders = append(h.orders, h.newOrder(customer, note, h.key(customer)))
 }
 
-func (h *history) one() string { return h.orders[h.rand.IntN(len(h.orders))] }
+func (h *history) randomOrder() string { return h.orders[h.rand.IntN(len(h.orders))] }
 
 // move changes the status of a random order with the function move. sends is how many events such a change sends.
 func (h *history) move(move func(id, key string) (*storefrontv1.Order, error), sends int) {
-	was, err := h.operator.GetOrder(h.Context(), &adminv1.GetOrderRequest{Id: h.one()})
+	before, err := h.operator.GetOrder(h.Context(), &adminv1.GetOrderRequest{Id: h.randomOrder()})
 	require.NoError(h, err)
-	order, err := move(was.GetId(), h.key(was.GetCustomer().GetId()))
+	order, err := move(before.GetId(), h.key(before.GetCustomer().GetId()))
 	h.refusedOrDone(err)
-	if err == nil && order.GetCustomer().GetId() == h.bystander && was.GetStatus() != order.GetStatus() {
+	if err == nil && order.GetCustomer().GetId() == h.bystander && before.GetStatus() != order.GetStatus() {
 		h.events += sends
 	}
 }
@@ -202,9 +202,9 @@ func (h *history) deliver(string) {
 		if h.rand.IntN(4) != 0 || string(event.Payload) == hook.Forgotten {
 			continue
 		}
-		said := strings.Join(sign.FindAllString(string(event.Payload), -1), " ")
+		signs := strings.Join(sign.FindAllString(string(event.Payload), -1), " ")
 		attempts := fmt.Appendf(nil, `[{"number":1,"startedAt":"2026-10-01T12:00:00.000Z","durationMs":5,"statusCode":500,`+
-			`"error":"answered 500","answer":"no room for %s"}]`, said)
+			`"error":"answered 500","answer":"no room for %s"}]`, signs)
 		statement := `INSERT INTO finished_deliveries
  (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
  VALUES ($1, $2, $3, $4, $5, 'failed', $6, $7, $7)`
@@ -290,10 +290,10 @@ func (h *history) forgetOne(customer string) {
 	} else {
 		require.NotNil(h, h.forget(customer).GetFinishedAt())
 	}
-	everywhere(h, h.db, func(where string, text []byte) {
+	everywhere(h, h.db, func(place string, text []byte) {
 		for _, at := range sign.FindAllSubmatchIndex(text, -1) {
 			number := text[max(at[2], at[4]):max(at[3], at[5])]
-			require.NotEqual(h, customer, h.owners[string(number)], "%s after receipt %d: %q", where, h.done,
+			require.NotEqual(h, customer, h.owners[string(number)], "%s after receipt %d: %q", place, h.done,
 				text[max(0, at[0]-200):min(len(text), at[1]+200)])
 		}
 	})

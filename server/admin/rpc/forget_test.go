@@ -37,10 +37,10 @@ var buyerStrings = []string{"zéphyrine", "zephyrine", "quagliotti", "qvist", "m
 // traces returns where the database contains one of the strings, in whatever case: columns of tables and, on SQLite, files.
 // The strings must be in lower case.
 func traces(t require.TestingT, d *db.DB, strings ...string) (found []string) {
-	everywhere(t, d, func(where string, text []byte) {
+	everywhere(t, d, func(place string, text []byte) {
 		for _, part := range strings {
 			if bytes.Contains(bytes.ToLower(text), []byte(part)) {
-				found = append(found, where+" has "+part)
+				found = append(found, place+" has "+part)
 			}
 		}
 	})
@@ -49,7 +49,7 @@ func traces(t require.TestingT, d *db.DB, strings ...string) (found []string) {
 }
 
 // everywhere calls look with each value of each table and, on SQLite, with the content of each file of the database.
-func everywhere(t require.TestingT, d *db.DB, look func(where string, text []byte)) {
+func everywhere(t require.TestingT, d *db.DB, look func(place string, text []byte)) {
 	names := "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
 	var file string
 	if d.Reader().QueryRow("SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&file) == nil {

@@ -40,12 +40,12 @@ type Gate struct {
 	tokens [][sha256.Size]byte
 }
 
-// NewGate returns a gate that admits requests with token. older is the token that token replaces, and is also accepted;
+// NewGate returns a gate that admits requests with token. oldToken is the token that token replaces, and is also accepted;
 // empty means none.
-func NewGate(token, older string) *Gate {
+func NewGate(token, oldToken string) *Gate {
 	g := &Gate{tokens: [][sha256.Size]byte{sha256.Sum256([]byte(token))}}
-	if older != "" {
-		g.tokens = append(g.tokens, sha256.Sum256([]byte(older)))
+	if oldToken != "" {
+		g.tokens = append(g.tokens, sha256.Sum256([]byte(oldToken)))
 	}
 	return g
 }

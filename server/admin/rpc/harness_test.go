@@ -78,7 +78,7 @@ func newBenchOn(t *testing.T, d *db.DB) *bench {
 	server.Start()
 	t.Cleanup(server.Close)
 	b.url = server.URL
-	stores := adminv1connect.NewStoreServiceClient(b.http(false), b.url, b.as(token))
+	stores := adminv1connect.NewStoreServiceClient(b.http(false), b.url, b.withToken(token))
 	_, err = stores.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NotContains(t, b.log.String(), token, "the token is never logged") })
@@ -95,8 +95,8 @@ func (b *bench) http(h2c bool) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// as returns an option with which a client sends a token.
-func (b *bench) as(token string) connect.ClientOption {
+// withToken returns an option with which a client sends a token.
+func (b *bench) withToken(token string) connect.ClientOption {
 	return connect.WithInterceptors(header("Authorization", "Bearer "+token))
 }
 

@@ -49,7 +49,7 @@ func TestEveryMethod(t *testing.T) {
 		client := b.http(face.h2c)
 		for _, m := range procedures(t) {
 			at := fmt.Sprintf("/%s/%s", m.Parent().FullName(), m.Name())
-			calls := connect.NewClient[emptypb.Empty, emptypb.Empty](client, b.url+at, append(face.options, b.as(token))...)
+			calls := connect.NewClient[emptypb.Empty, emptypb.Empty](client, b.url+at, append(face.options, b.withToken(token))...)
 			request := connect.NewRequest(&emptypb.Empty{})
 			var err error
 			if m.IsStreamingServer() {
