@@ -178,8 +178,8 @@ func Invalid(message string, fields ...apijson.Field) *Refusal {
 
 // Is reports whether an error is a refusal with a code.
 func Is(err error, code Code) bool {
-	refusal, is := errors.AsType[*Refusal](err)
-	return is && refusal.Code == code
+	refusal, ok := errors.AsType[*Refusal](err)
+	return ok && refusal.Code == code
 }
 
 // Error returns the code, the message and the cause, for the log.

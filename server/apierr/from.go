@@ -54,7 +54,8 @@ func FromError(err error, unreachable func(error) bool) *Refusal {
 	switch {
 	case errors.As(err, &r):
 		return r
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrServiceTimeout), unreachable(err):
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrServiceTimeout),
+		unreachable(err):
 		return unavailable(err)
 	default:
 		return &Refusal{Code: InternalError, Message: "The service failed to answer; try again later.", Cause: err}
@@ -71,14 +72,14 @@ func unavailable(cause error) *Refusal {
 	return &Refusal{Code: Unavailable, Message: "The service cannot answer just now; try again later.", Cause: cause}
 }
 
-// RowError converts err, the result of reading a row. If err is nil, it returns nil. If the row does not exist, it calls missing
+// RowError converts err, the result of reading a row. If err is nil, it returns nil. If the row does not exist, it calls notFound
 // and returns the error of that call. Otherwise it returns err, wrapped in a text that names the resource.
-func RowError(resource string, err error, missing func() error) error {
+func RowError(resource string, err error, notFound func() error) error {
 	switch {
 	case err == nil:
 		return nil
 	case ent.IsNotFound(err):
-		return missing()
+		return notFound()
 	default:
 		return fmt.Errorf("read %s: %w", resource, err)
 	}

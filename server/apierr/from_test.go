@@ -16,19 +16,19 @@ import (
 
 var errAway = errors.New("connection refused")
 
-func away(err error) bool { return errors.Is(err, errAway) }
+func unreachable(err error) bool { return errors.Is(err, errAway) }
 
 // After a request has ended, an error becomes a refusal that says who ended the request: the service, the caller's deadline,
 // or the caller.
 func TestIn(t *testing.T) {
 	t.Parallel()
-	left, leave := context.WithCancel(t.Context())
+	canceled, leave := context.WithCancel(t.Context())
 	leave()
-	late, stop := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	expired, stop := context.WithDeadline(t.Context(), time.Unix(1, 0))
 	defer stop()
 	ours, stop := context.WithDeadlineCause(t.Context(), time.Unix(1, 0), apierr.ErrServiceTimeout)
 	defer stop()
-	below, stop := context.WithTimeout(ours, time.Hour)
+	inner, stop := context.WithTimeout(ours, time.Hour)
 	defer stop()
 	missing := apierr.New(apierr.ProductNotFound, "No product has this id.")
 	bug := &apierr.Refusal{Code: apierr.InternalError, Message: "m", Cause: errors.New("panic")}
@@ -42,21 +42,22 @@ func TestIn(t *testing.T) {
 		{"an error while the request lasts", t.Context(), errors.New("bug"), apierr.InternalError, true},
 		{"the database is away", t.Context(), errAway, apierr.Unavailable, true},
 		{"a time-out inside the service", t.Context(), fmt.Errorf("look: %w", context.DeadlineExceeded), apierr.Unavailable, true},
-		{"the caller left", left, fmt.Errorf("query: %w", context.Canceled), apierr.Canceled, false},
-		{"the caller left, in the driver's words", left, errors.New("canceling statement due to user request"), apierr.Canceled, false},
-		{"the caller left, and the connection with it", left, errAway, apierr.Canceled, false},
-		{"the caller left while readiness was looked at", left, &apierr.Refusal{Code: apierr.Unavailable, Cause: context.Canceled},
+		{"the caller left", canceled, fmt.Errorf("query: %w", context.Canceled), apierr.Canceled, false},
+		{"the caller left, in the driver's words", canceled, errors.New("canceling statement due to user request"), apierr.Canceled,
+			false},
+		{"the caller left, and the connection with it", canceled, errAway, apierr.Canceled, false},
+		{"the caller left while readiness was looked at", canceled, &apierr.Refusal{Code: apierr.Unavailable, Cause: context.Canceled},
 			apierr.Canceled, false},
-		{"the caller's deadline", late, context.DeadlineExceeded, apierr.DeadlineExceeded, false},
+		{"the caller's deadline", expired, context.DeadlineExceeded, apierr.DeadlineExceeded, false},
 		{"the service's deadline", ours, context.DeadlineExceeded, apierr.Unavailable, true},
-		{"the service's deadline, before the caller's", below, errors.New("canceling statement due to user request"),
+		{"the service's deadline, before the caller's", inner, errors.New("canceling statement due to user request"),
 			apierr.Unavailable, true},
-		{"a refusal stays what it is", left, missing, apierr.ProductNotFound, false},
-		{"a bug stays one", left, bug, apierr.InternalError, true},
-		{"a refusal of the door stays what it is", left, apierr.New(apierr.Unavailable, "Full."), apierr.Unavailable, false},
+		{"a refusal stays what it is", canceled, missing, apierr.ProductNotFound, false},
+		{"a bug stays one", canceled, bug, apierr.InternalError, true},
+		{"a refusal of the door stays what it is", canceled, apierr.New(apierr.Unavailable, "Full."), apierr.Unavailable, false},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			got := apierr.FromRequest(row.ctx, row.err, away)
+			got := apierr.FromRequest(row.ctx, row.err, unreachable)
 			require.Equal(t, row.code, got.Code)
 			require.Equal(t, row.failed, got.Cause != nil)
 			require.Equal(t, row.code == apierr.Canceled || row.code == apierr.DeadlineExceeded, got.CallerGaveUp())
@@ -73,10 +74,10 @@ func TestInWhileDeadlinesPass(t *testing.T) {
 		callers, stop := context.WithTimeout(ours, time.Second)
 		defer stop()
 		<-callers.Done()
-		require.Equal(t, apierr.DeadlineExceeded, apierr.FromRequest(callers, callers.Err(), away).Code)
+		require.Equal(t, apierr.DeadlineExceeded, apierr.FromRequest(callers, callers.Err(), unreachable).Code)
 		<-ours.Done()
-		require.Equal(t, apierr.DeadlineExceeded, apierr.FromRequest(callers, callers.Err(), away).Code)
-		require.Equal(t, apierr.Unavailable, apierr.FromRequest(ours, ours.Err(), away).Code)
+		require.Equal(t, apierr.DeadlineExceeded, apierr.FromRequest(callers, callers.Err(), unreachable).Code)
+		require.Equal(t, apierr.Unavailable, apierr.FromRequest(ours, ours.Err(), unreachable).Code)
 	})
 }
 

@@ -8,8 +8,8 @@ import (
 const (
 	// maxBatch is how many requests one statement looks up at most.
 	maxBatch = 128
-	// maxUnderWay is how many statements run at a time: two, so that one slow statement does not delay all requests.
-	maxUnderWay = 2
+	// maxRunning is how many statements run at a time: two, so that one slow statement does not delay all requests.
+	maxRunning = 2
 )
 
 // batcher looks up the keys of several requests with one statement: those that arrived while earlier statements ran. One
@@ -18,9 +18,9 @@ const (
 type batcher struct {
 	run func(context.Context, []lookup) ([]lookupResult, error)
 
-	mu       sync.Mutex
-	waiting  []*waiter // oldest first
-	underWay int
+	mu      sync.Mutex
+	waiting []*waiter // oldest first
+	running int
 }
 
 // waiter is a request that waits for the result of its lookup.
@@ -38,8 +38,8 @@ func (b *batcher) find(ctx context.Context, q lookup) (lookupResult, error) {
 	w := &waiter{ctx: ctx, lookup: q, answered: make(chan struct{})}
 	b.mu.Lock()
 	b.waiting = append(b.waiting, w)
-	if b.underWay < maxUnderWay {
-		b.underWay++
+	if b.running < maxRunning {
+		b.running++
 		go b.serve()
 	}
 	b.mu.Unlock()
@@ -58,7 +58,7 @@ func (b *batcher) serve() {
 		next := b.waiting[:min(len(b.waiting), maxBatch)]
 		b.waiting = b.waiting[len(next):]
 		if len(next) == 0 {
-			b.underWay--
+			b.running--
 			b.mu.Unlock()
 			return
 		}

@@ -86,7 +86,7 @@ func TestRequestsThatWaitShareAStatement(t *testing.T) {
 				lengths = append(lengths, len(clients))
 			}
 			require.Equal(t, row.lengths, lengths)
-			require.Zero(t, b.underWay)
+			require.Zero(t, b.running)
 		})
 	}
 }
@@ -119,6 +119,6 @@ func TestWhoLeavesWaitsNoLonger(t *testing.T) {
 		require.Equal(t, make([]error, 2), stay())
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Zero(t, b.underWay)
+		require.Zero(t, b.running)
 	})
 }

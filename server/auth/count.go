@@ -46,8 +46,8 @@ func (c *counters) unwritten() (minute int64, counts map[uuid.UUID]int64) {
 	return c.minute, maps.Clone(c.counts)
 }
 
-// keepUnwritten is called if writing the counts failed. The next call of unwritten then returns them again.
-func (c *counters) keepUnwritten() {
+// markUnwritten is called if writing the counts failed. The next call of unwritten then returns them again.
+func (c *counters) markUnwritten() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changed = true
@@ -60,8 +60,8 @@ type uses struct {
 	last map[uuid.UUID]int64
 }
 
-// note records that a key was used at a time, unless a later use is recorded already.
-func (u *uses) note(key uuid.UUID, at int64) {
+// record notes that a key was used at a time, unless a later use is recorded already.
+func (u *uses) record(key uuid.UUID, at int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.last == nil {
@@ -70,7 +70,7 @@ func (u *uses) note(key uuid.UUID, at int64) {
 	u.last[key] = max(at, u.last[key])
 }
 
-// drain returns all recorded uses and forgets them. If writing them fails, the caller records them again with note.
+// drain returns all recorded uses and forgets them. If writing them fails, the caller records them again with record.
 func (u *uses) drain() map[uuid.UUID]int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -22,7 +22,7 @@ func TestCountersContinueWhatIsStored(t *testing.T) {
 	require.Equal(t, map[uuid.UUID]int64{key: 2, other: 1}, counts)
 	_, counts = c.unwritten()
 	require.Nil(t, counts, "what is written is not written again")
-	c.keepUnwritten()
+	c.markUnwritten()
 	_, counts = c.unwritten()
 	require.Len(t, counts, 2, "what could not be written is")
 	require.Equal(t, 8, c.add(key, 5, 7), "the clock was set back")

@@ -10,8 +10,8 @@ func (g *Gate) FlushEvery(d time.Duration) { g.flushEvery = d }
 
 // Miss makes the gate's next lookups of known keys find no key. The argument is the number of these lookups.
 func (g *Gate) Miss(lookups int) {
-	known := g.known
-	g.known = func(ctx context.Context, q lookup) (lookupResult, error) {
+	known := g.findKey
+	g.findKey = func(ctx context.Context, q lookup) (lookupResult, error) {
 		if lookups--; lookups >= 0 {
 			return lookupResult{}, nil
 		}

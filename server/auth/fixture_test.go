@@ -23,10 +23,10 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// home and away are the addresses of two clients.
+// home and otherAddress are the addresses of two clients.
 var (
-	home = netip.MustParseAddr("203.0.113.7")
-	away = netip.MustParseAddr("2001:db8::7")
+	home         = netip.MustParseAddr("203.0.113.7")
+	otherAddress = netip.MustParseAddr("2001:db8::7")
 )
 
 // noon is the time at which the clocks of tests begin. It is 15 seconds into a minute.

@@ -39,8 +39,8 @@ type Gate struct {
 	db         *db.DB
 	writer     *sql.DB // counts requests with unknown keys, and writes what is counted in memory
 	statements map[string]string
-	// known looks up a key and, if the key exists, counts the request.
-	known    func(context.Context, lookup) (lookupResult, error)
+	// findKey looks up a key and, if the key exists, counts the request.
+	findKey  func(context.Context, lookup) (lookupResult, error)
 	clock    func() time.Time
 	log      *slog.Logger
 	counters counters
@@ -123,7 +123,7 @@ func (g *Gate) decideKnown(found lookupResult) (Principal, limit.Rate, error) {
 	case found.expired:
 		return p, rate, apierr.New(apierr.APIKeyExpired, "The API key is past its expiry date. Create a new key and use that.")
 	}
-	g.uses.note(p.KeyID, found.now.UnixMilli())
+	g.uses.record(p.KeyID, found.now.UnixMilli())
 	switch {
 	case limited:
 		rate.Limited = true

@@ -266,7 +266,7 @@ func TestRequestsAtOnceCountOneByOne(t *testing.T) {
 			all.Go(func() {
 				k := keys[i*i%len(keys)]
 				if i%12 == 0 {
-					_, _, _ = f.gate.Admit(f.Context(), unknown(), away)
+					_, _, _ = f.gate.Admit(f.Context(), unknown(), otherAddress)
 				}
 				p, rate, err := f.gate.Admit(f.Context(), k.header(), home)
 				mu.Lock()

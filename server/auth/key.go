@@ -61,8 +61,8 @@ func Hint(key string) string {
 
 // IsHint reports whether a text has the form of a hint.
 func IsHint(text string) bool {
-	last, is := strings.CutPrefix(text, Prefix+"...")
-	return is && (last == "" || len(last) == hintDigits && strings.Trim(last, digits) == "")
+	last, ok := strings.CutPrefix(text, Prefix+"...")
+	return ok && (last == "" || len(last) == hintDigits && strings.Trim(last, digits) == "")
 }
 
 // WellFormed reports whether a text has the form of a key: prefix, length, digits and checksum are right. The checksum, a

@@ -103,7 +103,7 @@ func FuzzWellFormed(f *testing.F) {
 	f.Add("svc_live_", uint8(3), uint8(0xff))
 	f.Add("", uint8(0), uint8(0))
 	f.Add(strings.Repeat("\x00", 51), uint8(20), uint8(' '))
-	f.Fuzz(func(t *testing.T, key string, at, with uint8) {
+	f.Fuzz(func(t *testing.T, key string, at, replacement uint8) {
 		hint := auth.Hint(key)
 		if !auth.WellFormed(key) {
 			require.Equal(t, "svc_live_...", hint)
@@ -112,7 +112,7 @@ func FuzzWellFormed(f *testing.F) {
 		require.Equal(t, checked(key[:45]), key)
 		require.Equal(t, key[47:], hint[len(hint)-4:])
 		changed := []byte(key)
-		changed[int(at)%len(key)] = with
+		changed[int(at)%len(key)] = replacement
 		require.Equal(t, string(changed) == key, auth.WellFormed(string(changed)), "every change of one character is found")
 	})
 }

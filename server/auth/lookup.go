@@ -25,7 +25,7 @@ type lookup struct {
 	fingerprint [32]byte
 	malformed   bool // whether the text cannot be a key; then no key is looked up
 	client      string
-	moment      any // the current time by the gate's clock; nil means the database's clock
+	timeArg     any // the current time by the gate's clock; nil means the database's clock
 }
 
 // lookupResult is the result of a lookup.
@@ -44,7 +44,7 @@ type lookupResult struct {
 func (g *Gate) useDatabase(d *db.DB) {
 	g.db, g.writer = d, db.ByDialect(d, d.Admissions, d.Writer)()
 	g.statements = db.Statements(db.ByDialect(d, postgresSQL, sqliteSQL))
-	g.known = db.ByDialect(d, (&batcher{run: g.findCountingInDatabase}).find, g.findCountingInMemory)
+	g.findKey = db.ByDialect(d, (&batcher{run: g.findCountingInDatabase}).find, g.findCountingInMemory)
 }
 
 // find looks up a key and its store, and counts the request. It counts for the key if the key exists and the client is
@@ -53,7 +53,7 @@ func (g *Gate) find(ctx context.Context, q lookup) (lookupResult, error) {
 	// Try twice. Between the two statements of a try, a minute may end or the key may be created.
 	for range 2 {
 		if !q.malformed {
-			if found, err := g.known(ctx, q); err != nil || found.known {
+			if found, err := g.findKey(ctx, q); err != nil || found.known {
 				return found, err
 			}
 		}
@@ -69,7 +69,7 @@ func (g *Gate) find(ctx context.Context, q lookup) (lookupResult, error) {
 // would make each request wait for SQLite's only writer, and would empty the caches of all other connections. Memory
 // suffices, because a SQLite file has only one server.
 func (g *Gate) findCountingInMemory(ctx context.Context, q lookup) (found lookupResult, err error) {
-	row := g.db.Admissions().QueryRowContext(ctx, g.statements["known"], q.fingerprint[:], q.client, q.moment,
+	row := g.db.Admissions().QueryRowContext(ctx, g.statements["known"], q.fingerprint[:], q.client, q.timeArg,
 		limit.UnknownKeysPerMinute)
 	if _, err = found.scan(row); errors.Is(err, sql.ErrNoRows) {
 		return lookupResult{}, nil
@@ -106,7 +106,7 @@ func (f *lookupResult) scan(row interface{ Scan(into ...any) error }) (position 
 // countUnknown counts a request with an unknown key for its client. It reports whether the key exists after all.
 func (g *Gate) countUnknown(ctx context.Context, q lookup) (f lookupResult, exists bool, err error) {
 	var now int64
-	err = g.writer.QueryRowContext(ctx, g.statements["unknown"], q.fingerprint[:], q.client, q.moment).
+	err = g.writer.QueryRowContext(ctx, g.statements["unknown"], q.fingerprint[:], q.client, q.timeArg).
 		Scan(&now, &f.unknown, &exists)
 	f.now = time.UnixMilli(now).UTC()
 	return f, exists, err

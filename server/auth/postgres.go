@@ -17,13 +17,14 @@ func (g *Gate) findCountingInDatabase(ctx context.Context, lookups []lookup) ([]
 		fingerprints[i], clients[i] = q.fingerprint[:], q.client
 	}
 	found := make([]lookupResult, len(lookups))
-	for row := range db.Rows(ctx, g.writer, g.statements["known"], fingerprints, clients, lookups[0].moment, limit.UnknownKeysPerMinute) {
-		var one lookupResult
-		position, err := one.scan(row)
+	for row := range db.Rows(ctx, g.writer, g.statements["known"], fingerprints, clients, lookups[0].timeArg,
+		limit.UnknownKeysPerMinute) {
+		var result lookupResult
+		position, err := result.scan(row)
 		if err != nil {
 			return nil, err
 		}
-		found[position-1] = one
+		found[position-1] = result
 	}
 	for i := range found {
 		for _, later := range found[i+1:] {

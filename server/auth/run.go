@@ -51,7 +51,7 @@ func (g *Gate) Flush(ctx context.Context) error {
 func (g *Gate) flushCounts(ctx context.Context) error {
 	minute, counts := g.counters.unwritten()
 	if err := g.write(ctx, "counts", counts, minute); err != nil {
-		g.counters.keepUnwritten()
+		g.counters.markUnwritten()
 		return fmt.Errorf("write the counters of keys: %w", err)
 	}
 	return nil
@@ -61,7 +61,7 @@ func (g *Gate) flushUses(ctx context.Context) error {
 	last := g.uses.drain()
 	if err := g.write(ctx, "uses", last); err != nil {
 		for key, at := range last {
-			g.uses.note(key, at)
+			g.uses.record(key, at)
 		}
 		return fmt.Errorf("write last use of keys: %w", err)
 	}
@@ -69,11 +69,11 @@ func (g *Gate) flushUses(ctx context.Context) error {
 }
 
 // write runs a statement whose first parameter is a JSON object with a number for each key's id.
-func (g *Gate) write(ctx context.Context, statement string, list map[uuid.UUID]int64, args ...any) error {
-	if len(list) == 0 {
+func (g *Gate) write(ctx context.Context, statement string, values map[uuid.UUID]int64, args ...any) error {
+	if len(values) == 0 {
 		return nil
 	}
-	text, err := json.Marshal(list)
+	text, err := json.Marshal(values)
 	if err == nil {
 		_, err = g.writer.ExecContext(ctx, g.statements[statement], append([]any{string(text)}, args...)...)
 	}

@@ -79,7 +79,7 @@ func TestFlushRemovesPastAddressCounters(t *testing.T) {
 	each(t, func(f *fixture) {
 		count := func() int { return dbtest.Count(f, f.db, "address_counters") }
 		require.Equal(f, apierr.APIKeyInvalid, f.code(f.gate, unknown(), home))
-		require.Equal(f, apierr.APIKeyInvalid, f.code(f.gate, malformed(), away))
+		require.Equal(f, apierr.APIKeyInvalid, f.code(f.gate, malformed(), otherAddress))
 		require.NoError(f, f.gate.Flush(f.Context()))
 		require.Equal(f, 2, count(), "those of the minute stay")
 		f.watch.set(noon.Add(time.Minute))

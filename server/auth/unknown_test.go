@@ -64,7 +64,7 @@ func TestUnknownKeysOfAnAddress(t *testing.T) {
 					require.Equal(f, auth.Principal{}, p, "its keys are not looked at")
 				}
 				require.Equal(f, before, f.trips.Load(), "a blocked address does not reach the database")
-				require.Empty(f, f.code(f.gate, k.header(), away), "another address is not concerned")
+				require.Empty(f, f.code(f.gate, k.header(), otherAddress), "another address is not concerned")
 				require.Equal(f, apierr.RateLimited,
 					f.code(f.gate, k.header(), netip.MustParseAddr("::ffff:203.0.113.7")), "another form of the address is")
 
@@ -86,7 +86,7 @@ func TestUnknownKeysAcrossServers(t *testing.T) {
 		}
 		require.Equal(f, apierr.RateLimited, f.code(f.gate, unknown(), home))
 		require.Equal(f, apierr.RateLimited, f.code(other, k.header(), home), "the other server refuses too")
-		require.Empty(f, f.code(other, k.header(), away))
+		require.Empty(f, f.code(other, k.header(), otherAddress))
 	})
 }
 

@@ -40,24 +40,24 @@ const Path = "/docs"
 // DocumentPath is the path of the OpenAPI document.
 const DocumentPath = Path + "/openapi.json"
 
-// closed is the Content-Security-Policy of all files but the page.
-const closed = "default-src 'none'; frame-ancestors 'none'"
+// closedPolicy is the Content-Security-Policy of all files but the page.
+const closedPolicy = "default-src 'none'; frame-ancestors 'none'"
 
 // New returns the handler of the reference: for Path and all paths below. address returns the service's address, without a
 // path, for a request. If it returns "", the files show the address of the examples. Goroutines may share the handler.
 func New(address func(*http.Request) string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+Path, newFile("text/html; charset=utf-8", docs.Policy, docs.Page, address))
-	mux.Handle("GET "+DocumentPath, newFile("application/json", closed, openapi.Document, address))
+	mux.Handle("GET "+DocumentPath, newFile("application/json", closedPolicy, openapi.Document, address))
 	// The error is always nil, because the files are embedded.
 	_ = fs.WalkDir(docs.Markdown, ".", func(name string, entry fs.DirEntry, _ error) error {
 		if !entry.IsDir() {
 			text, _ := docs.Markdown.ReadFile(name)
-			kind := "text/markdown; charset=utf-8"
+			mediaType := "text/markdown; charset=utf-8"
 			if strings.HasSuffix(name, ".txt") {
-				kind = "text/plain; charset=utf-8"
+				mediaType = "text/plain; charset=utf-8"
 			}
-			mux.Handle("GET "+Path+"/"+name, newFile(kind, closed, string(text), address))
+			mux.Handle("GET "+Path+"/"+name, newFile(mediaType, closedPolicy, string(text), address))
 		}
 		return nil
 	})
@@ -75,8 +75,8 @@ var host = regexp.MustCompile(`^[A-Za-z0-9.\-]+(:\d+)?$|^\[[0-9A-Fa-f:.]+\](:\d+
 // because the page repeats the host many times.
 const maxHostBytes = 253 + len(":65535")
 
-// RequestAddress returns the address of the listener that got a request, with the host that the client named. It begins with https,
-// unless the client is on this machine.
+// RequestAddress returns the address of the listener that got a request, with the host that the client named. It begins with
+// https, unless the client is on this machine.
 func RequestAddress(r *http.Request) string {
 	if len(r.Host) > maxHostBytes || !host.MatchString(r.Host) {
 		return ""
@@ -98,7 +98,7 @@ func Covers(path string) bool {
 
 // protect sets the headers with which every answer protects the reader's browser.
 func protect(h http.Header) {
-	h.Set("Content-Security-Policy", closed)
+	h.Set("Content-Security-Policy", closedPolicy)
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
@@ -109,44 +109,44 @@ func protect(h http.Header) {
 // Each file of the reference is kept in memory in at most maxAddresses versions, one for each address of the service. A
 // client can name any host, and making and compressing a version takes twenty times as long as serving it. If there are
 // maxAddresses versions and a request names a further host, all versions are dropped and one for this host is made, but only
-// if the newest version is at least makeAfter old. Otherwise the request gets the file with the address of the examples.
+// if the newest version is at least minVersionAge old. Otherwise the request gets the file with the address of the examples.
 const (
-	maxAddresses = 8
-	makeAfter    = time.Second
+	maxAddresses  = 8
+	minVersionAge = time.Second
 )
 
 // file is a file of the reference, which is served plain or compressed.
 type file struct {
-	kind, policy string
-	address      func(*http.Request) string
-	example      *version
+	mediaType, policy string
+	address           func(*http.Request) string
+	example           *version
 
-	mu     sync.Mutex
-	ready  map[string]*version // by the address of the service
-	newest time.Time           // when the newest version was made
+	mu       sync.Mutex
+	versions map[string]*version // by the address of the service
+	newest   time.Time           // when the newest version was made
 }
 
 // version is a file of the reference in which one address of the service is filled in.
 type version struct {
 	tag, plain string
-	// packed returns the compressed text. It compresses the text when it is first called, because most processes never serve
+	// gzipped returns the compressed text. It compresses the text when it is first called, because most processes never serve
 	// it.
-	packed func() []byte
+	gzipped func() []byte
 }
 
-func newFile(kind, policy, text string, address func(*http.Request) string) *file {
-	return &file{kind: kind, policy: policy, address: address, example: newVersion(text), ready: map[string]*version{}}
+func newFile(mediaType, policy, text string, address func(*http.Request) string) *file {
+	return &file{mediaType: mediaType, policy: policy, address: address, example: newVersion(text), versions: map[string]*version{}}
 }
 
 func newVersion(text string) *version {
 	sum := sha256.Sum256([]byte(text))
 	return &version{hex.EncodeToString(sum[:8]), text, sync.OnceValue(func() []byte {
-		var packed bytes.Buffer
-		w := gzip.NewWriter(&packed)
+		var gzipped bytes.Buffer
+		w := gzip.NewWriter(&gzipped)
 		// Writing to a buffer does not fail.
 		_, _ = w.Write([]byte(text))
 		_ = w.Close()
-		return packed.Bytes()
+		return gzipped.Bytes()
 	})}
 }
 
@@ -157,24 +157,24 @@ func (f *file) version(address string) *version {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if v, ok := f.ready[address]; ok {
+	if v, ok := f.versions[address]; ok {
 		return v
 	}
-	if len(f.ready) >= maxAddresses {
-		if time.Since(f.newest) < makeAfter {
+	if len(f.versions) >= maxAddresses {
+		if time.Since(f.newest) < minVersionAge {
 			return f.example
 		}
-		clear(f.ready)
+		clear(f.versions)
 	}
 	v := newVersion(strings.ReplaceAll(f.example.plain, docs.Address, address))
-	f.ready[address], f.newest = v, time.Now()
+	f.versions[address], f.newest = v, time.Now()
 	return v
 }
 
 // acceptsGzip reports whether a client names gzip among the encodings that it accepts.
 func acceptsGzip(h http.Header) bool {
-	for one := range strings.SplitSeq(strings.Join(h["Accept-Encoding"], ","), ",") {
-		coding, weight, _ := strings.Cut(strings.ReplaceAll(one, " ", ""), ";")
+	for encoding := range strings.SplitSeq(strings.Join(h["Accept-Encoding"], ","), ",") {
+		coding, weight, _ := strings.Cut(strings.ReplaceAll(encoding, " ", ""), ";")
 		if strings.EqualFold(coding, "gzip") {
 			return strings.Trim(weight, "q=.0") != "" || weight == ""
 		}
@@ -185,7 +185,7 @@ func acceptsGzip(h http.Header) bool {
 // ServeHTTP answers with the file, or with 304 if the client has the same version already.
 func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v, h := f.version(f.address(r)), w.Header()
-	h.Set("Content-Type", f.kind)
+	h.Set("Content-Type", f.mediaType)
 	h.Set("Content-Security-Policy", f.policy)
 	h.Set("Vary", "Accept-Encoding")
 	// Browsers may store the file, but must ask whether it has changed, because a new release has a new file.
@@ -198,5 +198,5 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The compressed text needs a tag of its own (RFC 9110, section 8.8.3.3).
 	h.Set("ETag", `"`+v.tag+`-gzip"`)
 	h.Set("Content-Encoding", "gzip")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(v.packed()))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(v.gzipped()))
 }

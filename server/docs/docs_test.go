@@ -113,10 +113,10 @@ func TestWhatIsNotThereIsRefusedUnderTheSameProtection(t *testing.T) {
 
 func TestCoversWhatIsItsOwn(t *testing.T) {
 	t.Parallel()
-	for path, own := range map[string]bool{
+	for path, served := range map[string]bool{
 		"/docs": true, "/docs/": true, "/docs/openapi.json": true, "/docsy": false, "/v1/docs": false, "/": false, "": false,
 	} {
-		require.Equal(t, own, docs.Covers(path), path)
+		require.Equal(t, served, docs.Covers(path), path)
 	}
 }
 
@@ -193,9 +193,9 @@ func TestThePageHoldsTheWholeDocumentBeforeAnyScriptRuns(t *testing.T) {
 	seen := 0
 	for _, all := range []map[string]json.RawMessage{document.Paths, document.Webhooks} {
 		for _, item := range all {
-			var of map[string]json.RawMessage
-			require.NoError(t, json.Unmarshal(item, &of))
-			for method, text := range of {
+			var fields map[string]json.RawMessage
+			require.NoError(t, json.Unmarshal(item, &fields))
+			for method, text := range fields {
 				if method == "parameters" || method == "summary" || method == "description" {
 					continue
 				}

@@ -29,7 +29,7 @@ func CallOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithCodec(apijson.Codec{}), connect.WithReadMaxBytes(maxMessageBytes), connect.WithInterceptors(interceptors...),
 		connect.WithCompression("gzip",
-			func() connect.Decompressor { return &bounded{} },
+			func() connect.Decompressor { return &limitedReader{} },
 			func() connect.Compressor { z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed); return z }),
 	}
 }
@@ -42,26 +42,26 @@ func KeylessOptions(interceptors ...connect.Interceptor) []connect.HandlerOption
 	}
 }
 
-// bounded decompresses a message up to its largest size. Without it, Connect would also decompress the rest of a message
+// limitedReader decompresses a message up to its largest size. Without it, Connect would also decompress the rest of a message
 // that is too large, to report its size.
-type bounded struct {
+type limitedReader struct {
 	gzip.Reader
-	left int64
+	remaining int64
 }
 
 // Reset makes b read the next message from r, with the whole size limit again.
-func (b *bounded) Reset(r io.Reader) error {
-	b.left = maxMessageBytes + 1
+func (b *limitedReader) Reset(r io.Reader) error {
+	b.remaining = maxMessageBytes + 1
 	return b.Reader.Reset(r)
 }
 
 // Read reads a part of the message. It ends the message after the largest size.
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left == 0 {
+func (b *limitedReader) Read(p []byte) (int, error) {
+	if b.remaining == 0 {
 		return 0, io.EOF
 	}
-	n, err := b.Reader.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
+	n, err := b.Reader.Read(p[:min(int64(len(p)), b.remaining)])
+	b.remaining -= int64(n)
 	return n, err
 }
 
@@ -71,12 +71,12 @@ func (e *Edge) serveKeyless(x *exchange, r *http.Request) {
 		_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(time.Unix(1, 0)) // a deadline in the past ends the stream
 	})
 	defer stop()
-	x.called.ServeHTTP(x, r)
+	x.method.ServeHTTP(x, r)
 }
 
 // serveCall serves a call in one of the typed protocols, or returns the error with which it is refused.
 func (e *Edge) serveCall(x *exchange, r *http.Request) error {
-	in := x.called.input.New().Interface()
+	in := x.method.input.New().Interface()
 	invalid, err := DecodeCall(x.ResponseWriter, r, in)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (e *Edge) serveCall(x *exchange, r *http.Request) error {
 		return err
 	}
 	r.Body = http.MaxBytesReader(x.ResponseWriter, r.Body, maxMessageBytes+prefixBytes)
-	x.called.ServeHTTP(x, r)
+	x.method.ServeHTTP(x, r)
 	return nil
 }
 
@@ -97,14 +97,14 @@ const prefixBytes = 5
 func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
 		x := exchangeOf(ctx)
-		giveBack := func() {}
-		if x.called.scope != "" {
+		release := func() {}
+		if x.method.scope != "" {
 			search, ok := call.Any().(interface{ GetQ() string })
-			giveBack, err = e.config.Slots.Acquire(ctx, x.principal.Store.ID, ok && search.GetQ() != "")
+			release, err = e.config.Slots.Acquire(ctx, x.principal.Store.ID, ok && search.GetQ() != "")
 		}
 		if err == nil {
-			defer giveBack()
-			if !x.called.safe {
+			defer release()
+			if !x.method.safe {
 				ctx = tenant.WithRequest(ctx, &x.Request)
 			}
 			answer, err = next(ctx, call)

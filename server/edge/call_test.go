@@ -43,7 +43,7 @@ func withKey(key string) connect.ClientOption {
 }
 
 // requireCallError asserts that an error has these codes, of the protocol and of the API. It returns the error's detail.
-func requireCallError(t *testing.T, err error, code connect.Code, own apierr.Code) *storefrontv1.Error {
+func requireCallError(t *testing.T, err error, code connect.Code, detailCode apierr.Code) *storefrontv1.Error {
 	t.Helper()
 	var c *connect.Error
 	require.ErrorAs(t, err, &c)
@@ -56,7 +56,7 @@ func requireCallError(t *testing.T, err error, code connect.Code, own apierr.Cod
 	require.NoError(t, err)
 	detail, ok := value.(*storefrontv1.Error)
 	require.True(t, ok)
-	require.Equal(t, string(own), detail.GetCode())
+	require.Equal(t, string(detailCode), detail.GetCode())
 	require.Equal(t, c.Message(), detail.GetMessage())
 	require.Equal(t, c.Meta().Get("X-Request-Id"), detail.GetRequestId())
 	require.Equal(t, now, detail.GetTimestamp().AsTime())
@@ -157,7 +157,7 @@ func TestConnectByHand(t *testing.T) {
 		headers                    []string
 		status                     int
 		code                       apierr.Code
-		also                       []string
+		answerHeaders              []string
 	}{
 		{"a call that changes nothing may be a GET", "PUT", get, "{}", nil, 405, apierr.MethodNotAllowed, []string{"Allow"}},
 		{"preflight", "OPTIONS", get, "", nil, 405, apierr.MethodNotAllowed, []string{"Allow"}},
@@ -175,7 +175,7 @@ func TestConnectByHand(t *testing.T) {
 		{"a GET with a body", "GET", get + "?connect=v1&encoding=json&message={}", "{}", nil, 415, apierr.UnsupportedMediaType, nil},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			requireProblem(t, w.do(t, row.method, row.path, row.body, row.headers...), row.status, row.code, "", row.also...)
+			requireProblem(t, w.do(t, row.method, row.path, row.body, row.headers...), row.status, row.code, "", row.answerHeaders...)
 		})
 	}
 	require.Equal(t, "GET, POST", w.do(t, "PUT", get, "").header.Get("Allow"))

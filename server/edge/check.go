@@ -66,7 +66,7 @@ func (e *Edge) refuseInvalid(ctx context.Context, in proto.Message, invalid *api
 // repeated ones. It returns the parameters that it accepted, in the spelling that vanguard reads, and the refused ones. It
 // ignores empty parameters, as between two ampersands.
 func (m *method) decodeQuery(query string, into proto.Message) (values string, refused []apijson.Field) {
-	given, listed, taken := map[string]bool{}, map[string]bool{}, url.Values{}
+	seen, listed, taken := map[string]bool{}, map[string]bool{}, url.Values{}
 	refuse := func(name, message string) {
 		if !listed[name] && len(refused) < maxRefused {
 			listed[name] = true
@@ -88,7 +88,7 @@ func (m *method) decodeQuery(query string, into proto.Message) (values string, r
 		switch {
 		case fd == nil:
 			refuse(name, "is not a parameter of this address")
-		case given[name]:
+		case seen[name]:
 			refuse(name, apijson.MessageRepeated)
 		case !ok:
 			refuse(name, "is not percent-encoded UTF-8 text")
@@ -98,7 +98,7 @@ func (m *method) decodeQuery(query string, into proto.Message) (values string, r
 			}
 			taken.Set(name, plainText(into, fd, value))
 		}
-		given[name] = true
+		seen[name] = true
 	}
 	return taken.Encode(), refused
 }
@@ -115,10 +115,10 @@ func plusProblem(m proto.Message, fd protoreflect.FieldDescriptor, raw string) s
 
 // plainText returns a value in the spelling that vanguard reads. Only integers and date-times have other spellings; other
 // values stay as they were sent.
-func plainText(m proto.Message, fd protoreflect.FieldDescriptor, sent string) string {
+func plainText(m proto.Message, fd protoreflect.FieldDescriptor, text string) string {
 	switch fd.Kind() {
 	case protoreflect.StringKind, protoreflect.EnumKind:
-		return sent
+		return text
 	case protoreflect.MessageKind:
 		at, _ := m.ProtoReflect().Get(fd).Message().Interface().(*timestamppb.Timestamp)
 		return at.AsTime().Format(time.RFC3339Nano)
@@ -143,11 +143,11 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, tooLarge()
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBodyBytes))
-	var over *http.MaxBytesError
+	var tooBig *http.MaxBytesError
 	switch {
 	case err == nil:
 		return body, nil
-	case errors.As(err, &over):
+	case errors.As(err, &tooBig):
 		return nil, tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, apierr.Invalid("The body did not arrive in time.")
@@ -179,8 +179,8 @@ func isJSON(h http.Header) bool {
 		return false
 	}
 	base, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
-	charset, named := parameters["charset"]
-	return err == nil && base == "application/json" && (!named || strings.EqualFold(charset, "utf-8"))
+	charset, hasCharset := parameters["charset"]
+	return err == nil && base == "application/json" && (!hasCharset || strings.EqualFold(charset, "utf-8"))
 }
 
 // DecodeCall decodes a Connect call into a message if its body is JSON, and leaves the body for the handler. It returns all

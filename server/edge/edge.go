@@ -152,7 +152,8 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Exchange: httplog.Begin(w), edge: e, protocol: ProtocolNone, rate: limit.Uncounted(e.config.Now()), address: e.address(r),
 	}
 	x.Method = knownMethod(r.Method)
-	ctx, cancel := context.WithTimeoutCause(context.WithValue(r.Context(), exchangeKey{}, x), e.config.Timeout, apierr.ErrServiceTimeout)
+	ctx, cancel := context.WithTimeoutCause(context.WithValue(r.Context(), exchangeKey{}, x), e.config.Timeout,
+		apierr.ErrServiceTimeout)
 	defer cancel()
 	if e.config.Traces != nil {
 		ctx = e.beginSpan(ctx, x, r.Header.Get("Traceparent"))
@@ -171,15 +172,15 @@ func (e *Edge) serve(x *exchange, r *http.Request) error {
 	path, allow := cmp.Or(r.URL.RawPath, r.URL.Path), ""
 	if path == "/v1" || strings.HasPrefix(path, "/v1/") {
 		x.protocol = ProtocolREST
-		if x.called, allow = e.find(r.Method, path); x.called != nil {
-			x.Route = x.called.template
+		if x.method, allow = e.find(r.Method, path); x.method != nil {
+			x.Route = x.method.template
 		}
 	} else {
-		if x.called = e.methods[path]; x.called == nil {
+		if x.method = e.methods[path]; x.method == nil {
 			return notFound()
 		}
 		x.protocol, x.Route = protocolOf(r), path
-		if x.called.scope == "" {
+		if x.method.scope == "" {
 			e.serveKeyless(x, r)
 			return nil
 		}
@@ -189,13 +190,13 @@ func (e *Edge) serve(x *exchange, r *http.Request) error {
 	switch {
 	case err != nil:
 		return err
-	case x.called == nil:
+	case x.method == nil:
 		return notFound()
 	case allow != "":
 		x.Header()["Allow"] = []string{allow}
 		return methodNotAllowed()
 	}
-	if err := principal.Require(x.called.scope); err != nil {
+	if err := principal.Require(x.method.scope); err != nil {
 		return err
 	}
 	r = r.WithContext(tenant.With(r.Context(), principal.Store, principal.Actor()))

@@ -327,8 +327,8 @@ func (w *world) send(t *testing.T, method, path string, body io.Reader, headers 
 	return answer{res.StatusCode, res.Header, string(text)}
 }
 
-// requireHeaders asserts that an answer has the headers of every answer, and no others except those in also.
-func requireHeaders(t *testing.T, a answer, also ...string) {
+// requireHeaders asserts that an answer has the headers of every answer, and no others except those in headers.
+func requireHeaders(t *testing.T, a answer, headers ...string) {
 	t.Helper()
 	require.Len(t, a.header["X-Ratelimit-Limit"], 1)
 	require.Equal(t, "120", a.header.Get("X-RateLimit-Limit"))
@@ -340,17 +340,17 @@ func requireHeaders(t *testing.T, a answer, also ...string) {
 	require.Equal(t, "application/json", a.header.Get("Content-Type"))
 	own := append([]string{
 		"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Request-Id", "Content-Type", "Content-Length", "Date",
-	}, also...)
+	}, headers...)
 	for name := range a.header {
 		require.Contains(t, own, name, "a header that the specification does not name")
 	}
 }
 
 // requireProblem asserts that an answer is a refusal with the specification's error body, and returns the body.
-func requireProblem(t *testing.T, a answer, status int, code apierr.Code, details string, also ...string) problem {
+func requireProblem(t *testing.T, a answer, status int, code apierr.Code, details string, headers ...string) problem {
 	t.Helper()
 	require.Equal(t, status, a.status, a.body)
-	requireHeaders(t, a, also...)
+	requireHeaders(t, a, headers...)
 	var p problem
 	d := json.NewDecoder(strings.NewReader(a.body))
 	d.DisallowUnknownFields()

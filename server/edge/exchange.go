@@ -25,8 +25,8 @@ type exchange struct {
 
 	principal auth.Principal
 	rate      limit.Rate
-	// called is the method that the request calls; nil until it is found.
-	called  *method
+	// method is the method that the request calls; nil until it is found.
+	method  *method
 	created bool
 }
 
@@ -49,7 +49,7 @@ func (x *exchange) WriteHeader(status int) {
 	if x.Status != 0 {
 		return
 	}
-	if x.Refusal == nil && x.called != nil {
+	if x.Refusal == nil && x.method != nil {
 		switch status { // with these two statuses Connect sends no error body
 		case http.StatusMethodNotAllowed:
 			x.Refusal = methodNotAllowed()

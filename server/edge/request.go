@@ -59,56 +59,56 @@ type Request struct {
 // A request whose caller left counts as 499, whatever was sent.
 func (e *Edge) finish(x *exchange) {
 	defer x.RecoverEnd(e.config.Logger)
-	done := Request{
+	request := Request{
 		Protocol: x.protocol, Method: x.Method, Route: x.Route, Status: x.Status, Duration: x.Duration(),
 		StoreID: x.principal.Store.ID, KeyID: x.principal.KeyID, RequestID: x.Request.ID,
 	}
 	if x.Refusal != nil {
-		x.refusedAs(&done)
+		x.addRefusal(&request)
 	}
 	if e.config.Observe != nil {
-		defer e.config.Observe(done)
+		defer e.config.Observe(request)
 	}
 	if x.Span != nil {
 		defer x.Span.End()
 	}
-	e.log(x, done)
+	e.log(x, request)
 }
 
-// refusedAs adds to done what a refusal tells: its code, the limit that was exceeded, and the names of fields or of the
+// addRefusal adds to request what a refusal tells: its code, the limit that was exceeded, and the names of fields or of the
 // scope in its details. A request over the address limit has no principal, because the gate checks that limit before it
 // looks up the key.
-func (x *exchange) refusedAs(done *Request) {
-	done.Code = string(x.Refusal.Code)
+func (x *exchange) addRefusal(request *Request) {
+	request.Code = string(x.Refusal.Code)
 	if x.Refusal.CallerGaveUp() {
-		done.Status = apierr.StatusClientClosedRequest
+		request.Status = apierr.StatusClientClosedRequest
 	}
 	switch {
 	case x.Refusal.Code != apierr.RateLimited:
 	case x.principal.KeyID == uuid.Nil:
-		done.Limit = LimitAddress
+		request.Limit = LimitAddress
 	default:
-		done.Limit = LimitKey
+		request.Limit = LimitKey
 	}
 	details := x.Refusal.Details
-	done.Fields = slices.Clone(details.GetMissing())
+	request.Fields = slices.Clone(details.GetMissing())
 	for _, f := range details.GetFields() {
-		done.Fields = append(done.Fields, f.GetField())
+		request.Fields = append(request.Fields, f.GetField())
 	}
 	if scope := details.GetRequired(); scope != "" {
-		done.Fields = append(done.Fields, scope)
+		request.Fields = append(request.Fields, scope)
 	}
 }
 
 // log writes the request's log line and ends its span. Of the client's data, line and span have only the address.
-func (e *Edge) log(x *exchange, done Request) {
+func (e *Edge) log(x *exchange, request Request) {
 	var added [4]slog.Attr
-	more := append(added[:0], slog.String("protocol", string(x.protocol)))
+	attrs := append(added[:0], slog.String("protocol", string(x.protocol)))
 	if x.principal.KeyID != uuid.Nil {
-		more = append(more, slog.String("store", x.principal.Store.Slug), slog.String("key_id", x.principal.KeyID.String()))
+		attrs = append(attrs, slog.String("store", x.principal.Store.Slug), slog.String("key_id", x.principal.KeyID.String()))
 	}
 	if x.address.IsValid() {
-		more = append(more, slog.String("address", x.address.String()))
+		attrs = append(attrs, slog.String("address", x.address.String()))
 	}
 	if x.Span != nil {
 		x.Span.SetAttributes(attribute.String("storefront.protocol", string(x.protocol)))
@@ -116,7 +116,7 @@ func (e *Edge) log(x *exchange, done Request) {
 			x.Span.SetAttributes(attribute.String("storefront.store", x.principal.Store.Slug))
 		}
 	}
-	x.End(x.incoming.Context(), e.config.Logger, "request", done.Status, more...)
+	x.End(x.incoming.Context(), e.config.Logger, "request", request.Status, attrs...)
 }
 
 var knownMethods = []string{

@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// around makes an edge call f before each handler.
-func around(c *edge.Config, f func(context.Context)) {
+// wrapService makes an edge call f before each handler.
+func wrapService(c *edge.Config, f func(context.Context)) {
 	services := c.Services
 	c.Services = func(opts ...connect.HandlerOption) []edge.Service {
 		return services(append(opts,
@@ -38,7 +38,7 @@ func TestARequestIsTheFirstSpanOfItsTrace(t *testing.T) {
 	var inside trace.SpanContext
 	w := start(t, func(c *edge.Config) {
 		c.Traces = sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept))
-		around(c, func(ctx context.Context) { inside = trace.SpanContextFromContext(ctx) })
+		wrapService(c, func(ctx context.Context) { inside = trace.SpanContextFromContext(ctx) })
 	})
 	const clients = "4bf92f3577b34da6a3ce929d0e0e4736"
 	a := w.do(t, "GET", "/v1/products/"+productID+"?q=asked", "", "Traceparent: 00-"+clients+"-00f067aa0ba902b7-01")
@@ -52,14 +52,14 @@ func TestARequestIsTheFirstSpanOfItsTrace(t *testing.T) {
 	require.NotEqual(t, clients, made.SpanContext.TraceID().String())
 	require.Equal(t, clients, made.Links[0].SpanContext.TraceID().String())
 	require.Equal(t, made.SpanContext.TraceID().String(), w.lastLine(t)["trace_id"])
-	said := map[string]string{}
+	attributes := map[string]string{}
 	for _, attribute := range made.Attributes {
-		said[string(attribute.Key)] = attribute.Value.String()
+		attributes[string(attribute.Key)] = attribute.Value.String()
 	}
 	require.Equal(t, map[string]string{
 		"http.request.method": "GET", "http.route": "/v1/products/{id}", "http.response.status_code": "200",
 		"storefront.protocol": "rest", "storefront.request_id": a.header.Get("X-Request-Id"), "storefront.store": "shop",
-	}, said)
+	}, attributes)
 
 	w.do(t, "GET", "/v1/products/fails", "")
 	w.do(t, "BREW", "/coffee", "", "Traceparent: coffee")
@@ -81,7 +81,7 @@ func TestChangesAreMadeForTheirRequest(t *testing.T) {
 	t.Parallel()
 	event := uuid.New()
 	w := start(t, func(c *edge.Config) {
-		around(c, func(ctx context.Context) {
+		wrapService(c, func(ctx context.Context) {
 			if r := tenant.RequestOf(ctx); r != nil {
 				r.Caused(event)
 			}

@@ -56,7 +56,7 @@ var pathEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
 // serveREST serves a request under /v1, or returns the error with which it is refused.
 func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
-	m := x.called
+	m := x.method
 	if m.hasBody {
 		if err := checkMediaType(r.Header); err != nil {
 			return err
@@ -118,11 +118,11 @@ func (x *exchange) send(r *http.Request, body []byte) {
 
 // find returns the method for a verb and a path. If the path exists only with other verbs, it returns the method of one of
 // them, and lists the verbs in allow.
-func (e *Edge) find(verb, where string) (m *method, allow string) {
-	if path.Clean(where) != where || verb == http.MethodConnect {
+func (e *Edge) find(verb, urlPath string) (m *method, allow string) {
+	if path.Clean(urlPath) != urlPath || verb == http.MethodConnect {
 		return nil, "" // no method, because ServeMux would redirect this request
 	}
-	r := &http.Request{Method: verb, URL: &url.URL{Path: where}} // url.Parse would decode escapes in the path
+	r := &http.Request{Method: verb, URL: &url.URL{Path: urlPath}} // url.Parse would decode escapes in the path
 	handler, pattern := e.routes.Handler(r)
 	if pattern != "" {
 		return handler.(*method), ""

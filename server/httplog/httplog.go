@@ -114,9 +114,9 @@ func (x *Exchange) RecoverEnd(logger *slog.Logger) {
 	logger.Error("the end of a request failed", "request_id", x.Request.ID.String(), "error", apierr.FromPanic(v))
 }
 
-// End completes the span and writes the log line. more has the listener's own attributes. status is the status to show; 0
+// End completes the span and writes the log line. extra has the listener's own attributes. status is the status to show; 0
 // means that the connection broke. A failure of the service is logged as an error.
-func (x *Exchange) End(ctx context.Context, logger *slog.Logger, message string, status int, more ...slog.Attr) {
+func (x *Exchange) End(ctx context.Context, logger *slog.Logger, message string, status int, extra ...slog.Attr) {
 	failed := x.Refusal != nil && x.Refusal.Cause != nil
 	if x.Span != nil {
 		x.completeSpan(status, failed)
@@ -138,7 +138,7 @@ func (x *Exchange) End(ctx context.Context, logger *slog.Logger, message string,
 	if x.Refusal != nil {
 		attrs = append(attrs, slog.String("code", string(x.Refusal.Code)))
 	}
-	attrs = append(attrs, more...)
+	attrs = append(attrs, extra...)
 	if len(x.Request.Events) > 0 {
 		attrs = append(attrs, slog.Any("event_ids", x.Request.Events))
 	}

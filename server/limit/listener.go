@@ -10,19 +10,20 @@ import (
 // at once.
 type Listener struct {
 	net.Listener
-	all, each int
-	proxy     func(netip.Addr) bool
+	maxOpen, maxPerClient int
+	proxy                 func(netip.Addr) bool
 
-	mu      sync.Mutex
-	open    int
-	of      map[netip.Prefix]int
-	refused uint64
+	mu        sync.Mutex
+	open      int
+	perClient map[netip.Prefix]int
+	refused   uint64
 }
 
-// NewListener returns a listener with at most all open connections; one client may have half of them. proxy reports whether
+// NewListener returns a listener with at most maxOpen connections; one client may have half of them. proxy reports whether
 // an address is a trusted proxy's. A proxy may have all connections, because they are of many clients.
-func NewListener(l net.Listener, all int, proxy func(netip.Addr) bool) *Listener {
-	return &Listener{Listener: l, all: max(all, 1), each: max(all/2, 1), proxy: proxy, of: map[netip.Prefix]int{}}
+func NewListener(l net.Listener, maxOpen int, proxy func(netip.Addr) bool) *Listener {
+	return &Listener{Listener: l, maxOpen: max(maxOpen, 1), maxPerClient: max(maxOpen/2, 1), proxy: proxy,
+		perClient: map[netip.Prefix]int{}}
 }
 
 // Connections returns how many connections are open now, and how many were refused since the start.
@@ -51,12 +52,12 @@ func (l *Listener) Accept() (net.Conn, error) {
 func (l *Listener) enter(client netip.Prefix, proxy bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open >= l.all || !proxy && l.of[client] >= l.each {
+	if l.open >= l.maxOpen || !proxy && l.perClient[client] >= l.maxPerClient {
 		l.refused++
 		return false
 	}
 	l.open++
-	l.of[client]++
+	l.perClient[client]++
 	return true
 }
 
@@ -64,19 +65,19 @@ func (l *Listener) leave(client netip.Prefix) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open--
-	if l.of[client]--; l.of[client] == 0 {
-		delete(l.of, client)
+	if l.perClient[client]--; l.perClient[client] == 0 {
+		delete(l.perClient, client)
 	}
 }
 
 type conn struct {
 	net.Conn
-	left func()
+	onClose func()
 }
 
 // Close closes the connection. The listener then no longer counts it.
 func (c *conn) Close() error {
-	c.left()
+	c.onClose()
 	return c.Conn.Close()
 }
 

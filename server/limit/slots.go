@@ -51,7 +51,7 @@ type Slots struct {
 // owner is an owner of slots, with the slots of its share. It is forgotten once it has no requests.
 type owner struct {
 	slots, searches *semaphore.Weighted
-	all             *semaphore.Weighted // the slots of the owner's pool, which other owners share
+	pool            *semaphore.Weighted // the slots of the owner's pool, which other owners share
 	requests        int                 // number of running and waiting requests; protected by mu
 	waiting         atomic.Int64
 }
@@ -69,31 +69,31 @@ func NewSlots(slots, share int) *Slots {
 	}
 }
 
-// PerPool gives each pool of database connections as many slots as s has, and returns s. Its argument is a function that
+// PerPool gives each pool of database connections as many slots as s has, and returns s. The function pool
 // returns the pool which a store's requests use. So requests that wait for one database machine take no slots from stores on
 // other machines.
-func (s *Slots) PerPool(of func(store uuid.UUID) any) *Slots {
-	s.pool = of
+func (s *Slots) PerPool(pool func(store uuid.UUID) any) *Slots {
+	s.pool = pool
 	return s
 }
 
 // Acquire waits for a slot of the owner with this id. search is true for a search, because an owner may run fewer searches
 // than other requests. Acquire returns a function that gives the slot back, to be called once. It fails with ErrBusy if it
 // gets no slot in time, or with the context's cause if the context ends first.
-func (s *Slots) Acquire(ctx context.Context, id uuid.UUID, search bool) (giveBack func(), err error) {
+func (s *Slots) Acquire(ctx context.Context, id uuid.UUID, search bool) (release func(), err error) {
 	o := s.enter(id)
-	needed := []*semaphore.Weighted{o.slots, o.all}
+	needed := []*semaphore.Weighted{o.slots, o.pool}
 	if search {
-		needed = []*semaphore.Weighted{o.searches, o.slots, o.all}
+		needed = []*semaphore.Weighted{o.searches, o.slots, o.pool}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, maxWait, ErrBusy)
 	defer cancel()
-	for i, each := range needed {
-		if !each.TryAcquire(1) {
-			err = s.wait(ctx, o, each)
+	for i, sem := range needed {
+		if !sem.TryAcquire(1) {
+			err = s.wait(ctx, o, sem)
 		}
 		if err != nil {
-			release(needed[:i])
+			releaseAll(needed[:i])
 			s.leave(id, o)
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (s *Slots) Acquire(ctx context.Context, id uuid.UUID, search bool) (giveBac
 	s.running.Add(1)
 	return func() {
 		s.running.Add(-1)
-		release(needed)
+		releaseAll(needed)
 		s.leave(id, o)
 	}, nil
 }
@@ -111,7 +111,7 @@ func (s *Slots) wait(ctx context.Context, o *owner, needed *semaphore.Weighted) 
 	defer s.waiting.Add(-1)
 	defer o.waiting.Add(-1)
 	err := error(nil)
-	if all, its := s.waiting.Add(1), o.waiting.Add(1); all > maxWaiting || its > maxWaiting/2 {
+	if total, owned := s.waiting.Add(1), o.waiting.Add(1); total > maxWaiting || owned > maxWaiting/2 {
 		err = ErrBusy
 	} else if needed.Acquire(ctx, 1) != nil {
 		err = context.Cause(ctx)
@@ -129,7 +129,7 @@ func (s *Slots) enter(id uuid.UUID) *owner {
 	o := s.owners[id]
 	if o == nil {
 		o = &owner{
-			slots: semaphore.NewWeighted(s.share), searches: semaphore.NewWeighted(max(s.share/searchShare, 1)), all: s.poolOf(id),
+			slots: semaphore.NewWeighted(s.share), searches: semaphore.NewWeighted(max(s.share/searchShare, 1)), pool: s.poolOf(id),
 		}
 		s.owners[id] = o
 	}
@@ -158,9 +158,9 @@ func (s *Slots) leave(id uuid.UUID, o *owner) {
 	}
 }
 
-func release(held []*semaphore.Weighted) {
-	for _, each := range held {
-		each.Release(1)
+func releaseAll(held []*semaphore.Weighted) {
+	for _, sem := range held {
+		sem.Release(1)
 	}
 }
 

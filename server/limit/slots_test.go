@@ -17,11 +17,11 @@ var storeA, storeB = uuid.UUID{1}, uuid.UUID{2}
 
 // take waits for a slot of a store, and takes it. search is true for a search, which may use fewer slots. The returned
 // function gives the slot back.
-func take(t *testing.T, s *limit.Slots, of uuid.UUID, search bool) func() {
+func take(t *testing.T, s *limit.Slots, owner uuid.UUID, search bool) func() {
 	t.Helper()
-	giveBack, err := s.Acquire(t.Context(), of, search)
+	release, err := s.Acquire(t.Context(), owner, search)
 	require.NoError(t, err)
-	return giveBack
+	return release
 }
 
 func TestAnOwnerHasItsShareOfTheSlots(t *testing.T) {
@@ -49,14 +49,14 @@ func TestThoseWhoWaitAreServedInTurn(t *testing.T) {
 		a, b := take(t, s, storeA, false), take(t, s, storeB, false)
 		turns := make(chan string, 3)
 		for _, w := range []struct {
-			name string
-			of   uuid.UUID
+			name  string
+			owner uuid.UUID
 		}{{"a1", storeA}, {"a2", storeA}, {"b1", storeB}} {
 			go func() {
-				giveBack := take(t, s, w.of, false)
+				release := take(t, s, w.owner, false)
 				turns <- w.name
 				time.Sleep(time.Millisecond)
-				giveBack()
+				release()
 			}()
 			synctest.Wait()
 		}
@@ -107,7 +107,7 @@ func TestSoManyWaitAndNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limit.NewSlots(2, 1)
 		a, b := take(t, s, storeA, false), take(t, s, storeB, false)
-		wait := func(of uuid.UUID) { _, _ = s.Acquire(t.Context(), of, false) }
+		wait := func(owner uuid.UUID) { _, _ = s.Acquire(t.Context(), owner, false) }
 		for range waiting / 2 {
 			go wait(storeA)
 		}

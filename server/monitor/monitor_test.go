@@ -63,9 +63,9 @@ func TestProfilesNeedTheToken(t *testing.T) {
 func TestReadiness(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
-		var said strings.Builder
+		var log strings.Builder
 		handler := monitor.Handler(monitor.Config{
-			Metrics: prometheus.NewRegistry(), Logger: slog.New(slog.NewTextHandler(&said, nil)),
+			Metrics: prometheus.NewRegistry(), Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			Ready: func(ctx context.Context) error { return monitor.NewReadiness(d).Check(ctx) },
 		})
 		require.Equal(t, `{"status":"ready"}`+"\n", ask(handler, "/readyz").Body.String())
@@ -74,16 +74,16 @@ func TestReadiness(t *testing.T) {
 		behind := ask(handler, "/readyz")
 		require.Equal(t, http.StatusServiceUnavailable, behind.Code)
 		require.Contains(t, behind.Body.String(), "storefront migrate up")
-		require.Contains(t, said.String(), "not ready")
+		require.Contains(t, log.String(), "not ready")
 		live := ask(handler, "/healthz")
 		require.Equal(t, http.StatusOK, live.Code, "the process lives")
 		require.Equal(t, "application/json", live.Header().Get("Content-Type"))
 	})
-	away := monitor.Handler(monitor.Config{
+	unreachable := monitor.Handler(monitor.Config{
 		Metrics: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),
 		Ready: func(context.Context) error { return errors.New("secret") },
 	})
-	require.NotContains(t, ask(away, "/readyz").Body.String(), "secret")
+	require.NotContains(t, ask(unreachable, "/readyz").Body.String(), "secret")
 }
 
 func TestEveryProcessTellsOfItself(t *testing.T) {

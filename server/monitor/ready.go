@@ -23,11 +23,11 @@ const (
 type Readiness struct {
 	db   *db.DB
 	mu   sync.Mutex
-	last *look
+	last *check
 }
 
-// look is one check of the database.
-type look struct {
+// check is one check of the database.
+type check struct {
 	began time.Time
 	done  chan struct{} // closed once err is set
 	ended time.Time
@@ -40,21 +40,21 @@ func NewReadiness(d *db.DB) *Readiness { return &Readiness{db: d} }
 // Check returns nil if the database can be used. Otherwise the error says why not: the database is unavailable, cannot be
 // written, or lacks migrations. The error is an *apierr.Refusal with the code unavailable.
 func (r *Readiness) Check(ctx context.Context) error {
-	l := r.look()
-	late := time.NewTimer(time.Until(l.began.Add(readyTimeout)))
-	defer late.Stop()
+	l := r.currentCheck()
+	timer := time.NewTimer(time.Until(l.began.Add(readyTimeout)))
+	defer timer.Stop()
 	select {
 	case <-l.done:
 		return l.err
-	case <-late.C:
-		return away("The database does not answer in time.", context.DeadlineExceeded)
+	case <-timer.C:
+		return unavailable("The database does not answer in time.", context.DeadlineExceeded)
 	case <-ctx.Done():
-		return away("The database was not asked.", ctx.Err())
+		return unavailable("The database was not asked.", ctx.Err())
 	}
 }
 
-// look returns the running check, or the last one if its result may still be used, or a new one.
-func (r *Readiness) look() *look {
+// currentCheck returns the running check, or the last one if its result may still be used, or a new one.
+func (r *Readiness) currentCheck() *check {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.last != nil {
@@ -67,26 +67,26 @@ func (r *Readiness) look() *look {
 			return r.last
 		}
 	}
-	l := &look{began: time.Now(), done: make(chan struct{})}
+	l := &check{began: time.Now(), done: make(chan struct{})}
 	r.last = l
 	go func() {
 		defer close(l.done)
 		// Do not use the first caller's context, because other callers wait for the same result.
 		ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 		defer cancel()
-		l.err = r.ask(ctx)
+		l.err = r.checkDatabase(ctx)
 		l.ended = time.Now()
 	}()
 	return l
 }
 
-func (r *Readiness) ask(ctx context.Context) error {
+func (r *Readiness) checkDatabase(ctx context.Context) error {
 	current, err := r.db.Current(ctx)
 	switch {
 	case errors.Is(err, db.ErrSearchPath):
-		return away("The database's search_path does not lead to the tables; run storefront doctor.", err)
+		return unavailable("The database's search_path does not lead to the tables; run storefront doctor.", err)
 	case err != nil && !errors.Is(err, db.ErrPooler):
-		return away("The database cannot be reached.", err)
+		return unavailable("The database cannot be reached.", err)
 	case err == nil && !current:
 		return apierr.New(apierr.Unavailable, "The schema is behind; run storefront migrate up.")
 	}
@@ -95,13 +95,14 @@ func (r *Readiness) ask(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, db.ErrPooler):
-		return away("The database is behind a pooler that shares sessions; set pool_mode = session, or run storefront doctor.", err)
+		return unavailable("The database is behind a pooler that shares sessions; set pool_mode = session, or run storefront doctor.",
+			err)
 	case err != nil:
-		return away("The database cannot be written.", err)
+		return unavailable("The database cannot be written.", err)
 	}
 	return nil
 }
 
-func away(message string, cause error) error {
+func unavailable(message string, cause error) error {
 	return &apierr.Refusal{Code: apierr.Unavailable, Message: message, Cause: cause}
 }

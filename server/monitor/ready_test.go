@@ -101,7 +101,7 @@ func TestADatabaseThatOnlyReadsIsNotReady(t *testing.T) {
 		require.NoError(t, err)
 		defer func() { require.NoError(t, d.Close()) }()
 		require.Empty(t, refused(t, d))
-		only := func(value string) {
+		requireOnly := func(value string) {
 			_, err := owner.Writer().Exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = " + value +
 				"', current_database()); END $$")
 			require.NoError(t, err)
@@ -113,9 +113,9 @@ func TestADatabaseThatOnlyReadsIsNotReady(t *testing.T) {
 			// The first check may get a connection that was just terminated.
 			require.Eventually(t, func() bool { return refused(t, d) == want }, time.Minute, time.Millisecond, "%q", want)
 		}
-		only("on")
+		requireOnly("on")
 		becomes("The database cannot be written.")
-		only("off")
+		requireOnly("off")
 		becomes("")
 	})
 }
