@@ -10,8 +10,8 @@ import (
 // drain delays the end of a server: after the signal to stop, the server serves for a while, so that its callers can move to
 // another server.
 type drain struct {
-	delay   time.Duration
-	leaving atomic.Bool
+	delay    time.Duration
+	draining atomic.Bool
 }
 
 // wait waits for the signal to stop, and then for the delay. During the delay the server serves requests as before, but each
@@ -19,7 +19,7 @@ type drain struct {
 // request when the server closes its connections.
 func (d *drain) wait(stop context.Context) {
 	<-stop.Done()
-	d.leaving.Store(true)
+	d.draining.Store(true)
 	time.Sleep(d.delay)
 }
 
@@ -27,7 +27,7 @@ func (d *drain) wait(stop context.Context) {
 // On HTTP/2, net/http sends GOAWAY in place of this header.
 func (d *drain) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if d.leaving.Load() {
+		if d.draining.Load() {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)

@@ -13,31 +13,31 @@ import (
 // check returns an error if the server is not ready: it is stopping, its database is unavailable, or the schema lacks
 // migrations.
 func (s *Server) check(ctx context.Context) error {
-	if s.drain.leaving.Load() {
+	if s.drain.draining.Load() {
 		return apierr.New(apierr.Unavailable, "The service is stopping.")
 	}
 	return s.readiness.Check(ctx)
 }
 
-// open returns the handlers that need no key, by path: reflection, and the gRPC health service for the services in names.
-// The health service's Watch returns unimplemented, which clients accept.
-func (s *Server) open(names []string) func(...connect.HandlerOption) map[string]http.Handler {
+// keylessServices returns the handlers that need no key, by path: reflection, and the gRPC health service for the services in
+// names. The health service's Watch returns unimplemented, which clients accept.
+func (s *Server) keylessServices(names []string) func(...connect.HandlerOption) map[string]http.Handler {
 	return func(options ...connect.HandlerOption) map[string]http.Handler {
 		all := reflection(names, options...)
-		path, handler := grpchealth.NewHandler(healthOf{grpchealth.NewStaticChecker(names...), s}, options...)
+		path, handler := grpchealth.NewHandler(healthChecker{grpchealth.NewStaticChecker(names...), s}, options...)
 		all[path+"Check"], all[path+"Watch"] = handler, handler
 		return all
 	}
 }
 
-// healthOf implements the gRPC health service. All services that it knows are serving while the server is ready.
-type healthOf struct {
+// healthChecker implements the gRPC health service. All services that it knows are serving while the server is ready.
+type healthChecker struct {
 	grpchealth.Checker
 	server *Server
 }
 
 // Check reports whether a service is serving. For an unknown name it returns not_found, as the health protocol demands.
-func (h healthOf) Check(ctx context.Context, r *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
+func (h healthChecker) Check(ctx context.Context, r *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
 	answer, err := h.Checker.Check(ctx, r)
 	if err != nil {
 		return nil, &apierr.Refusal{Code: apierr.NotFound, Message: "No service has this name.", Protocol: connect.CodeNotFound}

@@ -23,7 +23,7 @@ func (s *Server) HasDashboard() bool { return s.operator != nil }
 // mounts returns the handlers of the operator's listener. Health, metrics and the reference need no token. If the admin
 // services are on, there are also these services behind their gate, and the dashboard, to which members sign in.
 func (s *Server) mounts() []monitor.Mount {
-	reference := docs.New(s.config.ownAddress(s.publicAddress))
+	reference := docs.New(s.config.apiAddress(s.publicAddress))
 	all := append(monitor.Mounts(s.monitor()),
 		monitor.Mount{Pattern: docs.Path, Handler: reference}, monitor.Mount{Pattern: docs.Path + "/", Handler: reference})
 	front := docs.Path
@@ -33,9 +33,9 @@ func (s *Server) mounts() []monitor.Mount {
 		for path, handler := range rpc.Services(operator, rpc.Config{
 			Gate: s.operator, Logger: c.Logger, Unreachable: db.IsUnreachable, Now: c.DB.Now, Slots: s.slots,
 		}) {
-			all = append(all, monitor.Mount{Pattern: path, Handler: s.timed(handler)})
+			all = append(all, monitor.Mount{Pattern: path, Handler: s.withTimeout(handler)})
 		}
-		pages := s.timed(dashboard.New(dashboard.Config{
+		pages := s.withTimeout(dashboard.New(dashboard.Config{
 			Operator: operator, Sessions: signin.New(c.DB), Now: c.DB.Now, Unreachable: db.IsUnreachable, Logger: c.Logger, Slots: s.slots, Platform: c.Platform,
 		}))
 		all = append(all, monitor.Mount{Pattern: dashboard.Path, Handler: pages}, monitor.Mount{Pattern: dashboard.Path + "/",
@@ -63,7 +63,7 @@ func (s *Server) publicHandler() http.Handler {
 	if !s.config.PublicDocs {
 		return s.edge
 	}
-	pages := docs.New(s.config.ownAddress(docs.RequestAddress))
+	pages := docs.New(s.config.apiAddress(docs.RequestAddress))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if docs.Covers(r.URL.Path) {
 			pages.ServeHTTP(w, r)
@@ -73,11 +73,11 @@ func (s *Server) publicHandler() http.Handler {
 	})
 }
 
-// ownAddress returns a function that finds the API's address for a request to the reference. If APIURL is set, the function
-// always returns APIURL. Otherwise it is the argument of, which finds the address in the request.
-func (c Config) ownAddress(of func(*http.Request) string) func(*http.Request) string {
+// apiAddress returns a function that finds the API's address for a request to the reference. If APIURL is set, the function
+// always returns APIURL. Otherwise it is find, which finds the address in the request.
+func (c Config) apiAddress(find func(*http.Request) string) func(*http.Request) string {
 	if c.APIURL == "" {
-		return of
+		return find
 	}
 	return func(*http.Request) string { return c.APIURL }
 }
@@ -91,9 +91,9 @@ func (s *Server) publicAddress(*http.Request) string {
 	return ""
 }
 
-// timed ends a request of the operator that takes longer than the timeout. Long work is therefore divided among several
+// withTimeout ends a request of the operator that takes longer than the timeout. Long work is therefore divided among several
 // requests. A stream has no timeout, and ends when the server stops.
-func (s *Server) timed(next http.Handler) http.Handler {
+func (s *Server) withTimeout(next http.Handler) http.Handler {
 	timeout := cmp.Or(s.config.RequestTimeout, edge.DefaultTimeout)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var (
@@ -113,11 +113,11 @@ func (s *Server) timed(next http.Handler) http.Handler {
 
 // newOperatorGate returns the gate of the admin services, or nil if they are off. With AdminToken set, the gate requires the
 // token. Without it, the gate admits programs on this machine if AdminOpen is set and the listener is on a loopback address.
-func newOperatorGate(c Config, listens net.Addr) *rpc.Gate {
+func newOperatorGate(c Config, address net.Addr) *rpc.Gate {
 	if c.AdminToken != "" {
 		return rpc.NewGate(c.AdminToken, c.OldAdminToken)
 	}
-	if tcp, ok := listens.(*net.TCPAddr); ok && c.AdminOpen && tcp.IP.IsLoopback() {
+	if tcp, ok := address.(*net.TCPAddr); ok && c.AdminOpen && tcp.IP.IsLoopback() {
 		return rpc.NewLocalGate()
 	}
 	return nil

@@ -16,7 +16,7 @@ func TestTheOperatorsSideIsOnWithATokenOrOnThisMachineAlone(t *testing.T) {
 		token   string
 		open    bool
 		address string
-		on      bool
+		want    bool
 	}{
 		"a token":                             {token, false, "0.0.0.0", true},
 		"a token wins over being open":        {token, true, "127.0.0.1", true},
@@ -31,7 +31,7 @@ func TestTheOperatorsSideIsOnWithATokenOrOnThisMachineAlone(t *testing.T) {
 	} {
 		gate := newOperatorGate(Config{AdminToken: row.token, AdminOpen: row.open}, &net.TCPAddr{IP: net.ParseIP(row.address),
 			Port: 8081})
-		require.Equal(t, row.on, gate != nil, name)
+		require.Equal(t, row.want, gate != nil, name)
 	}
 	require.Nil(t, newOperatorGate(Config{AdminOpen: true}, &net.UnixAddr{Name: "/tmp/s"}),
 		"what is no address of this machine is not taken for one")

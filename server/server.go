@@ -91,18 +91,18 @@ type Config struct {
 
 // Server serves the public API and the operator's listener in one process.
 type Server struct {
-	config        Config
-	edge          *edge.Edge
-	gate          *auth.Gate
-	usage         *usage.Recorder // nil if RequestLogOff
-	operator      *rpc.Gate       // nil if the admin services are off
-	drain         drain
-	readiness     *monitor.Readiness
-	slots         *limit.Slots
-	public, admin *limit.Listener
-	patience      time.Duration   // how long running requests may take to end when the server stops
-	streaming     context.Context // ends when streams on the operator's listener must end
-	endStreams    context.CancelFunc
+	config          Config
+	edge            *edge.Edge
+	gate            *auth.Gate
+	usage           *usage.Recorder // nil if RequestLogOff
+	operator        *rpc.Gate       // nil if the admin services are off
+	drain           drain
+	readiness       *monitor.Readiness
+	slots           *limit.Slots
+	public, admin   *limit.Listener
+	shutdownTimeout time.Duration   // how long running requests may take to end when the server stops
+	streaming       context.Context // ends when streams on the operator's listener must end
+	endStreams      context.CancelFunc
 }
 
 // New builds a server and opens both listeners, so that it fails at once if a port is in use.
@@ -111,7 +111,7 @@ func New(c Config) (*Server, error) {
 		c.Metrics = monitor.NewRegistry(c.DB, c.Logger)
 	}
 	s := &Server{
-		config: c, patience: shutdownTimeout, drain: drain{delay: c.DrainDelay}, readiness: monitor.NewReadiness(c.DB),
+		config: c, shutdownTimeout: shutdownTimeout, drain: drain{delay: c.DrainDelay}, readiness: monitor.NewReadiness(c.DB),
 		slots: newSlots(c.DB),
 		gate:  auth.NewGate(c.DB, auth.Options{Clock: c.Clock, Log: c.Logger}),
 	}
@@ -120,7 +120,7 @@ func New(c Config) (*Server, error) {
 	observe := measure
 	if !c.RequestLogOff {
 		s.usage = usage.New(c.DB, c.Logger)
-		observe = func(r edge.Request) { measure(r); s.note(r) }
+		observe = func(r edge.Request) { measure(r); s.recordUse(r) }
 	}
 	rules := shop.New(c.DB, c.Options.Shop)
 	names := []string{
@@ -130,7 +130,7 @@ func New(c Config) (*Server, error) {
 	var err error
 	s.edge, err = edge.New(edge.Config{
 		Gate: s.gate, ExplainInvalid: rules.Check, Services: api{rules}.services,
-		Keyless: s.open(names),
+		Keyless: s.keylessServices(names),
 		Timeout: c.RequestTimeout, Slots: s.slots,
 		TrustedProxies: c.TrustedProxies, Logger: c.Logger,
 		Traces: c.Traces, Observe: observe, Unreachable: db.IsUnreachable, Now: c.DB.Now,
@@ -198,7 +198,7 @@ func (s *Server) Run(ctx context.Context) error {
 	group.Go(func() error {
 		<-running.Done()
 		s.drain.wait(running)
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdownTimeout)
 		defer cancel()
 		s.edge.EndStreams()
 		return errors.Join(s.shutdown(ending, public), s.shutdown(ending, admin))
@@ -215,7 +215,7 @@ func (s *Server) shutdown(ctx context.Context, server *http.Server) error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	s.config.Logger.WarnContext(ctx, "requests were cut off: they did not end in time", "after", s.patience.String())
+	s.config.Logger.WarnContext(ctx, "requests were cut off: they did not end in time", "after", s.shutdownTimeout.String())
 	return server.Close()
 }
 

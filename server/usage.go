@@ -11,9 +11,9 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// note counts a request with a known key for the dashboard, as succeeded or as refused, and keeps the reason of a refusal.
+// recordUse counts a request with a known key for the dashboard, as succeeded or as refused, and keeps the reason of a refusal.
 // It ignores a request whose caller left.
-func (s *Server) note(r edge.Request) {
+func (s *Server) recordUse(r edge.Request) {
 	if r.KeyID == uuid.Nil || r.Status == 0 || r.Status == apierr.StatusClientClosedRequest {
 		return
 	}

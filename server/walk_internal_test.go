@@ -79,7 +79,7 @@ func attacks(t *testing.T) []attack {
 	envelope := func(flag byte, size uint32, message []byte) []byte {
 		return append(binary.BigEndian.AppendUint32([]byte{flag}, size), message...)
 	}
-	of := func(kind string, body []byte, headers ...string) func(string, string) []byte {
+	request := func(kind string, body []byte, headers ...string) func(string, string) []byte {
 		return func(method, path string) []byte {
 			return sized(method, path, body, append(headers, "Content-Type: "+kind)...)
 		}
@@ -95,7 +95,7 @@ func attacks(t *testing.T) []attack {
 			attack{name: kind + " without end", endless: true, tooLarge: true, costly: i == 0, request: func(method, path string) []byte {
 				return head(method, path, "Content-Type: "+kind, "Transfer-Encoding: chunked")
 			}},
-			attack{name: kind + " compressed", tooLarge: true, costly: i == 0, request: of(kind, bomb, "Content-Encoding: gzip")},
+			attack{name: kind + " compressed", tooLarge: true, costly: i == 0, request: request(kind, bomb, "Content-Encoding: gzip")},
 		)
 	}
 	all = append(all, attack{name: "slow", slow: true, request: func(method, path string) []byte {
@@ -106,12 +106,13 @@ func attacks(t *testing.T) []attack {
 	}})
 	for i, kind := range []string{"application/grpc", "application/grpc-web+proto", "application/connect+proto"} {
 		all = append(all,
-			attack{name: kind + " 4 GB promised", tooLarge: true, request: of(kind, envelope(0, 1<<32-1, []byte(marker)))},
-			attack{name: kind + " compressed", tooLarge: true, costly: i == 0, request: of(kind, packedEnvelope, "Grpc-Encoding: gzip",
+			attack{name: kind + " 4 GB promised", tooLarge: true, request: request(kind, envelope(0, 1<<32-1, []byte(marker)))},
+			attack{name: kind + " compressed", tooLarge: true, costly: i == 0, request: request(kind, packedEnvelope,
+				"Grpc-Encoding: gzip",
 				"Connect-Content-Encoding: gzip")},
-			attack{name: kind + " another compression", request: of(kind, envelope(1, 7, []byte(marker)), "Grpc-Encoding: "+marker,
+			attack{name: kind + " another compression", request: request(kind, envelope(1, 7, []byte(marker)), "Grpc-Encoding: "+marker,
 				"Connect-Content-Encoding: "+marker)},
-			attack{name: kind + " a malformed deadline", request: of(kind, envelope(0, 0, nil), "Grpc-Timeout: "+marker,
+			attack{name: kind + " a malformed deadline", request: request(kind, envelope(0, 0, nil), "Grpc-Timeout: "+marker,
 				"Connect-Timeout-Ms: "+marker)},
 			attack{name: kind + " HTTP/2, compressed", h2: true, tooLarge: true, costly: i == 0,
 				request: func(string, string) []byte { return []byte(kind) }},
@@ -409,10 +410,11 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	require.Empty(t, e.errors)
-	for one := range e.routes {
+	for route := range e.routes {
 		// Routes of the dashboard are patterns without text of a client.
-		require.True(t, known[one] || strings.HasPrefix(one, "/dashboard/") && !strings.Contains(one, marker), "the route %q is none",
-			one)
+		require.True(t, known[route] || strings.HasPrefix(route, "/dashboard/") && !strings.Contains(route, marker),
+			"the route %q is none",
+			route)
 	}
 	for name := range e.spans {
 		method, path, _ := strings.Cut(name, " ")
