@@ -65,19 +65,19 @@ func (d *dashboard) activity(v *visit) error {
 	f.next(v, found.GetNextPageToken())
 	f.LookedBackTo = found.GetLookedBackTo()
 	body := activityBody{filter: f, Kinds: kinds, Actors: slices.Sorted(maps.Keys(actors))}
-	changed, wanted := make([][]change, len(found.GetEntries())), map[string][]string{}
+	changed, idsByType := make([][]change, len(found.GetEntries())), map[string][]string{}
 	for i, e := range found.GetEntries() {
 		if changed[i], err = changesOf([]byte(e.GetChanges()), v.store.Currency); err != nil {
 			return err
 		}
-		wanted[e.GetResource().GetType()] = append(wanted[e.GetResource().GetType()], e.GetResource().GetId())
+		idsByType[e.GetResource().GetType()] = append(idsByType[e.GetResource().GetType()], e.GetResource().GetId())
 		for _, c := range changed[i] {
 			if kind, ok := referred[c.Field]; ok {
-				wanted[kind] = append(wanted[kind], c.From.Text, c.To.Text)
+				idsByType[kind] = append(idsByType[kind], c.From.Text, c.To.Text)
 			}
 		}
 	}
-	names, gone, err := d.Operator.NamesOf(v, wanted)
+	names, deleted, err := d.Operator.NamesOf(v, idsByType)
 	if err != nil {
 		return err
 	}
@@ -89,9 +89,9 @@ func (d *dashboard) activity(v *visit) error {
 		}
 		body.Entries = append(body.Entries, entry{
 			ActivityEntry: e, Who: actors[e.GetActor().GetType()], What: spaced(e.GetAction()),
-			Kind: spaced(e.GetResource().GetType()), Name: cut(cmp.Or(names[e.GetResource().GetId()], gone[e.GetResource().GetId()]),
+			Kind: spaced(e.GetResource().GetType()), Name: cut(cmp.Or(names[e.GetResource().GetId()], deleted[e.GetResource().GetId()]),
 				maxShownRunes),
-			To: pageOf(e.GetResource(), names), Changes: changed[i],
+			To: resourceURL(e.GetResource(), names), Changes: changed[i],
 		})
 	}
 	return d.page(v, view{Title: "Activity", Section: "activity", Template: "activity", Body: body})
@@ -103,10 +103,10 @@ var kinds = []string{"product", "order", "customer", "payment_link", "api_key", 
 // referred maps the fields that have the id of another resource to the kind of that resource.
 var referred = map[string]string{"customerId": "customer", "paymentLinkId": "payment_link"}
 
-// pageOf returns the address of the page to which an entry of the activity journal links. For a webhook or a key it is the
-// resource's page. For any other resource it is the list of the deliveries of its events. For a deleted resource pageOf
+// resourceURL returns the address of the page to which an entry of the activity journal links. For a webhook or a key it is the
+// resource's page. For any other resource it is the list of the deliveries of its events. For a deleted resource resourceURL
 // returns "".
-func pageOf(r *adminv1.ActivityEntry_Resource, names map[string]string) string {
+func resourceURL(r *adminv1.ActivityEntry_Resource, names map[string]string) string {
 	if names[r.GetId()] == "" {
 		return ""
 	}
@@ -149,7 +149,7 @@ func changesOf(column []byte, currency string) ([]change, error) {
 			return nil, err
 		}
 		field := name.(string)
-		changes = append(changes, change{field, shown(field, values.From, currency), shown(field, values.To, currency),
+		changes = append(changes, change{field, displayValue(field, values.From, currency), displayValue(field, values.To, currency),
 			values.From == nil})
 	}
 	return changes, nil
@@ -158,8 +158,8 @@ func changesOf(column []byte, currency string) ([]change, error) {
 // maxShownRunes is how many characters of a value the page shows, because descriptions are long.
 const maxShownRunes = 200
 
-// shown formats a value for the page. Amounts are in currency.
-func shown(field string, v any, currency string) value {
+// displayValue formats a value for the page. Amounts are in currency.
+func displayValue(field string, v any, currency string) value {
 	switch v := v.(type) {
 	case nil:
 		return value{}
@@ -183,8 +183,8 @@ func shown(field string, v any, currency string) value {
 		return value{Text: cut(v, maxShownRunes)}
 	case []any:
 		texts := make([]string, len(v))
-		for i, one := range v {
-			texts[i] = shown("", one, currency).Text
+		for i, item := range v {
+			texts[i] = displayValue("", item, currency).Text
 		}
 		return value{Text: cut(strings.Join(texts, ", "), maxShownRunes)}
 	}

@@ -33,7 +33,7 @@ func (chart) Height() int { return chartHeight }
 // span is a period that a chart shows, such as the last day. bars is the number of its bars, and bar the length of time that
 // each of them shows.
 type span struct {
-	name, each string
+	name, unit string
 	bar        time.Duration
 	bars       int
 	times      []string
@@ -44,8 +44,8 @@ var (
 	lastWeek = span{"the last 7 days", "in 6 hours", 6 * usage.Hour, 28, []string{"7 d ago", "5 d", "3 d", "now"}}
 )
 
-// since returns when the first bar begins.
-func (s span) since(now time.Time) time.Time {
+// start returns when the first bar begins.
+func (s span) start(now time.Time) time.Time {
 	return now.UTC().Truncate(s.bar).Add(-time.Duration(s.bars-1) * s.bar)
 }
 
@@ -55,7 +55,7 @@ const barWidth, chartHeight = 6, 48
 // counts adds up tallies, each of which counts the attempts of one hour. bars has the sum for each bar of the chart, and all
 // the sum for the whole span. It ignores tallies outside the span.
 func (s span) counts(tallies []usage.Tally, now time.Time) (bars []usage.Tally, all usage.Tally) {
-	bars, first := make([]usage.Tally, s.bars), s.since(now)
+	bars, first := make([]usage.Tally, s.bars), s.start(now)
 	for _, t := range tallies {
 		i := int(t.BeganAt.Sub(first) / s.bar)
 		if t.BeganAt.Before(first) || i >= s.bars {
@@ -92,18 +92,18 @@ func (s span) attempts(tallies []usage.Tally, now time.Time) chart {
 		c.Bars = append(c.Bars, bar{"ok", i * barWidth, chartHeight - height, height - failed},
 			bar{"ko", i * barWidth, chartHeight - failed, failed})
 	}
-	c.Top, c.Most, c.Times, c.Width = grouped(most)+" "+s.each, grouped(most)+" at most "+s.each, s.times, s.bars*barWidth
+	c.Top, c.Most, c.Times, c.Width = grouped(most)+" "+s.unit, grouped(most)+" at most "+s.unit, s.times, s.bars*barWidth
 	return c
 }
 
-// took draws a chart of how long attempts took on average.
-func (s span) took(tallies []usage.Tally, now time.Time) chart {
+// durations draws a chart of how long attempts took on average.
+func (s span) durations(tallies []usage.Tally, now time.Time) chart {
 	bars, all := s.counts(tallies, now)
 	c := chart{Title: "Time of an attempt in " + s.name, Summary: "none"}
 	if all.Succeeded+all.Failed == 0 {
 		return c
 	}
-	c.Summary = took(mean(all).Milliseconds()) + " on average"
+	c.Summary = formatMilliseconds(mean(all).Milliseconds()) + " on average"
 	slowest := time.Duration(1)
 	for _, b := range bars {
 		slowest = max(slowest, mean(b))
@@ -114,7 +114,7 @@ func (s span) took(tallies []usage.Tally, now time.Time) chart {
 			c.Bars = append(c.Bars, bar{"took", i * barWidth, chartHeight - height, height})
 		}
 	}
-	c.Top, c.Times, c.Width = took(slowest.Milliseconds()), s.times, s.bars*barWidth
+	c.Top, c.Times, c.Width = formatMilliseconds(slowest.Milliseconds()), s.times, s.bars*barWidth
 	c.Most = "at most " + c.Top
 	return c
 }

@@ -90,7 +90,7 @@ func New(c Config) http.Handler {
 		"GET /webhooks/{id}/edit":    d.editWebhook,
 		"POST /webhooks/{id}/edit":   d.updateWebhook,
 		"GET /webhooks/{id}/{ask}":   d.askWebhook,
-		"POST /webhooks/{id}/{move}": d.moveWebhook,
+		"POST /webhooks/{id}/{move}": d.webhookAction,
 
 		"GET /events":       d.events,
 		"GET /events/types": d.eventTypes,
@@ -113,7 +113,7 @@ func New(c Config) http.Handler {
 	}
 	mux.Handle("GET "+Path, http.RedirectHandler(Path+"/", http.StatusSeeOther))
 
-	return d.identified(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return d.logRequests(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 		mux.ServeHTTP(w, r)
 	}))
@@ -160,19 +160,20 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 		ctx, member, secret, err := d.session(r)
 		switch {
 		case errors.Is(err, signin.ErrNoSession):
-			d.notify(w, r, http.StatusUnauthorized, "Please sign in", "You are not signed in, or your session has ended. "+d.newLink())
+			d.writeMessage(w, r, http.StatusUnauthorized, "Please sign in",
+				"You are not signed in, or your session has ended. "+d.newLink())
 			return
 		case err != nil:
 			d.fail(w, r, err)
 			return
 		}
 		in, _, _ := tenant.From(ctx)
-		giveBack, err := d.Slots.Acquire(r.Context(), in.ID, false)
+		release, err := d.Slots.Acquire(r.Context(), in.ID, false)
 		if err != nil {
 			d.fail(w, r, err)
 			return
 		}
-		defer giveBack()
+		defer release()
 		v := &visit{Context: ctx, w: w, r: r.WithContext(ctx), now: d.Now(), member: member, store: in, session: secret}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			if isCrossOrigin(r, member.Origin) {
@@ -215,9 +216,9 @@ func unreadable(err error) (status int, title string) {
 	return http.StatusBadRequest, "This form cannot be read"
 }
 
-// to redirects the browser to a page. done is the name of the message that the page shows, such as "webhook-saved"; empty
+// redirect sends the browser to a page. done is the name of the message that the page shows, such as "webhook-saved"; empty
 // means none.
-func (v *visit) to(path, done string) error {
+func (v *visit) redirect(path, done string) error {
 	if done != "" {
 		path += "?done=" + done
 	}
@@ -249,7 +250,7 @@ func (d *dashboard) refuse(v *visit, err error) {
 // fail answers a request that failed, whether or not its reader is signed in.
 func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, limit.ErrBusy) {
-		d.notify(w, r, http.StatusServiceUnavailable, "The dashboard is busy",
+		d.writeMessage(w, r, http.StatusServiceUnavailable, "The dashboard is busy",
 			"There are more requests than it can answer in time. Reload the page in a moment.")
 		return
 	}
@@ -278,13 +279,13 @@ func (d *dashboard) refuseForeign(w http.ResponseWriter, r *http.Request) {
 	_, route := routeOf(r)
 	d.Logger.WarnContext(r.Context(), "refused a form of another site", "route", route,
 		"origin", cut(r.Header.Get("Origin"), maxShownRunes))
-	d.notify(w, r, http.StatusForbidden, "This form was not accepted",
+	d.writeMessage(w, r, http.StatusForbidden, "This form was not accepted",
 		"It was not sent by a page of this dashboard. If the address in your browser begins with http://, open the dashboard with "+
 			"https:// instead.")
 }
 
-// notify answers with a page that shows a message to a reader who is not signed in.
-func (d *dashboard) notify(w http.ResponseWriter, r *http.Request, status int, title, text string) {
+// writeMessage answers with a page that shows a message to a reader who is not signed in.
+func (d *dashboard) writeMessage(w http.ResponseWriter, r *http.Request, status int, title, text string) {
 	// Read the rest of the body, because the connection's next request comes after it.
 	_, _ = io.Copy(io.Discard, r.Body)
 	d.write(w, r, status, message(title, text))

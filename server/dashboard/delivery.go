@@ -17,8 +17,8 @@ import (
 // retrying is what the pages call a pending delivery whose last attempt failed.
 const retrying = "retrying"
 
-// listed is a delivery in a list.
-type listed struct {
+// deliveryRow is a delivery in a list.
+type deliveryRow struct {
 	*adminv1.Delivery
 	// Webhook is nil if it was deleted.
 	Webhook *adminv1.Webhook
@@ -29,7 +29,7 @@ type listed struct {
 // deliveriesBody is a page of the delivery journal.
 type deliveriesBody struct {
 	filter
-	Deliveries      []listed
+	Deliveries      []deliveryRow
 	Webhooks        []*adminv1.Webhook
 	Types, Statuses []string
 	// Live reports whether the page shows new deliveries without a reload.
@@ -76,14 +76,15 @@ func (d *dashboard) deliveries(v *visit) error {
 }
 
 // list adds to deliveries their webhooks and the descriptions of their events.
-func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*adminv1.Webhook) ([]listed, error) {
+func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*adminv1.Webhook) ([]deliveryRow, error) {
 	payloads, err := d.Operator.PayloadsOf(v, idsOf(deliveries, (*adminv1.Delivery).GetEventId))
 	if err != nil {
 		return nil, err
 	}
-	of, rows := byID(hooks), make([]listed, len(deliveries))
-	for i, one := range deliveries {
-		rows[i] = listed{Delivery: one, Webhook: of[one.GetWebhookId()], About: admin.EventSummary([]byte(payloads[one.GetEventId()]))}
+	hooksByID, rows := byID(hooks), make([]deliveryRow, len(deliveries))
+	for i, delivery := range deliveries {
+		rows[i] = deliveryRow{Delivery: delivery, Webhook: hooksByID[delivery.GetWebhookId()],
+			About: admin.EventSummary([]byte(payloads[delivery.GetEventId()]))}
 	}
 	return rows, nil
 }
@@ -92,19 +93,19 @@ func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*admi
 // it.
 func idsOf[Message any](all []Message, id func(Message) string) []string {
 	ids := make([]string, len(all))
-	for i, one := range all {
-		ids[i] = id(one)
+	for i, m := range all {
+		ids[i] = id(m)
 	}
 	return ids
 }
 
 // byID returns webhooks by their ids.
 func byID(all []*adminv1.Webhook) map[string]*adminv1.Webhook {
-	of := map[string]*adminv1.Webhook{}
+	hooks := map[string]*adminv1.Webhook{}
 	for _, w := range all {
-		of[w.GetId()] = w
+		hooks[w.GetId()] = w
 	}
-	return of
+	return hooks
 }
 
 // refreshSeconds is how often a browser without scripts reloads the page of a delivery that waits for an attempt.
@@ -139,7 +140,7 @@ func (d *dashboard) delivery(v *visit) error {
 		return err
 	}
 	body.Webhook = byID(hooks.GetWebhooks())[body.GetWebhookId()]
-	if newest := last(body.Delivery); newest != nil {
+	if newest := lastAttempt(body.Delivery); newest != nil {
 		body.Headers = headersOf(body.Delivery, newest)
 	}
 	body.About, body.Payload = admin.EventSummary([]byte(body.Raw)), indented([]byte(body.Raw))
@@ -193,5 +194,5 @@ func (d *dashboard) resendDelivery(v *visit) error {
 	if again.GetId() == v.r.PathValue("id") {
 		done = "sent-now"
 	}
-	return v.to("/deliveries/"+again.GetId(), done)
+	return v.redirect("/deliveries/"+again.GetId(), done)
 }

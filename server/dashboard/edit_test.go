@@ -20,16 +20,16 @@ func TestTwoEditAWebhookAtOnce(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		p := newPlace(t, d)
 		path := "/webhooks/" + p.fill("one").webhook + "/edit"
-		is := func() *adminv1.Webhook { return mustList(t, p)[0] }
-		before := is()
+		current := func() *adminv1.Webhook { return mustList(t, p)[0] }
+		before := current()
 		first, second := p.signedIn("one"), p.signedIn("one")
 		typed := url.Values{"url": {"https://first.example.com/"}, "description": {before.GetDescription()},
 			"events": before.GetEvents()}
 		mine := second.form(path, url.Values{"url": {before.GetUrl()}, "description": {"Books"}, "events": before.GetEvents()})
 		require.Equal(t, http.StatusSeeOther, first.send(http.MethodPost, path, first.form(path, typed)).status)
 		require.Equal(t, http.StatusSeeOther, second.send(http.MethodPost, path, mine).status)
-		require.Equal(t, "https://first.example.com/", is().GetUrl(), "the second has not touched it")
-		require.Equal(t, "Books", is().GetDescription())
+		require.Equal(t, "https://first.example.com/", current().GetUrl(), "the second has not touched it")
+		require.Equal(t, "Books", current().GetDescription())
 
 		theirs := second.form(path, url.Values{"url": {"https://first.example.com/"}, "description": {"Accounts"},
 			"events": {"order.paid"}})
@@ -42,7 +42,7 @@ func TestTwoEditAWebhookAtOnce(t *testing.T) {
 			require.Contains(t, answer.text, `value="Ledger"`)
 			require.Contains(t, answer.text, `name="was_description" value="Accounts"`)
 			require.Contains(t, answer.text, `name="was_events" value="`+before.GetEvents()[1]+`"`)
-			require.Equal(t, "Accounts", is().GetDescription())
+			require.Equal(t, "Accounts", current().GetDescription())
 		}
 		typed["was_description"] = []string{"Accounts"}
 		answer := first.send(http.MethodPost, path, typed)
@@ -51,7 +51,7 @@ func TestTwoEditAWebhookAtOnce(t *testing.T) {
 		typed.Set("url", "https://first.example.com/")
 		typed["events"] = []string{"order.paid"} // the same value as the second member saved, which is no conflict
 		require.Equal(t, http.StatusSeeOther, first.send(http.MethodPost, path, typed).status)
-		require.Equal(t, "Ledger", is().GetDescription())
-		require.Equal(t, []string{"order.paid"}, is().GetEvents())
+		require.Equal(t, "Ledger", current().GetDescription())
+		require.Equal(t, []string{"order.paid"}, current().GetEvents())
 	})
 }

@@ -12,18 +12,18 @@ import (
 	"go.storefront.example/server/admin"
 )
 
-// happened is an event with its deliveries, in a list.
-type happened struct {
+// eventRow is an event with its deliveries, in a list.
+type eventRow struct {
 	*adminv1.Event
 	// About describes the event in words. Text is its payload with line breaks and indentation.
 	About, Text string
-	Deliveries  []listed
+	Deliveries  []deliveryRow
 }
 
 // eventsBody is a page of the store's events.
 type eventsBody struct {
 	filter
-	Events []happened
+	Events []eventRow
 	Types  []string
 }
 
@@ -50,17 +50,17 @@ func (d *dashboard) events(v *visit) error {
 	}
 	hooks := byID(all.GetWebhooks())
 	for _, e := range found.GetEvents() {
-		h := happened{Event: e, About: admin.EventSummary([]byte(e.GetPayload())), Text: indented([]byte(e.GetPayload()))}
-		for _, one := range deliveries[e.GetId()] {
-			h.Deliveries = append(h.Deliveries, listed{Delivery: one, Webhook: hooks[one.GetWebhookId()]})
+		h := eventRow{Event: e, About: admin.EventSummary([]byte(e.GetPayload())), Text: indented([]byte(e.GetPayload()))}
+		for _, delivery := range deliveries[e.GetId()] {
+			h.Deliveries = append(h.Deliveries, deliveryRow{Delivery: delivery, Webhook: hooks[delivery.GetWebhookId()]})
 		}
 		body.Events = append(body.Events, h)
 	}
 	return d.page(v, view{Title: "Events", Section: "events", Template: "events", Body: body})
 }
 
-// described is an event type with its description.
-type described struct {
+// eventType is an event type with its description.
+type eventType struct {
 	Type string
 	// Meaning says when the event is sent, in the words of the reference. Payload is an example of the event's envelope.
 	Meaning, Payload string
@@ -71,7 +71,7 @@ type described struct {
 }
 
 // catalogue has the event types as the OpenAPI document describes them, ping last.
-var catalogue = sync.OnceValues(func() ([]described, error) {
+var catalogue = sync.OnceValues(func() ([]eventType, error) {
 	var document struct {
 		Webhooks map[string]struct {
 			Post struct {
@@ -87,15 +87,15 @@ var catalogue = sync.OnceValues(func() ([]described, error) {
 	if err := json.Unmarshal([]byte(openapi.Document), &document); err != nil {
 		return nil, fmt.Errorf("read the API's document: %w", err)
 	}
-	var all []described
+	var all []eventType
 	for _, name := range append(hook.EventTypes(), hook.Ping) {
-		sent, known := document.Webhooks[name]
-		example := sent.Post.RequestBody.Content["application/json"].Examples[name].Value
-		if !known || example == nil {
+		webhook, ok := document.Webhooks[name]
+		example := webhook.Post.RequestBody.Content["application/json"].Examples[name].Value
+		if !ok || example == nil {
 			return nil, fmt.Errorf("the API's document has no example of %s", name)
 		}
-		all = append(all, described{
-			Type: name, Meaning: sent.Post.Description, Payload: indented(example), Reference: "/docs#" + sent.Post.OperationID,
+		all = append(all, eventType{
+			Type: name, Meaning: webhook.Post.Description, Payload: indented(example), Reference: "/docs#" + webhook.Post.OperationID,
 		})
 	}
 	return all, nil

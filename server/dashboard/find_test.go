@@ -24,13 +24,13 @@ func TestDeliveriesAreSearched(t *testing.T) {
 		p := newPlace(t, d)
 		mine, theirs := p.fill("one"), p.fill("two")
 		r := p.signedIn("one")
-		of := func(o things) *adminv1.Delivery {
+		deliveryOf := func(o things) *adminv1.Delivery {
 			found, err := p.operator.GetDelivery(t.Context(), &adminv1.GetDeliveryRequest{Id: o.delivery})
 			require.NoError(t, err)
 			return found.GetDelivery()
 		}
-		event, foreign := of(mine).GetEventId(), of(theirs).GetEventId()
-		at := of(mine).GetCreatedAt().AsTime()
+		event, foreign := deliveryOf(mine).GetEventId(), deliveryOf(theirs).GetEventId()
+		at := deliveryOf(mine).GetCreatedAt().AsTime()
 		for _, row := range []struct {
 			reason string
 			query  url.Values

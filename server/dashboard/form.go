@@ -13,29 +13,30 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// onceBytes is how many random bytes identify a form.
-const onceBytes = 16
+// formKeyBytes is how many random bytes identify a form.
+const formKeyBytes = 16
 
-// once returns a new random value for the hidden field that identifies a form. A form that is sent again has the same value.
-func once() string {
-	var random [onceBytes]byte
+// newFormKey returns a new random value for the hidden field that identifies a form. A form that is sent again has the same
+// value.
+func newFormKey() string {
+	var random [formKeyBytes]byte
 	_, _ = rand.Read(random[:]) // rand.Read never fails; it ends the process instead
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// onceKey returns the form's idempotency key. With it the change happens once, even if the member reloads the answer, goes back
-// to it or clicks twice.
-func onceKey(v *visit) (string, error) {
+// idempotencyKey returns the form's idempotency key. With it the change happens once, even if the member reloads the answer, goes
+// back to it or clicks twice.
+func idempotencyKey(v *visit) (string, error) {
 	key := v.r.PostForm.Get("once")
-	if random, err := base64.RawURLEncoding.DecodeString(key); err != nil || len(random) != onceBytes {
+	if random, err := base64.RawURLEncoding.DecodeString(key); err != nil || len(random) != formKeyBytes {
 		return "", apierr.Invalid("The form is incomplete. Go back, reload the page and try again.")
 	}
 	return key, nil
 }
 
-// repeated is the page for a form that was sent again, after the first answer had shown a secret. Made says what the form
+// repeatedForm is the page for a form that was sent again, after the first answer had shown a secret. Made says what the form
 // created, and To is the address of its page.
-type repeated struct{ Made, To string }
+type repeatedForm struct{ Made, To string }
 
 // isRepeated reports whether err means that the same form was sent before and has taken effect.
 func isRepeated(err error) bool {
@@ -44,7 +45,7 @@ func isRepeated(err error) bool {
 }
 
 // showRepeated answers a form that was sent again. The page does not show the secret, because only the first answer shows it.
-func (d *dashboard) showRepeated(v *visit, title, section string, body repeated) error {
+func (d *dashboard) showRepeated(v *visit, title, section string, body repeatedForm) error {
 	d.show(v, http.StatusConflict, view{Title: title, Section: section, Template: "repeated", Body: body})
 	return nil
 }
@@ -62,8 +63,8 @@ type problem struct {
 // fieldOrder lists the fields of the forms from top to bottom.
 var fieldOrder = []string{"name", "scopes", "lifetime", "url", "description", "events", "window", "since"}
 
-// of returns the problem of the field with this name. Its Text is empty if the field is right.
-func (p problems) of(name string) problem {
+// field returns the problem of the field with this name. Its Text is empty if the field is right.
+func (p problems) field(name string) problem {
 	first := slices.IndexFunc(fieldOrder, func(field string) bool { return p[field] != "" })
 	return problem{name, p[name], first >= 0 && fieldOrder[first] == name}
 }
@@ -72,14 +73,14 @@ func (p problems) of(name string) problem {
 const chooseOne = "Choose at least one."
 
 // problemsOf converts err to the problems that the form shows, if err is a refusal that the member can correct in the form.
-// whole maps further codes to the field that they concern, or to "" if they concern the whole form. problemsOf returns any
+// codeFields maps further codes to the field that they concern, or to "" if they concern the whole form. problemsOf returns any
 // other err unchanged.
-func problemsOf(err error, sent url.Values, whole map[apierr.Code]string) (problems, error) {
+func problemsOf(err error, sent url.Values, codeFields map[apierr.Code]string) (problems, error) {
 	var r *apierr.Refusal
 	if !errors.As(err, &r) {
 		return nil, err
 	}
-	field, known := whole[r.Code]
+	field, known := codeFields[r.Code]
 	switch {
 	case known:
 		return problems{field: r.Message}, nil

@@ -17,17 +17,17 @@ import (
 
 // functions format values in the templates.
 var functions = template.FuncMap{
-	"once":      once,
+	"once":      newFormKey,
 	"lifetimes": func() []lifetime { return lifetimes },
 	"windows":   func() []window { return windows },
 	"stamp":     timestamppb.New,
 	"iso":       func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02T15:04:05.000Z") },
 	"day":       func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2 Jan 2006, 15:04:05 UTC") },
 	"exact":     func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02 15:04:05.000 UTC") },
-	"left":      func(now time.Time, t *timestamppb.Timestamp) string { return left(now, t.AsTime()) },
+	"left":      func(now time.Time, t *timestamppb.Timestamp) string { return timeLeft(now, t.AsTime()) },
 	"ago":       func(now time.Time, t *timestamppb.Timestamp) string { return ago(now, t.AsTime()) },
 	"waiting":   waiting,
-	"took":      took,
+	"took":      formatMilliseconds,
 	"grouped":   grouped,
 	"plural":    plural,
 	"short":     func(id string) string { return id[:8] },
@@ -47,12 +47,12 @@ var functions = template.FuncMap{
 	"spaced":  spaced,
 	"actor":   func(t adminv1.ActivityEntry_Actor_Type) string { return actors[t] },
 	"meaning": func(name string) string { return meanings[name] },
-	"last":    last,
-	"result":  result,
+	"last":    lastAttempt,
+	"result":  attemptResult,
 	"label":   func(field string) string { return labels[field] },
-	"field":   problems.of,
+	"field":   problems.field,
 	"secret":  func(label, text, hint string) secret { return secret{label, text, hint} },
-	"rows": func(f frame, caption string, webhook bool, deliveries []listed) rows {
+	"rows": func(f frame, caption string, webhook bool, deliveries []deliveryRow) rows {
 		return rows{f, caption, webhook, deliveries}
 	},
 }
@@ -65,18 +65,18 @@ type rows struct {
 	frame
 	Caption    string
 	Webhook    bool
-	Deliveries []listed
+	Deliveries []deliveryRow
 }
 
 // length returns in words how long d is, in at most two units, such as days and hours.
 func length(d time.Duration) string {
 	d = max(d, 0)
 	days, hours, minutes := int(d/(24*time.Hour)), int(d/time.Hour)%24, int(d/time.Minute)%60
-	two := func(a int, of string, b int, by string) string {
+	two := func(a int, unitA string, b int, unitB string) string {
 		if b == 0 {
-			return strconv.Itoa(a) + " " + of
+			return strconv.Itoa(a) + " " + unitA
 		}
-		return strconv.Itoa(a) + " " + of + " " + strconv.Itoa(b) + " " + by
+		return strconv.Itoa(a) + " " + unitA + " " + strconv.Itoa(b) + " " + unitB
 	}
 	switch {
 	case days > 0:
@@ -89,8 +89,8 @@ func length(d time.Duration) string {
 	return strconv.Itoa(int(d/time.Second)) + " s"
 }
 
-// left returns in words how long it is from now to t.
-func left(now, t time.Time) string {
+// timeLeft returns in words how long it is from now to t.
+func timeLeft(now, t time.Time) string {
 	if t.Sub(now) < time.Second {
 		return "now"
 	}
@@ -105,8 +105,8 @@ func ago(now, t time.Time) string {
 	return length(now.Sub(t)) + " ago"
 }
 
-// took returns in words how long an attempt of ms milliseconds lasted.
-func took(ms int64) string {
+// formatMilliseconds returns in words how long an attempt of ms milliseconds lasted.
+func formatMilliseconds(ms int64) string {
 	switch {
 	case ms == 0:
 		return "under 1 ms"
@@ -132,11 +132,11 @@ func waiting(now time.Time, r queue.Retries) string {
 	if r.Count == 0 {
 		return ""
 	}
-	how := plural(r.Count, "delivery waits", "deliveries wait")
+	text := plural(r.Count, "delivery waits", "deliveries wait")
 	if r.Count > queue.MaxRetries {
-		how = "More than " + grouped(queue.MaxRetries) + " deliveries wait"
+		text = "More than " + grouped(queue.MaxRetries) + " deliveries wait"
 	}
-	return how + " for another attempt, the next " + left(now, *r.Next) + "."
+	return text + " for another attempt, the next " + timeLeft(now, *r.Next) + "."
 }
 
 // badge returns the CSS class of a state's badge. The badge also has the state as a word, for readers who do not see its
@@ -173,7 +173,7 @@ func stateOf(now time.Time, d *adminv1.Delivery) state {
 	if d.GetAttemptCount() > 0 {
 		s.Text, s.Look = retrying+" now", "warn"
 		if next != nil {
-			s.Text = retrying + ", next " + left(now, next.AsTime())
+			s.Text = retrying + ", next " + timeLeft(now, next.AsTime())
 		}
 	}
 	return s
@@ -194,16 +194,16 @@ func parts(address string) []string {
 	return slices.DeleteFunc(all, func(part string) bool { return part == "" })
 }
 
-// last is the newest attempt of a delivery, nil before the first one has ended.
-func last(d *adminv1.Delivery) *adminv1.Delivery_Attempt {
+// lastAttempt is the newest attempt of a delivery, nil before the first one has ended.
+func lastAttempt(d *adminv1.Delivery) *adminv1.Delivery_Attempt {
 	if n := len(d.GetAttempts()); n > 0 {
 		return d.GetAttempts()[n-1]
 	}
 	return nil
 }
 
-// result is the status that an attempt was answered with, or why there was no answer.
-func result(a *adminv1.Delivery_Attempt) string {
+// attemptResult is the status that an attempt was answered with, or why there was no answer.
+func attemptResult(a *adminv1.Delivery_Attempt) string {
 	status := strconv.Itoa(int(a.GetStatusCode()))
 	switch {
 	case a.StatusCode == nil:

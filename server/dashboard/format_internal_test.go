@@ -20,10 +20,10 @@ import (
 
 func TestSharesAreRoundedAndOnlyAllIsAHundred(t *testing.T) {
 	t.Parallel()
-	for want, of := range map[string]usage.Tally{
+	for want, tally := range map[string]usage.Tally{
 		"88.9 %": {Succeeded: 8, Failed: 1}, "99.9 %": {Succeeded: 9999, Failed: 1}, "100 %": {Succeeded: 3}, "0 %": {Failed: 3},
 	} {
-		require.Equal(t, want, shareOf(of))
+		require.Equal(t, want, shareOf(tally))
 	}
 }
 
@@ -37,9 +37,9 @@ func TestSpansNameTheirTwoLargestUnits(t *testing.T) {
 		require.Equal(t, want, length(d))
 	}
 	now := time.Now()
-	require.Equal(t, "now", left(now, now))
-	require.Equal(t, "now", left(now, now.Add(999*time.Millisecond)), "not in 0 s")
-	require.Equal(t, "in 1 h", left(now, now.Add(time.Hour)))
+	require.Equal(t, "now", timeLeft(now, now))
+	require.Equal(t, "now", timeLeft(now, now.Add(999*time.Millisecond)), "not in 0 s")
+	require.Equal(t, "in 1 h", timeLeft(now, now.Add(time.Hour)))
 	require.Equal(t, "just now", ago(now, now.Add(-time.Millisecond)))
 	require.Equal(t, "1 min ago", ago(now, now.Add(-time.Minute)))
 }
@@ -47,13 +47,13 @@ func TestSpansNameTheirTwoLargestUnits(t *testing.T) {
 func TestWaitingDeliveriesAreCounted(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	for want, of := range map[string]queue.Retries{
+	for want, retries := range map[string]queue.Retries{
 		"": {},
 		"1 delivery waits for another attempt, the next in 5 min.":           {Count: 1, Next: new(now.Add(5 * time.Minute))},
 		"1,000 deliveries wait for another attempt, the next in 1 s.":        {Count: 1000, Next: new(now.Add(time.Second))},
 		"More than 1,000 deliveries wait for another attempt, the next now.": {Count: 1001, Next: new(now.Add(time.Millisecond))},
 	} {
-		require.Equal(t, want, waiting(now, of))
+		require.Equal(t, want, waiting(now, retries))
 	}
 }
 
@@ -69,11 +69,11 @@ func TestAttemptsShowWhatTheyWereAnsweredWith(t *testing.T) {
 			"302, redirects are not followed"},
 		{&adminv1.Delivery_Attempt{Error: new("connection refused")}, "connection refused"},
 	} {
-		require.Equal(t, row.want, result(row.attempt))
+		require.Equal(t, row.want, attemptResult(row.attempt))
 	}
-	require.Equal(t, "under 1 ms", took(0))
-	require.Equal(t, "999 ms", took(999))
-	require.Equal(t, "10.0 s", took(10_000))
+	require.Equal(t, "under 1 ms", formatMilliseconds(0))
+	require.Equal(t, "999 ms", formatMilliseconds(999))
+	require.Equal(t, "10.0 s", formatMilliseconds(10_000))
 }
 
 // The headers that a delivery's page shows equal the headers that the worker sends, except the signature.

@@ -23,11 +23,11 @@ func (b keysBody) Full() bool { return len(b.Active) >= b.Limit }
 
 // keys shows the page of keys.
 func (d *dashboard) keys(v *visit) error {
-	active, over, err := d.Operator.RecentKeys(v)
+	active, ended, err := d.Operator.RecentKeys(v)
 	if err != nil {
 		return err
 	}
-	body := keysBody{active, over, shop.MaxActiveKeys, admin.MaxEndedKeys}
+	body := keysBody{active, ended, shop.MaxActiveKeys, admin.MaxEndedKeys}
 	return d.page(v, view{Title: "API keys", Section: "keys", Template: "keys", Body: body})
 }
 
@@ -74,16 +74,16 @@ func (d *dashboard) newKey(v *visit) error {
 // createKey creates a key and shows its text once, in the answer to the form. There is no redirect, because then an address
 // would contain the key or the server would have to store it. If the same form is sent again, it creates no second key.
 func (d *dashboard) createKey(v *visit) error {
-	once, err := onceKey(v)
+	key, err := idempotencyKey(v)
 	if err != nil {
 		return err
 	}
 	sent := v.r.PostForm
-	made, err := d.Operator.CreateKey(v, &adminv1.CreateKeyRequest{
-		Name: sent.Get("name"), Scopes: sent["scopes"], Lifetime: lifetimeOf(sent.Get("lifetime")), IdempotencyKey: once,
+	created, err := d.Operator.CreateKey(v, &adminv1.CreateKeyRequest{
+		Name: sent.Get("name"), Scopes: sent["scopes"], Lifetime: lifetimeOf(sent.Get("lifetime")), IdempotencyKey: key,
 	})
 	if isRepeated(err) {
-		return d.showRepeated(v, "This key was created already", "keys", repeated{"key", "/keys"})
+		return d.showRepeated(v, "This key was created already", "keys", repeatedForm{"key", "/keys"})
 	}
 	if err != nil {
 		wrong, err := problemsOf(err, sent, map[apierr.Code]string{apierr.APIKeyLimit: ""})
@@ -92,7 +92,7 @@ func (d *dashboard) createKey(v *visit) error {
 		}
 		return d.showKeyForm(v, http.StatusUnprocessableEntity, form{Values: sent, Problems: wrong})
 	}
-	return d.page(v, view{Title: "Your new API key", Section: "keys", Template: "key_created", Body: made})
+	return d.page(v, view{Title: "Your new API key", Section: "keys", Template: "key_created", Body: created})
 }
 
 // question asks the member to confirm an action; ask.html has the texts of the questions.
@@ -105,8 +105,8 @@ type question struct {
 
 // ask shows a question on a page of its own, whose form is sent to the page's address. With JavaScript, a dialog shows the
 // question instead.
-func (d *dashboard) ask(v *visit, title, section, about, what, back string) error {
-	return d.page(v, view{Title: title, Section: section, Template: "ask", Body: question{about, what, v.r.URL.Path, back}})
+func (d *dashboard) ask(v *visit, title, section, action, object, back string) error {
+	return d.page(v, view{Title: title, Section: section, Template: "ask", Body: question{action, object, v.r.URL.Path, back}})
 }
 
 func (d *dashboard) askRevoke(v *visit) error {
@@ -121,5 +121,5 @@ func (d *dashboard) revokeKey(v *visit) error {
 	if _, err := d.Operator.RevokeKey(v, &adminv1.RevokeKeyRequest{Id: v.r.PathValue("id")}); err != nil {
 		return err
 	}
-	return v.to("/keys", "key-revoked")
+	return v.redirect("/keys", "key-revoked")
 }

@@ -51,8 +51,8 @@ func (r reader) form(page string, typed url.Values) url.Values {
 	all := maps.Clone(typed)
 	all.Set("once", once[1])
 	all.Set("csrf", token[1])
-	for _, was := range wasField.FindAllStringSubmatch(text, -1) {
-		all.Add(was[1], html.UnescapeString(was[2]))
+	for _, field := range wasField.FindAllStringSubmatch(text, -1) {
+		all.Add(field[1], html.UnescapeString(field[2]))
 	}
 	return all
 }

@@ -59,7 +59,7 @@ func (d *dashboard) overview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	keys, over, err := d.Operator.RecentKeys(v)
+	keys, ended, err := d.Operator.RecentKeys(v)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (d *dashboard) overview(v *visit) error {
 		}
 	}
 	body.Day = lastDay.attempts(day, v.now)
-	for _, k := range over {
+	for _, k := range ended {
 		succeeded := slices.ContainsFunc(keys, func(other *adminv1.Key) bool { return other.GetName() == k.GetName() })
 		if k.GetStatus() == adminv1.Key_expired && v.now.Sub(k.GetExpiresAt().AsTime()) < expirySoon && !succeeded {
 			body.Expired = append(body.Expired, k)

@@ -72,10 +72,10 @@ func (frame) Path() string { return Path }
 
 // show sends a page to a signed-in member.
 func (d *dashboard) show(v *visit, status int, page view) {
-	asked := v.r.URL.Query()
-	resent, _ := strconv.Atoi(asked.Get("resent"))
+	query := v.r.URL.Query()
+	resent, _ := strconv.Atoi(query.Get("resent"))
 	d.render(v.w, v.r, status, frame{
-		view: page, Member: &v.member, Store: v.store, Token: formToken(v.session), Done: asked.Get("done"), Resent: max(resent, 0),
+		view: page, Member: &v.member, Store: v.store, Token: formToken(v.session), Done: query.Get("done"), Resent: max(resent, 0),
 		Now: v.now, Failing: d.failing(v),
 	})
 }
@@ -139,15 +139,15 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 
 // asset is a file that pages load, such as the style sheet.
 type asset struct {
-	content []byte
-	kind    string
+	content   []byte
+	mediaType string
 	// version is a part of the file's address and changes with its content, so that browsers may cache the file for good.
 	version string
 }
 
-func newAsset(content []byte, kind string) asset {
+func newAsset(content []byte, mediaType string) asset {
 	sum := sha256.Sum256(content)
-	return asset{content, kind, hex.EncodeToString(sum[:6])}
+	return asset{content, mediaType, hex.EncodeToString(sum[:6])}
 }
 
 var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
@@ -187,6 +187,6 @@ func (d *dashboard) serveAsset(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("v") == a.version {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	w.Header().Set("Content-Type", a.kind)
+	w.Header().Set("Content-Type", a.mediaType)
 	_, _ = w.Write(a.content)
 }

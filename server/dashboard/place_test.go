@@ -51,7 +51,7 @@ func (l *log) String() string {
 	return l.text.String()
 }
 
-func newPlace(t *testing.T, d *db.DB, of ...dashboard.Platform) place {
+func newPlace(t *testing.T, d *db.DB, platforms ...dashboard.Platform) place {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func newPlace(t *testing.T, d *db.DB, of ...dashboard.Platform) place {
 		require.NoError(t, err)
 	}
 	var platform dashboard.Platform
-	for _, platform = range of {
+	for _, platform = range platforms {
 		platform, err = platform.Check()
 		require.NoError(t, err)
 	}

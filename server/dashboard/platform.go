@@ -37,7 +37,7 @@ func (p Platform) Check() (Platform, error) {
 		return p, err
 	}
 	if p.Logo != nil {
-		if kind := imageKind(p.Logo); kind == "" || len(p.Logo) > maxLogoBytes {
+		if kind := imageType(p.Logo); kind == "" || len(p.Logo) > maxLogoBytes {
 			return p, fmt.Errorf("the logo must be an SVG, PNG, JPEG or WebP file of at most %d KiB", maxLogoBytes>>10)
 		}
 	}
@@ -51,10 +51,10 @@ func (p Platform) Check() (Platform, error) {
 			return p, fmt.Errorf("the page for sign-in links %w", err)
 		}
 	}
-	for i, one := range p.FrameAncestors {
-		origin, err := signin.CheckBaseURL(one)
-		if u, _ := url.Parse(one); err == nil && u.Path != "" && u.Path != "/" {
-			err = fmt.Errorf("must be an origin such as https://app.example.com, without a path, not %q", one)
+	for i, ancestor := range p.FrameAncestors {
+		origin, err := signin.CheckBaseURL(ancestor)
+		if u, _ := url.Parse(ancestor); err == nil && u.Path != "" && u.Path != "/" {
+			err = fmt.Errorf("must be an origin such as https://app.example.com, without a path, not %q", ancestor)
 		}
 		if err != nil {
 			return p, fmt.Errorf("a frame's ancestor %w", err)
@@ -64,8 +64,8 @@ func (p Platform) Check() (Platform, error) {
 	return p, nil
 }
 
-// imageKind returns the media type of a logo, or "" if pages cannot show it.
-func imageKind(content []byte) string {
+// imageType returns the media type of a logo, or "" if pages cannot show it.
+func imageType(content []byte) string {
 	switch kind := http.DetectContentType(content); kind {
 	case "image/png", "image/jpeg", "image/webp":
 		return kind
@@ -86,7 +86,7 @@ func (p Platform) assets() map[string]asset {
 		all["brand.css"] = newAsset([]byte(styleOf(p.Color)), mediaTypes[".css"])
 	}
 	if p.Logo != nil {
-		all["logo"] = newAsset(p.Logo, imageKind(p.Logo))
+		all["logo"] = newAsset(p.Logo, imageType(p.Logo))
 	}
 	return all
 }
@@ -97,19 +97,21 @@ type color [3]float64
 // Of the background colours in style.css, these two have the least contrast with links and buttons.
 var lightGround, darkCard = mustColor("#f6f7f8"), mustColor("#191f22")
 
-// readable is the lowest contrast ratio that text may have (WCAG 2.2, 1.4.3).
-const readable = 4.5
+// minContrast is the lowest contrast ratio that text may have (WCAG 2.2, 1.4.3).
+const minContrast = 4.5
 
 // styleOf returns a style sheet that replaces the accent colour of style.css by the colour in text.
 func styleOf(text string) string {
 	brand := mustColor(text)
-	light, dark := brand.until(readable, lightGround, color{0, 0, 0}), brand.until(readable, darkCard, color{1, 1, 1})
-	sheet := func(accent, strong, on, soft color) string {
-		return fmt.Sprintf(":root { --accent: %s; --accent-strong: %s; --on-accent: %s; --accent-soft: %s; }", accent, strong, on, soft)
+	light, dark := brand.withContrast(minContrast, lightGround, color{0, 0, 0}),
+		brand.withContrast(minContrast, darkCard, color{1, 1, 1})
+	variables := func(accent, strong, onAccent, soft color) string {
+		return fmt.Sprintf(":root { --accent: %s; --accent-strong: %s; --on-accent: %s; --accent-soft: %s; }", accent, strong,
+			onAccent, soft)
 	}
-	return sheet(light, light.mix(color{}, .25), color{1, 1, 1}, light.mix(color{1, 1, 1}, .9)) +
+	return variables(light, light.mix(color{}, .25), color{1, 1, 1}, light.mix(color{1, 1, 1}, .9)) +
 		"\n@media (prefers-color-scheme: dark) {" +
-		sheet(dark, dark.mix(color{1, 1, 1}, .3), mustColor("#0b0f10"), dark.mix(darkCard, .8)) + "}\n"
+		variables(dark, dark.mix(color{1, 1, 1}, .3), mustColor("#0b0f10"), dark.mix(darkCard, .8)) + "}\n"
 }
 
 func parseColor(text string) (c color, err error) {
@@ -138,27 +140,27 @@ func (c color) String() string {
 }
 
 // mix returns a mixture of c with another colour. share is the part of the other colour, from 0 to 1.
-func (c color) mix(with color, share float64) color {
+func (c color) mix(other color, share float64) color {
 	for i := range c {
-		c[i] += (with[i] - c[i]) * share
+		c[i] += (other[i] - c[i]) * share
 	}
 	return c
 }
 
-// until mixes c with the colour towards, in growing shares. It returns the first mixture whose contrast with the colour
-// ground is high enough, or the colour towards if none is.
-func (c color) until(contrast float64, ground, towards color) color {
+// withContrast mixes c with the colour target, in growing shares. It returns the first mixture whose contrast with the colour
+// ground is high enough, or the colour target if none is.
+func (c color) withContrast(contrast float64, ground, target color) color {
 	for share := 0.0; share < 1; share += .02 {
-		if mixed := c.mix(towards, share); mixed.contrast(ground) >= contrast {
+		if mixed := c.mix(target, share); mixed.contrast(ground) >= contrast {
 			return mixed
 		}
 	}
-	return towards
+	return target
 }
 
 // contrast returns the contrast ratio of two colours, from 1 to 21 (WCAG 2.2, Definitions).
-func (c color) contrast(with color) float64 {
-	a, b := c.luminance(), with.luminance()
+func (c color) contrast(other color) float64 {
+	a, b := c.luminance(), other.luminance()
 	return (max(a, b) + .05) / (min(a, b) + .05)
 }
 

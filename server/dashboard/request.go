@@ -21,9 +21,9 @@ func routeOf(r *http.Request) (method, route string) {
 	return method, route
 }
 
-// identified wraps all pages. It gives each request an id, sets the headers that protect the browser, writes the log line,
+// logRequests wraps all pages. It gives each request an id, sets the headers that protect the browser, writes the log line,
 // and answers panics.
-func (d *dashboard) identified(next http.Handler) http.Handler {
+func (d *dashboard) logRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := httplog.Begin(w)
 		x.Span = trace.SpanFromContext(r.Context())

@@ -42,13 +42,13 @@ type requestsBody struct {
 
 // requests shows for each key and day how many requests succeeded and were refused, and lists the refused requests of one key.
 func (d *dashboard) requests(v *visit) error {
-	active, over, err := d.Operator.RecentKeys(v)
+	active, ended, err := d.Operator.RecentKeys(v)
 	if err != nil {
 		return err
 	}
-	keys, asked := append(active, over...), strings.ToLower(v.r.URL.Query().Get("key"))
-	if asked != "" && !slices.ContainsFunc(keys, func(k *adminv1.Key) bool { return k.GetId() == asked }) {
-		k, err := d.Operator.GetKey(v, &adminv1.GetKeyRequest{Id: asked})
+	keys, keyID := append(active, ended...), strings.ToLower(v.r.URL.Query().Get("key"))
+	if keyID != "" && !slices.ContainsFunc(keys, func(k *adminv1.Key) bool { return k.GetId() == keyID }) {
+		k, err := d.Operator.GetKey(v, &adminv1.GetKeyRequest{Id: keyID})
 		if err != nil {
 			return err
 		}
@@ -70,10 +70,10 @@ func (d *dashboard) requests(v *visit) error {
 				days.Days[i] = keyDay{t.Succeeded, t.Failed}
 			}
 		}
-		if k.GetStatus() == adminv1.Key_active || len(tallies[k.GetId()]) > 0 || asked == k.GetId() {
+		if k.GetStatus() == adminv1.Key_active || len(tallies[k.GetId()]) > 0 || keyID == k.GetId() {
 			body.Keys = append(body.Keys, days)
 		}
-		if asked == k.GetId() {
+		if keyID == k.GetId() {
 			body.Key = k
 		}
 	}

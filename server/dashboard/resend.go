@@ -51,7 +51,7 @@ func (d *dashboard) resendSince(v *visit, id string) error {
 			return err
 		}
 	}
-	return v.to("/webhooks/"+id, fmt.Sprintf("resent-%s&resent=%d", job.GetState(), job.GetResent()))
+	return v.redirect("/webhooks/"+id, fmt.Sprintf("resent-%s&resent=%d", job.GetState(), job.GetResent()))
 }
 
 func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
@@ -72,5 +72,5 @@ func (d *dashboard) sendWaiting(v *visit, id string) error {
 	if err != nil {
 		return err
 	}
-	return v.to("/webhooks/"+id, fmt.Sprintf("sent-waiting&resent=%d", sent))
+	return v.redirect("/webhooks/"+id, fmt.Sprintf("sent-waiting&resent=%d", sent))
 }

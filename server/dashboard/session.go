@@ -56,11 +56,11 @@ func (d *dashboard) session(r *http.Request) (context.Context, signin.Member, st
 	if cookieValue(r, true) == "" && cookieValue(r, false) == "" {
 		return nil, signin.Member{}, "", signin.ErrNoSession
 	}
-	giveBack, err := d.Slots.Acquire(r.Context(), limit.Unauthenticated, false)
+	release, err := d.Slots.Acquire(r.Context(), limit.Unauthenticated, false)
 	if err != nil {
 		return nil, signin.Member{}, "", err
 	}
-	defer giveBack()
+	defer release()
 	for _, secure := range []bool{true, false} {
 		secret := cookieValue(r, secure)
 		if secret == "" {
@@ -111,26 +111,26 @@ func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 	if token == "" {
 		switch r.URL.Query().Get("done") {
 		case "signed-out":
-			d.notify(w, r, http.StatusOK, "You are signed out", "To come back, use a new sign-in link.")
+			d.writeMessage(w, r, http.StatusOK, "You are signed out", "To come back, use a new sign-in link.")
 			return
 		case "signed-out-everywhere":
-			d.notify(w, r, http.StatusOK, "You are signed out everywhere",
+			d.writeMessage(w, r, http.StatusOK, "You are signed out everywhere",
 				"All your sessions in this store have ended. To come back, use a new sign-in link.")
 			return
 		}
-		d.notify(w, r, http.StatusOK, "Please sign in", "Open the sign-in link that you were given. "+d.newLink())
+		d.writeMessage(w, r, http.StatusOK, "Please sign in", "Open the sign-in link that you were given. "+d.newLink())
 		return
 	}
-	giveBack, err := d.Slots.Acquire(r.Context(), limit.Unauthenticated, false)
+	release, err := d.Slots.Acquire(r.Context(), limit.Unauthenticated, false)
 	if err != nil {
 		d.fail(w, r, err)
 		return
 	}
-	defer giveBack()
+	defer release()
 	member, err := d.Sessions.LinkMember(r.Context(), token)
 	switch {
 	case errors.Is(err, signin.ErrLink):
-		d.linkIsOver(w, r)
+		d.linkExpired(w, r)
 	case err != nil:
 		d.fail(w, r, err)
 	default:
@@ -138,8 +138,9 @@ func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (d *dashboard) linkIsOver(w http.ResponseWriter, r *http.Request) {
-	d.notify(w, r, http.StatusGone, "This link no longer works", "A sign-in link works once and for a short time. "+d.newLink())
+func (d *dashboard) linkExpired(w http.ResponseWriter, r *http.Request) {
+	d.writeMessage(w, r, http.StatusGone, "This link no longer works",
+		"A sign-in link works once and for a short time. "+d.newLink())
 }
 
 // signIn uses up a link and begins a session. It also ends the session that the browser had before, because the new cookie
@@ -147,15 +148,15 @@ func (d *dashboard) linkIsOver(w http.ResponseWriter, r *http.Request) {
 func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	if err := parseForm(r); err != nil {
 		status, title := unreadable(err)
-		d.notify(w, r, status, title, "Open the sign-in link again.")
+		d.writeMessage(w, r, status, title, "Open the sign-in link again.")
 		return
 	}
-	giveBack, err := d.Slots.Acquire(r.Context(), limit.Unauthenticated, false)
+	release, err := d.Slots.Acquire(r.Context(), limit.Unauthenticated, false)
 	if err != nil {
 		d.fail(w, r, err)
 		return
 	}
-	defer giveBack()
+	defer release()
 	token := r.PostFormValue("token")
 	member, err := d.Sessions.LinkMember(r.Context(), token)
 	if err == nil && isCrossOrigin(r, member.Origin) {
@@ -167,7 +168,7 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 		secret, err = d.Sessions.SignIn(r.Context(), token, cookieValue(r, true), cookieValue(r, false))
 	}
 	if errors.Is(err, signin.ErrLink) {
-		d.linkIsOver(w, r)
+		d.linkExpired(w, r)
 		return
 	}
 	if err != nil {
@@ -221,7 +222,7 @@ func (d *dashboard) signOut(v *visit) error {
 	}
 	d.clearCookie(v.w, v.member.Secure())
 	d.Logger.InfoContext(v, "a member signed out of the dashboard", "store_id", v.store.ID)
-	return v.to("/sign-in", "signed-out")
+	return v.redirect("/sign-in", "signed-out")
 }
 
 // askSignOutEverywhere asks for confirmation before ending all of the member's sessions.
@@ -238,5 +239,5 @@ func (d *dashboard) signOutEverywhere(v *visit) error {
 	d.clearCookie(v.w, v.member.Secure())
 	d.Logger.InfoContext(v, "a member signed out of the dashboard everywhere", "store_id", v.store.ID, "sessions",
 		ended.GetSessions(), "links", ended.GetLinks())
-	return v.to("/sign-in", "signed-out-everywhere")
+	return v.redirect("/sign-in", "signed-out-everywhere")
 }

@@ -42,7 +42,7 @@ const recentDeliveries = 5
 type webhookBody struct {
 	*adminv1.Webhook
 	Retries queue.Retries
-	Recent  []listed
+	Recent  []deliveryRow
 	// Charts show the last day and the last week.
 	Charts []chart
 	// Resend is the form that sends undelivered events again.
@@ -65,12 +65,12 @@ func (d *dashboard) showWebhook(v *visit, status int, resend form) error {
 		return err
 	}
 	body := webhookBody{Webhook: w, Resend: resend}
-	tallies, err := d.Operator.Tallies(v, []string{w.GetId()}, lastWeek.since(v.now))
+	tallies, err := d.Operator.Tallies(v, []string{w.GetId()}, lastWeek.start(v.now))
 	if err != nil {
 		return err
 	}
 	for _, s := range []span{lastDay, lastWeek} {
-		body.Charts = append(body.Charts, s.attempts(tallies[w.GetId()], v.now), s.took(tallies[w.GetId()], v.now))
+		body.Charts = append(body.Charts, s.attempts(tallies[w.GetId()], v.now), s.durations(tallies[w.GetId()], v.now))
 	}
 	if body.Retries, err = d.Operator.Retries(v, w.GetId()); err != nil {
 		return err
@@ -110,13 +110,13 @@ func (d *dashboard) editWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return d.showWebhookForm(v, http.StatusOK, form{ID: w.GetId(), Values: editable(w), Was: editable(w)})
+	return d.showWebhookForm(v, http.StatusOK, form{ID: w.GetId(), Values: formValues(w), Was: formValues(w)})
 }
 
 // createWebhook creates a webhook and shows its secret once, in the answer to the form. If the same form is sent again, it
 // creates no second webhook.
 func (d *dashboard) createWebhook(v *visit) error {
-	once, err := onceKey(v)
+	key, err := idempotencyKey(v)
 	if err != nil {
 		return err
 	}
@@ -126,20 +126,20 @@ func (d *dashboard) createWebhook(v *visit) error {
 		// boxes does not mean all events.
 		return d.showWebhookForm(v, http.StatusUnprocessableEntity, form{Values: sent, Problems: problems{"events": chooseOne}})
 	}
-	made, err := d.Operator.CreateWebhook(v, &adminv1.CreateWebhookRequest{
-		Url: sent.Get("url"), Description: sent.Get("description"), Events: sent["events"], IdempotencyKey: once,
+	created, err := d.Operator.CreateWebhook(v, &adminv1.CreateWebhookRequest{
+		Url: sent.Get("url"), Description: sent.Get("description"), Events: sent["events"], IdempotencyKey: key,
 	})
 	if isRepeated(err) {
-		return d.showRepeated(v, "This webhook was registered already", "webhooks", repeated{"webhook", "/webhooks"})
+		return d.showRepeated(v, "This webhook was registered already", "webhooks", repeatedForm{"webhook", "/webhooks"})
 	}
 	if err != nil {
 		return d.webhookRefused(v, "", nil, err)
 	}
-	return d.showSecret(v, "Your webhook is registered", made)
+	return d.showSecret(v, "Your webhook is registered", created)
 }
 
-// editable returns the values of a webhook's fields that the form can change, by the fields' names.
-func editable(w *adminv1.Webhook) url.Values {
+// formValues returns the values of a webhook's fields that the form can change, by the fields' names.
+func formValues(w *adminv1.Webhook) url.Values {
 	return url.Values{"url": {w.GetUrl()}, "description": {w.GetDescription()}, "events": w.GetEvents()}
 }
 
@@ -147,92 +147,92 @@ func editable(w *adminv1.Webhook) url.Values {
 // since the form was opened, it saves nothing and shows the form again with an explanation.
 func (d *dashboard) updateWebhook(v *visit) error {
 	sent, id := v.r.PostForm, v.r.PathValue("id")
-	now, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: id})
+	current, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: id})
 	if err != nil {
 		return err
 	}
-	mask, was, meanwhile := &fieldmaskpb.FieldMask{}, url.Values{}, problems{}
-	for name, is := range editable(now) {
-		was[name] = sent["was_"+name]
+	mask, original, meanwhile := &fieldmaskpb.FieldMask{}, url.Values{}, problems{}
+	for name, stored := range formValues(current) {
+		original[name] = sent["was_"+name]
 		switch typed := sent[name]; {
-		case slices.Equal(typed, is), was[name] != nil && slices.Equal(typed, was[name]): // nothing to save
-		case was[name] == nil, slices.Equal(was[name], is):
+		case slices.Equal(typed, stored), original[name] != nil && slices.Equal(typed, original[name]): // nothing to save
+		case original[name] == nil, slices.Equal(original[name], stored):
 			mask.Paths = append(mask.Paths, name)
 		default:
-			was[name] = is
+			original[name] = stored
 			meanwhile[name] = fmt.Sprintf("Somebody else has changed this to “%s” meanwhile. If you save again, yours replaces it.",
-				strings.Join(is, ", "))
+				strings.Join(stored, ", "))
 		}
 	}
 	if len(meanwhile) > 0 {
-		return d.showWebhookForm(v, http.StatusConflict, form{ID: id, Values: sent, Was: was, Problems: meanwhile})
+		return d.showWebhookForm(v, http.StatusConflict, form{ID: id, Values: sent, Was: original, Problems: meanwhile})
 	}
 	_, err = d.Operator.UpdateWebhook(v, &adminv1.UpdateWebhookRequest{
 		Id: id, Url: new(sent.Get("url")), Description: new(sent.Get("description")), Events: sent["events"], UpdateMask: mask,
 	})
 	if err != nil {
-		return d.webhookRefused(v, id, was, err)
+		return d.webhookRefused(v, id, original, err)
 	}
-	return v.to("/webhooks/"+id, "webhook-saved")
+	return v.redirect("/webhooks/"+id, "webhook-saved")
 }
 
 // webhookRefused shows the form again, with what is wrong in it.
-func (d *dashboard) webhookRefused(v *visit, id string, was url.Values, err error) error {
+func (d *dashboard) webhookRefused(v *visit, id string, original url.Values, err error) error {
 	wrong, err := problemsOf(err, v.r.PostForm, map[apierr.Code]string{
 		apierr.WebhookURLInvalid: "url", apierr.WebhookLimit: "", apierr.SecretKeyMissing: "",
 	})
 	if err != nil {
 		return err
 	}
-	return d.showWebhookForm(v, http.StatusUnprocessableEntity, form{ID: id, Values: v.r.PostForm, Was: was, Problems: wrong})
+	return d.showWebhookForm(v, http.StatusUnprocessableEntity, form{ID: id, Values: v.r.PostForm, Was: original, Problems: wrong})
 }
 
-// withSecret is the answer of a method that creates a secret.
-type withSecret interface {
+// secretResponse is the answer of a method that creates a secret.
+type secretResponse interface {
 	GetWebhook() *adminv1.Webhook
 	GetSecret() string
 }
 
-func (d *dashboard) showSecret(v *visit, title string, made withSecret) error {
-	return d.page(v, view{Title: title, Section: "webhooks", Template: "webhook_secret", Body: made})
+func (d *dashboard) showSecret(v *visit, title string, response secretResponse) error {
+	return d.page(v, view{Title: title, Section: "webhooks", Template: "webhook_secret", Body: response})
 }
 
 // askWebhook asks for confirmation before a webhook is disabled or deleted, or its secret rotated.
 func (d *dashboard) askWebhook(v *visit) error {
-	about := v.r.PathValue("ask")
-	title, known := map[string]string{
+	action := v.r.PathValue("ask")
+	title, ok := map[string]string{
 		"disable": "Disable this webhook?", "delete": "Delete this webhook?", "rotate": "Make a new signing secret?",
-	}[about]
-	if !known {
+	}[action]
+	if !ok {
 		return noPage()
 	}
 	w, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return err
 	}
-	return d.ask(v, title, "webhooks", about, w.GetUrl(), "/webhooks/"+w.GetId())
+	return d.ask(v, title, "webhooks", action, w.GetUrl(), "/webhooks/"+w.GetId())
 }
 
-// moveWebhook carries out the action of the button that the member pressed on a webhook's page, such as enable, rotate or
+// webhookAction carries out the action of the button that the member pressed on a webhook's page, such as enable, rotate or
 // ping.
-func (d *dashboard) moveWebhook(v *visit) error {
+func (d *dashboard) webhookAction(v *visit) error {
 	id := v.r.PathValue("id")
 	switch v.r.PathValue("move") {
 	case "enable":
 		if _, err := d.Operator.EnableWebhook(v, &adminv1.EnableWebhookRequest{Id: id}); err != nil {
 			return err
 		}
-		return v.to("/webhooks/"+id, "webhook-enabled")
+		return v.redirect("/webhooks/"+id, "webhook-enabled")
 	case "disable":
 		if _, err := d.Operator.DisableWebhook(v, &adminv1.DisableWebhookRequest{Id: id}); err != nil {
 			return err
 		}
-		return v.to("/webhooks/"+id, "webhook-disabled")
+		return v.redirect("/webhooks/"+id, "webhook-disabled")
 	case "delete":
 		if _, err := d.Operator.DeleteWebhook(v, &adminv1.DeleteWebhookRequest{Id: id}); err != nil {
 			return err
 		}
-		return v.to("/webhooks", "webhook-deleted")
+		return v.redirect("/webhooks", "webhook-deleted")
 	case "rotate":
 		return d.rotateSecret(v, id)
 	case "ping":
@@ -240,7 +240,7 @@ func (d *dashboard) moveWebhook(v *visit) error {
 		if err != nil {
 			return err
 		}
-		return v.to("/deliveries/"+e.GetId(), "")
+		return v.redirect("/deliveries/"+e.GetId(), "")
 	case "resend":
 		return d.resendSince(v, id)
 	case "send-waiting":
@@ -252,16 +252,16 @@ func (d *dashboard) moveWebhook(v *visit) error {
 // rotateSecret gives the webhook a new signing secret and shows it once, in the answer to the form. If the same form is sent
 // again, the secret stays, because the member may already use it.
 func (d *dashboard) rotateSecret(v *visit, id string) error {
-	once, err := onceKey(v)
+	key, err := idempotencyKey(v)
 	if err != nil {
 		return err
 	}
-	made, err := d.Operator.RotateSecret(v, &adminv1.RotateSecretRequest{Id: id, IdempotencyKey: once})
+	rotated, err := d.Operator.RotateSecret(v, &adminv1.RotateSecretRequest{Id: id, IdempotencyKey: key})
 	if isRepeated(err) {
-		return d.showRepeated(v, "The new secret was made already", "webhooks", repeated{"secret", "/webhooks/" + id})
+		return d.showRepeated(v, "The new secret was made already", "webhooks", repeatedForm{"secret", "/webhooks/" + id})
 	}
 	if err != nil {
 		return err
 	}
-	return d.showSecret(v, "Your new signing secret", made)
+	return d.showSecret(v, "Your new signing secret", rotated)
 }

@@ -1,7 +1,7 @@
 // Package signin signs members of stores in to the dashboard: by links that work once, into sessions that a cookie names.
 // Only the fingerprints of links' and sessions' secrets are stored.
 //
-//	operator: Create ──► link ──► the member's browser: LookAt, SignIn ──► session ──► InSession on each page, KeepAlive
+//	operator: Create ──► link ──► the member's browser: LinkMember, SignIn ──► session ──► Authenticate on each page, KeepAlive
 //	           End ──────┴─ unused ─────────────────────────────── SignOut, End ──────┘
 package signin
 
@@ -48,8 +48,8 @@ const (
 // Path is the beginning of a sign-in link's path on the operator's listener. The secret follows.
 const Path = "/dashboard/sign-in?token="
 
-// usedEvery is the precision with which the last use of a session is stored.
-const usedEvery = time.Minute
+// lastUsedPrecision is the precision with which the last use of a session is stored.
+const lastUsedPrecision = time.Minute
 
 // secretBytes is the length of the random secret of a link or a session: 256 bits cannot be guessed.
 const secretBytes = 32
@@ -159,9 +159,9 @@ func (s *Sessions) LinkMember(ctx context.Context, secret string) (Member, error
 }
 
 // SignIn uses up a link and begins a session, which gets the link's id. It returns the session's secret, and stores only its
-// fingerprint. If two calls use the same link at once, one of them fails. instead has the secrets of sessions that the
+// fingerprint. If two calls use the same link at once, one of them fails. oldSessions has the secrets of sessions that the
 // browser had before; SignIn ends these sessions. It fails with ErrLink.
-func (s *Sessions) SignIn(ctx context.Context, linkSecret string, instead ...string) (secret string, err error) {
+func (s *Sessions) SignIn(ctx context.Context, linkSecret string, oldSessions ...string) (secret string, err error) {
 	secret, fingerprint := newSecret()
 	err = hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
@@ -180,8 +180,8 @@ func (s *Sessions) SignIn(ctx context.Context, linkSecret string, instead ...str
 		if _, err := storeOf(ctx, tx.Store, row.StoreID, ErrLink); err != nil {
 			return err
 		}
-		for _, other := range instead {
-			if err := endSession(ctx, tx, other); err != nil {
+		for _, oldSecret := range oldSessions {
+			if err := endSession(ctx, tx, oldSecret); err != nil {
 				return err
 			}
 		}
@@ -216,7 +216,7 @@ func (s *Sessions) Authenticate(ctx context.Context, secret string, secure bool)
 	if err != nil {
 		return nil, Member{}, err
 	}
-	if row.LastUsedAt == nil || now.Sub(*row.LastUsedAt) >= usedEvery {
+	if row.LastUsedAt == nil || now.Sub(*row.LastUsedAt) >= lastUsedPrecision {
 		err := hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.Session.Update().Where(session.ID(row.ID)).SetLastUsedAt(hook.Time(ctx)).Exec(ctx)
 		})
@@ -244,10 +244,10 @@ func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, no
 // KeepAlive makes a session last for SessionLength from now. It does not revive an ended session.
 func (s *Sessions) KeepAlive(ctx context.Context, secret string) error {
 	return hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
-		until := hook.Time(ctx).Add(SessionLength)
+		expiresAt := hook.Time(ctx).Add(SessionLength)
 		return tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), ActiveSession(hook.Time(ctx)),
-			session.ExpiresAtLT(until.Add(-usedEvery))).
-			SetExpiresAt(until).Exec(ctx)
+			session.ExpiresAtLT(expiresAt.Add(-lastUsedPrecision))).
+			SetExpiresAt(expiresAt).Exec(ctx)
 	})
 }
 
@@ -291,13 +291,15 @@ func fingerprintOf(secret string) []byte {
 
 // End ends sessions and unused links, and returns how many of each. It ends the links first: if another transaction signs in
 // with a link meanwhile, End waits for that commit, and then also ends the new session.
-func End(ctx context.Context, tx *ent.Tx, of []predicate.Session, linksOf []predicate.SignInLink) (sessions, links int,
-	err error) {
+func End(ctx context.Context, tx *ent.Tx, sessionConditions []predicate.Session, linkConditions []predicate.SignInLink) (
+	sessions, links int, err error) {
 	now := hook.Time(ctx)
-	if links, err = tx.SignInLink.Update().Where(append(linksOf, UsableLink(now))...).SetRevokedAt(now).Save(ctx); err != nil {
+	links, err = tx.SignInLink.Update().Where(append(linkConditions, UsableLink(now))...).SetRevokedAt(now).Save(ctx)
+	if err != nil {
 		return 0, 0, fmt.Errorf("revoke sign-in links: %w", err)
 	}
-	if sessions, err = tx.Session.Update().Where(append(of, ActiveSession(now))...).SetEndedAt(now).Save(ctx); err != nil {
+	if sessions, err = tx.Session.Update().Where(append(sessionConditions,
+		ActiveSession(now))...).SetEndedAt(now).Save(ctx); err != nil {
 		return 0, 0, fmt.Errorf("end sessions: %w", err)
 	}
 	return sessions, links, nil

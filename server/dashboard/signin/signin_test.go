@@ -98,10 +98,10 @@ func TestLinkSignsAMemberIn(t *testing.T) {
 		require.Len(t, token, 43)
 		require.Equal(t, "https://dashboard.example.com/dashboard/sign-in?token="+token, link.GetUrl())
 
-		who, err := o.LinkMember(ctx, token)
+		member, err := o.LinkMember(ctx, token)
 		require.NoError(t, err)
 		require.Equal(t, signin.Member{Name: "Awa Ngo", Role: "owner", StoreName: "Atelier", ExpiresAt: link.GetExpiresAt().AsTime(),
-			Origin: "https://dashboard.example.com"}, who)
+			Origin: "https://dashboard.example.com"}, member)
 		secret, err := o.SignIn(ctx, token)
 		require.NoError(t, err)
 		in, _, err := o.Authenticate(ctx, secret, true)
