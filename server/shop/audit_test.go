@@ -84,7 +84,7 @@ func (a audit) violations() []string {
 	require.NoError(a.t, err)
 	defer func() { require.NoError(a.t, rows.Close()) }()
 	var found []string
-	var of uuid.UUID
+	var id uuid.UUID
 	var last time.Time
 	ids := map[string]uuid.UUID{}
 	n := 0
@@ -94,16 +94,16 @@ func (a audit) violations() []string {
 		var at time.Time
 		require.NoError(a.t, rows.Scan(&object, &source, &at, &entry))
 		n++
-		if object.UUID != of {
-			of, last = object.UUID, time.Time{}
+		if object.UUID != id {
+			id, last = object.UUID, time.Time{}
 			clear(ids)
 		}
 		if at.Before(last) {
-			found = append(found, fmt.Sprintf("%s: %s goes back by %v to %v", of, source, last.Sub(at), at))
+			found = append(found, fmt.Sprintf("%s: %s goes back by %v to %v", id, source, last.Sub(at), at))
 		}
 		last = at
 		if before := ids[source]; entry.Valid && bytes.Compare(before[:], entry.UUID[:]) >= 0 {
-			found = append(found, fmt.Sprintf("%s: the id of %s sorts before the one before it", of, source))
+			found = append(found, fmt.Sprintf("%s: the id of %s sorts before the one before it", id, source))
 		}
 		if entry.Valid {
 			ids[source] = entry.UUID
@@ -123,15 +123,15 @@ func (a audit) breaks() []string {
 	require.NoError(a.t, err)
 	defer func() { require.NoError(a.t, rows.Close()) }()
 	var found []string
-	var of uuid.UUID
+	var id uuid.UUID
 	state := map[string]string{}
 	for rows.Next() {
 		var object uuid.UUID
 		var action string
 		var text []byte
 		require.NoError(a.t, rows.Scan(&object, &action, &text))
-		if object != of {
-			of = object
+		if object != id {
+			id = object
 			clear(state)
 		}
 		if action == "store.imported" {
@@ -141,7 +141,7 @@ func (a audit) breaks() []string {
 		require.NoError(a.t, json.Unmarshal(text, &changes))
 		for field, c := range changes {
 			if before, seen := state[field]; seen && before != string(c.From) {
-				found = append(found, fmt.Sprintf("%s of %s: %s is changed from %s, which was %s", action, of, field, c.From, before))
+				found = append(found, fmt.Sprintf("%s of %s: %s is changed from %s, which was %s", action, id, field, c.From, before))
 			}
 			state[field] = string(c.To)
 		}
@@ -155,7 +155,7 @@ func (a audit) breaks() []string {
 func (a audit) disagreements() map[string]int {
 	a.t.Helper()
 	counts := map[string]int{}
-	for what, query := range map[string]string{
+	for name, query := range map[string]string{
 		"orders whose updatedAt lies before their paidAt": "SELECT count(*) FROM orders WHERE updated_at < paid_at",
 		"orders whose paidAt lies before their createdAt": "SELECT count(*) FROM orders WHERE paid_at < created_at",
 		"payment links whose lastPaidAt has not moved": "SELECT count(*) FROM payment_links WHERE paid_count > 0 AND " +
@@ -168,7 +168,7 @@ func (a audit) disagreements() map[string]int {
 		n := 0
 		require.NoError(a.t, a.db.Reader().QueryRow(query).Scan(&n), query)
 		if n > 0 {
-			counts[what] = n
+			counts[name] = n
 		}
 	}
 	return counts

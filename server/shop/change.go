@@ -224,13 +224,13 @@ func storedText(p *validate.Problems, name, value string, b validate.Bound, form
 }
 
 // ChangeRow locks the row whose id is text, and changes the row in the same transaction. If text is no id, it returns the
-// error of missing.
+// error of notFound.
 func ChangeRow[R any](
-	ctx context.Context, d *db.DB, text string, missing func() error,
+	ctx context.Context, d *db.DB, text string, notFound func() error,
 	lock func(context.Context, *ent.Tx, tenant.Store, uuid.UUID) (*R, error),
 	change func(ctx context.Context, tx *ent.Tx, t tenant.Store, row *R) (*R, error),
 ) (row *R, t tenant.Store, err error) {
-	t, id, err := validate.StoreAndID(ctx, text, missing)
+	t, id, err := validate.StoreAndID(ctx, text, notFound)
 	if err != nil {
 		return nil, t, err
 	}
@@ -270,8 +270,8 @@ func differ[T comparable](a, b *T) bool {
 	return *a != *b
 }
 
-// differAt reports whether two times that may be null are different.
-func differAt(a, b *time.Time) bool {
+// timesDiffer reports whether two times that may be null are different.
+func timesDiffer(a, b *time.Time) bool {
 	if a == nil || b == nil {
 		return a != b
 	}

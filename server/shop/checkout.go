@@ -111,8 +111,8 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 				SetUnitAmount(l.product.PriceAmount).SetQuantity(l.quantity)
 		}
 		var items []*ent.OrderItem
-		for some := range slices.Chunk(creates, itemsAtOnce) {
-			stored, err := tx.OrderItem.CreateBulk(some...).Save(ctx)
+		for chunk := range slices.Chunk(creates, itemsAtOnce) {
+			stored, err := tx.OrderItem.CreateBulk(chunk...).Save(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("record the order's items: %w", err)
 			}

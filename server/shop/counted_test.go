@@ -116,7 +116,7 @@ func typed(values, database string) string {
 
 // change makes one random change to the store.
 func (h history) change(ctx context.Context, r *rand.Rand) error {
-	some := func(table string) string {
+	randomID := func(table string) string {
 		return fmt.Sprintf("id IN (SELECT id FROM %s WHERE store_id = $1 ORDER BY id LIMIT %d OFFSET %d)", table, 1+r.IntN(5),
 			r.IntN(100))
 	}
@@ -128,15 +128,15 @@ func (h history) change(ctx context.Context, r *rand.Rand) error {
 	case 0:
 		return h.insert(ctx, r, 1+r.IntN(20))
 	case 1, 2:
-		return exec("UPDATE orders SET status = $2 WHERE store_id = $1 AND "+some("orders"), orderStatuses[r.IntN(5)])
+		return exec("UPDATE orders SET status = $2 WHERE store_id = $1 AND "+randomID("orders"), orderStatuses[r.IntN(5)])
 	case 3:
-		return exec("UPDATE products SET status = $2 WHERE store_id = $1 AND "+some("products"),
+		return exec("UPDATE products SET status = $2 WHERE store_id = $1 AND "+randomID("products"),
 			[]string{"PUBLISHED", "ARCHIVED"}[r.IntN(2)])
 	case 4:
 		return exec("DELETE FROM orders WHERE store_id = $1 AND NOT EXISTS (SELECT 1 FROM order_items i WHERE i.store_id = $1 AND " +
-			"i.order_id = orders.id) AND " + some("orders"))
+			"i.order_id = orders.id) AND " + randomID("orders"))
 	case 5:
-		return exec("UPDATE customers SET created_at = $2 WHERE store_id = $1 AND "+some("customers"), moment(r))
+		return exec("UPDATE customers SET created_at = $2 WHERE store_id = $1 AND "+randomID("customers"), moment(r))
 	case 6:
 		email := uuid.NewString() + "@example.com"
 		o, err := h.RecordOrder(h.Ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: &email},
@@ -175,35 +175,35 @@ func (h history) query(ctx context.Context, r *rand.Rand) query {
 	}
 	switch q.table = count.Kinds()[r.IntN(5)%4]; q.table {
 	case "orders":
-		which := resource.OrderFilter{}
+		filter := resource.OrderFilter{}
 		if r.IntN(2) == 0 {
-			which.Status = storefrontv1.Order_Status(1 + r.IntN(5))
-			and("status =", which.Status.String())
+			filter.Status = storefrontv1.Order_Status(1 + r.IntN(5))
+			and("status =", filter.Status.String())
 		}
 		if r.IntN(2) == 0 {
-			which.From = ptr(moment(r))
-			and("created_at >=", *which.From)
+			filter.From = ptr(moment(r))
+			and("created_at >=", *filter.From)
 		}
 		if r.IntN(2) == 0 {
-			which.To = ptr(moment(r))
-			and("created_at <", *which.To)
+			filter.To = ptr(moment(r))
+			and("created_at <", *filter.To)
 		}
 		q.read = func(l resource.Lists) ([]string, int64, error) {
-			rows, total, err := resource.Orders(ctx, l, h.store, which, q.page)
+			rows, total, err := resource.Orders(ctx, l, h.store, filter, q.page)
 			return ids(rows), total, err
 		}
 	case "products":
-		which := resource.ProductFilter{}
+		filter := resource.ProductFilter{}
 		if r.IntN(2) == 0 {
-			which.Status = storefrontv1.Product_Status(1 + r.IntN(3))
-			and("status =", which.Status.String())
+			filter.Status = storefrontv1.Product_Status(1 + r.IntN(3))
+			and("status =", filter.Status.String())
 		}
 		if r.IntN(2) == 0 {
-			which.Type = storefrontv1.Product_Type(1 + r.IntN(2))
-			and("type =", which.Type.String())
+			filter.Type = storefrontv1.Product_Type(1 + r.IntN(2))
+			and("type =", filter.Type.String())
 		}
 		q.read = func(l resource.Lists) ([]string, int64, error) {
-			rows, total, err := resource.Products(ctx, l, h.store, which, q.page)
+			rows, total, err := resource.Products(ctx, l, h.store, filter, q.page)
 			return ids(rows), total, err
 		}
 	case "customers":
@@ -257,10 +257,10 @@ func (h history) check(ctx context.Context, r *rand.Rand) {
 		all = append(all, id)
 	}
 	require.NoError(h.T, rows.Err())
-	what := fmt.Sprintf("%s%s %v, page %v", q.table, q.text, q.args, q.page)
-	require.Equal(h.T, int64(len(all)), total, what)
+	message := fmt.Sprintf("%s%s %v, page %v", q.table, q.text, q.args, q.page)
+	require.Equal(h.T, int64(len(all)), total, message)
 	from := min(q.page.Offset, int64(len(all)))
-	require.Equal(h.T, all[from:min(from+int64(q.page.Size), int64(len(all)))], got, what)
+	require.Equal(h.T, all[from:min(from+int64(q.page.Size), int64(len(all)))], got, message)
 }
 
 // While other writers change the store, the total and the page of every list equal those of a plain count and sort.

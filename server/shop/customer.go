@@ -35,7 +35,7 @@ func customerConflict() error {
 
 func (p *problems) listCustomers(in *storefrontv1.ListCustomersRequest) (l list[string], err error) {
 	l.number, l.page = p.page(in.Page, in.PageSize)
-	l.which = p.query(in.Q)
+	l.filter = p.query(in.Q)
 	return l, p.Err()
 }
 
@@ -53,7 +53,7 @@ func (s *Shop) ListCustomers(
 		return nil, err
 	}
 	out := &storefrontv1.ListCustomersResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.Customers(ctx, s.counts.Lists(ctx), t, l.which, l.page)
+	out.Data, out.Total, err = resource.Customers(ctx, s.counts.Lists(ctx), t, l.filter, l.page)
 	return out, err
 }
 

@@ -51,48 +51,49 @@ func idempotencyKeyOf(ctx context.Context) string {
 }
 
 // Once runs a change of a store in a transaction. If a change ran under the context's key within IdempotencyWindow, Once
-// returns the answer of that change instead, even if the rows have changed since. asked is the request: two requests are the
+// returns the answer of that change instead, even if the rows have changed since. Two requests are the
 // same if their JSON is. The JSON leaves out zero values, so that an upgrade that adds a field does not change the JSON of a
 // request without the field.
 //
 // It refuses with idempotency_key_reused if the key was used for another request, with validation_failed if the key is too
 // long or contains control characters, and as the change does.
 func Once[M proto.Message](
-	ctx context.Context, d *db.DB, storeID uuid.UUID, operation string, asked any, change func(context.Context, *ent.Tx) (M, error),
+	ctx context.Context, d *db.DB, storeID uuid.UUID, operation string, request any,
+	change func(context.Context, *ent.Tx) (M, error),
 	options ...hook.Option,
 ) (answer M, err error) {
 	err = hook.Change(ctx, d.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
-		answer, err = onceIn(ctx, d, tx, storeID, operation, asked, change)
+		answer, err = onceInTx(ctx, d, tx, storeID, operation, request, change)
 		return err
 	}, options...)
 	return answer, err
 }
 
-// onceIn does what Once does, in the transaction tx, which the caller has begun and commits.
-func onceIn[M proto.Message](
-	ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string, asked any,
+// onceInTx does what Once does, in the transaction tx, which the caller has begun and commits.
+func onceInTx[M proto.Message](
+	ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string, request any,
 	change func(context.Context, *ent.Tx) (M, error),
 ) (answer M, err error) {
 	u := keyUse{d, storeID, operation, idempotencyKeyOf(ctx)}
-	text, err := json.Marshal(asked)
+	text, err := json.Marshal(request)
 	if err != nil {
 		return answer, fmt.Errorf("encode the request: %w", err)
 	}
-	request := sha256.Sum256(text)
-	kept, err := u.claim(ctx, tx, request)
+	fingerprint := sha256.Sum256(text)
+	stored, err := u.claim(ctx, tx, fingerprint)
 	switch {
 	case err != nil:
 		return answer, err
-	case kept == nil:
+	case stored == nil:
 		if answer, err = change(ctx, tx); err != nil {
 			return answer, err
 		}
 		return answer, u.remember(ctx, tx, answer)
-	case !bytes.Equal(kept.request, request[:]):
+	case !bytes.Equal(stored.request, fingerprint[:]):
 		return answer, apierr.New(apierr.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
 	}
 	answer = answer.ProtoReflect().New().Interface().(M)
-	if err := proto.Unmarshal(kept.answer, answer); err != nil {
+	if err := proto.Unmarshal(stored.answer, answer); err != nil {
 		return answer, fmt.Errorf("read the remembered answer: %w", err)
 	}
 	return answer, nil
@@ -103,8 +104,8 @@ func onceIn[M proto.Message](
 // and with validation_failed as Once does.
 func ClaimIdempotencyKey(ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string) error {
 	u := keyUse{d, storeID, operation, idempotencyKeyOf(ctx)}
-	kept, err := u.claim(ctx, tx, sha256.Sum256(nil))
-	if err == nil && kept != nil {
+	stored, err := u.claim(ctx, tx, sha256.Sum256(nil))
+	if err == nil && stored != nil {
 		err = apierr.New(apierr.IdempotencyKeyReused,
 			"This was done already under the same idempotency key. The secret that it made is shown once.")
 	}
@@ -135,14 +136,14 @@ type storedAnswer struct{ request, answer []byte }
 // claim stores the key, with an empty answer, or returns what an earlier transaction stored under it. If two transactions
 // claim the same key, the database makes the second wait for the end of the first; then the second gets the answer of the
 // first.
-func (u keyUse) claim(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte) (kept *storedAnswer, err error) {
+func (u keyUse) claim(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte) (stored *storedAnswer, err error) {
 	if u.key == "" {
 		return nil, nil
 	}
 	if err := u.check(); err != nil {
 		return nil, err
 	}
-	for kept == nil { // repeat if another transaction deleted the row between the two statements
+	for stored == nil { // repeat if another transaction deleted the row between the two statements
 		// Read the clock in place of calling hook.Time, which may be called only after all rows are locked.
 		now := u.db.Now()
 		claimed, err := tx.ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
@@ -159,13 +160,13 @@ func (u keyUse) claim(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte
 		for row := range db.Rows(ctx, tx, "SELECT request, answer FROM idempotency_keys WHERE store_id = $1 AND operation = $2 AND "+
 			"key = $3",
 			u.storeID, u.operation, u.key) {
-			kept = &storedAnswer{}
-			if err := row.Scan(&kept.request, &kept.answer); err != nil {
+			stored = &storedAnswer{}
+			if err := row.Scan(&stored.request, &stored.answer); err != nil {
 				return nil, fmt.Errorf("look for the idempotency key: %w", err)
 			}
 		}
 	}
-	return kept, nil
+	return stored, nil
 }
 
 // remember stores the answer under the key that the transaction claimed.

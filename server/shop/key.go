@@ -149,15 +149,15 @@ func CheckImportedKey(p *validate.Problems, row *ent.ApiKey) {
 // noticeKey writes the notice to the platform about a new key.
 func noticeKey(ctx context.Context, tx *ent.Tx, row *ent.ApiKey) error {
 	_, actor, _ := tenant.From(ctx)
-	by := actor.Name
+	creator := actor.Name
 	if actor.Type == tenant.ActorOperator {
-		by = "the platform"
+		creator = "the platform"
 	}
 	_, err := notice.Write(ctx, tx, row.CreatedAt, notice.Notice{
 		Type: notice.KeyCreated, StoreID: row.StoreID, Page: "/keys",
 		Text: fmt.Sprintf("The API key %q with the scopes %s was created by %s. If nobody of yours asked for it, revoke it.",
-			row.Name, strings.Join(row.Scopes, ", "), by),
-		About: map[string]any{"key": row.ID, "name": row.Name, "scopes": row.Scopes, "createdBy": by},
+			row.Name, strings.Join(row.Scopes, ", "), creator),
+		About: map[string]any{"key": row.ID, "name": row.Name, "scopes": row.Scopes, "createdBy": creator},
 	})
 	return err
 }

@@ -21,9 +21,9 @@ func orderNotFound() error {
 func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (l list[resource.OrderFilter], err error) {
 	l.number, l.page = p.page(in.Page, in.PageSize)
 	p.Enum("status", in.GetStatus())
-	l.which.Status = in.GetStatus()
-	l.which.From = p.bound("from", in.GetFrom())
-	l.which.To = p.bound("to", in.GetTo())
+	l.filter.Status = in.GetStatus()
+	l.filter.From = p.bound("from", in.GetFrom())
+	l.filter.To = p.bound("to", in.GetTo())
 	return l, p.Err()
 }
 
@@ -49,7 +49,7 @@ func (s *Shop) ListOrders(ctx context.Context, in *storefrontv1.ListOrdersReques
 		return nil, err
 	}
 	out := &storefrontv1.ListOrdersResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.Orders(ctx, s.counts.Lists(ctx), t, l.which, l.page)
+	out.Data, out.Total, err = resource.Orders(ctx, s.counts.Lists(ctx), t, l.filter, l.page)
 	return out, err
 }
 

@@ -69,14 +69,13 @@ func (s *Shop) RefundOrder(ctx context.Context, id string) (*storefrontv1.Order,
 // orderMoves has, for each new status of an order, the statuses from which an order may change to it.
 var orderMoves = map[order.Status]struct {
 	from []order.Status
-	with func(context.Context, *ent.Tx, lockedOrder) error // changes the totals of the customer and the payment link; nil for none
+	// updateTotals changes the totals of the customer and the payment link; nil changes none.
+	updateTotals func(context.Context, *ent.Tx, lockedOrder) error
 }{
-	order.StatusPAID:      {from: []order.Status{order.StatusPENDING, order.StatusFAILED}, with: countPayment},
+	order.StatusPAID:      {from: []order.Status{order.StatusPENDING, order.StatusFAILED}, updateTotals: countPayment},
 	order.StatusFAILED:    {from: []order.Status{order.StatusPENDING}},
 	order.StatusCANCELLED: {from: []order.Status{order.StatusPENDING}},
-	order.StatusREFUNDED: {from: []order.Status{order.StatusPAID}, with: func(ctx context.Context, tx *ent.Tx, o lockedOrder) error {
-		return o.addPaid(ctx, tx, -o.Row.Amount)
-	}},
+	order.StatusREFUNDED:  {from: []order.Status{order.StatusPAID}, updateTotals: countRefund},
 }
 
 // countPayment adds the order's amount to the totals of the customer and of the payment link.
@@ -89,6 +88,11 @@ func countPayment(ctx context.Context, tx *ent.Tx, o lockedOrder) error {
 	}
 	return tx.PaymentLink.Update().Where(paymentlink.StoreID(o.Row.StoreID), paymentlink.ID(o.link.ID)).
 		AddPaidCount(1).AddPaidAmount(o.Row.Amount).SetLastPaidAt(hook.Time(ctx, o.link.ID)).Exec(ctx)
+}
+
+// countRefund subtracts the order's amount from the customer's total.
+func countRefund(ctx context.Context, tx *ent.Tx, o lockedOrder) error {
+	return o.addPaid(ctx, tx, -o.Row.Amount)
 }
 
 // lockedOrder is an order with its customer and its payment link. Their rows are locked, so that the answer, the events and
@@ -133,7 +137,7 @@ func (s *Shop) MoveOrder(ctx context.Context, to order.Status, find FindID) (mov
 			return err
 		}
 		operation := "order." + strings.ToLower(to.String())
-		moved, err = onceIn(ctx, s.db, tx, t.ID, operation, id, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
+		moved, err = onceInTx(ctx, s.db, tx, t.ID, operation, id, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
 			o, err := s.lockOrder(ctx, tx, t, id)
 			switch {
 			case err != nil:
@@ -158,8 +162,8 @@ func (o lockedOrder) move(ctx context.Context, tx *ent.Tx, to order.Status) erro
 	if !slices.Contains(move.from, o.Row.Status) {
 		return apierr.New(apierr.OrderTransition, fmt.Sprintf("The order is %s and cannot become %s.", o.Row.Status, to))
 	}
-	if move.with != nil {
-		if err := move.with(ctx, tx, o); err != nil {
+	if move.updateTotals != nil {
+		if err := move.updateTotals(ctx, tx, o); err != nil {
 			return fmt.Errorf("move the order: %w", err)
 		}
 	}

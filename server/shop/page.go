@@ -23,16 +23,16 @@ var maxQueryRunes = validate.MaxOf("storefront.v1.ListProductsRequest.q")
 type list[Filter any] struct {
 	number int64 // the page's number
 	page   resource.Page
-	which  Filter
+	filter Filter
 }
 
 // page returns the number, size and offset of the page that a list request names. A number or size that the request leaves
 // out is nil; page then returns the first page, or a page of DefaultPageSize.
-func (p *problems) page(number *int64, size *int32) (at int64, page resource.Page) {
-	at, page.Size = 1, DefaultPageSize
+func (p *problems) page(number *int64, size *int32) (pageNumber int64, page resource.Page) {
+	pageNumber, page.Size = 1, DefaultPageSize
 	if number != nil {
-		at = *number
-		if at < 1 {
+		pageNumber = *number
+		if pageNumber < 1 {
 			p.Invalid("page", "must be a whole number from 1")
 		}
 	}
@@ -42,12 +42,12 @@ func (p *problems) page(number *int64, size *int32) (at int64, page resource.Pag
 			p.Invalid("pageSize", fmt.Sprintf("must be a whole number from 1 to %d", maxPageSize))
 		}
 	}
-	if at-1 > int64(math.MaxInt64/maxPageSize) {
+	if pageNumber-1 > int64(math.MaxInt64/maxPageSize) {
 		page.Offset = math.MaxInt64
 	} else {
-		page.Offset = (at - 1) * int64(page.Size)
+		page.Offset = (pageNumber - 1) * int64(page.Size)
 	}
-	return at, page
+	return pageNumber, page
 }
 
 // query returns the search text of a list request without the spaces around it; "" means no search. A text longer than

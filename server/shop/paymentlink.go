@@ -28,7 +28,7 @@ func (p *problems) listPaymentLinks(in *storefrontv1.ListPaymentLinksRequest) (
 	l list[storefrontv1.ListPaymentLinksRequest_Status], err error) {
 	l.number, l.page = p.page(in.Page, in.PageSize)
 	p.Enum("status", in.GetStatus())
-	l.which = in.GetStatus()
+	l.filter = in.GetStatus()
 	return l, p.Err()
 }
 
@@ -46,7 +46,7 @@ func (s *Shop) ListPaymentLinks(
 		return nil, err
 	}
 	out := &storefrontv1.ListPaymentLinksResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.PaymentLinks(ctx, s.counts.Lists(ctx), t, l.which, s.db.Now(), l.page)
+	out.Data, out.Total, err = resource.PaymentLinks(ctx, s.counts.Lists(ctx), t, l.filter, s.db.Now(), l.page)
 	return out, err
 }
 

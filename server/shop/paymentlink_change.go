@@ -55,7 +55,7 @@ func checkPricing(row, next *ent.PaymentLink, now time.Time) error {
 	if (next.Pricing == paymentlink.PricingFIXED && !fixed) || (next.Pricing == paymentlink.PricingOPEN && !open) {
 		return apierr.New(apierr.PaymentLinkInvalidPricing, "FIXED needs amount and no minAmount; OPEN needs minAmount and no amount.")
 	}
-	if next.ExpiresAt != nil && differAt(next.ExpiresAt, row.ExpiresAt) && !next.ExpiresAt.After(now) {
+	if next.ExpiresAt != nil && timesDiffer(next.ExpiresAt, row.ExpiresAt) && !next.ExpiresAt.After(now) {
 		return apierr.New(apierr.PaymentLinkExpiryPast, "expiresAt must be in the future; null removes the end date.")
 	}
 	return nil
@@ -160,13 +160,13 @@ func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1
 	})
 }
 
-// changePaymentLink locks a link, computes the changed link with after, and saves the fields that differ.
+// changePaymentLink locks a link, computes the changed link with change, and saves the fields that differ.
 func (s *Shop) changePaymentLink(
-	ctx context.Context, id string, after func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error),
+	ctx context.Context, id string, change func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error),
 ) (*storefrontv1.PaymentLink, error) {
 	row, t, err := ChangeRow(ctx, s.db.ForStore(ctx), id, paymentLinkNotFound, s.lockPaymentLink,
 		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.PaymentLink) (*ent.PaymentLink, error) {
-			next, err := after(ctx, row)
+			next, err := change(ctx, row)
 			if err != nil {
 				return nil, err
 			}

@@ -19,7 +19,7 @@ func (p *problems) listProducts(in *storefrontv1.ListProductsRequest) (l list[re
 	l.number, l.page = p.page(in.Page, in.PageSize)
 	p.Enum("status", in.GetStatus())
 	p.Enum("type", in.GetType())
-	l.which = resource.ProductFilter{Title: p.query(in.Q), Status: in.GetStatus(), Type: in.GetType()}
+	l.filter = resource.ProductFilter{Title: p.query(in.Q), Status: in.GetStatus(), Type: in.GetType()}
 	return l, p.Err()
 }
 
@@ -37,7 +37,7 @@ func (s *Shop) ListProducts(
 		return nil, err
 	}
 	out := &storefrontv1.ListProductsResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.Products(ctx, s.counts.Lists(ctx), t, l.which, l.page)
+	out.Data, out.Total, err = resource.Products(ctx, s.counts.Lists(ctx), t, l.filter, l.page)
 	return out, err
 }
 

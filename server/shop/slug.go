@@ -15,11 +15,11 @@ import (
 // slugEndBytes is the length of the random end that makes a slug differ from another slug made from the same title.
 const slugEndBytes = 6
 
-// freeSlug returns the slug for a new row. named is the slug in the request; freeSlug refuses it with slug_taken if another
-// row has it. If named is empty, freeSlug makes a slug from the title, and appends a random end if another row has this
+// freeSlug returns the slug for a new row. requested is the slug in the request; freeSlug refuses it with slug_taken if another
+// row has it. If requested is empty, freeSlug makes a slug from the title, and appends a random end if another row has this
 // slug.
-func freeSlug(ctx context.Context, named, title string, taken func(context.Context, string) (bool, error)) (string, error) {
-	slug := named
+func freeSlug(ctx context.Context, requested, title string, taken func(context.Context, string) (bool, error)) (string, error) {
+	slug := requested
 	if slug == "" {
 		slug = validate.SlugOf(title)
 	}
@@ -30,8 +30,8 @@ func freeSlug(ctx context.Context, named, title string, taken func(context.Conte
 			return "", fmt.Errorf("look for the slug: %w", err)
 		case !used:
 			return slug, nil
-		case named != "":
-			return "", apierr.New(apierr.SlugTaken, "The slug "+named+" is taken; choose another.")
+		case requested != "":
+			return "", apierr.New(apierr.SlugTaken, "The slug "+requested+" is taken; choose another.")
 		}
 		slug = strings.TrimRight(slug[:min(len(slug), validate.MaxSlugBytes-slugEndBytes-1)], "-") + "-"
 	}

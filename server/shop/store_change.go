@@ -44,11 +44,11 @@ func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error)
 	if !validate.Storable(name) {
 		return tenant.Store{}, storeNotFound(name)
 	}
-	where := store.Slug(name)
+	condition := store.Slug(name)
 	if id, ok := validate.ParseID(name); ok {
-		where = store.ID(id)
+		condition = store.ID(id)
 	}
-	row, err := s.db.Client().Store.Query().Where(where).Only(ctx)
+	row, err := s.db.Client().Store.Query().Where(condition).Only(ctx)
 	if err := apierr.RowError("store", err, func() error { return storeNotFound(name) }); err != nil {
 		return tenant.Store{}, err
 	}

@@ -48,7 +48,7 @@ var decimal = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
 // ParseDecimal reads a number such as 15.50 as minor units of a currency. It refuses more decimals than the currency has,
 // unless the additional ones are zeros.
 func ParseDecimal(text, code string) (minor int64, err error) {
-	amount, err := currency.NewAmount(text, listed(code))
+	amount, err := currency.NewAmount(text, currentCode(code))
 	if err != nil || !decimal.MatchString(text) {
 		return 0, ErrAmount
 	}
@@ -65,10 +65,10 @@ func ParseDecimal(text, code string) (minor int64, err error) {
 }
 
 var (
-	marks = runes.Remove(runes.In(unicode.Cf))
-	// people replaces characters that people write in numbers: digits of other scripts by 0 to 9, all spaces by a plain
+	removeInvisible = runes.Remove(runes.In(unicode.Cf))
+	// plainCharacters replaces characters that people write in numbers: digits of other scripts by 0 to 9, all spaces by a plain
 	// space, and ’ by '.
-	people = runes.Map(func(r rune) rune {
+	plainCharacters = runes.Map(func(r rune) rune {
 		for _, zero := range "٠۰०০၀" {
 			if zero <= r && r < zero+10 {
 				return '0' + r - zero
@@ -99,10 +99,10 @@ func grouped(number string) (digits string, separator rune, ok bool) {
 		if !strings.ContainsRune(number, separator) {
 			continue
 		}
-		with := strings.ReplaceAll(number, string(separator), ",")
-		return strings.ReplaceAll(with, ",", ""), separator,
-			strings.Count(with, ",") == strings.Count(number, string(separator)) && (thousands.MatchString(with) ||
-				separator == ',' && lakhs.MatchString(with))
+		commas := strings.ReplaceAll(number, string(separator), ",")
+		return strings.ReplaceAll(commas, ",", ""), separator,
+			strings.Count(commas, ",") == strings.Count(number, string(separator)) && (thousands.MatchString(commas) ||
+				separator == ',' && lakhs.MatchString(commas))
 	}
 	return number, 0, number != "" && strings.Trim(number, "0123456789") == ""
 }
@@ -114,7 +114,7 @@ func grouped(number string) (digits string, separator rune, ok bool) {
 // words; and more decimals than the currency has, unless the additional ones are zeros.
 func ParseAmount(text, code string) (minor int64, err error) {
 	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
-		text, _, _ = transform.String(transform.Chain(width.Narrow, marks, people), text)
+		text, _, _ = transform.String(transform.Chain(width.Narrow, removeInvisible, plainCharacters), text)
 	}
 	first, last := strings.IndexAny(text, "0123456789"), strings.LastIndexAny(text, "0123456789")
 	if first < 0 {
@@ -138,8 +138,8 @@ func ParseAmount(text, code string) (minor int64, err error) {
 			number += none[1] + "0"
 		}
 	}
-	for _, around := range []string{before, after} {
-		if err := inCurrency(around, code); err != nil {
+	for _, affix := range []string{before, after} {
+		if err := inCurrency(affix, code); err != nil {
 			return 0, err
 		}
 	}
@@ -167,14 +167,14 @@ func ParseAmount(text, code string) (minor int64, err error) {
 }
 
 // inCurrency returns an error unless the text around an amount's digits is a name or sign of the currency.
-func inCurrency(around, code string) error {
-	parts := append(strings.Fields(around), around)
-	is := func(sign string) bool {
+func inCurrency(affix, code string) error {
+	parts := append(strings.Fields(affix), affix)
+	matches := func(sign string) bool {
 		key := signKey(sign)
 		return key == "" || key == code || slices.Contains(signs()[key], code)
 	}
-	strange := func(sign string) bool { return !is(sign) }
-	if is(around) || !slices.ContainsFunc(parts[:len(parts)-1], strange) { // such as US $
+	strange := func(sign string) bool { return !matches(sign) }
+	if matches(affix) || !slices.ContainsFunc(parts[:len(parts)-1], strange) { // such as US $
 		return nil
 	}
 	for _, part := range parts {

@@ -139,14 +139,14 @@ func TestAmounts(t *testing.T) {
 // A text with the sign of a currency is an amount in a store with this currency, and is refused in other stores.
 func TestCurrencySigns(t *testing.T) {
 	t.Parallel()
-	for text, of := range map[string]string{
+	for text, country := range map[string]string{
 		"$10": "USD CAD AUD NZD MXN COP", "US$10": "USD", "CA$10": "CAD", "C$ 10": "CAD", "NZ$10": "NZD", "R$ 10": "BRL", "£10": "GBP",
 		"10 €": "EUR", "₦10": "NGN", "GH₵10": "GHS", "₵10": "GHS", "¥10": "JPY CNY", "10 USD": "USD", "N10": "NGN", "10 kr": "SEK NOK",
 		"Rs 10": "INR PKR LKR", "10 元": "CNY", "10 din.": "RSD", "Q10": "GTQ",
 	} {
 		for _, store := range strings.Fields("USD CAD AUD NZD MXN COP BRL GBP EUR NGN GHS JPY CNY XAF SEK NOK INR PKR LKR RSD GTQ") {
 			_, err := validate.ParseAmount(text, store)
-			if strings.Contains(of, store) {
+			if strings.Contains(country, store) {
 				require.NoError(t, err, "%s in %s", text, store)
 			} else {
 				require.ErrorIs(t, err, validate.ErrOtherCurrency, "%s in %s", text, store)
@@ -155,7 +155,7 @@ func TestCurrencySigns(t *testing.T) {
 	}
 }
 
-// ParseAmount reads what FormatAmount writes as the same amount, or refuses it with ErrTwoWays.
+// ParseAmount reads what FormatAmount writes as the same amount, or refuses it with ErrAmbiguous.
 func TestAWrittenAmountIsReadAsItself(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

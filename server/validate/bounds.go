@@ -58,7 +58,7 @@ func declaredBounds(packages ...protoreflect.FullName) map[protoreflect.FullName
 				fields := file.Messages().Get(i).Fields()
 				for j := range fields.Len() {
 					if fd := fields.Get(j); proto.HasExtension(fd.Options(), validate.E_Field) {
-						found[fd.FullName()] = declared(fd)
+						found[fd.FullName()] = declaredBound(fd)
 					}
 				}
 			}
@@ -68,33 +68,33 @@ func declaredBounds(packages ...protoreflect.FullName) map[protoreflect.FullName
 	return found
 }
 
-func declared(fd protoreflect.FieldDescriptor) Bound {
+func declaredBound(fd protoreflect.FieldDescriptor) Bound {
 	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
 	b := unbounded
 	b.Required = rules.GetRequired()
-	switch of := rules.GetType().(type) {
+	switch rule := rules.GetType().(type) {
 	case nil, *validate.FieldRules_Enum:
 	case *validate.FieldRules_String_:
-		b.Min = int64(of.String_.GetMinLen())
-		if of.String_.MaxLen != nil {
-			b.Max = int64(of.String_.GetMaxLen())
+		b.Min = int64(rule.String_.GetMinLen())
+		if rule.String_.MaxLen != nil {
+			b.Max = int64(rule.String_.GetMaxLen())
 		}
 	case *validate.FieldRules_Int32:
-		if of.Int32.HasGte() {
-			b.Min = int64(of.Int32.GetGte())
+		if rule.Int32.HasGte() {
+			b.Min = int64(rule.Int32.GetGte())
 		}
-		if of.Int32.HasLte() {
-			b.Max = int64(of.Int32.GetLte())
+		if rule.Int32.HasLte() {
+			b.Max = int64(rule.Int32.GetLte())
 		}
 	case *validate.FieldRules_Int64:
-		if of.Int64.HasGte() {
-			b.Min = of.Int64.GetGte()
+		if rule.Int64.HasGte() {
+			b.Min = rule.Int64.GetGte()
 		}
-		if of.Int64.HasLte() {
-			b.Max = of.Int64.GetLte()
+		if rule.Int64.HasLte() {
+			b.Max = rule.Int64.GetLte()
 		}
 	case *validate.FieldRules_Double:
-		b.Min, b.Max = int64(of.Double.GetGte()), int64(of.Double.GetLte())
+		b.Min, b.Max = int64(rule.Double.GetGte()), int64(rule.Double.GetLte())
 	default:
 		panic(fmt.Sprintf("validate: %s declares bounds that no rule evaluates: %v", fd.FullName(), rules))
 	}

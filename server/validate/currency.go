@@ -23,9 +23,9 @@ func (p *Problems) Currency(field, value string) string {
 	return code
 }
 
-// listed returns the code of a current currency unchanged. For a currency that was withdrawn after stores had used it, it
+// currentCode returns the code of a current currency unchanged. For a currency that was withdrawn after stores had used it, it
 // returns the code of another currency with two decimals.
-func listed(code string) string {
+func currentCode(code string) string {
 	if IsCurrency(code) {
 		return code
 	}
@@ -34,11 +34,11 @@ func listed(code string) string {
 
 // Decimals returns how many decimals a currency has (ISO 4217); a withdrawn currency has two.
 func Decimals(code string) int {
-	digits, _ := currency.GetDigits(listed(code))
+	digits, _ := currency.GetDigits(currentCode(code))
 	return int(digits)
 }
 
-var number = sync.OnceValue(func() *currency.Formatter {
+var amountFormatter = sync.OnceValue(func() *currency.Formatter {
 	f := currency.NewFormatter(currency.NewLocale("en"))
 	f.CurrencyDisplay = currency.DisplayNone // no currency signs, because many currencies share a sign
 	return f
@@ -46,11 +46,11 @@ var number = sync.OnceValue(func() *currency.Formatter {
 
 // FormatAmount writes an amount of minor units for a reader: 1234567 is "1,234,567 XAF", "12,345.67 EUR" or "1,234.567 KWD".
 func FormatAmount(minor int64, code string) string {
-	amount, err := currency.NewAmountFromInt64(minor, listed(code))
+	amount, err := currency.NewAmountFromInt64(minor, currentCode(code))
 	if err != nil {
-		panic(err) // cannot happen, because listed returns a current code
+		panic(err) // cannot happen, because currentCode returns a current code
 	}
-	return number().Format(amount) + " " + code
+	return amountFormatter().Format(amount) + " " + code
 }
 
 // usualSigns are signs that people write for currencies, besides the codes and CLDR's signs.
@@ -91,9 +91,9 @@ var signs = sync.OnceValue(func() map[string][]string {
 	}
 	// For most currencies, CLDR has short signs such as $ or Rs only in the locales of their own countries.
 	for _, country := range countries() {
-		code, has := currency.ForCountryCode(country)
+		code, ok := currency.ForCountryCode(country)
 		for base := range bases {
-			if has {
+			if ok {
 				sign, _ := currency.GetSymbol(code, currency.Locale{Language: base, Territory: country})
 				add(sign, code)
 			}

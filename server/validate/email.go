@@ -81,7 +81,7 @@ func lower(text string) string {
 
 // address reads a text that is an e-mail address and nothing else, with net/mail. It removes quotes around a local part that
 // needs none, so that each address has one spelling.
-func address(text string) (one string, ok bool) {
+func address(text string) (email string, ok bool) {
 	read, err := mail.ParseAddress(text)
 	at := strings.LastIndexByte(text, '@')
 	switch {

@@ -23,8 +23,8 @@ var float = regexp.MustCompile(`^(\+?\d+)[.,]0+$`)
 // number.
 func Phone(text, country string) (number string, ok bool) {
 	text = mark.TrimPhone(text)
-	if whole := float.FindStringSubmatch(text); whole != nil {
-		text = whole[1]
+	if match := float.FindStringSubmatch(text); match != nil {
+		text = match[1]
 	}
 	// The library reads letters as keys of a phone or as the end of the number, and ignores line breaks. So refuse them first.
 	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsControl(r) }) {

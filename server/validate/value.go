@@ -22,15 +22,15 @@ func ParseID(text string) (uuid.UUID, bool) {
 }
 
 // StoreAndID returns the store of the context, and the id in a request. If the text is no id, it returns the error of
-// missing, because no resource has this id.
-func StoreAndID(ctx context.Context, text string, missing func() error) (tenant.Store, uuid.UUID, error) {
+// notFound, because no resource has this id.
+func StoreAndID(ctx context.Context, text string, notFound func() error) (tenant.Store, uuid.UUID, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return t, uuid.Nil, err
 	}
 	id, ok := ParseID(text)
 	if !ok {
-		return t, id, missing()
+		return t, id, notFound()
 	}
 	return t, id, nil
 }

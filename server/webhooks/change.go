@@ -33,7 +33,7 @@ func (w *Webhooks) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookR
 	return w.changeWebhook(ctx, in.GetId(), func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		next := c.Applied(row)
 		if next.URL != row.URL {
-			if err := w.target(next.URL); err != nil {
+			if err := w.checkTarget(next.URL); err != nil {
 				return nil, err
 			}
 		}

@@ -47,39 +47,39 @@ type SearchResult struct {
 	Events *queue.FoundEvents
 }
 
-// ListDeliveries returns the newest deliveries of the store that match which. queue.Entries documents the cost.
+// ListDeliveries returns the newest deliveries of the store that match search. queue.Entries documents the cost.
 // queue.FindEvents documents how far back a search for a part of a payload looks. ListDeliveries refuses with
 // validation_failed, or with webhook_not_found if the webhook's id is not a UUID.
-func (w *Webhooks) ListDeliveries(ctx context.Context, which Search) (found SearchResult, err error) {
+func (w *Webhooks) ListDeliveries(ctx context.Context, search Search) (found SearchResult, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return found, err
 	}
 	p := &validate.Problems{}
-	if which.Status != "" && !slices.Contains(queue.Statuses(), which.Status) {
+	if search.Status != "" && !slices.Contains(queue.Statuses(), search.Status) {
 		p.Invalid("status", "must be one of "+strings.Join(queue.Statuses(), ", "))
 	}
-	if which.EventType != "" && which.EventType != hook.Ping && !slices.Contains(hook.EventTypes(), which.EventType) {
+	if search.EventType != "" && search.EventType != hook.Ping && !slices.Contains(hook.EventTypes(), search.EventType) {
 		p.Invalid("eventType", "must be ping or one of "+strings.Join(hook.EventTypes(), ", "))
 	}
-	if !which.Since.IsZero() && !which.Until.IsZero() && !which.Since.Before(which.Until) {
+	if !search.Since.IsZero() && !search.Until.IsZero() && !search.Since.Before(search.Until) {
 		p.Invalid("until", "must be later than the time before it")
 	}
-	if utf8.RuneCountInString(which.Text) > maxTextRunes {
+	if utf8.RuneCountInString(search.Text) > maxTextRunes {
 		p.Invalid("text", fmt.Sprintf("must have at most %d characters", maxTextRunes))
 	}
 	if err := p.Err(); err != nil {
 		return found, err
 	}
-	which.StoreID = t.ID
-	if err := w.ofWebhook(ctx, &which.Search, which.Webhook); err != nil {
+	search.StoreID = t.ID
+	if err := w.restrictToWebhook(ctx, &search.Search, search.Webhook); err != nil {
 		return found, err
 	}
-	if which.Text == "" {
-		found.Entries, err = queue.Entries(ctx, w.db, which.Search)
+	if search.Text == "" {
+		found.Entries, err = queue.Entries(ctx, w.db, search.Search)
 		return found, err
 	}
-	if id, ok := validate.ParseID(which.Text); ok {
+	if id, ok := validate.ParseID(search.Text); ok {
 		entry, err := w.entryOf(ctx, t.ID, id)
 		if err == nil {
 			return SearchResult{Entries: []queue.Entry{entry}}, nil
@@ -87,27 +87,27 @@ func (w *Webhooks) ListDeliveries(ctx context.Context, which Search) (found Sear
 		if _, ok := errors.AsType[*apierr.Refusal](err); !ok {
 			return found, err
 		}
-		entries, err := queue.EntriesOf(ctx, w.db, which.Search, []uuid.UUID{id})
+		entries, err := queue.EntriesOf(ctx, w.db, search.Search, []uuid.UUID{id})
 		if err != nil || len(entries) > 0 {
 			return SearchResult{Entries: entries}, err
 		}
 	}
-	if which.BeforeAt.IsZero() {
-		which.BeforeAt = which.Until
+	if search.BeforeAt.IsZero() {
+		search.BeforeAt = search.Until
 	}
 	events, err := queue.FindEvents(ctx, w.db, queue.EventSearch{
-		StoreID: t.ID, Text: which.Text, EventType: which.EventType, From: which.Since,
-		BeforeAt: which.BeforeAt, BeforeID: which.Before, Limit: min(which.Limit, maxFoundEvents),
+		StoreID: t.ID, Text: search.Text, EventType: search.EventType, From: search.Since,
+		BeforeAt: search.BeforeAt, BeforeID: search.Before, Limit: min(search.Limit, maxFoundEvents),
 	})
 	if err != nil {
 		return found, err
 	}
-	entries, err := queue.EntriesOf(ctx, w.db, which.Search, events.IDs)
+	entries, err := queue.EntriesOf(ctx, w.db, search.Search, events.IDs)
 	return SearchResult{entries, &events}, err
 }
 
-// ofWebhook restricts a search to the named webhook, if any.
-func (w *Webhooks) ofWebhook(ctx context.Context, search *queue.Search, webhookID string) error {
+// restrictToWebhook restricts a search to the named webhook, if any.
+func (w *Webhooks) restrictToWebhook(ctx context.Context, search *queue.Search, webhookID string) error {
 	if webhookID == "" {
 		return nil
 	}

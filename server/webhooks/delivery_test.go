@@ -50,12 +50,12 @@ func TestResendOfADeliveryIsANewOne(t *testing.T) {
 		require.Equal(t, first.EventType, again.EventType)
 		require.Equal(t, queue.Pending, again.Status)
 		require.Empty(t, again.Attempts)
-		one, err := b.GetDelivery(b.Ctx, first.ID.String())
+		found, err := b.GetDelivery(b.Ctx, first.ID.String())
 		require.NoError(t, err)
 		two, err := b.GetDelivery(b.Ctx, again.ID.String())
 		require.NoError(t, err)
-		require.Equal(t, string(one.Payload), string(two.Payload), "the same bytes")
-		require.Equal(t, queue.Cancelled, one.Status, "the first one stays what it was")
+		require.Equal(t, string(found.Payload), string(two.Payload), "the same bytes")
+		require.Equal(t, queue.Cancelled, found.Status, "the first one stays what it was")
 	})
 }
 
@@ -235,18 +235,18 @@ func TestDeliveriesAreListedByWhatIsKnown(t *testing.T) {
 	shoptest.Refused(t, err, apierr.ValidationFailed)
 	ended := b.ended(b.hook())
 	for _, row := range []struct {
-		which webhooks.Search
-		want  int
+		search webhooks.Search
+		want   int
 	}{
 		{webhooks.Search{Search: queue.Search{EventType: hook.Ping}}, 1},
 		{webhooks.Search{Search: queue.Search{EventType: "order.paid"}}, 0},
 		{webhooks.Search{Search: queue.Search{Before: ended.ID}}, 0},
 		{webhooks.Search{Search: queue.Search{Before: uuid.Max}}, 1},
 	} {
-		row.which.Limit = 5
-		found, err := b.ListDeliveries(b.Ctx, row.which)
+		row.search.Limit = 5
+		found, err := b.ListDeliveries(b.Ctx, row.search)
 		require.NoError(t, err)
-		require.Len(t, found.Entries, row.want, "%+v", row.which)
+		require.Len(t, found.Entries, row.want, "%+v", row.search)
 	}
 	for status, want := range map[string]int{"": 1, queue.Cancelled: 1, queue.Pending: 0} {
 		found, err := b.ListDeliveries(b.Ctx, webhooks.Search{Search: queue.Search{Status: status, Limit: 5}})

@@ -47,12 +47,12 @@ func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue
 		if !errors.Is(err, queue.ErrNoDelivery) {
 			return uuid.Nil, "", err
 		}
-		kept, err := tx.Event.Query().Where(event.ID(first.EventID), event.StoreID(t.ID),
+		exists, err := tx.Event.Query().Where(event.ID(first.EventID), event.StoreID(t.ID),
 			event.PayloadNEQ([]byte(hook.Forgotten))).Exist(ctx)
 		if err != nil {
 			return uuid.Nil, "", fmt.Errorf("read event: %w", err)
 		}
-		if !kept {
+		if !exists {
 			return uuid.Nil, "", apierr.New(apierr.EventExpired, "The delivery's event is kept no longer and cannot be sent again.")
 		}
 		return first.EventID, first.EventType, nil
@@ -108,17 +108,17 @@ func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int,
 	return sent, nil
 }
 
-// deliver locks a webhook, calls a function, the argument which, to choose an event, and adds a delivery of this event to
+// deliver locks a webhook, calls chooseEvent, and adds a delivery of this event to
 // the webhook. It refuses with webhook_not_found or webhook_disabled, and returns the function's error unchanged.
 func (w *Webhooks) deliver(ctx context.Context, webhookID string,
-	which func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error),
+	chooseEvent func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error),
 ) (queue.Entry, error) {
 	var entry queue.Entry
 	_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if !row.Enabled {
 			return nil, webhookDisabled()
 		}
-		eventID, eventType, err := which(ctx, tx, row)
+		eventID, eventType, err := chooseEvent(ctx, tx, row)
 		if err != nil {
 			return nil, err
 		}

@@ -60,7 +60,7 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWeb
 	if err := p.Err(); err != nil {
 		return SecretWebhook{}, err
 	}
-	if err := w.target(d.URL); err != nil {
+	if err := w.checkTarget(d.URL); err != nil {
 		return SecretWebhook{}, err
 	}
 	if w.options.Secrets == nil {
@@ -147,20 +147,20 @@ func (w *Webhooks) GetWebhook(ctx context.Context, id string) (*ent.Webhook, err
 
 // eventTypes refuses an empty list, and event types to which no webhook can subscribe. It returns the other types once each,
 // in the order of the specification.
-func eventTypes(p *validate.Problems, field string, named []string) []string {
-	for _, name := range named {
+func eventTypes(p *validate.Problems, field string, types []string) []string {
+	for _, name := range types {
 		if !slices.Contains(hook.EventTypes(), name) {
 			p.Invalid(field, fmt.Sprintf("must be one of %s, not %q", strings.Join(hook.EventTypes(), ", "), name))
 		}
 	}
-	if len(named) == 0 {
+	if len(types) == 0 {
 		p.Invalid(field, "must name at least one of "+strings.Join(hook.EventTypes(), ", "))
 	}
-	return slices.DeleteFunc(hook.EventTypes(), func(name string) bool { return !slices.Contains(named, name) })
+	return slices.DeleteFunc(hook.EventTypes(), func(name string) bool { return !slices.Contains(types, name) })
 }
 
-// target refuses a URL that no webhook may have. It checks the text, and makes no DNS query.
-func (w *Webhooks) target(url string) error {
+// checkTarget refuses a URL that no webhook may have. It checks the text, and makes no DNS query.
+func (w *Webhooks) checkTarget(url string) error {
 	err := egress.CheckURL(url, w.options.Targets)
 	if err == nil {
 		return nil

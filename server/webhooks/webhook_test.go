@@ -268,9 +268,9 @@ func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 		shoptest.Refused(t, err, apierr.DeliveryNotFound)
 		_, err = b.ResendDelivery(other, ping.ID.String())
 		shoptest.Refused(t, err, apierr.DeliveryNotFound)
-		for _, which := range []webhooks.Search{{Search: queue.Search{Limit: 50}}, {Webhook: w.ID.String(),
+		for _, search := range []webhooks.Search{{Search: queue.Search{Limit: 50}}, {Webhook: w.ID.String(),
 			Search: queue.Search{Limit: 50}}} {
-			found, err := b.ListDeliveries(other, which)
+			found, err := b.ListDeliveries(other, search)
 			require.NoError(t, err)
 			require.Empty(t, found.Entries)
 		}
