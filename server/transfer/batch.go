@@ -56,7 +56,7 @@ func (b *batch[R]) base() *batch[R] { return b }
 // sort puts new rows into fresh, and returns the rows that the store has already. It finds these by id and, if the option
 // update is set, by the values in columns that only one row may have. It refuses an id that belongs to another store, and
 // skips a row with the id of an earlier row.
-func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns ...string) (there []row[R], err error) {
+func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns ...string) (existing []row[R], err error) {
 	var names []string
 	for _, l := range b.rows {
 		for _, name := range l.names {
@@ -69,37 +69,37 @@ func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns .
 	}
 	b.held = map[string]uuid.UUID{}
 	for _, column := range columns {
-		if err := b.hold(ctx, tx, table, column, names, b.held); err != nil {
+		if err := b.findHeld(ctx, tx, table, column, names, b.held); err != nil {
 			return nil, err
 		}
 	}
 	b.fresh = nil
 	seen := map[uuid.UUID]bool{}
 	for _, l := range b.rows {
-		store, has := stores[l.id]
+		store, exists := stores[l.id]
 		name, isNamed := b.holder(l.names)
-		again := seen[l.id]
+		repeated := seen[l.id]
 		seen[l.id] = true
 		switch {
-		case again:
-		case has && store != b.t.ID:
+		case repeated:
+		case exists && store != b.t.ID:
 			b.refuse(l.index, "id", OtherStoresID)
-		case has:
-			there = append(there, l)
+		case exists:
+			existing = append(existing, l)
 		case isNamed && b.options.GetUpdate():
 			l.id = b.held[name.text]
-			there = append(there, l)
+			existing = append(existing, l)
 		default:
 			b.fresh = append(b.fresh, l)
 		}
 	}
-	return there, nil
+	return existing, nil
 }
 
 // holder returns the first of names that another row has already. The second result is false if there is none.
-func (b *batch[R]) holder(names []identity) (name identity, is bool) {
+func (b *batch[R]) holder(names []identity) (name identity, found bool) {
 	for _, name := range names {
-		if _, is := b.held[name.text]; is {
+		if _, ok := b.held[name.text]; ok {
 			return name, true
 		}
 	}
@@ -109,7 +109,7 @@ func (b *batch[R]) holder(names []identity) (name identity, is bool) {
 // claim reserves for each new row its values that only one row may have. It refuses a row if another row, of the store or
 // earlier in the batch, has one of them.
 func (b *batch[R]) claim(problem string) {
-	var left []row[R]
+	var remaining []row[R]
 	for _, l := range b.fresh {
 		if name, taken := b.holder(l.names); taken {
 			b.refuse(l.index, name.field, problem)
@@ -118,20 +118,21 @@ func (b *batch[R]) claim(problem string) {
 		for _, name := range l.names {
 			b.held[name.text] = l.id
 		}
-		left = append(left, l)
+		remaining = append(remaining, l)
 	}
-	b.fresh = left
+	b.fresh = remaining
 }
 
 // update changes the locked rows of the store by the rows of the batch.
-func update[R any, T comparable](b *batch[R], there []row[R], locked []T, idOf func(T) uuid.UUID, change func(row[R], T) (T, error)) error {
+func update[R any, T comparable](b *batch[R], existing []row[R], locked []T, idOf func(T) uuid.UUID,
+	change func(row[R], T) (T, error)) error {
 	rows := map[uuid.UUID]T{}
 	for _, r := range locked {
 		rows[idOf(r)] = r
 	}
-	for _, l := range there {
-		before, has := rows[l.id]
-		if !has {
+	for _, l := range existing {
+		before, ok := rows[l.id]
+		if !ok {
 			continue // another request has deleted the row
 		}
 		after, err := change(l, before)
@@ -154,9 +155,9 @@ func (b *batch[R]) tableOf(sqlType, argument string) string {
 		"(SELECT value AS v FROM json_each("+argument+"))")
 }
 
-// among returns the right side of an SQL condition, such as " IN (…)". The condition is true if the column that the caller
+// inList returns the right side of an SQL condition, such as " IN (…)". The condition is true if the column that the caller
 // writes before it is one of the ids in the JSON argument.
-func (b *batch[R]) among(argument string) string {
+func (b *batch[R]) inList(argument string) string {
 	ids := b.tableOf("uuid", argument)
 	return db.ByDialect(b.db, " = ANY(ARRAY"+ids+")", " IN "+ids)
 }
@@ -174,9 +175,9 @@ func listOf[V any](values []V) string {
 	return string(text)
 }
 
-// own restricts a query to those rows of the store that have these ids, and sorts them by id.
-func (b *batch[R]) own(ids []uuid.UUID) func(*sql.Selector) {
-	before, after, _ := strings.Cut(b.among("?"), "?")
+// inStore restricts a query to those rows of the store that have these ids, and sorts them by id.
+func (b *batch[R]) inStore(ids []uuid.UUID) func(*sql.Selector) {
+	before, after, _ := strings.Cut(b.inList("?"), "?")
 	return func(s *sql.Selector) {
 		s.Where(sql.EQ(s.C("store_id"), b.t.ID)).OrderBy(s.C("id")).Where(sql.P(func(p *sql.Builder) {
 			p.Ident(s.C("id")).WriteString(before).Arg(listOf(ids)).WriteString(after)
@@ -187,7 +188,7 @@ func (b *batch[R]) own(ids []uuid.UUID) func(*sql.Selector) {
 // owners returns the stores to which rows with these ids belong, by id. It has no entry for an id without a row.
 func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	stores := map[uuid.UUID]uuid.UUID{}
-	for r := range db.Rows(ctx, tx, "SELECT id, store_id FROM "+table+" WHERE id"+b.among("$1"), listOf(ids)) {
+	for r := range db.Rows(ctx, tx, "SELECT id, store_id FROM "+table+" WHERE id"+b.inList("$1"), listOf(ids)) {
 		var id, store uuid.UUID
 		if err := r.Scan(&id, &store); err != nil {
 			return nil, fmt.Errorf("look for ids of the %s: %w", table, err)
@@ -197,9 +198,10 @@ func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []u
 	return stores, nil
 }
 
-// hold looks in a column of the store's rows for the values in names. It adds the values that it finds to held, with the ids
+// findHeld looks in a column of the store's rows for the values in names. It adds the values that it finds to held, with the ids
 // of their rows.
-func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, names []string, held map[string]uuid.UUID) error {
+func (b *batch[R]) findHeld(ctx context.Context, tx *ent.Tx, table, column string, names []string,
+	held map[string]uuid.UUID) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -218,9 +220,9 @@ func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, n
 	return nil
 }
 
-// dated sets a missing time: if *at is the zero time, it becomes the time otherwise.
-func dated(at *time.Time, otherwise time.Time) {
+// setDefaultTime sets *at to fallback if it is the zero time.
+func setDefaultTime(at *time.Time, fallback time.Time) {
 	if at.IsZero() {
-		*at = otherwise
+		*at = fallback
 	}
 }

@@ -29,15 +29,15 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	for _, o := range b.moved {
 		ids = append(ids, o.data.CustomerID)
 	}
-	there, stores, err := b.lockPeople(ctx, tx, ids, rows)
+	existing, stores, err := b.lockPeople(ctx, tx, ids, rows)
 	if err != nil {
 		return err
 	}
-	all := peopleOf(there)
+	all := peopleOf(existing)
 	b.buyers, b.completed, b.created = map[uuid.UUID]*ent.Customer{}, map[uuid.UUID]*ent.Customer{}, nil
 	for _, o := range b.moved {
 		if at := all.Index("id", o.data.CustomerID.String()); at != Nobody {
-			b.buyers[o.data.CustomerID] = there[at]
+			b.buyers[o.data.CustomerID] = existing[at]
 		}
 	}
 	match := b.options.GetMatchCustomers()
@@ -46,31 +46,31 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 		c := contactOf(buyer.id, &buyer.data)
 		m := all.Find(c, match)
 		found := m.Person != Nobody && m.Field != "id" // the customer was found by e-mail or phone
-		switch store, has := stores[buyer.id]; {
+		switch store, ok := stores[buyer.id]; {
 		case buyer.id == uuid.Nil:
 			b.refuse(l.index, "reference", "is no order of the store, and a new one needs a buyer, an amount, and items with titles and prices")
-		case has && store != b.t.ID:
+		case ok && store != b.t.ID:
 			b.refuse(l.index, "customer.id", OtherStoresID)
 		case m.Person == Nobody && len(buyer.names) == 0:
 			b.refuse(l.index, "customer.id", "is no customer of the store, and without an e-mail or a phone none can be made")
 		case found && !match:
-			b.refuse(l.index, "customer."+m.Field, anothers)
+			b.refuse(l.index, "customer."+m.Field, otherCustomers)
 		case m.Owner != Nobody && (m.Person == Nobody || found && all.All[m.Person].Phone == 0):
-			b.refuse(l.index, "customer.phone", anothers)
+			b.refuse(l.index, "customer.phone", otherCustomers)
 		case m.Person == Nobody:
 			all.Add(c, i, i, "")
 			b.created = append(b.created, *buyer)
-		case m.Person >= len(there):
-			first := &b.created[m.Person-len(there)]
+		case m.Person >= len(existing):
+			first := &b.created[m.Person-len(existing)]
 			if buyer.id = first.id; found {
 				first.data = shop.Completed(&first.data, &buyer.data)
 				all.Complete(m.Person, c, false)
 			}
 		default:
-			buyer.id = there[m.Person].ID
-			b.buyers[buyer.id] = there[m.Person]
+			buyer.id = existing[m.Person].ID
+			b.buyers[buyer.id] = existing[m.Person]
 			if found {
-				known := cmp.Or(b.completed[buyer.id], there[m.Person])
+				known := cmp.Or(b.completed[buyer.id], existing[m.Person])
 				b.completed[buyer.id] = new(shop.Completed(known, &buyer.data))
 				all.Complete(m.Person, c, false)
 			}
@@ -108,7 +108,7 @@ func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := hook.LockRows(ctx, tx.PaymentLink.Query().Where(b.own(ids)))
+	rows, err := hook.LockRows(ctx, tx.PaymentLink.Query().Where(b.inStore(ids)))
 	if err != nil {
 		return fmt.Errorf("read the payment links: %w", err)
 	}
@@ -144,7 +144,7 @@ func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
 	for i := range b.created {
 		counts[b.created[i].id] = &b.created[i].data
 	}
-	if err := b.countThere(ctx, tx, ids, counts); err != nil {
+	if err := b.countExisting(ctx, tx, ids, counts); err != nil {
 		return err
 	}
 	for _, l := range b.paid {
@@ -156,7 +156,7 @@ func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
 	for i := range b.fresh {
 		l := &b.fresh[i]
 		o := &l.data.order
-		dated(&o.CreatedAt, now)
+		setDefaultTime(&o.CreatedAt, now)
 		if o.PaidAt == nil && wasPaid(o) {
 			o.PaidAt = &o.CreatedAt
 		}
@@ -197,15 +197,15 @@ func (b *orders) refusePast(index int, total string) {
 	b.refuse(index, "amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
 }
 
-// countThere counts the orders that the store already has of the customers with these ids. It sets OrdersCount and TotalPaid
+// countExisting counts the orders that the store already has of the customers with these ids. It sets OrdersCount and TotalPaid
 // of these customers in counts.
-func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
+func (b *orders) countExisting(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
 	const sums = "count(*) AS orders, coalesce(sum(CASE WHEN status = 'PAID' THEN amount END), 0) AS paid FROM orders " +
 		"WHERE store_id = $1 AND customer_id "
-	of := b.tableOf("uuid", "$2")
+	customerIDs := b.tableOf("uuid", "$2")
 	// LATERAL makes PostgreSQL find the orders of each customer by an index, in place of reading the whole table.
-	query := db.ByDialect(b.db, "SELECT v, r.orders, r.paid FROM "+of+" t CROSS JOIN LATERAL (SELECT "+sums+"= v) r",
-		"SELECT customer_id, "+sums+"IN "+of+" GROUP BY customer_id")
+	query := db.ByDialect(b.db, "SELECT v, r.orders, r.paid FROM "+customerIDs+" t CROSS JOIN LATERAL (SELECT "+sums+"= v) r",
+		"SELECT customer_id, "+sums+"IN "+customerIDs+" GROUP BY customer_id")
 	for row := range db.Rows(ctx, tx, query, b.t.ID, listOf(ids)) {
 		var id uuid.UUID
 		var orders int32

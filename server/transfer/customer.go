@@ -25,10 +25,10 @@ type customers struct{ batch[ent.Customer] }
 func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Customer] {
 	p.storeCurrency(in.GetCurrency())
 	l := p.customer("", in)
-	l.data.OrdersCount = int32(min(p.kept("ordersCount", int64(in.GetOrdersCount())), math.MaxInt32))
-	l.data.TotalPaid = p.kept("totalPaid", in.GetTotalPaid())
-	l.data.CreatedAt = p.pastMoment("createdAt", in.GetCreatedAt())
-	p.plain("", in, &l.data)
+	l.data.OrdersCount = int32(min(p.nonNegative("ordersCount", int64(in.GetOrdersCount())), math.MaxInt32))
+	l.data.TotalPaid = p.nonNegative("totalPaid", in.GetTotalPaid())
+	l.data.CreatedAt = p.pastTime("createdAt", in.GetCreatedAt())
+	p.copyPlainFields("", in, &l.data)
 	return l
 }
 
@@ -62,35 +62,35 @@ func (p *problems) customer(prefix string, in interface {
 }
 
 func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
-	there, stores, err := b.lockPeople(ctx, tx, idsOf(b.rows), b.rows)
+	existing, stores, err := b.lockPeople(ctx, tx, idsOf(b.rows), b.rows)
 	if err != nil {
 		return err
 	}
-	all := peopleOf(there)
+	all := peopleOf(existing)
 	b.fresh = nil
 	matches := b.options.GetMatchCustomers() || b.options.GetUpdate()
 	for _, l := range b.rows {
 		c := contactOf(l.id, &l.data)
 		m := all.Find(c, false)
-		switch store, has := stores[l.id]; {
-		case has && store != b.t.ID:
+		switch store, ok := stores[l.id]; {
+		case ok && store != b.t.ID:
 			b.refuse(l.index, "id", OtherStoresID)
 		case m.Person == Nobody && len(l.names) == 0:
 			b.refuse(l.index, "email", "is required, or a phone")
 		case m.Person != Nobody && m.Field != "id" && !matches:
-			b.refuse(l.index, m.Field, anothers)
+			b.refuse(l.index, m.Field, otherCustomers)
 		case m.Owner != Nobody && (m.Person == Nobody || m.Field != "id" && !b.options.GetUpdate() && all.All[m.Person].Phone == 0):
-			b.refuse(l.index, "phone", anothers)
+			b.refuse(l.index, "phone", otherCustomers)
 		case m.Person == Nobody:
 			all.Add(c, l.index, l.index, "")
 			b.fresh = append(b.fresh, l)
-		case m.Person < len(there): // a larger index is a customer of an earlier row
-			after, err := b.change(ctx, tx, l, there[m.Person], m.Field == "id")
+		case m.Person < len(existing): // a larger index is a customer of an earlier row
+			after, err := b.change(ctx, tx, l, existing[m.Person], m.Field == "id")
 			if refused, err := b.refused(l.index, err); err != nil {
 				return err
-			} else if !refused && after != there[m.Person] {
+			} else if !refused && after != existing[m.Person] {
 				b.changed = append(b.changed, l.index)
-				there[m.Person] = after
+				existing[m.Person] = after
 				all.Complete(m.Person, contactOf(after.ID, after), true)
 			}
 		}
@@ -113,13 +113,13 @@ func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer],
 	return shop.SaveCustomer(ctx, tx, r, &next)
 }
 
-// anothers is the message for an e-mail or a phone that another customer has.
-const anothers = "is another customer's"
+// otherCustomers is the message for an e-mail or a phone that another customer has.
+const otherCustomers = "is another customer's"
 
 // lockPeople locks the customers of the store who have one of the ids, or an e-mail or phone of the rows, and returns them
-// as there. stores has, for each of the ids that a customer has, the store of this customer, which may be another store.
+// as existing. stores has, for each of the ids that a customer has, the store of this customer, which may be another store.
 func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, rows []row[ent.Customer]) (
-	there []*ent.Customer, stores map[uuid.UUID]uuid.UUID, err error) {
+	existing []*ent.Customer, stores map[uuid.UUID]uuid.UUID, err error) {
 	var names []string
 	for _, l := range rows {
 		for _, name := range l.names {
@@ -128,7 +128,7 @@ func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, 
 	}
 	held := map[string]uuid.UUID{}
 	for _, column := range []string{customer.FieldEmail, customer.FieldPhone} {
-		if err := b.hold(ctx, tx, customer.Table, column, names, held); err != nil {
+		if err := b.findHeld(ctx, tx, customer.Table, column, names, held); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -145,12 +145,12 @@ func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, 
 	}
 	// Lock only customers of this store: rows of other stores may be on other machines, and one statement can lock rows on
 	// one machine only.
-	there, err = hook.LockRows(ctx, tx.Customer.Query().Where(b.own(ids)))
+	existing, err = hook.LockRows(ctx, tx.Customer.Query().Where(b.inStore(ids)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the customers: %w", err)
 	}
-	b.known = slices.Clone(there)
-	return there, stores, nil
+	b.known = slices.Clone(existing)
+	return existing, stores, nil
 }
 
 // peopleOf returns People with these customers, in the same order.
@@ -172,7 +172,7 @@ func storeCustomers(ctx context.Context, tx *ent.Tx, store uuid.UUID, rows []row
 	creates := make([]*ent.CustomerCreate, len(rows))
 	for i, l := range rows {
 		r := l.data
-		dated(&r.CreatedAt, now)
+		setDefaultTime(&r.CreatedAt, now)
 		creates[i] = tx.Customer.Create().SetID(r.ID).SetStoreID(store).SetSearch(resource.CustomerSearch(r.Name, r.Email, r.Phone)).
 			SetOrdersCount(r.OrdersCount).SetTotalPaid(r.TotalPaid).SetCreatedAt(r.CreatedAt).SetUpdatedAt(now)
 		if err := resource.CustomerFields.Fill(creates[i].Mutation(), &r); err != nil {

@@ -45,12 +45,12 @@ type Messages struct {
 }
 
 // Export reads all rows of a store that the transaction sees, and calls the function pass with one page of rows after the
-// other. pass must not keep the page, because Export reuses it. at is the time at which payment links count as expired or
-// not. If pass returns an error, Export returns this error.
+// other. handle must not keep the page, because Export reuses it. at is the time at which payment links count as expired or
+// not. If handle returns an error, Export returns this error.
 func Export(ctx context.Context, d *db.DB, tx *ent.Tx, row *ent.Store, at time.Time, messages Messages,
-	pass func(*adminv1.ExportStoreResponse) error) error {
+	handle func(*adminv1.ExportStoreResponse) error) error {
 	t := shop.TenantOf(row)
-	e := &export{db: d, tx: tx, t: t, messages: messages, pass: pass,
+	e := &export{db: d, tx: tx, t: t, messages: messages, handle: handle,
 		out: &adminv1.ExportStoreResponse{ExportedAt: apijson.Timestamp(at)}}
 	for _, kind := range []struct {
 		name Kind
@@ -105,7 +105,7 @@ type export struct {
 	tx       *ent.Tx
 	t        tenant.Store
 	messages Messages
-	pass     func(*adminv1.ExportStoreResponse) error
+	handle   func(*adminv1.ExportStoreResponse) error
 	// out is the next page, and lines are its rows.
 	out   *adminv1.ExportStoreResponse
 	lines []byte
@@ -125,7 +125,7 @@ func (e *export) add(m proto.Message, members ...string) error {
 // flush passes the page, and begins the next one.
 func (e *export) flush() error {
 	e.out.Lines = string(e.lines)
-	if err := e.pass(e.out); err != nil {
+	if err := e.handle(e.out); err != nil {
 		return err
 	}
 	e.out.Rows, e.lines = 0, e.lines[:0]
@@ -182,8 +182,8 @@ func stored[P ~func(*sql.Selector), Row any, Q interface {
 // deliveries exports the deliveries of each status, newest first, which is the order of an index.
 func (e *export) deliveries(ctx context.Context) error {
 	for _, status := range queue.Statuses() {
-		for which := (queue.Search{StoreID: e.t.ID, Status: status, Limit: exportPage}); ; {
-			entries, err := queue.EntriesIn(ctx, e.db, e.tx, which)
+		for search := (queue.Search{StoreID: e.t.ID, Status: status, Limit: exportPage}); ; {
+			entries, err := queue.EntriesIn(ctx, e.db, e.tx, search)
 			if err != nil {
 				return err
 			}
@@ -195,7 +195,7 @@ func (e *export) deliveries(ctx context.Context) error {
 			if len(entries) < exportPage {
 				break
 			}
-			which.Before = entries[len(entries)-1].ID
+			search.Before = entries[len(entries)-1].ID
 		}
 	}
 	return nil

@@ -35,8 +35,8 @@ func (p *problems) id(field, text string) uuid.UUID {
 	return id
 }
 
-// pastMoment reads a date-time that must not be in the future. It returns the zero time if there is none.
-func (p *problems) pastMoment(field string, at *timestamppb.Timestamp) time.Time {
+// pastTime reads a date-time that must not be in the future. It returns the zero time if there is none.
+func (p *problems) pastTime(field string, at *timestamppb.Timestamp) time.Time {
 	if t := p.Time(field, at); t != nil {
 		return *t
 	}
@@ -50,16 +50,16 @@ func (p *problems) storeCurrency(currency string) {
 	}
 }
 
-// given refuses an enum that has no value or an unknown one.
-func (p *problems) given(field string, e protoreflect.Enum) {
+// requiredEnum refuses an enum that has no value or an unknown one.
+func (p *problems) requiredEnum(field string, e protoreflect.Enum) {
 	if e.Number() == 0 {
 		p.Invalid(field, "is required")
 	}
 	p.Enum(field, e)
 }
 
-// filled trims and checks a text that must not be empty.
-func (p *problems) filled(field, value string, maxRunes int) string {
+// requiredText trims and checks a text that must not be empty.
+func (p *problems) requiredText(field, value string, maxRunes int) string {
 	value = p.Text(field, value, maxRunes)
 	if value == "" {
 		p.Invalid(field, "is required")
@@ -67,9 +67,9 @@ func (p *problems) filled(field, value string, maxRunes int) string {
 	return value
 }
 
-// keptSlug checks the slug of a product from another shop. It accepts every text that stands in a URL without escapes,
+// importedSlug checks the slug of a product from another shop. It accepts every text that stands in a URL without escapes,
 // because another slug would change the product's address. The API accepts fewer slugs. An empty slug is made later.
-func (p *problems) keptSlug(field, value string) string {
+func (p *problems) importedSlug(field, value string) string {
 	value = p.Text(field, value, validate.MaxTitleRunes)
 	if url.PathEscape(value) != value || strings.ContainsAny(value, "/?#") {
 		p.Invalid(field, "must stand in an address as it is")
@@ -77,8 +77,8 @@ func (p *problems) keptSlug(field, value string) string {
 	return value
 }
 
-// kept checks a counter or an amount, which must be from 0 to validate.MaxAmount.
-func (p *problems) kept(field string, value int64) int64 {
+// nonNegative checks a counter or an amount, which must be from 0 to validate.MaxAmount.
+func (p *problems) nonNegative(field string, value int64) int64 {
 	if value < 0 || value > validate.MaxAmount {
 		p.Invalid(field, fmt.Sprintf("must be a whole number from 0 to %d", int64(validate.MaxAmount)))
 	}

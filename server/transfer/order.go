@@ -55,17 +55,17 @@ func wasPaid(o *ent.Order) bool {
 }
 
 func (b *orders) read(p *problems, in *storefrontv1.Order) row[orderRow] {
-	p.given("status", in.GetStatus())
+	p.requiredEnum("status", in.GetStatus())
 	p.storeCurrency(in.GetCurrency())
 	o := ent.Order{
 		ID:                 p.id("id", in.GetId()),
-		Reference:          p.filled("reference", in.GetReference(), maxReferenceRunes),
+		Reference:          p.requiredText("reference", in.GetReference(), maxReferenceRunes),
 		Status:             order.Status(in.GetStatus().String()),
-		Amount:             p.kept("amount", in.GetAmount()),
+		Amount:             p.nonNegative("amount", in.GetAmount()),
 		PlatformFeePercent: in.GetPlatformFeePercent(),
 		Note:               p.OptionalText("note", in.Note, validate.MaxNoteRunes),
 		PaidAt:             p.Time("paidAt", in.GetPaidAt()),
-		CreatedAt:          p.pastMoment("createdAt", in.GetCreatedAt()),
+		CreatedAt:          p.pastTime("createdAt", in.GetCreatedAt()),
 	}
 	if !(o.PlatformFeePercent >= 0 && o.PlatformFeePercent <= 100) {
 		p.Invalid("platformFeePercent", "must be a percentage from 0 to 100")
@@ -76,7 +76,7 @@ func (b *orders) read(p *problems, in *storefrontv1.Order) row[orderRow] {
 	if in.PaymentLink != nil {
 		o.PaymentLinkID = new(p.id("paymentLink.id", in.GetPaymentLink().GetId()))
 	}
-	p.plain("", in, &o)
+	p.copyPlainFields("", in, &o)
 	r := orderRow{order: o}
 	switch {
 	case in.Customer == nil && !b.options.GetUpdate():
@@ -92,7 +92,7 @@ func (b *orders) read(p *problems, in *storefrontv1.Order) row[orderRow] {
 }
 
 func (p *problems) item(field string, position int32, item *storefrontv1.Order_Item) ent.OrderItem {
-	p.given(field+"type", item.GetType())
+	p.requiredEnum(field+"type", item.GetType())
 	if item.GetQuantity() < 1 {
 		p.Invalid(field+"quantity", "must be a whole number from 1")
 	}
@@ -102,25 +102,25 @@ func (p *problems) item(field string, position int32, item *storefrontv1.Order_I
 		ProductID:  p.id(field+"productId", item.GetProductId()),
 		Type:       orderitem.Type(item.GetType().String()),
 		Title:      p.Title(field+"title", item.GetTitle()),
-		UnitAmount: p.kept(field+"unitAmount", item.GetUnitAmount()),
+		UnitAmount: p.nonNegative(field+"unitAmount", item.GetUnitAmount()),
 		Quantity:   item.GetQuantity(),
 	}
-	p.plain(field, item, &i)
+	p.copyPlainFields(field, item, &i)
 	return i
 }
 
 func (b *orders) plan(ctx context.Context, tx *ent.Tx) error {
 	b.moved, b.paid, b.moves = nil, nil, nil
-	there, err := b.sort(ctx, tx, order.Table, order.FieldReference)
+	existing, err := b.sort(ctx, tx, order.Table, order.FieldReference)
 	if err != nil {
 		return err
 	}
 	if b.options.GetUpdate() {
-		rows, err := hook.LockRows(ctx, tx.Order.Query().Where(b.own(idsOf(there))))
+		rows, err := hook.LockRows(ctx, tx.Order.Query().Where(b.inStore(idsOf(existing))))
 		if err != nil {
 			return fmt.Errorf("read the orders: %w", err)
 		}
-		if err = update(&b.batch, there, rows, func(o *ent.Order) uuid.UUID { return o.ID },
+		if err = update(&b.batch, existing, rows, func(o *ent.Order) uuid.UUID { return o.ID },
 			b.move); err != nil {
 			return err
 		}
@@ -141,9 +141,9 @@ func (b *orders) plan(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// ways lists, for each status of an order in the store, the statuses to which an import may change it. An order that was not
-// paid becomes PAID before it becomes REFUNDED.
-var ways = map[order.Status][]order.Status{
+// importTransitions lists, for each status of an order in the store, the statuses to which an import may change it. An order that
+// was not paid becomes PAID before it becomes REFUNDED.
+var importTransitions = map[order.Status][]order.Status{
 	order.StatusPENDING: {order.StatusPAID, order.StatusFAILED, order.StatusCANCELLED, order.StatusREFUNDED},
 	order.StatusFAILED:  {order.StatusPAID, order.StatusREFUNDED},
 	order.StatusPAID:    {order.StatusREFUNDED},
@@ -155,7 +155,7 @@ func (b *orders) move(l row[orderRow], o *ent.Order) (*ent.Order, error) {
 	switch {
 	case to == o.Status:
 		return o, nil
-	case !slices.Contains(ways[o.Status], to):
+	case !slices.Contains(importTransitions[o.Status], to):
 		b.refuse(l.index, "status", fmt.Sprintf("cannot be %s: the store's order is %s", to, o.Status))
 		return o, nil
 	}
@@ -209,7 +209,7 @@ func (b *orders) freeItems(ctx context.Context, tx *ent.Tx) error {
 	}
 	for _, l := range b.fresh {
 		for i, item := range l.data.items {
-			if _, is := used[item.ID]; is {
+			if _, taken := used[item.ID]; taken {
 				b.refuse(l.index, fmt.Sprintf("items[%d].id", i), "is another item's")
 			}
 			used[item.ID] = b.t.ID
@@ -253,8 +253,8 @@ func (b *orders) store(ctx context.Context, tx *ent.Tx) error {
 	if err := tx.Order.CreateBulk(creates...).Exec(ctx); err != nil {
 		return err
 	}
-	for some := range slices.Chunk(items, itemsAtOnce) {
-		if err := tx.OrderItem.CreateBulk(some...).Exec(ctx); err != nil {
+	for chunk := range slices.Chunk(items, itemsAtOnce) {
+		if err := tx.OrderItem.CreateBulk(chunk...).Exec(ctx); err != nil {
 			return err
 		}
 	}

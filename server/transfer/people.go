@@ -17,10 +17,10 @@ import (
 // the fields to save memory, because a file may have any number of rows.
 type People struct {
 	// All has every person that was added. It keeps a person who was joined with another; Person.Into then says with whom.
-	All  []Person
-	seed maphash.Seed
-	of   map[uint64]int // from the hash of an id, an e-mail or a phone to the person's index in All
-	undo []func()
+	All    []Person
+	seed   maphash.Seed
+	byHash map[uint64]int // from the hash of an id, an e-mail or a phone to the person's index in All
+	undo   []func()
 }
 
 // Person is one of the People. A field's hash is 0 if the person lacks the field.
@@ -76,7 +76,7 @@ func contactOf(id uuid.UUID, r *ent.Customer) Contact {
 const Nobody = -1
 
 // NewPeople returns People without persons.
-func NewPeople() *People { return &People{seed: maphash.MakeSeed(), of: map[uint64]int{}} }
+func NewPeople() *People { return &People{seed: maphash.MakeSeed(), byHash: map[uint64]int{}} }
 
 // Hash returns the hash of a field's text, or 0 for an empty one.
 func (p *People) Hash(field, text string) uint64 {
@@ -88,14 +88,14 @@ func (p *People) Hash(field, text string) uint64 {
 
 // Index returns the index of the person who has an id, an e-mail or a phone, or Nobody.
 func (p *People) Index(field, text string) int {
-	place, has := p.of[p.Hash(field, text)]
-	if text == "" || !has {
+	index, ok := p.byHash[p.Hash(field, text)]
+	if text == "" || !ok {
 		return Nobody
 	}
-	for p.All[place].Into != place {
-		place = p.All[place].Into
+	for p.All[index].Into != index {
+		index = p.All[index].Into
 	}
-	return place
+	return index
 }
 
 // Match says which person the customer of a row is.
@@ -136,39 +136,39 @@ func (p *People) Find(c Contact, emailFirst bool) Match {
 	}
 	m.Owner = phone
 	if m.Person != Nobody {
-		who, owner := &p.All[m.Person], &p.All[phone]
-		m.Joins = who.Phone == 0 && (owner.Email == 0 || who.Email == 0 && c.Email == "") && !(who.Stored() && owner.Stored())
+		person, owner := &p.All[m.Person], &p.All[phone]
+		m.Joins = person.Phone == 0 && (owner.Email == 0 || person.Email == 0 && c.Email == "") && !(person.Stored() && owner.Stored())
 	}
 	return m
 }
 
 // Add adds a person and returns the person's index.
 func (p *People) Add(c Contact, row, line int, label string) int {
-	place := len(p.All)
-	p.All = append(p.All, Person{ID: p.Hash("id", c.ID), Row: row, Line: line, Label: label, Into: place})
-	p.undo = append(p.undo, func() { p.All = p.All[:place] })
-	p.Complete(place, c, false)
-	return place
+	index := len(p.All)
+	p.All = append(p.All, Person{ID: p.Hash("id", c.ID), Row: row, Line: line, Label: label, Into: index})
+	p.undo = append(p.undo, func() { p.All = p.All[:index] })
+	p.Complete(index, c, false)
+	return index
 }
 
 // Complete fills in the name, e-mail and phone that a person lacks and the row has. With update it also replaces fields that
 // differ. Afterwards Find also finds the person by the row's id. It reports whether a field changed.
-func (p *People) Complete(place int, c Contact, update bool) (changes bool) {
-	before := p.All[place]
-	p.undo = append(p.undo, func() { p.All[place] = before })
-	p.SetKey("id", c.ID, place)
-	who := &p.All[place]
-	for _, of := range []struct {
+func (p *People) Complete(index int, c Contact, update bool) (changes bool) {
+	before := p.All[index]
+	p.undo = append(p.undo, func() { p.All[index] = before })
+	p.SetKey("id", c.ID, index)
+	person := &p.All[index]
+	for _, f := range []struct {
 		field, text string
 		hash        *uint64
-	}{{"name", c.Name, &who.Name}, {"email", c.Email, &who.Email}, {"phone", c.Phone, &who.Phone}} {
-		hash := p.Hash(of.field, of.text)
-		if hash == 0 || hash == *of.hash || *of.hash != 0 && !update {
+	}{{"name", c.Name, &person.Name}, {"email", c.Email, &person.Email}, {"phone", c.Phone, &person.Phone}} {
+		hash := p.Hash(f.field, f.text)
+		if hash == 0 || hash == *f.hash || *f.hash != 0 && !update {
 			continue
 		}
-		*of.hash, changes = hash, true
-		if of.field != "name" {
-			p.SetKey(of.field, of.text, place)
+		*f.hash, changes = hash, true
+		if f.field != "name" {
+			p.SetKey(f.field, f.text, index)
 		}
 	}
 	return changes
@@ -176,33 +176,33 @@ func (p *People) Complete(place int, c Contact, update bool) (changes bool) {
 
 // SetKey makes Find return the person with this index for text. field says whether text is an id, an e-mail or a phone.
 // SetKey changes nothing if Find already returns a person for text.
-func (p *People) SetKey(field, text string, place int) {
+func (p *People) SetKey(field, text string, index int) {
 	key := p.Hash(field, text)
-	if _, has := p.of[key]; has || text == "" {
+	if _, ok := p.byHash[key]; ok || text == "" {
 		return
 	}
-	p.of[key] = place
-	p.undo = append(p.undo, func() { delete(p.of, key) })
+	p.byHash[key] = index
+	p.undo = append(p.undo, func() { delete(p.byHash, key) })
 }
 
 // Join makes two persons one. It keeps the one who is in the store or, if neither is, the one with the earlier row. It
 // returns both indexes, and whether the person who is kept gets fields of the other.
-func (p *People) Join(a, b int) (kept, gone int, gets bool) {
-	kept, gone = a, b
-	if !p.All[kept].Stored() && (p.All[gone].Stored() || p.All[gone].Row < p.All[kept].Row) {
-		kept, gone = gone, kept
+func (p *People) Join(a, b int) (kept, removed int, changed bool) {
+	kept, removed = a, b
+	if !p.All[kept].Stored() && (p.All[removed].Stored() || p.All[removed].Row < p.All[kept].Row) {
+		kept, removed = removed, kept
 	}
-	before, other := p.All[kept], p.All[gone]
-	p.undo = append(p.undo, func() { p.All[kept], p.All[gone] = before, other })
-	p.All[gone].Into = kept
-	for _, of := range []struct{ to, from *uint64 }{
+	before, other := p.All[kept], p.All[removed]
+	p.undo = append(p.undo, func() { p.All[kept], p.All[removed] = before, other })
+	p.All[removed].Into = kept
+	for _, f := range []struct{ to, from *uint64 }{
 		{&p.All[kept].Name, &other.Name}, {&p.All[kept].Email, &other.Email}, {&p.All[kept].Phone, &other.Phone},
 	} {
-		if *of.to == 0 && *of.from != 0 {
-			*of.to, gets = *of.from, true
+		if *f.to == 0 && *f.from != 0 {
+			*f.to, changed = *f.from, true
 		}
 	}
-	return kept, gone, gets
+	return kept, removed, changed
 }
 
 // Begin begins a step of changes, which Undo reverts.

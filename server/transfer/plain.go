@@ -19,9 +19,9 @@ import (
 // fields from messages to rows. So a new plain field needs no code here, only its name in sources.yaml. Fields with rules of
 // their own are read by other code.
 
-// plain copies the plain fields of the message in to row, a pointer to a struct of ent. It skips a field that row already
-// sets. prefix is written before the names of refused fields.
-func (p *problems) plain(prefix string, in proto.Message, row any) {
+// copyPlainFields copies the plain fields of the message in to row, a pointer to a struct of ent. It skips a field that row
+// already sets. prefix is written before the names of refused fields.
+func (p *problems) copyPlainFields(prefix string, in proto.Message, row any) {
 	m := in.ProtoReflect()
 	for column, to := range columnsOf(row) {
 		fd := m.Descriptor().Fields().ByName(column)
@@ -73,8 +73,8 @@ func (p *problems) plainValue(field string, m protoreflect.Message, fd protorefl
 // maxRunesOf returns how many characters a request of the API may set in a field or, if no request sets the field,
 // validate.MaxDescriptionRunes.
 func maxRunesOf(fd protoreflect.FieldDescriptor) int {
-	for _, of := range []string{"storefront.admin.v1", "storefront.v1"} {
-		name := fmt.Sprintf("%s.Create%sRequest.%s", of, fd.ContainingMessage().Name(), fd.Name())
+	for _, pkg := range []string{"storefront.admin.v1", "storefront.v1"} {
+		name := fmt.Sprintf("%s.Create%sRequest.%s", pkg, fd.ContainingMessage().Name(), fd.Name())
 		if found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name)); err == nil {
 			return int(min(validate.BoundOf(found.(protoreflect.FieldDescriptor)).Max, int64(validate.MaxDescriptionRunes)))
 		}
@@ -83,10 +83,10 @@ func maxRunesOf(fd protoreflect.FieldDescriptor) int {
 }
 
 // fillPlain sets columns of the new row that m inserts to the values in row, the struct of the imported row. It sets only
-// columns with the name of a field of the imported message, the argument of. It leaves columns that m already sets, and zero
+// columns with the name of a field of message, the imported message. It leaves columns that m already sets, and zero
 // values.
-func fillPlain(m ent.Mutation, of proto.Message, row any) error {
-	fields := of.ProtoReflect().Descriptor().Fields()
+func fillPlain(m ent.Mutation, message proto.Message, row any) error {
+	fields := message.ProtoReflect().Descriptor().Fields()
 	for column, value := range columnsOf(row) {
 		if _, set := m.Field(string(column)); set || fields.ByName(column) == nil || column == "id" || value.IsZero() {
 			continue
@@ -100,21 +100,21 @@ func fillPlain(m ent.Mutation, of proto.Message, row any) error {
 
 // columnsOf returns the fields of a row's struct, by the names of their columns.
 func columnsOf(row any) map[protoreflect.Name]reflect.Value {
-	of := map[protoreflect.Name]reflect.Value{}
+	columns := map[protoreflect.Name]reflect.Value{}
 	v := reflect.ValueOf(row).Elem()
 	for i := range v.NumField() {
 		if tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); tag != "" && tag != "-" && v.Type().Field(i).IsExported() {
-			of[protoreflect.Name(tag)] = v.Field(i)
+			columns[protoreflect.Name(tag)] = v.Field(i)
 		}
 	}
-	return of
+	return columns
 }
 
-// overwrite changes row: it copies every value that is not empty in by, a struct of the same type.
-func overwrite[R any](table resource.Fields[R], row, by *R) {
+// overwrite changes row: it copies every value that is not empty in values, a struct of the same type.
+func overwrite[R any](table resource.Fields[R], row, values *R) {
 	for _, f := range table {
-		if f.Of != nil && f.Differs(by, new(R)) {
-			f.Copy(row, by)
+		if f.Of != nil && f.Differs(values, new(R)) {
+			f.Copy(row, values)
 		}
 	}
 }

@@ -22,17 +22,17 @@ import (
 // was ever published counts as having content.
 type products struct {
 	batch[productRow]
-	// ready says for each row of an export, by its index, whether the product has content.
-	ready map[int]bool
+	// contentReady says for each row of an export, by its index, whether the product has content.
+	contentReady map[int]bool
 }
 
 type productRow struct {
 	ent.Product
 	// statusGiven is false if the row has no status. A new product then becomes a DRAFT, and a known one keeps its status.
 	statusGiven bool
-	// made has two slugs for a row without a slug: the first from the title, the second, for the case that the first is
+	// slugs has two slugs for a row without a slug: the first from the title, the second, for the case that the first is
 	// taken, from title and id.
-	made [2]string
+	slugs [2]string
 }
 
 func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
@@ -42,17 +42,17 @@ func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
 	p.Amount("compareAtAmount", in.CompareAtAmount, validate.PriceBound)
 	r := productRow{statusGiven: in.GetStatus() != 0, Product: ent.Product{
 		ID:              p.id("id", in.GetId()),
-		Slug:            p.keptSlug("slug", in.GetSlug()),
+		Slug:            p.importedSlug("slug", in.GetSlug()),
 		Type:            product.TypeFILE,
 		Status:          product.StatusDRAFT,
 		Summary:         p.Text("summary", in.GetSummary(), validate.MaxSummaryRunes),
 		Description:     p.Text("description", in.GetDescription(), validate.MaxDescriptionRunes),
-		PriceAmount:     p.kept("priceAmount", in.GetPriceAmount()),
+		PriceAmount:     p.nonNegative("priceAmount", in.GetPriceAmount()),
 		CompareAtAmount: in.CompareAtAmount,
 		CoverURL:        p.URL("coverUrl", in.CoverUrl),
 		PublishedAt:     p.Time("publishedAt", in.GetPublishedAt()),
-		CreatedAt:       p.pastMoment("createdAt", in.GetCreatedAt()),
-		UpdatedAt:       p.pastMoment("updatedAt", in.GetUpdatedAt()),
+		CreatedAt:       p.pastTime("createdAt", in.GetCreatedAt()),
+		UpdatedAt:       p.pastTime("updatedAt", in.GetUpdatedAt()),
 	}}
 	if in.GetTitle() != "" || !b.options.GetUpdate() {
 		r.Title = p.Title("title", in.GetTitle())
@@ -69,10 +69,10 @@ func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
 	if r.CompareAtAmount != nil && *r.CompareAtAmount <= r.PriceAmount {
 		p.Invalid("compareAtAmount", "must be above priceAmount, or null")
 	}
-	p.plain("", in, &r.Product)
+	p.copyPlainFields("", in, &r.Product)
 	l := row[productRow]{id: r.ID}
 	if r.Slug == "" {
-		r.made = SlugsOf(r.Title, r.ID)
+		r.slugs = SlugsOf(r.Title, r.ID)
 	} else {
 		l.names = []identity{{"slug", r.Slug}}
 	}
@@ -81,16 +81,16 @@ func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
 }
 
 func (b *products) plan(ctx context.Context, tx *ent.Tx) error {
-	there, err := b.sort(ctx, tx, product.Table, product.FieldSlug)
+	existing, err := b.sort(ctx, tx, product.Table, product.FieldSlug)
 	if err != nil {
 		return err
 	}
 	if b.options.GetUpdate() {
-		rows, err := hook.LockRows(ctx, tx.Product.Query().Where(b.own(idsOf(there))))
+		rows, err := hook.LockRows(ctx, tx.Product.Query().Where(b.inStore(idsOf(existing))))
 		if err != nil {
 			return fmt.Errorf("read the products: %w", err)
 		}
-		if err = update(&b.batch, there, rows, func(r *ent.Product) uuid.UUID { return r.ID },
+		if err = update(&b.batch, existing, rows, func(r *ent.Product) uuid.UUID { return r.ID },
 			func(l row[productRow], r *ent.Product) (*ent.Product, error) { return b.change(ctx, &l.data, r) }); err != nil {
 			return err
 		}
@@ -129,22 +129,22 @@ func (b *products) change(ctx context.Context, to *productRow, from *ent.Product
 // or another product has this slug, the slug ends with characters of the product's id. slugs refuses the row if another
 // product has this slug too.
 func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
-	var made []string
+	var slugs []string
 	for _, l := range b.fresh {
 		if l.data.Slug == "" {
-			made = append(made, l.data.made[:]...)
+			slugs = append(slugs, l.data.slugs[:]...)
 		}
 	}
-	if err := b.hold(ctx, tx, product.Table, product.FieldSlug, made, b.held); err != nil {
+	if err := b.findHeld(ctx, tx, product.Table, product.FieldSlug, slugs, b.held); err != nil {
 		return err
 	}
 	for i := range b.fresh {
 		l := &b.fresh[i]
 		r := &l.data
 		if len(l.names) == 0 {
-			r.Slug = r.made[0]
+			r.Slug = r.slugs[0]
 			if _, taken := b.held[r.Slug]; taken || r.Slug == "" {
-				r.Slug = r.made[1]
+				r.Slug = r.slugs[1]
 			}
 			if _, taken := b.held[r.Slug]; taken {
 				b.refuse(l.index, "slug", "is another product's")
@@ -172,13 +172,13 @@ func (b *products) store(ctx context.Context, tx *ent.Tx) error {
 	creates := make([]*ent.ProductCreate, len(b.fresh))
 	for i, l := range b.fresh {
 		r := l.data.Product
-		dated(&r.CreatedAt, now)
-		dated(&r.UpdatedAt, r.CreatedAt)
+		setDefaultTime(&r.CreatedAt, now)
+		setDefaultTime(&r.UpdatedAt, r.CreatedAt)
 		if r.Status == product.StatusPUBLISHED && r.PublishedAt == nil {
 			r.PublishedAt = &r.CreatedAt
 		}
-		var given bool
-		if r.ContentReady, given = b.ready[l.index]; !given {
+		var ok bool
+		if r.ContentReady, ok = b.contentReady[l.index]; !ok {
 			r.ContentReady = r.PublishedAt != nil
 		}
 		creates[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).SetTitleFolded(resource.Fold(r.Title)).SetSlug(r.Slug).

@@ -63,12 +63,12 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 	case Products:
 		ready := map[int]bool{}
 		for i, line := range lines {
-			if message, value, has := bytes.Cut(line, []byte(ContentReady)); has {
+			if message, value, found := bytes.Cut(line, []byte(ContentReady)); found {
 				ready[i] = string(value) == "true}"
 				lines[i] = append(message, '}')
 			}
 		}
-		return loadLines(ctx, m, in, lines, &products{ready: ready})
+		return loadLines(ctx, m, in, lines, &products{contentReady: ready})
 	case Customers:
 		return loadLines(ctx, m, in, lines, &customers{})
 	case Links:
@@ -91,7 +91,7 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 		if _, err := m.webhooks.Secrets(); err != nil {
 			return nil, err
 		}
-		return loadLines(ctx, m, in, lines, &webhookRows{rules: m.webhooks})
+		return loadLines(ctx, m, in, lines, &webhookRows{webhooks: m.webhooks})
 	case Keys:
 		return loadLines(ctx, m, in, lines, &keyRows{})
 	}
@@ -106,23 +106,23 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 // loadLines parses lines of JSON into messages and loads them. If some lines cannot be parsed, it loads none and returns
 // these lines as refused.
 func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adminv1.ImportRowsRequest, lines [][]byte,
-	of kind[M, R]) (*adminv1.ImportResponse, error) {
-	of.base().exported = true
+	k kind[M, R]) (*adminv1.ImportResponse, error) {
+	k.base().exported = true
 	var bad refusedRows
 	messages := make([]M, len(lines))
 	for i, line := range lines {
 		messages[i] = messages[i].ProtoReflect().New().Interface().(M) //nolint:errcheck // It is one.
-		invalid, is := errors.AsType[*apijson.Invalid](apijson.Unmarshal(line, messages[i]))
-		if is && len(invalid.Fields) > 0 {
+		invalid, ok := errors.AsType[*apijson.Invalid](apijson.Unmarshal(line, messages[i]))
+		if ok && len(invalid.Fields) > 0 {
 			bad.refuse(i, invalid.Fields[0].Name, invalid.Fields[0].Message)
-		} else if is {
+		} else if ok {
 			bad.refuse(i, "", invalid.Message)
 		}
 	}
 	if len(bad.refusals) > 0 {
 		return &adminv1.ImportResponse{Refused: bad.refusals}, nil
 	}
-	return load(ctx, m, in.GetKind(), messages, &adminv1.ImportOptions{}, of)
+	return load(ctx, m, in.GetKind(), messages, &adminv1.ImportOptions{}, k)
 }
 
 // verbatim is a batch of rows that are stored unchanged, and cause no counters, events or journal entries.
@@ -136,13 +136,13 @@ type verbatim[M interface {
 	// them. values returns nil for a row that is not imported.
 	columns []string
 	values  func(*problems, M) []any
-	// all has all columns of the table. A column that is a plain field of the message (see plain) need not be in columns.
+	// all has all columns of the table. A column that is a plain field of the message (see copyPlainFields) need not be in columns.
 	all []string
 }
 
-// plain returns the columns that are copied from a field of the message with the same name: the columns in all that have
+// plainColumns returns the columns that are copied from a field of the message with the same name: the columns in all that have
 // such a field, without id, store_id and those in columns.
-func (b *verbatim[M]) plain() (columns []string) {
+func (b *verbatim[M]) plainColumns() (columns []string) {
 	var m M
 	fields := m.ProtoReflect().Descriptor().Fields()
 	for _, column := range b.all {
@@ -155,13 +155,13 @@ func (b *verbatim[M]) plain() (columns []string) {
 
 func (b *verbatim[M]) read(p *problems, in M) row[[]any] {
 	l := row[[]any]{id: p.id("id", in.GetId()), data: b.values(p, in)}
-	for _, column := range b.plain() {
+	for _, column := range b.plainColumns() {
 		if fd := in.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(column)); l.data != nil {
 			l.data = append(l.data, p.plainValue(fd.JSONName(), in.ProtoReflect(), fd))
 		}
 	}
 	for _, value := range l.data {
-		if text, is := value.(string); is && !validate.Storable(text) {
+		if text, ok := value.(string); ok && !validate.Storable(text) {
 			p.Invalid("", "must be UTF-8 text without NUL")
 		}
 	}
@@ -175,7 +175,8 @@ func (b *verbatim[M]) plan(ctx context.Context, tx *ent.Tx) error {
 }
 
 func (b *verbatim[M]) store(ctx context.Context, tx *ent.Tx) error {
-	insert := sql.Dialect(b.db.Dialect()).Insert(b.table).Columns(slices.Concat([]string{"id", "store_id"}, b.columns, b.plain())...)
+	insert := sql.Dialect(b.db.Dialect()).Insert(b.table).Columns(slices.Concat([]string{"id", "store_id"}, b.columns,
+		b.plainColumns())...)
 	for _, l := range b.fresh {
 		insert.Values(append([]any{l.id, b.t.ID}, l.data...)...)
 	}
@@ -186,30 +187,31 @@ func (b *verbatim[M]) store(ctx context.Context, tx *ent.Tx) error {
 	return erase.BeginAgain(ctx, tx, b.t.ID) // the rows may contain data of a customer who was erased
 }
 
-// moment reads a date-time that must be present and not in the future.
-func (p *problems) moment(field string, at *timestamppb.Timestamp) time.Time {
+// requiredTime reads a date-time that must be present and not in the future.
+func (p *problems) requiredTime(field string, at *timestamppb.Timestamp) time.Time {
 	if at == nil {
 		p.Invalid(field, "is required")
 	}
-	return p.pastMoment(field, at)
+	return p.pastTime(field, at)
 }
 
 func linkValues(p *problems, in *storefrontv1.PaymentLink) []any {
 	p.storeCurrency(in.GetCurrency())
 	p.URL("url", &in.Url)
-	p.given("pricing", in.GetPricing())
+	p.requiredEnum("pricing", in.GetPricing())
 	p.Amount("amount", in.Amount, validate.PaymentBound)
 	p.Amount("minAmount", in.MinAmount, validate.PaymentBound)
 	if in.MaxPayments != nil && in.GetMaxPayments() < 1 {
 		p.Invalid("maxPayments", "must be a whole number from 1")
 	}
-	return []any{p.filled("code", in.GetCode(), maxReferenceRunes), in.GetUrl(), p.Title("title", in.GetTitle()),
+	return []any{p.requiredText("code", in.GetCode(), maxReferenceRunes), in.GetUrl(), p.Title("title", in.GetTitle()),
 		p.OptionalText("description", in.Description, validate.MaxDescriptionRunes), p.URL("coverUrl", in.CoverUrl),
 		in.GetPricing().String(), in.Amount, in.MinAmount,
 		p.OptionalText("thankYouMessage", in.ThankYouMessage, validate.MaxDescriptionRunes),
 		p.Time("expiresAt", in.GetExpiresAt()), in.MaxPayments, p.Time("disabledAt", in.GetDisabledAt()),
-		p.kept("paidCount", int64(in.GetPaidCount())), p.kept("paidAmount", in.GetPaidAmount()),
-		p.Time("lastPaidAt", in.GetLastPaidAt()), p.moment("createdAt", in.GetCreatedAt()), p.moment("updatedAt", in.GetUpdatedAt())}
+		p.nonNegative("paidCount", int64(in.GetPaidCount())), p.nonNegative("paidAmount", in.GetPaidAmount()),
+		p.Time("lastPaidAt", in.GetLastPaidAt()), p.requiredTime("createdAt", in.GetCreatedAt()),
+		p.requiredTime("updatedAt", in.GetUpdatedAt())}
 }
 
 func eventValues(p *problems, in *adminv1.Event) []any {
@@ -221,7 +223,7 @@ func eventValues(p *problems, in *adminv1.Event) []any {
 			p.Invalid("payload", "must be the text of this event, as it is sent to webhooks")
 		}
 	}
-	return []any{in.GetType(), payload, p.moment("createdAt", in.GetCreatedAt())}
+	return []any{in.GetType(), payload, p.requiredTime("createdAt", in.GetCreatedAt())}
 }
 
 // eventType refuses a text that is no event type of a store.
@@ -235,27 +237,28 @@ func deliveryValues(p *problems, in *adminv1.Delivery) []any {
 	if in.GetFinishedAt() == nil {
 		return nil
 	}
-	p.given("status", in.GetStatus())
+	p.requiredEnum("status", in.GetStatus())
 	p.eventType("eventType", in.GetEventType())
 	attempts := make([]string, len(in.GetAttempts())) // the attempts as JSON, as the column stores them
 	for i, a := range in.GetAttempts() {
-		p.moment("attempts", a.GetStartedAt())
+		p.requiredTime("attempts", a.GetStartedAt())
 		attempts[i] = string(apijson.Marshal(a))
 	}
 	return []any{p.id("webhookId", in.GetWebhookId()), p.id("eventId", in.GetEventId()), in.GetEventType(),
 		in.GetStatus().String(), []byte("[" + strings.Join(attempts, ",") + "]"),
-		p.moment("createdAt", in.GetCreatedAt()), p.moment("finishedAt", in.GetFinishedAt())}
+		p.requiredTime("createdAt", in.GetCreatedAt()), p.requiredTime("finishedAt", in.GetFinishedAt())}
 }
 
 func activityValues(p *problems, in *adminv1.ActivityEntry) []any {
-	actor, of := in.GetActor(), in.GetResource()
-	p.given("actor.type", actor.GetType())
-	if what, _, dotted := strings.Cut(in.GetAction(), "."); !dotted || what != of.GetType() || !actionForm.MatchString(in.GetAction()) {
+	actor, res := in.GetActor(), in.GetResource()
+	p.requiredEnum("actor.type", actor.GetType())
+	if resourceType, _, dotted := strings.Cut(in.GetAction(), "."); !dotted || resourceType != res.GetType() ||
+		!actionForm.MatchString(in.GetAction()) {
 		p.Invalid("action", "must be the resource's type with what was done, such as product.updated")
 	}
 	return []any{actor.GetType().String(), p.Text("actor.id", actor.GetId(), maxReferenceRunes),
-		p.Text("actor.name", actor.GetName(), maxReferenceRunes), in.GetAction(), of.GetType(), p.id("resource.id", of.GetId()),
-		p.changes("changes", of.GetType(), in.GetChanges()), p.moment("createdAt", in.GetCreatedAt())}
+		p.Text("actor.name", actor.GetName(), maxReferenceRunes), in.GetAction(), res.GetType(), p.id("resource.id", res.GetId()),
+		p.changes("changes", res.GetType(), in.GetChanges()), p.requiredTime("createdAt", in.GetCreatedAt())}
 }
 
 var (
@@ -278,16 +281,16 @@ func (p *problems) changes(field, resourceType, text string) []byte {
 			p.Invalid(field, "must have fields of the resource only")
 		}
 		for side, value := range sides {
-			named := field + "." + name + "." + side
+			path := field + "." + name + "." + side
 			switch value := value.(type) {
 			case nil, bool, float64:
 			case string:
 				if isPersonal(resourceType) {
-					p.Text(named, value, cmp.Or(longest[name], validate.MaxEmailRunes))
+					p.Text(path, value, cmp.Or(longest[name], validate.MaxEmailRunes))
 				}
 			default:
 				if isPersonal(resourceType) {
-					p.Invalid(named, "must be a text, a number or null")
+					p.Invalid(path, "must be a text, a number or null")
 				}
 			}
 			if side != "from" && side != "to" {

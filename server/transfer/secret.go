@@ -23,7 +23,7 @@ import (
 // webhookRows is a batch of an export's webhooks. Their secrets are sealed with this installation's key.
 type webhookRows struct {
 	batch[*ent.Webhook]
-	rules *webhooks.Webhooks
+	webhooks *webhooks.Webhooks
 }
 
 func (b *webhookRows) read(p *problems, in *adminv1.ExportedWebhook) row[*ent.Webhook] {
@@ -33,9 +33,10 @@ func (b *webhookRows) read(p *problems, in *adminv1.ExportedWebhook) row[*ent.We
 		Enabled: w.GetState() != adminv1.Webhook_disabled, DisabledAutomatically: w.GetDisabledAutomatically() && w.GetState() == adminv1.Webhook_disabled,
 		DisabledAt:   p.stateTime("webhook.disabledAt", w.GetDisabledAt(), w.GetState() == adminv1.Webhook_disabled),
 		FailingSince: p.stateTime("webhook.failingSince", w.GetFailingSince(), w.GetState() == adminv1.Webhook_failing),
-		CreatedAt:    p.moment("webhook.createdAt", w.GetCreatedAt()), UpdatedAt: p.moment("webhook.updatedAt", w.GetUpdatedAt())}
-	p.given("webhook.state", w.GetState())
-	b.rules.CheckImported(&p.Problems, l.data, in.GetSecret())
+		CreatedAt:    p.requiredTime("webhook.createdAt", w.GetCreatedAt()), UpdatedAt: p.requiredTime("webhook.updatedAt",
+			w.GetUpdatedAt())}
+	p.requiredEnum("webhook.state", w.GetState())
+	b.webhooks.CheckImported(&p.Problems, l.data, in.GetSecret())
 	return l
 }
 
@@ -43,13 +44,13 @@ func (b *webhookRows) plan(ctx context.Context, tx *ent.Tx) error {
 	if _, err := b.sort(ctx, tx, webhook.Table); err != nil {
 		return err
 	}
-	has, err := tx.Webhook.Query().Where(webhook.StoreID(b.t.ID)).Count(ctx)
+	count, err := tx.Webhook.Query().Where(webhook.StoreID(b.t.ID)).Count(ctx)
 	if err != nil {
 		return fmt.Errorf("count webhooks: %w", err)
 	}
 	for _, l := range b.fresh {
-		if has++; has > webhooks.Max {
-			b.refuse(l.index, "", fmt.Sprintf("would be the %dth webhook of the store, which may have %d", has, webhooks.Max))
+		if count++; count > webhooks.Max {
+			b.refuse(l.index, "", fmt.Sprintf("would be the %dth webhook of the store, which may have %d", count, webhooks.Max))
 		}
 	}
 	return nil
@@ -77,11 +78,11 @@ func (b *keyRows) read(p *problems, in *adminv1.ExportedKey) row[*ent.ApiKey] {
 	if err != nil || len(fingerprint) != fingerprintBytes || hex.EncodeToString(fingerprint) != in.GetFingerprint() {
 		p.Invalid("fingerprint", fmt.Sprintf("must be %d hexadecimal digits in lower case", 2*fingerprintBytes))
 	}
-	p.given("key.status", k.GetStatus())
+	p.requiredEnum("key.status", k.GetStatus())
 	l.data = &ent.ApiKey{ID: l.id, Fingerprint: fingerprint, Name: k.GetName(), Hint: k.GetHint(), Scopes: k.GetScopes(),
 		ExpiresAt: p.Time("key.expiresAt", k.GetExpiresAt()), LastUsedAt: p.Time("key.lastUsedAt", k.GetLastUsedAt()),
 		RevokedAt: p.stateTime("revokedAt", in.GetRevokedAt(), k.GetStatus() == adminv1.Key_revoked),
-		CreatedAt: p.moment("key.createdAt", k.GetCreatedAt())}
+		CreatedAt: p.requiredTime("key.createdAt", k.GetCreatedAt())}
 	if l.data.ExpiresAt != nil && !l.data.ExpiresAt.After(l.data.CreatedAt) {
 		p.Invalid("key.expiresAt", "must be after createdAt")
 	}
@@ -144,10 +145,10 @@ func (b *keyRows) store(ctx context.Context, tx *ent.Tx) error {
 	return err
 }
 
-// stateTime reads at, the time at which a row entered a state. If the row is in this state (is is true), the time is
+// stateTime reads at, the time at which a row entered a state. If the row is in this state (inState is true), the time is
 // required. Otherwise the time must be missing.
-func (p *problems) stateTime(field string, at *timestamppb.Timestamp, is bool) *time.Time {
-	if is != (at != nil) {
+func (p *problems) stateTime(field string, at *timestamppb.Timestamp, inState bool) *time.Time {
+	if inState != (at != nil) {
 		p.Invalid(field, "must be there in the state that it is the time of, and null in others")
 	}
 	return p.Time(field, at)

@@ -82,17 +82,17 @@ func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) 
 	if err != nil {
 		return nil, err
 	}
-	what := in.GetKind()
-	if Kind(what) == WholeExport {
-		what = "an export"
-	} else if !slices.Contains(Kinds, Kind(what)) {
+	name := in.GetKind()
+	if Kind(name) == WholeExport {
+		name = "an export"
+	} else if !slices.Contains(Kinds, Kind(name)) {
 		return nil, apierr.Invalid("The kind is unknown.", apijson.Field{Name: "kind",
 			Message: "must be products, customers, orders or export"})
 	}
 	stored, changed, skipped := in.GetStored(), in.GetChanged(), in.GetSkipped()
 	return &adminv1.FinishImportResponse{}, hook.WithTx(ctx, m.db, func(ctx context.Context, tx *ent.Tx) error {
 		_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.ImportFinished, StoreID: t.ID,
-			Text: fmt.Sprintf("The import of %s is finished: %s stored, %s changed, %s left as they were.", what,
+			Text: fmt.Sprintf("The import of %s is finished: %s stored, %s changed, %s left as they were.", name,
 				humanize.Comma(int64(stored)), humanize.Comma(int64(changed)), humanize.Comma(int64(skipped))),
 			About: map[string]any{"kind": in.GetKind(), "stored": stored, "changed": changed, "skipped": skipped}})
 		return err
@@ -116,7 +116,7 @@ type kind[M, R any] interface {
 var errNothing = errors.New("nothing to store")
 
 func load[M, R any](ctx context.Context, m *Importer, name string, messages []M, options *adminv1.ImportOptions,
-	of kind[M, R]) (*adminv1.ImportResponse, error) {
+	k kind[M, R]) (*adminv1.ImportResponse, error) {
 	t, _, ok := tenant.From(ctx)
 	if !ok {
 		return nil, errors.New("the context names no store")
@@ -125,15 +125,15 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		return nil, apierr.Invalid("The batch is empty or too large.", apijson.Field{Name: name,
 			Message: fmt.Sprintf("must hold 1 to %d rows", BatchRows)})
 	}
-	whole, read := validate.ParseID(options.GetImportId())
-	if (!read || whole.Version() != 7) && options.GetImportId() != "" {
+	importID, ok := validate.ParseID(options.GetImportId())
+	if (!ok || importID.Version() != 7) && options.GetImportId() != "" {
 		return nil, apierr.Invalid("The import's id cannot be read.", apijson.Field{Name: "importId", Message: "must be a UUID of version 7"})
 	}
-	b := of.base()
+	b := k.base()
 	b.db, b.t, b.options = m.db, t, options
 	for i, in := range messages {
 		p := &problems{t: t, exported: b.exported}
-		if l := of.read(p, in); !p.Any() {
+		if l := k.read(p, in); !p.Any() {
 			l.index = i
 			b.rows = append(b.rows, l)
 		}
@@ -148,7 +148,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 	}
 	err := hook.Change(ctx, m.db, func(ctx context.Context, tx *ent.Tx) error {
 		b.refusals, b.changed, b.known = b.refusals[:unread], nil, nil
-		if err := m.settle(ctx, tx, lookingUp); err != nil {
+		if err := m.applySetting(ctx, tx, lookupSetting); err != nil {
 			return err
 		}
 		// The import's journal entry is an entry about the store. Lock the store's row first, so that imports into one store
@@ -158,16 +158,16 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 			return fmt.Errorf("read store: %w", err)
 		}
 		b.url = strings.TrimSuffix(s.URL, "/")
-		if err := of.plan(ctx, tx); err != nil {
+		if err := k.plan(ctx, tx); err != nil {
 			return err
 		}
 		if len(b.fresh)+len(b.changed) == 0 || options.GetDryRun() || len(b.refusals) > 0 {
 			return errNothing
 		}
-		if err := m.settle(ctx, tx, storing); err != nil {
+		if err := m.applySetting(ctx, tx, storeSetting); err != nil {
 			return err
 		}
-		if err := of.store(ctx, tx); err != nil {
+		if err := k.store(ctx, tx); err != nil {
 			return fmt.Errorf("store %s: %w", name, err)
 		}
 		if len(b.fresh) == 0 || b.exported {
@@ -176,11 +176,11 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		if err := s.Update().SetUpdatedAt(hook.Time(ctx, s.ID)).Exec(ctx); err != nil {
 			return fmt.Errorf("update store: %w", err)
 		}
-		if whole == uuid.Nil {
+		if importID == uuid.Nil {
 			hook.Record(ctx, "store.imported", "store", t.ID, hook.FieldChange{Field: name, To: int64(len(b.fresh))})
 			return nil
 		}
-		hook.RecordPart(ctx, whole, "store.imported", "store", t.ID, name, int64(len(b.fresh)))
+		hook.RecordPart(ctx, importID, "store.imported", "store", t.ID, name, int64(len(b.fresh)))
 		return nil
 	}, recorded...)
 	if err != nil && !errors.Is(err, errNothing) {
@@ -195,8 +195,8 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		for _, index := range b.changed {
 			done[index] = true
 		}
-		for i, is := range done {
-			if !is {
+		for i, ok := range done {
+			if !ok {
 				out.SkippedRows = append(out.SkippedRows, int32(i)) //nolint:gosec // At most BatchRows.
 			}
 		}
@@ -213,16 +213,16 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 
 // These are PostgreSQL settings for the transaction of a batch.
 const (
-	// lookingUp is set while plan looks up rows. It makes PostgreSQL plan each look-up anew and use an index, because a plan
+	// lookupSetting is set while plan looks up rows. It makes PostgreSQL plan each look-up anew and use an index, because a plan
 	// that PostgreSQL cached while a table was small reads the whole table.
-	lookingUp = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off"
-	// storing is set while rows are inserted. It lets PostgreSQL cache plans again, because otherwise PostgreSQL would plan
+	lookupSetting = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off"
+	// storeSetting is set while rows are inserted. It lets PostgreSQL cache plans again, because otherwise PostgreSQL would plan
 	// the checks of foreign keys for each row.
-	storing = "SET LOCAL plan_cache_mode = auto"
+	storeSetting = "SET LOCAL plan_cache_mode = auto"
 )
 
-// settle applies one of these settings if the database is PostgreSQL.
-func (m *Importer) settle(ctx context.Context, tx *ent.Tx, setting string) error {
+// applySetting applies one of these settings if the database is PostgreSQL.
+func (m *Importer) applySetting(ctx context.Context, tx *ent.Tx, setting string) error {
 	if m.db.Dialect() != dialect.Postgres {
 		return nil
 	}
@@ -241,9 +241,9 @@ func (r *refusedRows) refuse(index int, field, message string) {
 		Message: message}) //nolint:gosec // Below BatchRows.
 }
 
-// complaints says how an import refuses a row that shop refuses. It maps the refusal's code to the field that the import
+// refusalFields says how an import refuses a row that shop refuses. It maps the refusal's code to the field that the import
 // names and to the message. For a code that is missing here, the import uses the refusal's own message.
-var complaints = map[apierr.Code]apijson.Field{
+var refusalFields = map[apierr.Code]apijson.Field{
 	apierr.CompareAtInvalid: {Name: "compareAtAmount", Message: "must be above priceAmount, or null"},
 	apierr.ProductTypeUnavailable: {Name: "status", Message: "cannot be PUBLISHED: the store cannot publish products of " +
 		"this type"},
@@ -254,14 +254,14 @@ var complaints = map[apierr.Code]apijson.Field{
 
 // refused refuses a row if err is a refusal, and then returns true. It returns any other error unchanged.
 func (r *refusedRows) refused(index int, err error) (bool, error) {
-	refusal, is := errors.AsType[*apierr.Refusal](err)
-	if !is {
+	refusal, ok := errors.AsType[*apierr.Refusal](err)
+	if !ok {
 		return false, err
 	}
-	of, known := complaints[refusal.Code]
-	if !known {
-		of.Message = refusal.Message
+	field, ok := refusalFields[refusal.Code]
+	if !ok {
+		field.Message = refusal.Message
 	}
-	r.refuse(index, of.Name, of.Message+strings.Join(refusal.Details.GetMissing(), " and "))
+	r.refuse(index, field.Name, field.Message+strings.Join(refusal.Details.GetMissing(), " and "))
 	return true, nil
 }
