@@ -54,12 +54,12 @@ var _ = cases(
 		name: "a request needs an Authorization header of the form Bearer and a key",
 		run: func(b *bench) {
 			for _, header := range []string{"", "raw:Basic YTpi", "raw:Bearer", "raw:Bearer ", "raw:" + b.key, "raw:Token " + b.key} {
-				b.with(header).challenged("api_key_missing")
+				b.withKey(header).challenged("api_key_missing")
 			}
-			b.with("raw:bearer " + b.key).call(&getStore{})
-			b.with("raw:BEARER " + b.key).call(&getStore{})
+			b.withKey("raw:bearer " + b.key).call(&getStore{})
+			b.withKey("raw:BEARER " + b.key).call(&getStore{})
 			if b.isREST() {
-				a := b.with("").json("GET", "/v1/nothing", "")
+				a := b.withKey("").json("GET", "/v1/nothing", "")
 				b.refusedAs(a, 401, "api_key_missing")
 			}
 		},
@@ -75,7 +75,7 @@ var _ = cases(
 			}
 			for _, key := range []string{auth.NewKey(uuid.New()), b.key[:len(b.key)-1] + other, b.key + "x", "svc_live_", "x",
 				strings.ToUpper(b.key)} {
-				b.with(key).challenged("api_key_invalid")
+				b.withKey(key).challenged("api_key_invalid")
 			}
 			b.call(&getStore{})
 		},
@@ -93,7 +93,7 @@ var _ = cases(
 			_, err = b.RevokeKey(b.ctx, b.keyID)
 			require.NoError(b, err)
 			b.challenged("api_key_revoked")
-			b.with(other).call(&getStore{})
+			b.withKey(other).call(&getStore{})
 		},
 	},
 	scenario{
@@ -106,7 +106,7 @@ var _ = cases(
 				require.Empty(b, a.header.Values("WWW-Authenticate"))
 			}
 			b.change(&adminv1.UpdateStoreRequest{Status: storefrontv1.Store_open.Enum()})
-			b.has(b.call(&getStore{}), object{"status": "open"})
+			b.requireFields(b.call(&getStore{}), object{"status": "open"})
 		},
 	},
 	scenario{
@@ -115,7 +115,7 @@ var _ = cases(
 			for _, held := range auth.Scopes() {
 				key, id := b.newKey(held, "never", held)
 				for _, op := range operations {
-					a := b.with(key).answer(op.m)
+					a := b.withKey(key).answer(op.m)
 					if held == op.scope || strings.TrimSuffix(held, "write")+"read" == op.scope {
 						require.NotEqual(b, 403, a.status, "%s with %s: %v", procedureOf(op.m), held, a.body)
 						continue
@@ -144,7 +144,7 @@ var _ = cases(
 			_, err = b.RevokeKey(b.ctx, tenth)
 			require.NoError(b, err)
 			text, _ := b.newKey("eleventh", "never", auth.ScopeStoreRead)
-			b.with(text).call(&getStore{})
+			b.withKey(text).call(&getStore{})
 			listed, err := admin.New(b.installation.db, admin.Options{}).ListKeys(b.ctx, &adminv1.ListKeysRequest{})
 			require.NoError(b, err)
 			keys := listed.GetKeys()
@@ -186,16 +186,16 @@ func TestKeyExpiry(t *testing.T) {
 			for _, row := range rows[:3] {
 				s.gate.advance(row.last - at - time.Millisecond)
 				for _, f := range protocols() {
-					b.with(texts[row.lifetime]).on(f).call(&getStore{})
+					b.withKey(texts[row.lifetime]).withProtocol(f).call(&getStore{})
 				}
 				s.gate.advance(time.Millisecond)
 				at = row.last
 				for _, f := range protocols() {
-					b.with(texts[row.lifetime]).on(f).challenged("api_key_expired")
+					b.withKey(texts[row.lifetime]).withProtocol(f).challenged("api_key_expired")
 				}
 			}
 			s.gate.advance(100 * 365 * day)
-			b.with(texts["never"]).call(&getStore{})
+			b.withKey(texts["never"]).call(&getStore{})
 		})
 	}
 }
@@ -209,7 +209,7 @@ func TestPaymentLinksClosedForAllStores(t *testing.T) {
 			for _, f := range protocols() {
 				b := s.newBench(t, f)
 				b.refused(&createLink{Title: "x", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))}, 422, "feature_disabled")
-				b.has(b.call(&listLinks{}), object{"total": 0})
+				b.requireFields(b.call(&listLinks{}), object{"total": 0})
 			}
 		})
 	}

@@ -91,7 +91,7 @@ func TestDatabaseAway(t *testing.T) {
 	s.cable.cut()
 	for _, f := range protocols() {
 		for _, op := range operations {
-			a := b.on(f).answer(op.m)
+			a := b.withProtocol(f).answer(op.m)
 			require.Nil(t, b.refusedAs(a, http.StatusServiceUnavailable, "unavailable"))
 			require.NotContains(t, a.body["message"], "127.0.0.1")
 			b.rate(a, 120, 30)
@@ -99,7 +99,7 @@ func TestDatabaseAway(t *testing.T) {
 	}
 	a := b.json("PATCH", "/v1/products/"+id, `{"title":"x"}`)
 	b.refusedAs(a, http.StatusServiceUnavailable, "unavailable")
-	b.refusedAs(b.with("").answer(&getStore{}), http.StatusUnauthorized, "api_key_missing")
+	b.refusedAs(b.withKey("").answer(&getStore{}), http.StatusUnauthorized, "api_key_missing")
 	require.Eventually(t, func() bool { return s.status(t, "/readyz") == http.StatusServiceUnavailable }, time.Minute,
 		10*time.Millisecond,
 		"what was seen a second ago no longer holds")

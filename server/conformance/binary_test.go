@@ -86,15 +86,15 @@ func start(t *testing.T, output func(*exec.Cmd) (io.Reader, error), find func(li
 	timer := time.AfterFunc(startTimeout, p.kill)
 	defer timer.Stop()
 	lines := bufio.NewScanner(reader)
-	var said []string
+	var printed []string
 	for lines.Scan() {
-		said = append(said, lines.Text())
+		printed = append(printed, lines.Text())
 		if find(lines.Text()) {
 			go func() { _, _ = io.Copy(io.Discard, reader) }()
 			return p
 		}
 	}
-	require.FailNow(t, "the process ended before it served", strings.Join(said, "\n"))
+	require.FailNow(t, "the process ended before it served", strings.Join(printed, "\n"))
 	return nil
 }
 

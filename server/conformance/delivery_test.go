@@ -144,9 +144,9 @@ func TestDelivery(t *testing.T) {
 				if first.header.Get(signature.EventTypeHeader) != "order.paid" {
 					first, second = second, first
 				}
-				one := b.delivered(first, secret, "order.paid", 1, "/v1/orders/"+linked)
+				delivery := b.delivered(first, secret, "order.paid", 1, "/v1/orders/"+linked)
 				two := b.delivered(second, secret, "payment_link.paid", 1, "/v1/orders/"+linked)
-				require.NotEqual(t, one, two, "two events")
+				require.NotEqual(t, delivery, two, "two events")
 			}
 
 			// An attempt that is answered with a redirect or an error status has failed, and a later attempt sends the event

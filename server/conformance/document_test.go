@@ -63,7 +63,8 @@ func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || !strings.HasPrefix(r.URL.Path, "/v1/") {
 		return response, err
 	}
-	x := openapi.Exchange{Method: r.Method, URL: r.URL, RequestHeader: r.Header, Status: response.StatusCode, Header: response.Header}
+	x := openapi.Exchange{Method: r.Method, URL: r.URL, RequestHeader: r.Header, Status: response.StatusCode,
+		Header: response.Header}
 	defer response.Body.Close()
 	if x.Body, err = io.ReadAll(response.Body); err != nil {
 		return nil, err // the server was killed before its answer was complete
@@ -103,7 +104,8 @@ func (b *bench) documented(r request, text []byte) {
 	response, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), &http.Request{Method: method})
 	require.NoError(b, err)
 	defer response.Body.Close()
-	x := openapi.Exchange{Method: method, URL: u, RequestHeader: http.Header{}, RequestBody: []byte(r.body), Status: response.StatusCode,
+	x := openapi.Exchange{Method: method, URL: u, RequestHeader: http.Header{}, RequestBody: []byte(r.body),
+		Status: response.StatusCode,
 		Header: response.Header}
 	for _, line := range r.headers {
 		name, value, _ := strings.Cut(line, ": ")

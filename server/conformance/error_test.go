@@ -32,19 +32,19 @@ var _ = cases(
 		},
 	},
 	scenario{
-		name: "on Connect and gRPC a refusal has the protocol's own code beside ours",
-		on:   rpcProtocols(),
+		name:      "on Connect and gRPC a refusal has the protocol's own code beside ours",
+		protocols: rpcProtocols(),
 		run: func(b *bench) {
 			p := b.product("Guide", 1500, unready)
 			b.call(&createCustomer{Email: new("a@example.com")})
 			c := b.call(&createCustomer{Email: new("b@example.com")})["id"].(string)
-			require.Equal(b, "unauthenticated", b.with("").answer(&getStore{}).protocol)
+			require.Equal(b, "unauthenticated", b.withKey("").answer(&getStore{}).protocol)
 			require.Equal(b, "not_found", b.answer(&getProduct{Id: "x"}).protocol)
 			require.Equal(b, "invalid_argument", b.answer(&updateProduct{Id: p, Title: new("")}).protocol)
 			require.Equal(b, "failed_precondition", b.answer(&updateProduct{Id: p, Status: published}).protocol)
 			require.Equal(b, "already_exists", b.answer(&updateCustomer{Id: c, Email: new("a@example.com")}).protocol)
 			key, _ := b.newKey("narrow", "never", "store:read")
-			require.Equal(b, "permission_denied", b.with(key).answer(&listProducts{}).protocol)
+			require.Equal(b, "permission_denied", b.withKey(key).answer(&listProducts{}).protocol)
 		},
 	},
 	scenario{
@@ -67,7 +67,7 @@ var _ = cases(
 			})
 			if b.isREST() {
 				a := b.json("PATCH", "/v1/products/"+id, `{"priceAmount":100.0,"compareAtAmount":2e2}`)
-				b.has(a.body, object{"priceAmount": 100, "compareAtAmount": 200})
+				b.requireFields(a.body, object{"priceAmount": 100, "compareAtAmount": 200})
 			}
 		},
 	},
@@ -87,8 +87,8 @@ var _ = cases(
 				post := func(method, body string) answer {
 					return connectJSON{}.post(b, "/storefront.v1.ProductService/"+method, []byte(body))
 				}
-				b.has(post("ListProducts", `{"page_size":1,"page":2}`).body, object{"pageSize": 1, "page": 2, "total": 2})
-				b.has(post("UpdateProduct", strings.Replace(body, "{", `{"id":"`+id+`",`, 1)).body,
+				b.requireFields(post("ListProducts", `{"page_size":1,"page":2}`).body, object{"pageSize": 1, "page": 2, "total": 2})
+				b.requireFields(post("UpdateProduct", strings.Replace(body, "{", `{"id":"`+id+`",`, 1)).body,
 					object{"priceAmount": 1700, "compareAtAmount": 2000})
 				for _, body := range []string{`{"page_size":0}`, `{"page_size":"x"}`, `{"page_size":1,"pageSize":1}`} {
 					b.fieldsOf(b.refusedAs(post("ListProducts", body), 400, "validation_failed"), "pageSize")
@@ -134,8 +134,8 @@ var _ = cases(
 		},
 	},
 	scenario{
-		name: "a query is read strictly",
-		on:   underV1(),
+		name:      "a query is read strictly",
+		protocols: underV1(),
 		run: func(b *bench) {
 			for target, fields := range map[string][]string{
 				"/v1/products?page=x&pageSize=1.5&status=draft&type=0&nope=1":      {"page", "pageSize", "status", "type", "nope"},
@@ -161,12 +161,12 @@ var _ = cases(
 			id := b.product("Guide", 1500)
 			b.fieldsOf(b.refusedAs(b.json("PATCH", "/v1/products/"+id+"?title=x", `{"nope":1}`), 400, "validation_failed"), "title",
 				"nope")
-			b.has(b.json("GET", "/v1/products?&&page=1&", "").body, object{"total": 1})
+			b.requireFields(b.json("GET", "/v1/products?&&page=1&", "").body, object{"total": 1})
 		},
 	},
 	scenario{
-		name: "what is not there, not allowed, too large or of another type has a code of its own",
-		on:   underV1(),
+		name:      "what is not there, not allowed, too large or of another type has a code of its own",
+		protocols: underV1(),
 		run: func(b *bench) {
 			id := b.product("Guide", 1500)
 			for _, path := range []string{
@@ -223,8 +223,8 @@ var _ = cases(
 		},
 	},
 	scenario{
-		name: "answers of 1 KiB or more are gzip for clients that accept it",
-		on:   underV1(),
+		name:      "answers of 1 KiB or more are gzip for clients that accept it",
+		protocols: underV1(),
 		run: func(b *bench) {
 			var long string
 			for i := range 300 {
@@ -266,12 +266,12 @@ var _ = cases(
 		},
 	},
 	scenario{
-		name: "the first check that fails answers",
-		on:   underV1(),
+		name:      "the first check that fails answers",
+		protocols: underV1(),
 		run: func(b *bench) {
 			narrow, _ := b.newKey("narrow", "never", "store:read")
 			bad := []string{"PATCH", "/v1/products/x?y=1", "[", "Content-Type", "text/plain"}
-			send := func(key string, r []string) answer { return b.with(key).json(r[0], r[1], r[2], r[3:]...) }
+			send := func(key string, r []string) answer { return b.withKey(key).json(r[0], r[1], r[2], r[3:]...) }
 			b.refusedAs(send("", []string{"BREW", "/v1/nothing", ""}), 401, "api_key_missing")
 			b.refusedAs(send(narrow, []string{"BREW", "/v1/products/x", ""}), 405, "method_not_allowed")
 			b.refusedAs(send(narrow, []string{"GET", "/v1/nothing", ""}), 404, "not_found")
@@ -285,8 +285,8 @@ var _ = cases(
 		},
 	},
 	scenario{
-		name: "no answer has a CORS header, whatever a browser asks",
-		on:   underV1(),
+		name:      "no answer has a CORS header, whatever a browser asks",
+		protocols: underV1(),
 		run: func(b *bench) {
 			for _, method := range []string{"GET", "OPTIONS", "HEAD", "POST"} {
 				a, _ := b.send(method, "/v1/products", nil, "Origin", "https://shop.example", "Access-Control-Request-Method", "GET")
@@ -310,7 +310,7 @@ func TestFailures(t *testing.T) {
 			_, err := s.db.Writer().Exec("ALTER TABLE order_items RENAME COLUMN title TO other")
 			require.NoError(t, err)
 			for _, f := range protocols() {
-				a := b.on(f).answer(&getOrder{Id: unknownID()})
+				a := b.withProtocol(f).answer(&getOrder{Id: unknownID()})
 				require.Nil(t, b.refusedAs(a, http.StatusInternalServerError, "internal_error"))
 				require.NotContains(t, a.body["message"], "title")
 				require.Contains(t, s.log.String(), a.body["requestId"])

@@ -27,7 +27,7 @@ func withJSON(line, body string) request {
 // stocked creates a product with all fields, and a paid order of it with all fields.
 func (b *bench) stocked() (productID, orderID string) {
 	b.Helper()
-	productID = b.product("Le guide du café", 1500, as(product.StatusPUBLISHED), of(product.TypeCOURSE),
+	productID = b.product("Le guide du café", 1500, withStatus(product.StatusPUBLISHED), withType(product.TypeCOURSE),
 		func(d *adminv1.CreateProductRequest) {
 			d.Summary, d.CompareAtAmount = new("Tout sur le café"), new(int64(2000))
 			d.Description, d.CoverUrl = new("<p>Du grain à la tasse &amp; plus.</p>"), new("https://cdn.example/guide.png")
@@ -236,7 +236,7 @@ func refusalExchanges() []exchange {
 			require.NoError(b, err)
 			return request{line: "GET /v1/orders/0195e000-0000-7000-8000-000000000000"}
 		}},
-		{name: "unavailable", on: dbtest.Postgres, service: throughCable, prepare: func(b *bench) request {
+		{name: "unavailable", database: dbtest.Postgres, service: throughCable, prepare: func(b *bench) request {
 			b.cable.cut()
 			return request{line: "GET /v1/store"}
 		}},

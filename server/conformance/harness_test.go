@@ -230,16 +230,16 @@ func (b *bench) newKey(name, lifetime string, scopes ...string) (text, id string
 	return key.Text, key.ID.String()
 }
 
-// with returns a copy of the bench that makes its requests with another key. If key is empty, they have no Authorization
+// withKey returns a copy of the bench that makes its requests with another key. If key is empty, they have no Authorization
 // header.
-func (b *bench) with(key string) *bench {
+func (b *bench) withKey(key string) *bench {
 	other := *b
 	other.key = key
 	return &other
 }
 
-// on returns a copy of the bench, with the same store and key, that makes its requests in the protocol f.
-func (b *bench) on(f protocol) *bench {
+// withProtocol returns a copy of the bench, with the same store and key, that makes its requests in the protocol f.
+func (b *bench) withProtocol(f protocol) *bench {
 	other := *b
 	other.protocol = f
 	return &other

@@ -42,7 +42,7 @@ var _ = cases(
 					&listProducts{}, &listProducts{Q: new("guide")}, &listOrders{}, &listOrders{Status: pending()}, &listCustomers{},
 					&listCustomers{Q: new("ada")}, &listLinks{},
 				} {
-					b.has(b.call(list), object{"total": 0, "data": []any{}})
+					b.requireFields(b.call(list), object{"total": 0, "data": []any{}})
 				}
 			})
 			for id, path := range targets {
@@ -52,7 +52,7 @@ var _ = cases(
 			require.Len(b, other.events(), events)
 			// Two stores may each have a customer with the same e-mail.
 			b.created(&createCustomer{Email: new("ada@example.com")}, 201)
-			b.has(other.call(&getCustomer{Id: customer}), object{"name": "Ada"})
+			b.requireFields(other.call(&getCustomer{Id: customer}), object{"name": "Ada"})
 		},
 	},
 )

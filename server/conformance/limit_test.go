@@ -32,13 +32,13 @@ func TestKeyLimit(t *testing.T) {
 			other, _ := b.newKey("other", "never", auth.Scopes()...)
 			for i := range 120 {
 				f := protocols()[i%len(protocols())]
-				a := b.on(f).answer(operations[i%len(operations)].m)
+				a := b.withProtocol(f).answer(operations[i%len(operations)].m)
 				require.NotEqual(t, 429, a.status)
 				b.rate(a, 119-i, 30)
 			}
 			for _, f := range protocols() {
 				for _, op := range operations {
-					a := b.on(f).answer(op.m)
+					a := b.withProtocol(f).answer(op.m)
 					require.Nil(t, b.refusedAs(a, 429, "rate_limited"))
 					require.Equal(t, []string{"30"}, a.header.Values("Retry-After"))
 					b.rate(a, 0, 30)
@@ -46,8 +46,8 @@ func TestKeyLimit(t *testing.T) {
 			}
 			a := b.json("GET", "/v1/nothing", "")
 			b.refusedAs(a, 429, "rate_limited")
-			b.rate(b.with(other).answer(&getStore{}), 119, 30)
-			a = b.with("").answer(&getStore{})
+			b.rate(b.withKey(other).answer(&getStore{}), 119, 30)
+			a = b.withKey("").answer(&getStore{})
 			b.refusedAs(a, 401, "api_key_missing")
 			b.rate(a, 120, 30)
 
@@ -77,22 +77,22 @@ func TestAddressLimit(t *testing.T) {
 			_, err := b.RevokeKey(b.ctx, id)
 			require.NoError(t, err)
 			for range 30 {
-				b.with("").challenged("api_key_missing")
-				b.with(revoked).challenged("api_key_revoked")
+				b.withKey("").challenged("api_key_missing")
+				b.withKey(revoked).challenged("api_key_revoked")
 			}
 			for i := range 20 {
 				key := auth.NewKey(uuid.New())
 				if i%2 == 1 {
 					key = "malformed" // a malformed key counts like an unknown one
 				}
-				a := b.with(key).on(protocols()[i%len(protocols())]).answer(&getStore{})
+				a := b.withKey(key).withProtocol(protocols()[i%len(protocols())]).answer(&getStore{})
 				b.refusedAs(a, 401, "api_key_invalid")
 				b.rate(a, 120, 30)
 			}
 			b.rate(b.answer(&getStore{}), 119, 30)
 			for _, key := range []string{auth.NewKey(uuid.New()), "malformed", b.key, revoked, ""} {
 				for _, f := range protocols() {
-					a := b.with(key).on(f).answer(&getStore{})
+					a := b.withKey(key).withProtocol(f).answer(&getStore{})
 					require.Nil(t, b.refusedAs(a, 429, "rate_limited"))
 					require.Equal(t, []string{"30"}, a.header.Values("Retry-After"))
 					b.rate(a, 0, 30)

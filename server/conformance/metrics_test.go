@@ -32,7 +32,7 @@ func TestMetrics(t *testing.T) {
 
 			b.json("PATCH", "/v1/customers/"+a.body["id"].(string), `{"nope":1}`)
 			for range 25 {
-				b.with(auth.NewKey(uuid.New())).answer(&getStore{})
+				b.withKey(auth.NewKey(uuid.New())).answer(&getStore{})
 			}
 			other := b.newBench(t, restProtocol{})
 			for range 121 {

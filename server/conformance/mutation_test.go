@@ -46,7 +46,7 @@ func recorded(t *testing.T, file string) openapi.Exchange {
 	defer response.Body.Close()
 	x := openapi.Exchange{Method: method, URL: u, RequestHeader: http.Header{}, Status: response.StatusCode, Header: response.Header,
 		Body: []byte(strings.TrimSpace(body))}
-	if _, sent, has := strings.Cut(before, "\n\n"); has && strings.Contains(before, "Content-Type: application/json\n") {
+	if _, sent, found := strings.Cut(before, "\n\n"); found && strings.Contains(before, "Content-Type: application/json\n") {
 		x.RequestHeader.Set("Content-Type", "application/json")
 		x.RequestBody = []byte(sent)
 	}
@@ -58,18 +58,18 @@ var names = regexp.MustCompile(`<[a-z]+(-[a-z0-9]+)?>`)
 
 // wrongs calls put with a copy of the value for each way in which one property can be wrong: it is missing, misspelt or of
 // another type, or there is one property too many.
-func wrongs(value any, put func(changed any, how string)) {
+func wrongs(value any, put func(changed any, mutation string)) {
 	switch value := value.(type) {
 	case []any:
 		for i, in := range value {
-			wrongs(in, func(changed any, how string) {
+			wrongs(in, func(changed any, mutation string) {
 				copied := append([]any{}, value...)
 				copied[i] = changed
-				put(copied, fmt.Sprintf("%d/%s", i, how))
+				put(copied, fmt.Sprintf("%d/%s", i, mutation))
 			})
 		}
 	case map[string]any:
-		with := func(how, name string, in any, without ...string) {
+		putField := func(mutation, name string, in any, without ...string) {
 			copied := map[string]any{name: in}
 			for n, v := range value {
 				if _, set := copied[n]; !set {
@@ -79,14 +79,14 @@ func wrongs(value any, put func(changed any, how string)) {
 			for _, n := range without {
 				delete(copied, n)
 			}
-			put(copied, how)
+			put(copied, mutation)
 		}
-		with("one more", "colour", "red")
+		putField("one more", "colour", "red")
 		for name, in := range value {
-			with(name+" left out", name, nil, name)
-			with(name+" misspelt", name+"s", in, name)
-			with(name+" of another type", name, true)
-			wrongs(in, func(changed any, how string) { with(name+"/"+how, name, changed) })
+			putField(name+" left out", name, nil, name)
+			putField(name+" misspelt", name+"s", in, name)
+			putField(name+" of another type", name, true)
+			wrongs(in, func(changed any, mutation string) { putField(name+"/"+mutation, name, changed) })
 		}
 	}
 }
@@ -113,8 +113,8 @@ func TestDocumentRefusesEveryWrongField(t *testing.T) {
 		decoder := json.NewDecoder(bytes.NewReader(x.Body))
 		decoder.UseNumber()
 		require.NoError(t, decoder.Decode(&value))
-		wrongs(value, func(changed any, how string) {
-			if strings.Contains(how, free) && !strings.HasSuffix(how, "of another type") {
+		wrongs(value, func(changed any, mutation string) {
+			if strings.Contains(mutation, free) && !strings.HasSuffix(mutation, "of another type") {
 				return
 			}
 			wrong++
@@ -122,7 +122,7 @@ func TestDocumentRefusesEveryWrongField(t *testing.T) {
 			var err error
 			y.Body, err = json.Marshal(changed)
 			require.NoError(t, err)
-			require.Error(t, d.Check(y), "%s: %s", file, how)
+			require.Error(t, d.Check(y), "%s: %s", file, mutation)
 		})
 		for name := range x.Header {
 			if name == "Connection" || name == "Content-Length" || name == "Date" || name == "Vary" {

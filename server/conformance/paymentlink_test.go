@@ -111,14 +111,16 @@ var _ = cases(
 				}
 			})
 			n := len(b.entries())
-			b.has(b.call(&updateLink{Id: id, Pricing: open.Enum(), MinAmount: new(int64(100))}), object{"pricing": "OPEN", "amount": nil,
-				"minAmount": 100})
+			b.requireFields(b.call(&updateLink{Id: id, Pricing: open.Enum(), MinAmount: new(int64(100))}),
+				object{"pricing": "OPEN", "amount": nil,
+					"minAmount": 100})
 			b.journaled(n, "payment_link.updated", id, object{
 				"pricing": change("FIXED", "OPEN"), "amount": change(500, nil), "minAmount": change(nil, 100),
 			})
-			b.has(b.call(&updateLink{Id: id, Pricing: fixed.Enum(), Amount: new(int64(700))}), object{"pricing": "FIXED", "amount": 700,
-				"minAmount": nil})
-			b.has(b.call(&updateLink{Id: id, Amount: new(int64(800))}), object{"amount": 800})
+			b.requireFields(b.call(&updateLink{Id: id, Pricing: fixed.Enum(), Amount: new(int64(700))}),
+				object{"pricing": "FIXED", "amount": 700,
+					"minAmount": nil})
+			b.requireFields(b.call(&updateLink{Id: id, Amount: new(int64(800))}), object{"amount": 800})
 		},
 	},
 	scenario{
@@ -147,12 +149,12 @@ var _ = cases(
 					}
 				}
 			})
-			b.has(b.call(&updateLink{Id: id, ExpiresAt: inFuture()}), object{"expiresAt": "2027-10-01T12:00:30.000Z"})
+			b.requireFields(b.call(&updateLink{Id: id, ExpiresAt: inFuture()}), object{"expiresAt": "2027-10-01T12:00:30.000Z"})
 			n := len(b.entries())
-			b.has(b.call(&updateLink{Id: id, UpdateMask: mask("expires_at")}), object{"expiresAt": nil})
+			b.requireFields(b.call(&updateLink{Id: id, UpdateMask: mask("expires_at")}), object{"expiresAt": nil})
 			b.journaled(n, "payment_link.updated", id, object{"expiresAt": change("2027-10-01T12:00:30.000Z", nil)})
 			b.expire(id)
-			b.has(b.call(&updateLink{Id: id, Title: new("Autre")}), object{"title": "Autre", "availability": "EXPIRED"})
+			b.requireFields(b.call(&updateLink{Id: id, Title: new("Autre")}), object{"title": "Autre", "availability": "EXPIRED"})
 		},
 	},
 	scenario{
@@ -176,7 +178,7 @@ var _ = cases(
 			n := len(b.entries())
 			cleared := b.call(&updateLink{Id: id, Description: new(""), UpdateMask: mask("description", "cover_url", "thank_you_message",
 				"max_payments")})
-			b.has(cleared, object{"description": nil, "coverUrl": nil, "thankYouMessage": nil, "maxPayments": nil})
+			b.requireFields(cleared, object{"description": nil, "coverUrl": nil, "thankYouMessage": nil, "maxPayments": nil})
 			b.journaled(n, "payment_link.updated", id, object{
 				"description": change("d", nil), "coverUrl": change("http://cdn.example/x", nil), "thankYouMessage": change("t", nil),
 				"maxPayments": change(9, nil),
@@ -198,7 +200,7 @@ var _ = cases(
 			id := b.link("Atelier")
 			long := func(n int) *string { s := strings.Repeat("é", n); return &s }
 			url := "https://x.example/" + strings.Repeat("a", 2048-18)
-			b.has(b.call(&createLink{
+			b.requireFields(b.call(&createLink{
 				Title: *long(200), Pricing: fixed, Amount: new(int64(1<<53 - 1)), Description: long(5000), ThankYouMessage: long(2000),
 				CoverUrl: &url, MaxPayments: new(int32(1<<31 - 1)),
 			}), object{"amount": int64(1<<53 - 1), "maxPayments": 1<<31 - 1, "coverUrl": url})
@@ -235,27 +237,27 @@ var _ = cases(
 			for id, availability := range map[string]string{
 				active: "ACTIVE", disabled: "DISABLED", expired: "EXPIRED", exhausted: "EXHAUSTED", all: "DISABLED",
 			} {
-				b.has(b.call(&getLink{Id: id}), object{"availability": availability})
+				b.requireFields(b.call(&getLink{Id: id}), object{"availability": availability})
 			}
 			list := b.call(&listLinks{})
-			b.has(list, object{"page": 1, "pageSize": 25, "total": 5})
+			b.requireFields(list, object{"page": 1, "pageSize": 25, "total": 5})
 			require.Equal(b, newest(active, disabled, expired, exhausted, all), b.names(list, "id"))
 			b.same(b.call(&getLink{Id: exhausted}), b.data(list)[1])
 			takes := b.call(&listLinks{Status: storefrontv1.ListPaymentLinksRequest_active.Enum()})
-			b.has(takes, object{"total": 1})
+			b.requireFields(takes, object{"total": 1})
 			require.Equal(b, []string{active}, b.names(takes, "id"))
 			not := b.call(&listLinks{Status: storefrontv1.ListPaymentLinksRequest_inactive.Enum(), PageSize: new(int32(3))})
-			b.has(not, object{"total": 4})
+			b.requireFields(not, object{"total": 4})
 			require.Equal(b, []string{all, exhausted, expired}, b.names(not, "id"))
 			for _, id := range []string{disabled, expired, exhausted, all} {
 				_, err := b.RecordOrder(b.ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: new("c@example.com")}, PaymentLinkID: id})
 				require.ErrorContains(b, err, "payment_link_unavailable")
 			}
 			b.pay(early)
-			b.has(b.call(&getLink{Id: exhausted}), object{"paidCount": 2, "paidAmount": 1000, "availability": "EXHAUSTED"})
+			b.requireFields(b.call(&getLink{Id: exhausted}), object{"paidCount": 2, "paidAmount": 1000, "availability": "EXHAUSTED"})
 			_, err := b.RefundOrder(b.ctx, early)
 			require.NoError(b, err)
-			b.has(b.call(&getLink{Id: exhausted}), object{"paidCount": 2, "paidAmount": 1000})
+			b.requireFields(b.call(&getLink{Id: exhausted}), object{"paidCount": 2, "paidAmount": 1000})
 		},
 	},
 	scenario{
@@ -268,13 +270,13 @@ var _ = cases(
 			b.moment(disabled["disabledAt"])
 			n, sent := len(b.entries()), len(b.events())
 			got := b.call(&enableLink{Id: id})
-			b.has(got, object{"disabledAt": nil, "availability": "EXHAUSTED", "maxPayments": 1, "expiresAt": nil})
+			b.requireFields(got, object{"disabledAt": nil, "availability": "EXHAUSTED", "maxPayments": 1, "expiresAt": nil})
 			b.journaled(n, "payment_link.enabled", id, object{"disabledAt": change(disabled["disabledAt"], nil)})
 			require.Empty(b, b.sentSince(sent))
 			b.leavesNothing(func() { b.same(got, b.call(&enableLink{Id: id})) })
 			b.disable(id)
 			b.expire(id)
-			b.has(b.call(&enableLink{Id: id}), object{"disabledAt": nil, "availability": "EXPIRED"})
+			b.requireFields(b.call(&enableLink{Id: id}), object{"disabledAt": nil, "availability": "EXPIRED"})
 			require.Nil(b, b.refused(&enableLink{Id: unknownID()}, 404, "payment_link_not_found"))
 			if b.isREST() {
 				for _, body := range []string{"", "{}", "not json", `{"x":1}`} {
@@ -296,7 +298,7 @@ var _ = cases(
 					require.Nil(b, b.refusedAs(b.json("POST", "/v1/payment-links", `{"x":1}`), 422, "feature_disabled"))
 				}
 			})
-			b.has(b.call(&updateLink{Id: id, Title: new("Autre")}), object{"title": "Autre"})
+			b.requireFields(b.call(&updateLink{Id: id, Title: new("Autre")}), object{"title": "Autre"})
 		},
 	},
 	scenario{

@@ -75,9 +75,9 @@ func TestDocumentProbes(t *testing.T) {
 						s.gate.advance(time.Minute)
 					}
 					probe.URL.Path = at(op.Path)
-					differ := func(what string, rule any) {
-						of := fmt.Sprintf("%s, field %q: %s: %v", op.ID, probe.Field, what, rule)
-						differences[of] = append(differences[of], probe.URL.RawQuery+short(probe.RequestBody))
+					differ := func(problem string, rule any) {
+						difference := fmt.Sprintf("%s, field %q: %s: %v", op.ID, probe.Field, problem, rule)
+						differences[difference] = append(differences[difference], probe.URL.RawQuery+short(probe.RequestBody))
 					}
 					a, err := b.ask(probe.Exchange)
 					forbidden := op.Allows(probe.Exchange)
@@ -97,9 +97,9 @@ func TestDocumentProbes(t *testing.T) {
 					}
 				}
 			}
-			for _, of := range slices.Sorted(maps.Keys(differences)) {
-				requests := differences[of]
-				t.Errorf("%s (%d requests, such as %s)", of, len(requests), requests[0])
+			for _, difference := range slices.Sorted(maps.Keys(differences)) {
+				requests := differences[difference]
+				t.Errorf("%s (%d requests, such as %s)", difference, len(requests), requests[0])
 			}
 			t.Logf("%d requests derived from the document, %d of them refused by it", sent, refused)
 		})
@@ -131,14 +131,14 @@ func TestDocumentDefaults(t *testing.T) {
 	for i := range 30 {
 		b.customer(fmt.Sprint("Buyer ", i), fmt.Sprintf("buyer-%d@example.com", i))
 	}
-	said := 0
+	count := 0
 	for _, op := range document().Operations() {
 		for _, query := range op.Defaults() {
 			require.Equal(t, string(b.get(op.Path)), string(b.get(op.Path+"?"+query)), "%s?%s", op.ID, query)
-			said++
+			count++
 		}
 	}
-	require.NotZero(t, said)
+	require.NotZero(t, count)
 }
 
 // quoted matches a value in the text of a validator's error.
@@ -172,33 +172,33 @@ func short(text []byte) string {
 }
 
 var _ = cases(scenario{
-	name: "what the platform records with nothing in it, or at its bounds, is answered as documented",
-	on:   underV1(),
+	name:      "what the platform records with nothing in it, or at its bounds, is answered as documented",
+	protocols: underV1(),
 	run: func(b *bench) {
 		b.change(&adminv1.UpdateStoreRequest{
 			Description: new(""), SupportEmail: new(""), Phone: new(""), WhatsappPhone: new(""),
 			UpdateMask: mask("description", "support_email", "phone", "whatsapp_phone", "social_links"),
 		})
-		b.has(b.call(&getStore{}), object{"supportEmail": "", "phone": "", "whatsappPhone": "", "description": ""})
+		b.requireFields(b.call(&getStore{}), object{"supportEmail": "", "phone": "", "whatsappPhone": "", "description": ""})
 		for _, price := range []int64{0, 1<<53 - 1} {
 			id := b.product("Guide", price, unready,
 				func(d *adminv1.CreateProductRequest) { d.CoverUrl = new("https://cdn.example/café.png") })
-			b.has(b.call(&getProduct{Id: id}), object{"priceAmount": price, "coverUrl": "https://cdn.example/café.png"})
+			b.requireFields(b.call(&getProduct{Id: id}), object{"priceAmount": price, "coverUrl": "https://cdn.example/café.png"})
 			b.call(&getOrder{Id: b.order(id, 1, "ada@example.com")})
 		}
 	},
 }, scenario{
-	name: "null stands wherever a request or an answer may have it",
-	on:   underV1(),
+	name:      "null stands wherever a request or an answer may have it",
+	protocols: underV1(),
 	run: func(b *bench) {
 		o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
 			Buyer: shop.Buyer{Phone: new("+237670000004")}, Lines: []shop.OrderLine{{ProductID: b.product("Guide", 1500), Quantity: 1}},
 		})
 		require.NoError(b, err)
-		b.has(b.call(&getOrder{Id: o.GetId()})["customer"].(map[string]any), object{"email": nil, "phone": "+237670000004"})
+		b.requireFields(b.call(&getOrder{Id: o.GetId()})["customer"].(map[string]any), object{"email": nil, "phone": "+237670000004"})
 		a := b.json("POST", "/v1/payment-links", `{"title":"Don","pricing":"FIXED","amount":5,"minAmount":null}`)
 		require.Equal(b, http.StatusCreated, a.status, "%v", a.body)
 		a = b.json("PATCH", "/v1/payment-links/"+a.body["id"].(string), `{"pricing":"OPEN","minAmount":5,"amount":null}`)
-		b.has(a.body, object{"pricing": "OPEN", "amount": nil, "minAmount": 5})
+		b.requireFields(a.body, object{"pricing": "OPEN", "amount": nil, "minAmount": 5})
 	},
 })

@@ -31,7 +31,7 @@ var _ = cases(
 			require.Regexp(b, uuidForm, bare)
 			require.WithinRange(b, b.moment(got["createdAt"]), opening, b.clock.now())
 
-			full := b.product("Élégance", 9007199254740990, as(product.StatusPUBLISHED), of(product.TypeCOURSE),
+			full := b.product("Élégance", 9007199254740990, withStatus(product.StatusPUBLISHED), withType(product.TypeCOURSE),
 				func(d *adminv1.CreateProductRequest) {
 					d.Summary, d.CompareAtAmount = new("Court"), new(int64(9007199254740991))
 					d.CoverUrl = new("https://cdn.example/é.png")
@@ -49,7 +49,7 @@ var _ = cases(
 		name: "a product is found by its id alone",
 		run: func(b *bench) {
 			id := b.product("Guide", 1500)
-			b.has(b.call(&getProduct{Id: strings.ToUpper(id)}), object{"id": id})
+			b.requireFields(b.call(&getProduct{Id: strings.ToUpper(id)}), object{"id": id})
 			for _, other := range []string{unknownID(), "guide", "{" + id + "}", strings.ReplaceAll(id, "-", ""), "urn:uuid:" + id,
 				id + "x"} {
 				b.refused(&getProduct{Id: other}, 404, "product_not_found")
@@ -62,8 +62,8 @@ var _ = cases(
 		run: func(b *bench) {
 			b.same(object{"page": 1, "pageSize": 25, "total": 0, "data": []any{}}, b.call(&listProducts{}))
 			draft := b.product("Un", 100)
-			published := b.product("Deux", 200, as(product.StatusPUBLISHED))
-			archived := b.product("Trois", 300, as(product.StatusARCHIVED))
+			published := b.product("Deux", 200, withStatus(product.StatusPUBLISHED))
+			archived := b.product("Trois", 300, withStatus(product.StatusARCHIVED))
 			list := b.call(&listProducts{})
 			require.Equal(b, newest(draft, published, archived), b.names(list, "id"))
 			b.same(object{"page": 1, "pageSize": 25, "total": 3, "data": []any{
@@ -78,7 +78,7 @@ var _ = cases(
 			for _, s := range []product.Status{product.StatusDRAFT, product.StatusPUBLISHED, product.StatusARCHIVED} {
 				for _, k := range []product.Type{product.TypeFILE, product.TypeCOURSE, product.TypeLICENSE, product.TypeMEETING,
 					product.TypeEVENT} {
-					made[s.String()+k.String()] = b.product(s.String()+" "+k.String(), 100, as(s), of(k))
+					made[s.String()+k.String()] = b.product(s.String()+" "+k.String(), 100, withStatus(s), withType(k))
 				}
 			}
 			for status, word := range storefrontv1.Product_Status_name {
@@ -87,7 +87,7 @@ var _ = cases(
 				}
 				s := storefrontv1.Product_Status(status)
 				list := b.call(&listProducts{Status: &s})
-				b.has(list, object{"total": 5})
+				b.requireFields(list, object{"total": 5})
 				for _, row := range b.data(list) {
 					require.Equal(b, word, row["status"])
 				}
@@ -96,7 +96,7 @@ var _ = cases(
 						continue
 					}
 					k := storefrontv1.Product_Type(kind)
-					b.has(b.call(&listProducts{Type: &k}), object{"total": 3})
+					b.requireFields(b.call(&listProducts{Type: &k}), object{"total": 3})
 					require.Equal(b, []string{made[word+kindWord]}, b.names(b.call(&listProducts{Status: &s, Type: &k}), "id"))
 				}
 			}
@@ -135,10 +135,10 @@ var _ = cases(
 				require.Equal(b, want, b.names(b.call(&listProducts{Q: &q}), "title"), "q=%q", q)
 			}
 			for _, q := range []string{"", "   "} {
-				b.has(b.call(&listProducts{Q: &q}), object{"total": 11})
+				b.requireFields(b.call(&listProducts{Q: &q}), object{"total": 11})
 			}
 			both := b.call(&listProducts{Q: new("caf"), PageSize: new(int32(1)), Page: new(int64(2))})
-			b.has(both, object{"total": 2, "page": 2, "pageSize": 1})
+			b.requireFields(both, object{"total": 2, "page": 2, "pageSize": 1})
 			require.Equal(b, []string{"Caf\u00e9"}, b.names(both, "title"))
 		},
 	},
@@ -161,10 +161,10 @@ var _ = cases(
 			}
 			want := newest(ids...)
 			first := b.call(&listProducts{})
-			b.has(first, object{"page": 1, "pageSize": 25, "total": 27})
+			b.requireFields(first, object{"page": 1, "pageSize": 25, "total": 27})
 			require.Equal(b, want[:25], b.names(first, "id"))
 			second := b.call(&listProducts{Page: new(int64(2))})
-			b.has(second, object{"page": 2, "pageSize": 25, "total": 27})
+			b.requireFields(second, object{"page": 2, "pageSize": 25, "total": 27})
 			require.Equal(b, want[25:], b.names(second, "id"))
 			require.Equal(b, want[20:25], b.names(b.call(&listProducts{Page: new(int64(5)), PageSize: new(int32(5))}), "id"))
 			require.Equal(b, want, b.names(b.call(&listProducts{PageSize: new(int32(100))}), "id"))

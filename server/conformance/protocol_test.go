@@ -115,8 +115,8 @@ func (b *bench) refusedAs(a answer, status int, code string) any {
 	require.Equal(b, a.header.Get("X-Request-Id"), a.body["requestId"], "the id in the body is the header's")
 	require.Regexp(b, `^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`, a.body["requestId"])
 	require.Regexp(b, dateTime, a.body["timestamp"])
-	details, has := a.body["details"]
-	require.Equal(b, has, len(a.body) == 6, "the six fields of the error body and no other: %v", a.body)
+	details, ok := a.body["details"]
+	require.Equal(b, ok, len(a.body) == 6, "the six fields of the error body and no other: %v", a.body)
 	return details
 }
 

@@ -20,8 +20,8 @@ type occasion struct {
 	code string
 	// service starts a service of its own for an occasion that breaks the service. Nil means that a shared service is used.
 	service func(t *testing.T, database string) *installation
-	// on is the database on which the occasion runs; empty means on all.
-	on string
+	// database is the one on which the occasion runs; empty means on all.
+	database string
 	// prepare returns a bench whose requests are refused with the code, and a function that changes a request before it is
 	// sent. Some occasions need only the bench, others only the change.
 	prepare func(b *bench) (*bench, func(x *openapi.Exchange))
@@ -47,8 +47,8 @@ var nowhere = asked(func(x *openapi.Exchange) {
 })
 
 var occasions = []occasion{
-	{code: "api_key_missing", prepare: state(func(b *bench) *bench { return b.with("") })},
-	{code: "api_key_invalid", prepare: state(func(b *bench) *bench { return b.with("svc_live_unknown") })},
+	{code: "api_key_missing", prepare: state(func(b *bench) *bench { return b.withKey("") })},
+	{code: "api_key_invalid", prepare: state(func(b *bench) *bench { return b.withKey("svc_live_unknown") })},
 	{code: "api_key_revoked", prepare: state(func(b *bench) *bench {
 		_, err := b.RevokeKey(b.ctx, b.keyID)
 		require.NoError(b, err)
@@ -80,7 +80,7 @@ var occasions = []occasion{
 		require.NoError(b, err)
 		return b
 	})},
-	{code: "unavailable", service: throughCable, on: dbtest.Postgres, prepare: state(func(b *bench) *bench {
+	{code: "unavailable", service: throughCable, database: dbtest.Postgres, prepare: state(func(b *bench) *bench {
 		b.cable.cut()
 		return b
 	})},
@@ -94,7 +94,10 @@ var occasions = []occasion{
 	{code: "payload_too_large", prepare: asked(func(x *openapi.Exchange) {
 		x.RequestBody = bytes.Repeat([]byte(" "), 1<<20+1)
 	})},
-	{code: "unsupported_media_type", prepare: asked(func(x *openapi.Exchange) { x.RequestHeader.Set("Content-Type", "text/plain") })},
+	{code: "unsupported_media_type", prepare: asked(func(x *openapi.Exchange) {
+		x.RequestHeader.Set("Content-Type",
+			"text/plain")
+	})},
 }
 
 // Each operation is refused with each common code that the document lists for it.
@@ -105,7 +108,7 @@ func TestDocumentRefusals(t *testing.T) {
 			t.Parallel()
 			shared := newService(t, database, settings{step: time.Millisecond})
 			for _, o := range occasions {
-				if o.on != "" && o.on != database {
+				if o.database != "" && o.database != database {
 					continue
 				}
 				t.Run(o.code, func(t *testing.T) {

@@ -157,9 +157,9 @@ func TestRoundTrips(t *testing.T) {
 				require.Len(t, took, row.want, "%s: %s\n%s", row.name, row.reason, strings.Join(took, "\n"))
 			}
 			recorded.take()
-			b.with("").answer(&getStore{})
+			b.withKey("").answer(&getStore{})
 			require.Empty(t, recorded.take(), "a key that is missing costs nothing")
-			b.with("malformed").answer(&getStore{})
+			b.withKey("malformed").answer(&getStore{})
 			require.Len(t, recorded.take(), key, "one that is malformed is counted and not looked up")
 			if database == dbtest.Postgres {
 				// Now record the statements of second pages, of orders and of payments.

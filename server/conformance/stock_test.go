@@ -34,15 +34,15 @@ func (b *bench) product(title string, price int64, edit ...func(*adminv1.CreateP
 	return p.GetId()
 }
 
-// as returns a function that sets the status of a product to create.
-func as(status product.Status) func(*adminv1.CreateProductRequest) {
+// withStatus returns a function that sets the status of a product to create.
+func withStatus(status product.Status) func(*adminv1.CreateProductRequest) {
 	return func(d *adminv1.CreateProductRequest) {
 		d.Status = storefrontv1.Product_Status(storefrontv1.Product_Status_value[status.String()]).Enum()
 	}
 }
 
-// of returns a function that sets the type of a product to create.
-func of(kind product.Type) func(*adminv1.CreateProductRequest) {
+// withType returns a function that sets the type of a product to create.
+func withType(kind product.Type) func(*adminv1.CreateProductRequest) {
 	return func(d *adminv1.CreateProductRequest) {
 		d.Type = storefrontv1.Product_Type(storefrontv1.Product_Type_value[kind.String()])
 	}
@@ -183,12 +183,12 @@ func (b *bench) same(want object, got object) {
 	require.Equal(b, normal(b, want), normal(b, got))
 }
 
-// has asserts that an answer has these fields, among others.
-func (b *bench) has(got object, fields object) {
+// requireFields asserts that an answer has these fields, among others.
+func (b *bench) requireFields(got object, fields object) {
 	b.Helper()
 	for name, want := range fields {
-		value, there := got[name]
-		require.True(b, there, "%s is missing", name)
+		value, ok := got[name]
+		require.True(b, ok, "%s is missing", name)
 		require.Equal(b, normal(b, want), normal(b, value), name)
 	}
 }

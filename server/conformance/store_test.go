@@ -25,7 +25,7 @@ var _ = cases(
 			}, got)
 			require.WithinRange(b, b.moment(got["createdAt"]), opening, b.clock.now())
 			other := b.newBench(b.T, b.protocol)
-			b.has(other.call(&getStore{}), object{"id": other.store.ID.String(), "slug": other.store.Slug})
+			b.requireFields(other.call(&getStore{}), object{"id": other.store.ID.String(), "slug": other.store.Slug})
 		},
 	},
 	scenario{
@@ -39,7 +39,7 @@ var _ = cases(
 			require.NoError(b, err)
 			b.reload(slug)
 			key, _ := b.newKey("other", "never", auth.Scopes()...)
-			got := b.with(key).call(&getStore{})
+			got := b.withKey(key).call(&getStore{})
 			b.same(object{
 				"id": b.store.ID.String(), "name": "Bare", "slug": slug, "url": "http://localhost:3000/" + slug, "description": "",
 				"currency": "EUR", "country": "FR", "supportEmail": "", "phone": "", "whatsappPhone": "", "socialLinks": object{},

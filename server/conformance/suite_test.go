@@ -11,9 +11,9 @@ import (
 // scenario is a case of the suite. It runs on every database and in every protocol, each time with a new store.
 type scenario struct {
 	name string
-	// on are the protocols in which the case runs; nil means all.
-	on  []protocol
-	run func(b *bench)
+	// protocols are those in which the case runs; nil means all.
+	protocols []protocol
+	run       func(b *bench)
 }
 
 // suite has all cases.
@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 				t.Run(f.name(), func(t *testing.T) {
 					t.Parallel()
 					for _, c := range suite {
-						if c.on != nil && !slices.Contains(c.on, f) {
+						if c.protocols != nil && !slices.Contains(c.protocols, f) {
 							continue
 						}
 						t.Run(c.name, func(t *testing.T) {

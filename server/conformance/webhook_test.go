@@ -62,7 +62,7 @@ func TestWebhookRegistration(t *testing.T) {
 			sends := func(want bool, change func() error) {
 				require.NoError(t, change())
 				before := b.queued()
-				b.product("Guide", 1500, as("PUBLISHED"))
+				b.product("Guide", 1500, withStatus("PUBLISHED"))
 				require.Equal(t, want, b.queued() > before)
 			}
 			id := w.ID.String()
@@ -88,7 +88,7 @@ func TestWebhookRegistration(t *testing.T) {
 
 			key, _ := b.newKey("other", "never", "store:read")
 			for _, method := range []string{http.MethodGet, http.MethodPost} {
-				b.refusedAs(b.with(key).json(method, "/v1/webhooks", ""), 404, "not_found")
+				b.refusedAs(b.withKey(key).json(method, "/v1/webhooks", ""), 404, "not_found")
 			}
 		})
 	}

@@ -32,8 +32,8 @@ type exchange struct {
 	prepare func(b *bench) request
 	// service starts a service for this exchange; nil means that a shared service is used.
 	service func(t *testing.T, database string) *installation
-	// on is the database on which the exchange runs; empty means on all.
-	on string
+	// database is the one on which the exchange runs; empty means on all.
+	database string
 }
 
 type request struct {
@@ -58,7 +58,7 @@ func TestWire(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			shared := newService(t, database, settings{})
 			for _, x := range exchanges() {
-				if x.on != "" && x.on != database {
+				if x.database != "" && x.database != database {
 					continue
 				}
 				t.Run(x.name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestWire(t *testing.T) {
 					b := s.newBenchAt(t, restProtocol{}, strings.ReplaceAll(x.name, "_", "-"))
 					got := b.exchange(x.prepare(b))
 					path := filepath.Join(wireFolder, x.name+".golden")
-					if *update && (database == dbtest.SQLite || x.on != "") {
+					if *update && (database == dbtest.SQLite || x.database != "") {
 						require.NoError(t, os.WriteFile(path, []byte(got), 0o644)) //nolint:gosec // as git creates files
 					}
 					want, err := os.ReadFile(path)

@@ -39,9 +39,9 @@ func Root(t testing.TB) string {
 			return folder
 		}
 		require.ErrorIs(t, err, fs.ErrNotExist)
-		above := filepath.Dir(folder)
-		require.NotEqual(t, above, folder, "the test runs outside the project")
-		folder = above
+		parent := filepath.Dir(folder)
+		require.NotEqual(t, parent, folder, "the test runs outside the project")
+		folder = parent
 	}
 }
 
@@ -113,10 +113,10 @@ func Run(t testing.TB, folder string, variables []string, program string, args .
 	command := exec.CommandContext(t.Context(), program, args...)
 	command.Dir = folder
 	command.Env = append(os.Environ(), variables...)
-	var talk bytes.Buffer
-	command.Stderr = &talk
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
 	output, err := command.Output()
-	require.NoError(t, err, "%s %s\n%s%s", program, strings.Join(args, " "), output, &talk)
+	require.NoError(t, err, "%s %s\n%s%s", program, strings.Join(args, " "), output, &stderr)
 	return string(output)
 }
 
@@ -207,7 +207,7 @@ type Webhook struct {
 // Register creates a webhook of the demo store for these event types.
 func (s Server) Register(t testing.TB, url string, events ...string) Webhook {
 	t.Helper()
-	var made Webhook
-	s.RunCommand(t, &made, "webhook", "create", "--store", "demo", "--url", url, "--events", strings.Join(events, ","))
-	return made
+	var webhook Webhook
+	s.RunCommand(t, &webhook, "webhook", "create", "--store", "demo", "--url", url, "--events", strings.Join(events, ","))
+	return webhook
 }

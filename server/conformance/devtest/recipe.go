@@ -23,10 +23,10 @@ func FreeAddress(t testing.TB) string {
 }
 
 // CheckReceiver starts server, a receiver of webhooks that listens at address, and checks it. The receiver must accept body,
-// a customer.created event, with this signature, and refuse every other request. Its log must contain address, and person,
-// the text by which it logs the customer. After the signal end it must exit with exitCode; -1 means that the signal kills
+// a customer.created event, with this signature, and refuse every other request. Its log must contain address, and customer,
+// the text by which it logs the customer. After the signal it must exit with exitCode; -1 means that the signal kills
 // it.
-func CheckReceiver(t testing.TB, server *exec.Cmd, end os.Signal, exitCode int, address, body, signature, person string) {
+func CheckReceiver(t testing.TB, server *exec.Cmd, signal os.Signal, exitCode int, address, body, signature, customer string) {
 	t.Helper()
 	var log bytes.Buffer
 	server.Stdout, server.Stderr = &log, &log
@@ -56,14 +56,14 @@ func CheckReceiver(t testing.TB, server *exec.Cmd, end os.Signal, exitCode int, 
 		require.NoError(t, answer.Body.Close())
 		require.Equal(t, row.status, answer.StatusCode)
 	}
-	require.NoError(t, server.Process.Signal(end))
+	require.NoError(t, server.Process.Signal(signal))
 	stuck := time.AfterFunc(Timeout, func() { _ = server.Process.Kill() })
 	_ = server.Wait()
 	require.True(t, stuck.Stop(), "the receiver does not end: %s", &log)
 	require.Equal(t, exitCode, server.ProcessState.ExitCode(), "%s", &log)
 	require.NotContains(t, log.String(), "Traceback")
 	require.Contains(t, log.String(), "http://"+address)
-	require.Contains(t, log.String(), "new: "+person)
+	require.Contains(t, log.String(), "new: "+customer)
 	require.Contains(t, log.String(), "there is no Service-Signature header")
 	require.Contains(t, log.String(), "not written as the service writes it")
 }

@@ -44,8 +44,8 @@ func samples(t *testing.T, dev devtest.Server, language string) []sample {
 	require.NoError(t, json.Unmarshal([]byte(fetch(t, dev, "/docs/openapi.json")), &document))
 	var operations, shown []string
 	for _, item := range document.Paths {
-		for _, one := range item {
-			operations = append(operations, one.OperationID)
+		for _, operation := range item {
+			operations = append(operations, operation.OperationID)
 		}
 	}
 	for _, s := range found {
@@ -83,7 +83,7 @@ func sampleVariables(t *testing.T, dev devtest.Server) []string {
 			Data []struct{ ID, Pricing string }
 		}
 		require.NoError(t, json.Unmarshal([]byte(fetch(t, dev, path)), &list))
-		fixed := slices.IndexFunc(list.Data, func(one struct{ ID, Pricing string }) bool { return one.Pricing != "OPEN" })
+		fixed := slices.IndexFunc(list.Data, func(link struct{ ID, Pricing string }) bool { return link.Pricing != "OPEN" })
 		require.NotEqual(t, -1, fixed, path)
 		variables = append(variables, name+"="+list.Data[fixed].ID)
 	}

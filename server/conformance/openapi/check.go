@@ -24,9 +24,9 @@ type Exchange struct {
 	Body          []byte
 }
 
-// transport lists headers that an answer may have although the document does not name them, because HTTP itself defines them
-// (RFC 9110, section 6.6.1; RFC 9112, sections 6 and 9.6). OpenAPI has Content-Type as the key of the content.
-var transport = []string{"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Vary"}
+// transportHeaders lists headers that an answer may have although the document does not name them, because HTTP itself defines
+// them (RFC 9110, section 6.6.1; RFC 9112, sections 6 and 9.6). OpenAPI has Content-Type as the key of the content.
+var transportHeaders = []string{"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Vary"}
 
 // Check returns how an exchange differs from the document: the answer is not in the document, or a request was served that
 // the document does not allow. The error names the operation, the status and each place. Check marks the parts of the
@@ -34,67 +34,68 @@ var transport = []string{"Connection", "Content-Encoding", "Content-Length", "Co
 func (d *Document) Check(x Exchange) error {
 	op := d.operationFor(x.Method, x.URL.EscapedPath())
 	if op == nil {
-		if err := errors.Join(d.refused(x), d.usual(x)); err != nil {
+		if err := errors.Join(d.checkRefusal(x), d.checkHeaders(x)); err != nil {
 			return fmt.Errorf("%s %s, which is no operation: %d: %w", x.Method, x.URL.Path, x.Status, err)
 		}
 		return nil
 	}
-	value, err := op.received(x)
+	value, err := op.checkAnswer(x)
 	if err != nil {
 		return fmt.Errorf("%s: answer %d: %w", op.ID, x.Status, err)
 	}
 	if x.Status >= http.StatusBadRequest {
-		if err := d.refused(x); err != nil {
+		if err := d.checkRefusal(x); err != nil {
 			return fmt.Errorf("%s: answer %d: %w", op.ID, x.Status, err)
 		}
-		op.sawAnswer(x, value)
+		op.coverAnswer(x, value)
 		return nil
 	}
-	op.sawAnswer(x, value)
+	op.coverAnswer(x, value)
 	if err := op.Allows(x); err != nil {
 		return fmt.Errorf("%s: answered %d to a request that the document refuses: %w", op.ID, x.Status, err)
 	}
-	op.sawRequest(x)
+	op.coverRequest(x)
 	return nil
 }
 
-// refused checks the status and the body of a refusal. All refusals have the same error body, even those of unknown addresses.
-func (d *Document) refused(x Exchange) error {
+// checkRefusal checks the status and the body of a refusal. All refusals have the same error body, even those of unknown
+// addresses.
+func (d *Document) checkRefusal(x Exchange) error {
 	if x.Status < http.StatusBadRequest {
 		return errors.New("it was served")
 	}
 	if x.Method == http.MethodHead {
 		return nil
 	}
-	value, err := (&body{types: map[string]*shape{"application/json": d.refusal}}).judge(x.Header, x.Body)
+	value, err := (&body{types: map[string]*shape{"application/json": d.refusal}}).validate(x.Header, x.Body)
 	if err != nil {
 		return fmt.Errorf("as a refusal: %w", err)
 	}
-	if err := d.consistent(x.Status, value); err != nil {
+	if err := d.checkDetails(x.Status, value); err != nil {
 		return fmt.Errorf("as a refusal: %w", err)
 	}
-	d.refusal.see(value)
+	d.refusal.cover(value)
 	return nil
 }
 
-// usual checks the headers of an answer at an address without an operation. The answer must have the headers that every
+// checkHeaders checks the headers of an answer at an address without an operation. The answer must have the headers that every
 // answer has, and no others, except Allow (RFC 9110, section 15.5.6).
-func (d *Document) usual(x Exchange) error {
-	for name, always := range d.headers {
-		if always && len(x.Header[name]) != 1 {
+func (d *Document) checkHeaders(x Exchange) error {
+	for name, required := range d.headers {
+		if required && len(x.Header[name]) != 1 {
 			return fmt.Errorf("the header %s stands %d times", name, len(x.Header[name]))
 		}
 	}
 	for name := range x.Header {
-		if _, known := d.headers[name]; !known && name != "Allow" && !slices.Contains(transport, name) {
+		if _, ok := d.headers[name]; !ok && name != "Allow" && !slices.Contains(transportHeaders, name) {
 			return fmt.Errorf("the document has no header %s", name)
 		}
 	}
 	return nil
 }
 
-// received checks an answer against the operation, and returns the value in its body.
-func (op *Operation) received(x Exchange) (any, error) {
+// checkAnswer checks an answer against the operation, and returns the value in its body.
+func (op *Operation) checkAnswer(x Exchange) (any, error) {
 	a := op.answers[x.Status]
 	if a == nil {
 		return nil, fmt.Errorf("the document has no such status: %.300s", x.Body)
@@ -103,10 +104,10 @@ func (op *Operation) received(x Exchange) (any, error) {
 		header := a.headers[name]
 		switch {
 		case header != nil:
-			if err := header.judge(values); err != nil {
+			if err := header.validate(values); err != nil {
 				return nil, err
 			}
-		case !slices.Contains(transport, name):
+		case !slices.Contains(transportHeaders, name):
 			return nil, fmt.Errorf("the document has no header %s", name)
 		}
 	}
@@ -124,29 +125,29 @@ func (op *Operation) received(x Exchange) (any, error) {
 		}
 		return nil, nil
 	}
-	value, err := a.body.judge(x.Header, x.Body)
+	value, err := a.body.validate(x.Header, x.Body)
 	if err != nil {
 		return nil, err
 	}
-	return value, a.listed(value)
+	return value, a.checkCode(value)
 }
 
-// sawAnswer marks the parts of the document that a valid answer shows.
-func (op *Operation) sawAnswer(x Exchange, value any) {
+// coverAnswer marks the parts of the document that a valid answer shows.
+func (op *Operation) coverAnswer(x Exchange, value any) {
 	a := op.answers[x.Status]
-	a.seen.see()
+	a.seen.set()
 	for name := range x.Header {
 		if header := a.headers[name]; header != nil {
-			header.saw(x.Header[name])
+			header.cover(x.Header[name])
 		}
 	}
 	if value == nil {
 		return
 	}
-	a.body.typed(x.Header).see(value)
+	a.body.shapeFor(x.Header).cover(value)
 	if refusal, ok := value.(map[string]any); ok && a.codes != nil {
 		code, _ := refusal["code"].(string)
-		a.codes[code].see()
+		a.codes[code].set()
 	}
 }
 
@@ -158,7 +159,7 @@ func (op *Operation) Allows(x Exchange) error {
 	}
 	steps := strings.Split(x.URL.Path, "/")
 	for i, step := range strings.Split(op.Path, "/") {
-		if name, is := strings.CutPrefix(step, "{"); is && i < len(steps) {
+		if name, ok := strings.CutPrefix(step, "{"); ok && i < len(steps) {
 			query[pathPrefix+strings.TrimSuffix(name, "}")] = []string{steps[i]}
 		}
 	}
@@ -167,7 +168,7 @@ func (op *Operation) Allows(x Exchange) error {
 		if p == nil {
 			return fmt.Errorf("the document has no parameter %s", name)
 		}
-		if err := p.judge(values); err != nil {
+		if err := p.validate(values); err != nil {
 			return err
 		}
 	}
@@ -179,7 +180,7 @@ func (op *Operation) Allows(x Exchange) error {
 	switch {
 	case op.body == nil: // the service ignores the body
 	case len(x.RequestBody) > 0:
-		_, err := op.body.judge(x.RequestHeader, x.RequestBody)
+		_, err := op.body.validate(x.RequestHeader, x.RequestBody)
 		return err
 	case op.body.required:
 		return errors.New("the body is missing")
@@ -187,21 +188,21 @@ func (op *Operation) Allows(x Exchange) error {
 	return nil
 }
 
-// sawRequest marks the parts of the document that a served request shows.
-func (op *Operation) sawRequest(x Exchange) {
+// coverRequest marks the parts of the document that a served request shows.
+func (op *Operation) coverRequest(x Exchange) {
 	for name, values := range x.URL.Query() {
-		op.parameter(name).saw(values)
+		op.parameter(name).cover(values)
 	}
 	for _, p := range op.parameters {
 		if p.in == "path" {
-			p.seen.see()
+			p.seen.set()
 		}
 	}
 	if op.body == nil || len(x.RequestBody) == 0 {
 		return
 	}
 	if value, err := decode(x.RequestBody); err == nil {
-		op.body.typed(x.RequestHeader).see(value)
+		op.body.shapeFor(x.RequestHeader).cover(value)
 	}
 }
 
@@ -226,20 +227,20 @@ func (op *Operation) parameter(key string) *parameter {
 	return nil
 }
 
-// judge returns what is wrong with the values of a parameter or a header. There must be exactly one value.
-func (p *parameter) judge(values []string) error {
+// validate returns what is wrong with the values of a parameter or a header. There must be exactly one value.
+func (p *parameter) validate(values []string) error {
 	if len(values) != 1 {
 		return fmt.Errorf("the %s parameter %s stands %d times", p.in, p.name, len(values))
 	}
-	if err := p.shape.judge(p.value(values[0])); err != nil {
+	if err := p.shape.validate(p.value(values[0])); err != nil {
 		return fmt.Errorf("the %s parameter %s is %.100q: %w", p.in, p.name, values[0], err)
 	}
 	return nil
 }
 
-func (p *parameter) saw(values []string) {
-	p.seen.see()
-	p.shape.see(p.value(values[0]))
+func (p *parameter) cover(values []string) {
+	p.seen.set()
+	p.shape.cover(p.value(values[0]))
 }
 
 var (
@@ -262,21 +263,21 @@ func (p *parameter) value(text string) any {
 	return trimmed(text)
 }
 
-// typed returns the schema that the document has for the media type in header, or nil if it has none. The charset may only
+// shapeFor returns the schema that the document has for the media type in header, or nil if it has none. The charset may only
 // be UTF-8. A request may have further parameters of the media type; an answer may have none.
-func (b *body) typed(header http.Header) *shape {
+func (b *body) shapeFor(header http.Header) *shape {
 	kind, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
-	charset, named := parameters["charset"]
-	if err != nil || named && !strings.EqualFold(charset, "utf-8") || !b.sent && len(parameters) > 1 || !b.sent &&
-		len(parameters) == 1 && !named {
+	charset, hasCharset := parameters["charset"]
+	if err != nil || hasCharset && !strings.EqualFold(charset, "utf-8") || !b.isRequest && len(parameters) > 1 || !b.isRequest &&
+		len(parameters) == 1 && !hasCharset {
 		return nil
 	}
 	return b.types[kind]
 }
 
-// judge returns the value in a body, and what is wrong with the body.
-func (b *body) judge(header http.Header, text []byte) (any, error) {
-	s := b.typed(header)
+// validate returns the value in a body, and what is wrong with the body.
+func (b *body) validate(header http.Header, text []byte) (any, error) {
+	s := b.shapeFor(header)
 	if s == nil {
 		return nil, fmt.Errorf("the document has no content of type %q", header.Get("Content-Type"))
 	}
@@ -284,16 +285,16 @@ func (b *body) judge(header http.Header, text []byte) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the body is no JSON: %w", err)
 	}
-	if err := s.judge(b.normal(value)); err != nil {
+	if err := s.validate(b.normalize(value)); err != nil {
 		return nil, fmt.Errorf("the body: %w", err)
 	}
 	return value, nil
 }
 
-// normal returns the value that is compared with the body's schema. In a request it is value without white space around its
+// normalize returns the value that is compared with the body's schema. In a request it is value without white space around its
 // texts, because the service ignores this space. In an answer it is value itself.
-func (b *body) normal(value any) any {
-	if b.sent {
+func (b *body) normalize(value any) any {
+	if b.isRequest {
 		return trimmed(value)
 	}
 	return value

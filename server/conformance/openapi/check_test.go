@@ -149,7 +149,7 @@ func TestAgreement(t *testing.T) {
 	t.Parallel()
 	d := read(t)
 	require.NoError(t, d.Check(served(t)))
-	for line, why := range map[string]string{
+	for line, reason := range map[string]string{
 		"GET /v1/books?pageSize=100&kind=SOUND&q=12345":      "every parameter at its bound",
 		"GET /v1/books?q=++12345%20":                         "texts are measured without the space around them",
 		"GET /v1/books?pageSize=0100":                        "a number may begin with zeros",
@@ -163,7 +163,7 @@ func TestAgreement(t *testing.T) {
 		case strings.Contains(line, "books/"):
 			x.Body = []byte(book)
 		}
-		require.NoError(t, d.Check(x), why)
+		require.NoError(t, d.Check(x), reason)
 	}
 	require.NoError(t, d.Check(exchange(t, "POST /v1/books", `{"title":" Café ","price":100.0}`, 201, book)), "100.0 is an integer")
 	require.NoError(t, d.Check(exchange(t, "POST /v1/books", `{"title":5}`, 400, `{"statusCode":400,"code":"taken"}`)),
@@ -269,8 +269,8 @@ func TestDifference(t *testing.T) {
 }
 
 // replace returns a function that replaces a text in the answer's body.
-func replace(old, with string) func(*openapi.Exchange) {
-	return func(x *openapi.Exchange) { x.Body = []byte(strings.Replace(string(x.Body), old, with, 1)) }
+func replace(old, replacement string) func(*openapi.Exchange) {
+	return func(x *openapi.Exchange) { x.Body = []byte(strings.Replace(string(x.Body), old, replacement, 1)) }
 }
 
 // header returns a function that sets a header of the answer. An empty value removes the header.
@@ -309,12 +309,12 @@ func TestUnseen(t *testing.T) {
 	all := len(d.Unseen())
 	require.Equal(t, d.Places(), all)
 	require.NoError(t, d.Check(served(t)))
-	left := d.Unseen()
+	unseen := d.Unseen()
 	for _, place := range []string{
 		"getBook 200", "getBook path parameter id", "getBook 200 header X-Left", "/components/schemas/Book/properties/title",
 		"/components/schemas/Book/properties/price null", `/components/schemas/Book/properties/kind "PAPER"`,
 	} {
-		require.NotContains(t, left, place)
+		require.NotContains(t, unseen, place)
 	}
 	for _, place := range []string{
 		"listBooks 200", "listBooks query parameter q", "listBooks 400 taken", "createBook 201", "webhook book.made",
@@ -323,7 +323,7 @@ func TestUnseen(t *testing.T) {
 		`/components/responses/Books/content/application~1json/schema/items`,
 		"/paths/~1v1~1books/post/requestBody/content/application~1json/schema/properties/price null",
 	} {
-		require.Contains(t, left, place)
+		require.Contains(t, unseen, place)
 	}
 	x := served(t)
 	x.Body = []byte(strings.Replace(book, "}", `,"shelf":null,"links":{"a":"b"}}`, 1))
@@ -337,7 +337,7 @@ func TestUnseen(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	t.Parallel()
-	for old, row := range map[string]struct{ with, want string }{
+	for old, row := range map[string]struct{ replacement, want string }{
 		"operationId: getBook":  {"summary: x", "GET /v1/books/{id}: no operationId"},
 		"'200': {$ref":          {"2XX: {$ref", "2XX is no single status"},
 		"in: query":             {"in: cookie", `"pageSize" in "cookie"`},
@@ -349,7 +349,7 @@ func TestRead(t *testing.T) {
 		"openapi: 3.1.0":        {"openapi: [", "read document"},
 		"'#/components/headers": {"'https://x.example/#/h", "another document"},
 	} {
-		_, err := openapi.Read([]byte(strings.Replace(shelf, old, row.with, 1)))
+		_, err := openapi.Read([]byte(strings.Replace(shelf, old, row.replacement, 1)))
 		require.ErrorContains(t, err, row.want, old)
 	}
 }

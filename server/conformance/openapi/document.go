@@ -62,10 +62,10 @@ type parameter struct {
 
 // body describes the body of a request, an answer or a delivery: its schemas, by media type.
 type body struct {
-	sent     bool // whether it is the body of a request
-	required bool
-	types    map[string]*shape
-	node     map[string]any
+	isRequest bool // whether it is the body of a request
+	required  bool
+	types     map[string]*shape
+	node      map[string]any
 }
 
 // answer describes an operation's answers with one status.
@@ -94,7 +94,7 @@ func Read(text []byte) (*Document, error) {
 	if d.root, err = decode(strict); err != nil {
 		return nil, fmt.Errorf("read document: %w", err)
 	}
-	narrow(d.root)
+	forbidAdditions(d.root)
 	d.compiler.DefaultDraft(jsonschema.Draft2020)
 	d.compiler.AssertFormat()
 	for name, validate := range formats {
@@ -115,8 +115,8 @@ func (d *Document) read() error {
 		return err
 	}
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		at := "/paths/" + escape(path)
-		item, err := d.object(at)
+		pointer := "/paths/" + escape(path)
+		item, err := d.object(pointer)
 		if err != nil {
 			return err
 		}
@@ -124,14 +124,14 @@ func (d *Document) read() error {
 			if item[strings.ToLower(method)] == nil {
 				continue
 			}
-			op, err := d.operation(method, path, at)
+			op, err := d.operation(method, path, pointer)
 			if err != nil {
 				return fmt.Errorf("%s %s: %w", method, path, err)
 			}
 			d.operations = append(d.operations, op)
 		}
 	}
-	d.headers = common(d.operations)
+	d.headers = commonHeaders(d.operations)
 	if d.refusal, err = d.shapeAt("/components/schemas/Error"); err != nil {
 		return err
 	}
@@ -139,8 +139,8 @@ func (d *Document) read() error {
 	return d.readWebhooks()
 }
 
-// common returns the headers that answers of all operations may have, and which of these every answer must have.
-func common(operations []*Operation) map[string]bool {
+// commonHeaders returns the headers that answers of all operations may have, and which of these every answer must have.
+func commonHeaders(operations []*Operation) map[string]bool {
 	out := map[string]bool{}
 	var answers []*answer
 	for _, op := range operations {
@@ -165,8 +165,8 @@ var methods = []string{
 
 // operation reads an operation. item is the place of its path in the document.
 func (d *Document) operation(method, path, item string) (*Operation, error) {
-	at := item + "/" + strings.ToLower(method)
-	node, err := d.object(at)
+	pointer := item + "/" + strings.ToLower(method)
+	node, err := d.object(pointer)
 	if err != nil {
 		return nil, err
 	}
@@ -174,20 +174,20 @@ func (d *Document) operation(method, path, item string) (*Operation, error) {
 	if op.ID, _ = node["operationId"].(string); op.ID == "" {
 		return nil, errors.New("no operationId")
 	}
-	for _, place := range []string{item, at} {
+	for _, place := range []string{item, pointer} {
 		parameters, err := d.parameters(op.ID, place+"/parameters", "path", "query")
 		if err != nil {
 			return nil, err
 		}
 		op.parameters = append(op.parameters, parameters...)
 	}
-	if op.body, err = d.body(at + "/requestBody"); err != nil {
+	if op.body, err = d.body(pointer + "/requestBody"); err != nil {
 		return nil, err
 	}
 	if op.body != nil {
-		op.body.sent = true
+		op.body.isRequest = true
 	}
-	responses, err := d.object(at + "/responses")
+	responses, err := d.object(pointer + "/responses")
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (d *Document) operation(method, path, item string) (*Operation, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the answer %s is no single status", status)
 		}
-		if op.answers[number], err = d.answer(op.ID+" "+status, at+"/responses/"+status, number); err != nil {
+		if op.answers[number], err = d.answer(op.ID+" "+status, pointer+"/responses/"+status, number); err != nil {
 			return nil, fmt.Errorf("the answer %s: %w", status, err)
 		}
 	}
@@ -205,11 +205,11 @@ func (d *Document) operation(method, path, item string) (*Operation, error) {
 
 // parameters reads the list of parameters at a place of the document, which may be missing. It refuses parameters of other
 // kinds than kinds, and headers that OpenAPI describes elsewhere (Accept, Content-Type, Authorization).
-func (d *Document) parameters(owner, at string, kinds ...string) ([]*parameter, error) {
-	list, _ := d.find(at).([]any)
+func (d *Document) parameters(owner, pointer string, kinds ...string) ([]*parameter, error) {
+	list, _ := d.find(pointer).([]any)
 	var out []*parameter
 	for i := range list {
-		place, node, err := d.resolve(at + "/" + strconv.Itoa(i))
+		place, node, err := d.resolve(pointer + "/" + strconv.Itoa(i))
 		if err != nil {
 			return nil, err
 		}
@@ -230,11 +230,11 @@ func (d *Document) parameters(owner, at string, kinds ...string) ([]*parameter, 
 }
 
 // body reads the content of the object at a place of the document, or returns nil if there is no object.
-func (d *Document) body(at string) (*body, error) {
-	if d.find(at) == nil {
+func (d *Document) body(pointer string) (*body, error) {
+	if d.find(pointer) == nil {
 		return nil, nil
 	}
-	place, node, err := d.resolve(at)
+	place, node, err := d.resolve(pointer)
 	if err != nil {
 		return nil, err
 	}
@@ -252,24 +252,24 @@ func (d *Document) body(at string) (*body, error) {
 	return b, nil
 }
 
-func (d *Document) answer(owner, at string, status int) (*answer, error) {
-	place, node, err := d.resolve(at)
+func (d *Document) answer(owner, pointer string, status int) (*answer, error) {
+	place, node, err := d.resolve(pointer)
 	if err != nil {
 		return nil, err
 	}
 	a := &answer{seen: d.mark(owner), headers: map[string]*parameter{}}
-	if a.body, err = d.body(at); err != nil {
+	if a.body, err = d.body(pointer); err != nil {
 		return nil, err
 	}
 	headers, _ := node["headers"].(map[string]any)
 	for name := range headers {
-		where, header, err := d.resolve(place + "/headers/" + escape(name))
+		headerPointer, header, err := d.resolve(place + "/headers/" + escape(name))
 		if err != nil {
 			return nil, err
 		}
 		p := &parameter{name: name, in: "header", seen: d.mark(owner + " header " + name)}
 		p.required, _ = header["required"].(bool)
-		if p.shape, err = d.shapeAt(where + "/schema"); err != nil {
+		if p.shape, err = d.shapeAt(headerPointer + "/schema"); err != nil {
 			return nil, err
 		}
 		a.headers[http.CanonicalHeaderKey(name)] = p

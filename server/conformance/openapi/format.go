@@ -13,14 +13,14 @@ import (
 // int64. The validator's check of uri accepts texts that strict clients could not read, so isURI replaces it.
 var formats = map[string]func(value any) error{
 	// These are from https://spec.openapis.org/registry/format/
-	"int32": func(v any) error { return fits(v, 32) },
-	"int64": func(v any) error { return fits(v, 64) },
+	"int32": func(v any) error { return checkInteger(v, 32) },
+	"int64": func(v any) error { return checkInteger(v, 64) },
 	"uri":   isURI,
 }
 
-// fits returns an error if a number is not an integer that fits into a signed integer of bits bits. It refuses the lowest of
-// these integers too. It returns nil for values of other types.
-func fits(value any, bits int) error {
+// checkInteger returns an error if a number is not an integer that fits into a signed integer of bits bits. It refuses the lowest
+// of these integers too. It returns nil for values of other types.
+func checkInteger(value any, bits int) error {
 	n, ok := value.(json.Number)
 	if !ok {
 		return nil

@@ -16,9 +16,9 @@ var escaper, unescaper = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewR
 func escape(name string) string { return escaper.Replace(name) }
 
 // find returns the value at a place, or nil if there is none.
-func (d *Document) find(at string) any {
+func (d *Document) find(pointer string) any {
 	value := d.root
-	for _, step := range strings.Split(at, "/")[1:] {
+	for _, step := range strings.Split(pointer, "/")[1:] {
 		step = unescaper.Replace(step)
 		switch node := value.(type) {
 		case map[string]any:
@@ -38,25 +38,25 @@ func (d *Document) find(at string) any {
 
 // resolve returns the object at a place. If the object is a reference, resolve returns the object to which it refers, and
 // that object's place.
-func (d *Document) resolve(at string) (place string, node map[string]any, err error) {
+func (d *Document) resolve(pointer string) (place string, node map[string]any, err error) {
 	for range 10 {
-		node, ok := d.find(at).(map[string]any)
+		node, ok := d.find(pointer).(map[string]any)
 		if !ok {
-			return "", nil, fmt.Errorf("no object at %s", at)
+			return "", nil, fmt.Errorf("no object at %s", pointer)
 		}
 		ref, ok := node["$ref"].(string)
 		if !ok {
-			return at, node, nil
+			return pointer, node, nil
 		}
-		if at, ok = strings.CutPrefix(ref, "#"); !ok {
+		if pointer, ok = strings.CutPrefix(ref, "#"); !ok {
 			return "", nil, fmt.Errorf("%s refers to another document", ref)
 		}
 	}
-	return "", nil, fmt.Errorf("references at %s do not end", at)
+	return "", nil, fmt.Errorf("references at %s do not end", pointer)
 }
 
-func (d *Document) object(at string) (map[string]any, error) {
-	_, node, err := d.resolve(at)
+func (d *Document) object(pointer string) (map[string]any, error) {
+	_, node, err := d.resolve(pointer)
 	return node, err
 }
 

@@ -30,7 +30,7 @@ func (op *Operation) Examples() []Exchange {
 	}
 	var out []Exchange
 	for _, value := range op.body.examples() {
-		out = append(out, bare().carrying(value))
+		out = append(out, bare().withBody(value))
 	}
 	if out == nil {
 		out = append(out, bare())
@@ -57,7 +57,7 @@ func (b *body) examples() []any {
 	return out
 }
 
-func (x Exchange) carrying(value any) Exchange {
+func (x Exchange) withBody(value any) Exchange {
 	text, err := json.Marshal(value)
 	if err != nil {
 		panic(err) // cannot happen, because the value was read from JSON
@@ -132,11 +132,11 @@ func (op *Operation) bodyProbes() []Probe {
 			body = maps.Clone(base)
 		}
 		change(body)
-		out = append(out, Probe{op.Examples()[0].carrying(body), name, plain})
+		out = append(out, Probe{op.Examples()[0].withBody(body), name, plain})
 	}
 	ask("", true, func(map[string]any) {})
 	for _, whole := range []any{nil, true, json.Number("5"), "text", []any{}, []any{base}} {
-		out = append(out, Probe{op.Examples()[0].carrying(whole), "", true})
+		out = append(out, Probe{op.Examples()[0].withBody(whole), "", true})
 	}
 	own := s.names()
 	for _, name := range own {
@@ -166,7 +166,7 @@ func (op *Operation) bodyProbes() []Probe {
 // names returns the names of a schema's properties, sorted. It follows references.
 func (s *shape) names() []string {
 	found := slices.Collect(maps.Keys(s.properties))
-	for _, part := range slices.Concat(s.all, s.some) {
+	for _, part := range slices.Concat(s.allOf, s.anyOf) {
 		found = append(found, part.names()...)
 	}
 	slices.Sort(found)
@@ -179,7 +179,7 @@ type value struct {
 	plain bool
 }
 
-// values returns values that test a schema: one of every JSON type, values on both sides of every bound, and edges.
+// values returns values that test a schema: one of every JSON type, values on both sides of every bound, and edgeTexts.
 func (s *shape) values() []value {
 	var out []value
 	plain := func(values ...any) {
@@ -206,22 +206,22 @@ func (s *shape) values() []value {
 		}
 		for _, beside := range []int64{-1, 0, 1} {
 			if n := int(bound.Int64() + beside); n >= 0 {
-				plain(sized(n)...)
+				plain(textsOfLength(n)...)
 			}
 		}
 	}
 	if slices.Contains(s.types(), "string") && s.texts() == nil {
 		plain("", " ", "a\x00b", "a\tb", "a\r\nb", "a\u0085b", "é😀", "\u2028")
-		for _, edge := range edges {
+		for _, edge := range edgeTexts {
 			out = append(out, value{edge, false})
 		}
 	}
 	return out
 }
 
-// edges are unusual date-times, e-mails, URLs and UUIDs, some valid and some not. Every text field is tested with all of
+// edgeTexts are unusual date-times, e-mails, URLs and UUIDs, some valid and some not. Every text field is tested with all of
 // them, because the document may describe such a field by a pattern in place of a format.
-var edges = []string{
+var edgeTexts = []string{
 	"2099-10-01", "2099-02-30T00:00:00Z", "2099-10-01T00:00:00", "2099-10-01 00:00:00Z", "2099-10-01t00:00:00z",
 	"2099-10-01T00:00:00.123456789Z",
 	"2099-10-01T00:00:00+01:00", "2099-10-01T24:00:00Z", "2098-12-31T23:59:60Z", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59",
@@ -242,8 +242,8 @@ var edges = []string{
 	"0195e000-0000-7000-8000-00000000000", "0195E000-0000-7000-8000-000000000000", "{0195e000-0000-7000-8000-000000000000}",
 }
 
-// sized returns texts of length code points: letters and, if long enough, an e-mail and a URL.
-func sized(length int) []any {
+// textsOfLength returns texts of length code points: letters and, if long enough, an e-mail and a URL.
+func textsOfLength(length int) []any {
 	const label, url = 60, "https://b.example/"
 	out := []any{strings.Repeat("é", length)}
 	if length > 2*label {
@@ -259,7 +259,7 @@ func (s *shape) number(keyword string) (*big.Int, bool) {
 	if n, ok := s.node[keyword].(json.Number); ok {
 		return new(big.Int).SetString(fmt.Sprint(n), 10)
 	}
-	for _, part := range slices.Concat(s.all, s.some) {
+	for _, part := range slices.Concat(s.allOf, s.anyOf) {
 		if n, ok := part.number(keyword); ok {
 			return n, true
 		}

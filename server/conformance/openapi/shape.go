@@ -19,7 +19,7 @@ import (
 // mark records whether an exchange has shown a part of the document.
 type mark struct{ seen atomic.Bool }
 
-func (m *mark) see() {
+func (m *mark) set() {
 	// Read before writing: most parts are seen many times, and reading memory that goroutines share is cheaper than writing it.
 	if m != nil && !m.seen.Load() {
 		m.seen.Store(true)
@@ -37,54 +37,54 @@ func (d *Document) mark(place string) *mark {
 
 // shape is a compiled schema of the document, with the schemas in it.
 type shape struct {
-	at     string
-	node   map[string]any
-	schema *jsonschema.Schema
-	// here records whether an exchange has shown the property, item or branch with this schema; nil for other schemas.
-	here *mark
-	null *mark            // whether an exchange has shown null here; nil if the schema does not allow null
+	pointer string
+	node    map[string]any
+	schema  *jsonschema.Schema
+	// mark records whether an exchange has shown the property, item or branch with this schema; nil for other schemas.
+	mark *mark
+	null *mark            // whether an exchange has shown null; nil if the schema does not allow null
 	enum map[string]*mark // whether an exchange has shown each of the enum's values, by the value's JSON
 
 	properties map[string]*shape
-	rest       *shape // the schema of properties that are not listed
+	additional *shape // the schema of properties that are not listed
 	items      *shape
-	all        []*shape // a value must match all of these: references and allOf
-	some       []*shape // a value must match at least one of these: oneOf and anyOf
+	allOf      []*shape // a value must match all of these: references and allOf
+	anyOf      []*shape // a value must match at least one of these: oneOf and anyOf
 }
 
 // shapeAt returns the compiled schema at a place of the document.
-func (d *Document) shapeAt(at string) (*shape, error) {
-	if s := d.shapes[at]; s != nil {
+func (d *Document) shapeAt(pointer string) (*shape, error) {
+	if s := d.shapes[pointer]; s != nil {
 		return s, nil
 	}
-	node, ok := d.find(at).(map[string]any)
+	node, ok := d.find(pointer).(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("no schema at %s", at)
+		return nil, fmt.Errorf("no schema at %s", pointer)
 	}
-	s := &shape{at: at, node: node}
-	d.shapes[at] = s // stored before its parts are compiled, because a part may refer to it
+	s := &shape{pointer: pointer, node: node}
+	d.shapes[pointer] = s // stored before its parts are compiled, because a part may refer to it
 	var err error
-	if s.schema, err = d.compiler.Compile(location + "#" + (&url.URL{Fragment: at}).EscapedFragment()); err != nil {
-		return nil, fmt.Errorf("schema at %s: %w", at, err)
+	if s.schema, err = d.compiler.Compile(location + "#" + (&url.URL{Fragment: pointer}).EscapedFragment()); err != nil {
+		return nil, fmt.Errorf("schema at %s: %w", pointer, err)
 	}
 	if ref, ok := node["$ref"].(string); ok {
 		target, local := strings.CutPrefix(ref, "#")
 		if !local {
-			return nil, fmt.Errorf("schema at %s: %s refers to another document", at, ref)
+			return nil, fmt.Errorf("schema at %s: %s refers to another document", pointer, ref)
 		}
 		part, err := d.shapeAt(target)
 		if err != nil {
 			return nil, err
 		}
-		s.all = append(s.all, part)
+		s.allOf = append(s.allOf, part)
 	}
 	if types, ok := node["type"].([]any); ok && len(types) > 1 && slices.Contains(types, any("null")) {
-		s.null = d.mark(at + " null")
+		s.null = d.mark(pointer + " null")
 	}
 	if values, ok := node["enum"].([]any); ok {
 		s.enum = map[string]*mark{}
 		for _, value := range values {
-			s.enum[scalarText(value)] = d.mark(at + " " + scalarText(value))
+			s.enum[scalarText(value)] = d.mark(pointer + " " + scalarText(value))
 		}
 	}
 	return s, d.parts(s)
@@ -93,9 +93,9 @@ func (d *Document) shapeAt(at string) (*shape, error) {
 // parts compiles the schemas in a schema.
 func (d *Document) parts(s *shape) error {
 	part := func(step string) (*shape, error) {
-		in, err := d.shapeAt(s.at + step)
+		in, err := d.shapeAt(s.pointer + step)
 		if err == nil {
-			in.here = d.mark(in.at)
+			in.mark = d.mark(in.pointer)
 		}
 		return in, err
 	}
@@ -109,7 +109,7 @@ func (d *Document) parts(s *shape) error {
 		}
 	}
 	if _, ok := s.node["additionalProperties"].(map[string]any); ok {
-		if s.rest, err = part("/additionalProperties"); err != nil {
+		if s.additional, err = part("/additionalProperties"); err != nil {
 			return err
 		}
 	}
@@ -123,27 +123,27 @@ func (d *Document) parts(s *shape) error {
 		for i := range list {
 			step := "/" + keyword + "/" + strconv.Itoa(i)
 			if keyword == "allOf" {
-				in, err := d.shapeAt(s.at + step)
+				in, err := d.shapeAt(s.pointer + step)
 				if err != nil {
 					return err
 				}
-				s.all = append(s.all, in)
+				s.allOf = append(s.allOf, in)
 				continue
 			}
-			in, err := d.shapeAt(s.at + step)
+			in, err := d.shapeAt(s.pointer + step)
 			if err != nil {
 				return err
 			}
 			ref, _ := in.node["$ref"].(string)
-			in.here = d.mark(strings.TrimSpace(in.at + " " + ref)) // a branch's $ref says more than its number
-			s.some = append(s.some, in)
+			in.mark = d.mark(strings.TrimSpace(in.pointer + " " + ref)) // a branch's $ref says more than its number
+			s.anyOf = append(s.anyOf, in)
 		}
 	}
 	return nil
 }
 
-// judge returns what is wrong with a value, and at which place.
-func (s *shape) judge(value any) error {
+// validate returns what is wrong with a value, and at which place.
+func (s *shape) validate(value any) error {
 	err := s.schema.Validate(value)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
@@ -167,35 +167,35 @@ func leaves(e *jsonschema.ValidationError) []error {
 	return out
 }
 
-// see marks the parts of the schema that a valid value shows.
-func (s *shape) see(value any) {
+// cover marks the parts of the schema that a valid value shows.
+func (s *shape) cover(value any) {
 	if value == nil && s.null != nil {
-		s.null.see()
+		s.null.set()
 	} else {
-		s.here.see()
+		s.mark.set()
 	}
-	s.enum[scalarText(value)].see()
-	for _, part := range s.all {
-		part.see(value)
+	s.enum[scalarText(value)].set()
+	for _, part := range s.allOf {
+		part.cover(value)
 	}
-	for _, part := range s.some {
+	for _, part := range s.anyOf {
 		if part.schema.Validate(value) == nil {
-			part.see(value)
+			part.cover(value)
 		}
 	}
 	switch value := value.(type) {
 	case map[string]any:
 		for name, in := range value {
 			if part := s.properties[name]; part != nil {
-				part.see(in)
-			} else if s.rest != nil {
-				s.rest.see(in)
+				part.cover(in)
+			} else if s.additional != nil {
+				s.additional.cover(in)
 			}
 		}
 	case []any:
 		for _, in := range value {
 			if s.items != nil {
-				s.items.see(in)
+				s.items.cover(in)
 			}
 		}
 	}
@@ -219,7 +219,7 @@ func (s *shape) property(name string) *shape {
 	if p := s.properties[name]; p != nil {
 		return p
 	}
-	for _, part := range slices.Concat(s.all, s.some) {
+	for _, part := range slices.Concat(s.allOf, s.anyOf) {
 		if p := part.property(name); p != nil {
 			return p
 		}
@@ -241,7 +241,7 @@ func (s *shape) texts() []string {
 		}
 		return out
 	}
-	for _, part := range s.all {
+	for _, part := range s.allOf {
 		out = append(out, part.texts()...)
 	}
 	return out
@@ -260,7 +260,7 @@ func (s *shape) types() []string {
 		return out
 	}
 	found := map[string]bool{}
-	for _, part := range slices.Concat(s.all, s.some) {
+	for _, part := range slices.Concat(s.allOf, s.anyOf) {
 		for _, kind := range part.types() {
 			found[kind] = true
 		}

@@ -12,25 +12,25 @@ import (
 // The document allows the service to add properties to objects, and values to enums (x-extensible-enum), later. Today the
 // service has none that the document lacks, so the checks of this package allow none.
 
-// narrow changes a part of a document so that it allows no additions: objects may have only the listed properties, and texts
-// with x-extensible-enum only the listed values.
-func narrow(node any) {
+// forbidAdditions changes a part of a document so that it allows no additions: objects may have only the listed properties, and
+// texts with x-extensible-enum only the listed values.
+func forbidAdditions(node any) {
 	switch node := node.(type) {
 	case []any:
 		for _, in := range node {
-			narrow(in)
+			forbidAdditions(in)
 		}
 	case map[string]any:
 		for name, in := range node {
 			if name != "example" && name != "examples" {
-				narrow(in)
+				forbidAdditions(in)
 			}
 		}
 		_, listed := node["properties"].(map[string]any)
 		if node["type"] == "object" && listed && node["additionalProperties"] == nil {
 			node["additionalProperties"] = false
 		}
-		if words, is := node["x-extensible-enum"].([]any); is {
+		if words, ok := node["x-extensible-enum"].([]any); ok {
 			if kinds, several := node["type"].([]any); several && slices.Contains(kinds, any("null")) {
 				words = append(slices.Clone(words), nil)
 			}
@@ -50,30 +50,30 @@ func (d *Document) readDetails() {
 	}
 }
 
-// consistent returns what is wrong with an error body besides its schema: its status is not the answer's, or its details do
+// checkDetails returns what is wrong with an error body besides its schema: its status is not the answer's, or its details do
 // not belong to its code.
-func (d *Document) consistent(status int, value any) error {
+func (d *Document) checkDetails(status int, value any) error {
 	body, _ := value.(map[string]any)
-	if given, _ := body["statusCode"].(json.Number); given.String() != strconv.Itoa(status) {
+	if statusCode, _ := body["statusCode"].(json.Number); statusCode.String() != strconv.Itoa(status) {
 		return fmt.Errorf("/statusCode: got %v, want %d", body["statusCode"], status)
 	}
 	if d.details == nil {
 		return nil
 	}
 	code, _ := body["code"].(string)
-	details, given := body["details"].(map[string]any)
-	field, wanted := d.details[code]
+	details, hasDetails := body["details"].(map[string]any)
+	field, needsDetails := d.details[code]
 	switch {
-	case given && !wanted:
+	case hasDetails && !needsDetails:
 		return fmt.Errorf("/details: %s has none", code)
-	case wanted && (len(details) != 1 || details[field] == nil):
+	case needsDetails && (len(details) != 1 || details[field] == nil):
 		return fmt.Errorf("/details: %s has %s alone", code, field)
 	}
 	return nil
 }
 
-// listed returns an error if the operation's answer does not list the code in the error body.
-func (a *answer) listed(value any) error {
+// checkCode returns an error if the operation's answer does not list the code in the error body.
+func (a *answer) checkCode(value any) error {
 	body, _ := value.(map[string]any)
 	code, _ := body["code"].(string)
 	if a.codes != nil && a.codes[code] == nil {

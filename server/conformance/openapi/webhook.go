@@ -13,9 +13,9 @@ type webhook struct {
 	body    *body
 }
 
-// delivered lists headers that a delivery may have although the document does not name them, because HTTP itself defines
+// deliveryHeaders lists headers that a delivery may have although the document does not name them, because HTTP itself defines
 // them.
-var delivered = []string{"Accept-Encoding", "Connection", "Content-Length", "Content-Type"}
+var deliveryHeaders = []string{"Accept-Encoding", "Connection", "Content-Length", "Content-Type"}
 
 func (d *Document) readWebhooks() error {
 	all, _ := d.find("/webhooks").(map[string]any)
@@ -26,8 +26,8 @@ func (d *Document) readWebhooks() error {
 			return err
 		}
 		w := &webhook{seen: d.mark(owner)}
-		for _, at := range []string{place, place + "/post"} {
-			headers, err := d.parameters(owner, at+"/parameters", "header")
+		for _, pointer := range []string{place, place + "/post"} {
+			headers, err := d.parameters(owner, pointer+"/parameters", "header")
 			if err != nil {
 				return err
 			}
@@ -56,21 +56,21 @@ func (d *Document) Delivery(header http.Header, text []byte) error {
 	if w == nil {
 		return fmt.Errorf("delivery: the document has no webhook %q", kind)
 	}
-	if err := w.judge(header, text); err != nil {
+	if err := w.validate(header, text); err != nil {
 		return fmt.Errorf("delivery of %s: %w", kind, err)
 	}
-	w.seen.see()
+	w.seen.set()
 	for _, p := range w.headers {
 		if values := header.Values(p.name); len(values) > 0 {
-			p.saw(values)
+			p.cover(values)
 		}
 	}
-	w.body.typed(header).see(value)
+	w.body.shapeFor(header).cover(value)
 	return nil
 }
 
-func (w *webhook) judge(header http.Header, text []byte) error {
-	known := slices.Clone(delivered)
+func (w *webhook) validate(header http.Header, text []byte) error {
+	known := slices.Clone(deliveryHeaders)
 	for _, p := range w.headers {
 		known = append(known, http.CanonicalHeaderKey(p.name))
 		values := header.Values(p.name)
@@ -80,7 +80,7 @@ func (w *webhook) judge(header http.Header, text []byte) error {
 			}
 			continue
 		}
-		if err := p.judge(values); err != nil {
+		if err := p.validate(values); err != nil {
 			return err
 		}
 	}
@@ -89,6 +89,6 @@ func (w *webhook) judge(header http.Header, text []byte) error {
 			return fmt.Errorf("the document has no header %s", name)
 		}
 	}
-	_, err := w.body.judge(header, text)
+	_, err := w.body.validate(header, text)
 	return err
 }
