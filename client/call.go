@@ -53,7 +53,7 @@ func call[Q, A any](ctx context.Context, c *caller, method func(context.Context,
 	defer cancel()
 	for retries := 0; ; retries++ {
 		a := &attempt{}
-		answer, err := once(context.WithValue(ctx, attemptKey{}, a), method, request)
+		answer, err := callOnce(context.WithValue(ctx, attemptKey{}, a), method, request)
 		if err == nil {
 			return answer, nil
 		}
@@ -78,8 +78,8 @@ func call[Q, A any](ctx context.Context, c *caller, method func(context.Context,
 	}
 }
 
-// once makes one attempt within attemptTimeout.
-func once[Q, A any](ctx context.Context, method func(context.Context, *Q) (*A, error), request *Q) (*A, error) {
+// callOnce makes one attempt within attemptTimeout.
+func callOnce[Q, A any](ctx context.Context, method func(context.Context, *Q) (*A, error), request *Q) (*A, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	return method(ctx, request)
@@ -136,12 +136,12 @@ func signer(key, userAgent string) connect.UnaryInterceptorFunc {
 	}
 }
 
-// door is the HTTP client of the generated code. It records each response, because Connect drops the status and the headers of a
-// response that is not in its format, such as a proxy's page.
-type door struct{ httpClient *http.Client }
+// recordingClient is the HTTP client of the generated code. It records each response, because Connect drops the status and the
+// headers of a response that is not in its format, such as a proxy's page.
+type recordingClient struct{ httpClient *http.Client }
 
 // Do sends a request once.
-func (d *door) Do(r *http.Request) (*http.Response, error) {
+func (d *recordingClient) Do(r *http.Request) (*http.Response, error) {
 	response, err := d.httpClient.Do(r)
 	a, _ := r.Context().Value(attemptKey{}).(*attempt)
 	a.response = response

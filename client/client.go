@@ -80,7 +80,7 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 	s.httpClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 	c := &caller{maxRetries: s.maxRetries, timeout: s.timeout}
-	opened := &door{httpClient: &s.httpClient}
+	opened := &recordingClient{httpClient: &s.httpClient}
 	signed := connect.WithInterceptors(signer(key, s.userAgent))
 	return &Client{
 		Store:        &Store{c, storefrontv1connect.NewStoreServiceClient(opened, address, signed)},

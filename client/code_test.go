@@ -21,8 +21,8 @@ func constants(t *testing.T, path string) []map[string]string {
 	require.NoError(t, err)
 	var all []map[string]string
 	for _, declared := range file.Decls {
-		group, is := declared.(*ast.GenDecl)
-		if !is || group.Tok != token.CONST {
+		group, ok := declared.(*ast.GenDecl)
+		if !ok || group.Tok != token.CONST {
 			continue
 		}
 		found := map[string]string{}

@@ -63,7 +63,7 @@ func (c *Customers) List(ctx context.Context, filter CustomerFilter) iter.Seq2[*
 // customers:read. The error is an *Error: ValidationFailed for a filter out of bounds.
 func (c *Customers) Page(ctx context.Context, filter CustomerFilter) (*CustomerPage, error) {
 	return call(ctx, c.caller, c.rpc.ListCustomers, &storefrontv1.ListCustomersRequest{
-		Page: given(filter.Page), PageSize: given(filter.PageSize), Q: given(filter.Q),
+		Page: optional(filter.Page), PageSize: optional(filter.PageSize), Q: optional(filter.Q),
 	})
 }
 
@@ -78,7 +78,7 @@ func (c *Customers) Get(ctx context.Context, id string) (*Customer, error) {
 // The error is an *Error: CustomerIdentifierRequired, PhoneInvalid, CustomerConflict or ValidationFailed.
 func (c *Customers) Create(ctx context.Context, customer NewCustomer) (*Customer, error) {
 	return call(ctx, c.caller, c.rpc.CreateCustomer, &storefrontv1.CreateCustomerRequest{
-		Name: customer.Name, Email: given(customer.Email), Phone: given(customer.Phone),
+		Name: customer.Name, Email: optional(customer.Email), Phone: optional(customer.Phone),
 	})
 }
 
@@ -89,9 +89,9 @@ func (c *Customers) Update(ctx context.Context, id string, change CustomerChange
 	var mask []string
 	request := &storefrontv1.UpdateCustomerRequest{
 		Id:    id,
-		Name:  named(&mask, "name", change.Name),
-		Email: named(&mask, "email", change.Email),
-		Phone: named(&mask, "phone", change.Phone),
+		Name:  addToMask(&mask, "name", change.Name),
+		Email: addToMask(&mask, "email", change.Email),
+		Phone: addToMask(&mask, "phone", change.Phone),
 	}
 	request.UpdateMask = &fieldmaskpb.FieldMask{Paths: mask}
 	return call(ctx, c.caller, c.rpc.UpdateCustomer, request)

@@ -46,16 +46,16 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "storefront: %s: %s: %s", e.Operation, e.Code, e.Message)
-	var more []string
+	var details []string
 	for _, f := range e.Details.GetFields() {
-		more = append(more, f.GetField()+" "+f.GetMessage())
+		details = append(details, f.GetField()+" "+f.GetMessage())
 	}
-	more = append(more, e.Details.GetMissing()...)
+	details = append(details, e.Details.GetMissing()...)
 	if scope := e.Details.GetRequired(); scope != "" {
-		more = append(more, scope)
+		details = append(details, scope)
 	}
-	if len(more) > 0 {
-		fmt.Fprintf(&b, " [%s]", strings.Join(more, "; "))
+	if len(details) > 0 {
+		fmt.Fprintf(&b, " [%s]", strings.Join(details, "; "))
 	}
 	if e.RequestID != "" {
 		fmt.Fprintf(&b, " (request %s)", e.RequestID)
@@ -95,7 +95,7 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 		e.Code, e.Message = InvalidRequest, "the request cannot be encoded: "+reason(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Code, e.Message = Timeout, "no answer in time: "+reason(err)
-	case a.response == nil || a.brokeOff():
+	case a.response == nil || a.truncated():
 		e.Code, e.Message = NetworkError, "no whole answer: "+reason(err)
 	default:
 		e.Code, e.Message = UnexpectedAnswer,
@@ -114,7 +114,7 @@ func ServiceError(err error) *storefrontv1.Error {
 	}
 	for _, detail := range answered.Details() {
 		if value, err := detail.Value(); err == nil {
-			if refusal, is := value.(*storefrontv1.Error); is {
+			if refusal, ok := value.(*storefrontv1.Error); ok {
 				return refusal
 			}
 		}
@@ -139,8 +139,8 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(seconds) * time.Second //nolint:gosec // seconds has at most 31 bits.
 }
 
-// brokeOff reports whether a successful answer of the service broke off before its end.
-func (a *attempt) brokeOff() bool {
+// truncated reports whether a successful answer of the service broke off before its end.
+func (a *attempt) truncated() bool {
 	return a.response.StatusCode == http.StatusOK && a.contentType() == "application/proto"
 }
 

@@ -135,8 +135,8 @@ func TestErrorTellsWhatCameBack(t *testing.T) {
 				require.Equal(t, row.want.Message, got.Message)
 			}
 			require.NotContains(t, err.Error(), key)
-			var below *connect.Error
-			require.ErrorAs(t, err, &below, "what is below can be reached")
+			var cause *connect.Error
+			require.ErrorAs(t, err, &cause, "what is below can be reached")
 			require.Len(t, service.requests, 1)
 		})
 	}

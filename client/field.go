@@ -8,27 +8,27 @@ import (
 
 // Field is one field of a change. The zero value leaves the field unchanged, Set gives it a value, and Clear removes its value.
 type Field[T any] struct {
-	named bool
+	set   bool
 	value *T
 }
 
 // Set changes a field to a value, which may be the zero value.
-func Set[T any](value T) Field[T] { return Field[T]{named: true, value: &value} }
+func Set[T any](value T) Field[T] { return Field[T]{set: true, value: &value} }
 
 // Clear removes the value of a field that can be null, such as a compare-at price. The service refuses it for any other field.
-func Clear[T any]() Field[T] { return Field[T]{named: true} }
+func Clear[T any]() Field[T] { return Field[T]{set: true} }
 
-// named returns the value to send for a field; nil if it was cleared or not set. If the field was set or cleared, named adds
-// the field's name to the mask.
-func named[T any](mask *[]string, name string, f Field[T]) *T {
-	if f.named {
+// addToMask adds a field's name to the mask if the field was set or cleared. It returns the value to send for the field; nil
+// if the field was cleared or not set.
+func addToMask[T any](mask *[]string, name string, f Field[T]) *T {
+	if f.set {
 		*mask = append(*mask, name)
 	}
 	return f.value
 }
 
-// given returns the value to send for an optional field, or nil for the zero value.
-func given[T comparable](value T) *T {
+// optional returns the value to send for an optional field, or nil for the zero value.
+func optional[T comparable](value T) *T {
 	var zero T
 	if value == zero {
 		return nil

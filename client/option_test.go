@@ -118,11 +118,11 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	t.Parallel()
 	called := false
 	elsewhere := serving(t, func(http.ResponseWriter, *http.Request) { called = true })
-	here := serving(t, func(w http.ResponseWriter, r *http.Request) {
+	origin := serving(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, elsewhere+r.URL.Path, http.StatusTemporaryRedirect)
 	})
 	given := &http.Client{}
-	shop, err := client.New(here, key, client.WithHTTPClient(given))
+	shop, err := client.New(origin, key, client.WithHTTPClient(given))
 	require.NoError(t, err)
 	_, err = shop.Store.Get(t.Context())
 	require.ErrorContains(t, err, "answered 307")

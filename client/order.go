@@ -59,8 +59,8 @@ func (o *Orders) List(ctx context.Context, filter OrderFilter) iter.Seq2[*Order,
 // The error is an *Error: ValidationFailed for a filter out of bounds.
 func (o *Orders) Page(ctx context.Context, filter OrderFilter) (*OrderPage, error) {
 	return call(ctx, o.caller, o.rpc.ListOrders, &storefrontv1.ListOrdersRequest{
-		Page: given(filter.Page), PageSize: given(filter.PageSize), Status: given(filter.Status),
-		From: timestampOf(given(filter.From)), To: timestampOf(given(filter.To)),
+		Page: optional(filter.Page), PageSize: optional(filter.PageSize), Status: optional(filter.Status),
+		From: timestampOf(optional(filter.From)), To: timestampOf(optional(filter.To)),
 	})
 }
 

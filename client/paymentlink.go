@@ -94,7 +94,7 @@ func (l *PaymentLinks) List(ctx context.Context, filter PaymentLinkFilter) iter.
 // payment_links:read. The error is an *Error: ValidationFailed for a filter out of bounds.
 func (l *PaymentLinks) Page(ctx context.Context, filter PaymentLinkFilter) (*PaymentLinkPage, error) {
 	return call(ctx, l.caller, l.rpc.ListPaymentLinks, &storefrontv1.ListPaymentLinksRequest{
-		Page: given(filter.Page), PageSize: given(filter.PageSize), Status: given(filter.Status),
+		Page: optional(filter.Page), PageSize: optional(filter.PageSize), Status: optional(filter.Status),
 	})
 }
 
@@ -109,9 +109,9 @@ func (l *PaymentLinks) Get(ctx context.Context, id string) (*PaymentLink, error)
 // FeatureDisabled, PaymentLinkInvalidPricing, PaymentLinkExpiryInvalid, PaymentLinkExpiryPast or ValidationFailed.
 func (l *PaymentLinks) Create(ctx context.Context, link NewPaymentLink) (*PaymentLink, error) {
 	return call(ctx, l.caller, l.rpc.CreatePaymentLink, &storefrontv1.CreatePaymentLinkRequest{
-		Title: link.Title, Pricing: link.Pricing, Amount: given(link.Amount), MinAmount: given(link.MinAmount),
-		Description: given(link.Description), CoverUrl: given(link.CoverURL), ThankYouMessage: given(link.ThankYouMessage),
-		ExpiresAt: timestampOf(given(link.ExpiresAt)), MaxPayments: given(link.MaxPayments),
+		Title: link.Title, Pricing: link.Pricing, Amount: optional(link.Amount), MinAmount: optional(link.MinAmount),
+		Description: optional(link.Description), CoverUrl: optional(link.CoverURL), ThankYouMessage: optional(link.ThankYouMessage),
+		ExpiresAt: timestampOf(optional(link.ExpiresAt)), MaxPayments: optional(link.MaxPayments),
 	})
 }
 
@@ -122,15 +122,15 @@ func (l *PaymentLinks) Update(ctx context.Context, id string, change PaymentLink
 	var mask []string
 	request := &storefrontv1.UpdatePaymentLinkRequest{
 		Id:              id,
-		Title:           named(&mask, "title", change.Title),
-		Pricing:         named(&mask, "pricing", change.Pricing),
-		Amount:          named(&mask, "amount", change.Amount),
-		MinAmount:       named(&mask, "min_amount", change.MinAmount),
-		Description:     named(&mask, "description", change.Description),
-		CoverUrl:        named(&mask, "cover_url", change.CoverURL),
-		ThankYouMessage: named(&mask, "thank_you_message", change.ThankYouMessage),
-		ExpiresAt:       timestampOf(named(&mask, "expires_at", change.ExpiresAt)),
-		MaxPayments:     named(&mask, "max_payments", change.MaxPayments),
+		Title:           addToMask(&mask, "title", change.Title),
+		Pricing:         addToMask(&mask, "pricing", change.Pricing),
+		Amount:          addToMask(&mask, "amount", change.Amount),
+		MinAmount:       addToMask(&mask, "min_amount", change.MinAmount),
+		Description:     addToMask(&mask, "description", change.Description),
+		CoverUrl:        addToMask(&mask, "cover_url", change.CoverURL),
+		ThankYouMessage: addToMask(&mask, "thank_you_message", change.ThankYouMessage),
+		ExpiresAt:       timestampOf(addToMask(&mask, "expires_at", change.ExpiresAt)),
+		MaxPayments:     addToMask(&mask, "max_payments", change.MaxPayments),
 	}
 	request.UpdateMask = &fieldmaskpb.FieldMask{Paths: mask}
 	return call(ctx, l.caller, l.rpc.UpdatePaymentLink, request)

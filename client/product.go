@@ -83,8 +83,8 @@ func (p *Products) List(ctx context.Context, filter ProductFilter) iter.Seq2[*Pr
 // products:read. The error is an *Error: ValidationFailed for a filter out of bounds.
 func (p *Products) Page(ctx context.Context, filter ProductFilter) (*ProductPage, error) {
 	return call(ctx, p.caller, p.rpc.ListProducts, &storefrontv1.ListProductsRequest{
-		Page: given(filter.Page), PageSize: given(filter.PageSize), Q: given(filter.Q),
-		Status: given(filter.Status), Type: given(filter.Type),
+		Page: optional(filter.Page), PageSize: optional(filter.PageSize), Q: optional(filter.Q),
+		Status: optional(filter.Status), Type: optional(filter.Type),
 	})
 }
 
@@ -101,12 +101,12 @@ func (p *Products) Update(ctx context.Context, id string, change ProductChange) 
 	var mask []string
 	request := &storefrontv1.UpdateProductRequest{
 		Id:              id,
-		Title:           named(&mask, "title", change.Title),
-		Summary:         named(&mask, "summary", change.Summary),
-		Description:     named(&mask, "description", change.Description),
-		PriceAmount:     named(&mask, "price_amount", change.PriceAmount),
-		CompareAtAmount: named(&mask, "compare_at_amount", change.CompareAtAmount),
-		Status:          named(&mask, "status", change.Status),
+		Title:           addToMask(&mask, "title", change.Title),
+		Summary:         addToMask(&mask, "summary", change.Summary),
+		Description:     addToMask(&mask, "description", change.Description),
+		PriceAmount:     addToMask(&mask, "price_amount", change.PriceAmount),
+		CompareAtAmount: addToMask(&mask, "compare_at_amount", change.CompareAtAmount),
+		Status:          addToMask(&mask, "status", change.Status),
 	}
 	request.UpdateMask = &fieldmaskpb.FieldMask{Paths: mask}
 	return call(ctx, p.caller, p.rpc.UpdateProduct, request)

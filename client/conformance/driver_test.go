@@ -27,7 +27,7 @@ import (
 type language struct {
 	name string
 	// needs returns the command that starts the driver. If the language or a library is not installed, it calls
-	// devtest.Missing.
+	// devtest.SkipMissing.
 	needs func(t *testing.T) []string
 	// asInGo is set if errors name an operation as Go does, by its RPC method: GetStore. Other clients use the operationId of
 	// the OpenAPI document: getStore.
@@ -189,9 +189,9 @@ func (l language) start(t *testing.T) *driver {
 	return &driver{t, in, bufio.NewReader(out)}
 }
 
-// said is the result that a driver prints for one request: an answer, an error of the client, or, for an invalid argument, the
+// result is what a driver prints for one request: an answer, an error of the client, or, for an invalid argument, the
 // error's message (Invalid).
-type said struct {
+type result struct {
 	Answer  json.RawMessage
 	Refused *refusal
 	Invalid string
@@ -208,15 +208,15 @@ type refusal struct {
 type arguments map[string]any
 
 // ask sends one request to the driver and returns its result.
-func (d *driver) ask(what map[string]any) said {
+func (d *driver) ask(request map[string]any) result {
 	d.t.Helper()
-	text, err := json.Marshal(what)
+	text, err := json.Marshal(request)
 	require.NoError(d.t, err)
 	_, err = d.in.Write(append(text, '\n'))
 	require.NoError(d.t, err)
 	line, err := d.out.ReadBytes('\n')
 	require.NoError(d.t, err, "the driver ended; its output is above")
-	var s said
+	var s result
 	require.NoError(d.t, json.Unmarshal(line, &s), "%s", line)
 	return s
 }
@@ -224,12 +224,13 @@ func (d *driver) ask(what map[string]any) said {
 // open has the driver create a client and keep it under a name.
 func (d *driver) open(name string, args arguments) {
 	d.t.Helper()
-	require.Equal(d.t, said{Answer: json.RawMessage("null")}, d.ask(map[string]any{"do": "open", "client": name, "arguments": args}))
+	require.Equal(d.t, result{Answer: json.RawMessage("null")}, d.ask(map[string]any{"do": "open", "client": name,
+		"arguments": args}))
 }
 
 // call has the driver call an operation of the client to which open gave the name client. nil args are sent as an empty
 // object.
-func (d *driver) call(client, resource, method string, args arguments) said {
+func (d *driver) call(client, resource, method string, args arguments) result {
 	d.t.Helper()
 	if args == nil {
 		args = arguments{}
@@ -238,7 +239,7 @@ func (d *driver) call(client, resource, method string, args arguments) said {
 }
 
 // verify has the driver verify a webhook delivery. now is a Unix time and tolerance a number, both in seconds.
-func (d *driver) verify(body []byte, header any, now, tolerance int64, secrets ...string) said {
+func (d *driver) verify(body []byte, header any, now, tolerance int64, secrets ...string) result {
 	d.t.Helper()
 	return d.ask(map[string]any{"do": "verify", "body": base64.StdEncoding.EncodeToString(body), "header": header,
 		"secrets": append([]string{}, secrets...),

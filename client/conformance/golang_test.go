@@ -39,7 +39,7 @@ func openGo(t *testing.T, url string) *goClient {
 }
 
 // call calls a method by its name. It passes "1" for string parameters, and the zero value for all others.
-func (g *goClient) call(_, resource, method string, _ arguments) said {
+func (g *goClient) call(_, resource, method string, _ arguments) result {
 	g.t.Helper()
 	operations := reflect.ValueOf(g.shop).Elem().FieldByName(strings.ToUpper(resource[:1]) + resource[1:])
 	function := operations.MethodByName(strings.ToUpper(method[:1]) + method[1:])
@@ -55,10 +55,10 @@ func (g *goClient) call(_, resource, method string, _ arguments) said {
 	var refused *client.Error
 	if err, failed := out[1].Interface().(error); failed {
 		require.ErrorAs(g.t, err, &refused)
-		return said{Refused: &refusal{Code: string(refused.Code), Status: refused.Status, RequestID: refused.RequestID,
+		return result{Refused: &refusal{Code: string(refused.Code), Status: refused.Status, RequestID: refused.RequestID,
 			Message: err.Error()}}
 	}
-	return said{Answer: written(out[0].Interface().(proto.Message))}
+	return result{Answer: written(out[0].Interface().(proto.Message))}
 }
 
 // written returns the message in the API's JSON. An enum's zero value becomes "", as in the other clients.
@@ -69,12 +69,12 @@ func written(m proto.Message) json.RawMessage {
 var unspecified = strings.NewReplacer(`"STATUS_UNSPECIFIED"`, `""`, `"TYPE_UNSPECIFIED"`, `""`, `"PRICING_UNSPECIFIED"`, `""`,
 	`"AVAILABILITY_UNSPECIFIED"`, `""`)
 
-func (g *goClient) verify(body []byte, header any, now, _ int64, secrets ...string) said {
+func (g *goClient) verify(body []byte, header any, now, _ int64, secrets ...string) result {
 	g.t.Helper()
 	event, err := webhook.Verify(body, header.(string), secrets[0], webhook.WithNow(func() time.Time { return time.Unix(now, 0) }))
 	if err != nil {
 		require.ErrorIs(g.t, err, webhook.ErrPayload)
-		return said{Refused: &refusal{Code: "payload", Message: err.Error()}}
+		return result{Refused: &refusal{Code: "payload", Message: err.Error()}}
 	}
 	answer := map[string]any{"store": event.Store}
 	switch data := event.Data.(type) {
@@ -91,7 +91,7 @@ func (g *goClient) verify(body []byte, header any, now, _ int64, secrets ...stri
 		webhook.ProductPublished: "ProductPublishedEvent", webhook.Ping: "PingEvent"}[event.Type]
 	text, err := json.Marshal(answer)
 	require.NoError(g.t, err)
-	return said{Answer: text}
+	return result{Answer: text}
 }
 
 // answerConnect sends the JSON body of a /v1 answer in the Connect protocol. It adds a field that no client knows.

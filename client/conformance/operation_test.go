@@ -244,9 +244,9 @@ func TestEveryErrorIsThatOfTheService(t *testing.T) {
 		}
 
 		seen := map[string]bool{}
-		refuse := func(with, resource, method string, args arguments, code string, status int) *refusal {
+		refuse := func(clientName, resource, method string, args arguments, code string, status int) *refusal {
 			t.Helper()
-			got := s.call(with, resource, method, args)
+			got := s.call(clientName, resource, method, args)
 			require.NotNil(t, got.Refused, "%s.%s %v: %s%s", resource, method, args, got.Answer, got.Invalid)
 			r := got.Refused
 			require.Equal(t, code, r.Code, r.Message)

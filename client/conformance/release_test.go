@@ -84,7 +84,7 @@ func (d *document) resolve(s schema) (resolved schema, kind string, nullable boo
 		s = d.Components.Schemas[s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]]
 	}
 	kind, _ = s.Type.(string)
-	if several, is := s.Type.([]any); is {
+	if several, ok := s.Type.([]any); ok {
 		kind, nullable = several[0].(string), true
 	}
 	return s, kind, nullable
@@ -109,8 +109,8 @@ func (d *document) completed(s schema, value any, keepsNewer bool) any {
 	switch {
 	case kind == "array" && s.Items != nil:
 		list := []any{}
-		for _, one := range value.([]any) {
-			list = append(list, d.completed(*s.Items, one, keepsNewer))
+		for _, item := range value.([]any) {
+			list = append(list, d.completed(*s.Items, item, keepsNewer))
 		}
 		return list
 	case s.Properties != nil:
@@ -160,8 +160,8 @@ func (d *document) find(t *testing.T, request string) *called {
 	method, rest, _ := strings.Cut(request, " ")
 	path := regexp.MustCompile(`^[^? \n]+`).FindString(rest)
 	for template, operations := range d.Paths {
-		o, is := operations[strings.ToLower(method)]
-		if !is || !regexp.MustCompile("^"+strings.ReplaceAll(template, "{id}", "[^/]+")+"$").MatchString(path) {
+		o, ok := operations[strings.ToLower(method)]
+		if !ok || !regexp.MustCompile("^"+strings.ReplaceAll(template, "{id}", "[^/]+")+"$").MatchString(path) {
 			continue
 		}
 		answer := o.Responses["200"]
@@ -229,8 +229,8 @@ func (d *document) variants(t *testing.T, s schema, body map[string]any) []varia
 		s, _, _ = d.resolve(s)
 		switch value := value.(type) {
 		case []any:
-			for i, one := range value {
-				walk(*s.Items, one, fmt.Sprintf("%s[%d]", path, i))
+			for i, item := range value {
+				walk(*s.Items, item, fmt.Sprintf("%s[%d]", path, i))
 			}
 		case map[string]any:
 			if s.Properties == nil {
@@ -253,9 +253,9 @@ func (d *document) variants(t *testing.T, s schema, body map[string]any) []varia
 				if kind == "object" {
 					wrong = wrong[:1]
 				}
-				for _, one := range wrong {
-					change(variant{change: fmt.Sprintf("%s.%s of another type, %v", path, name, one), isWrong: true,
-						isEnum: property.Words != nil}, value, name, one, false)
+				for _, problem := range wrong {
+					change(variant{change: fmt.Sprintf("%s.%s of another type, %v", path, name, problem), isWrong: true,
+						isEnum: property.Words != nil}, value, name, problem, false)
 				}
 				walk(s.Properties[name], value[name], path+"."+name)
 			}
@@ -268,8 +268,8 @@ func (d *document) variants(t *testing.T, s schema, body map[string]any) []varia
 
 // clientOf is the client of one language: a driver, or the Go client in this process.
 type clientOf interface {
-	call(client, resource, method string, args arguments) said
-	verify(body []byte, header any, now, tolerance int64, secrets ...string) said
+	call(client, resource, method string, args arguments) result
+	verify(body []byte, header any, now, tolerance int64, secrets ...string) result
 }
 
 // replayer is a client of one language, and a server. The server answers each request of the client with the answer that the
@@ -310,7 +310,7 @@ func (d *document) replay(t *testing.T, l language) *replayer {
 }
 
 // got calls the exchange's operation. The server answers with the exchange's status and the given body.
-func (r *replayer) got(x exchange, body map[string]any) said {
+func (r *replayer) got(x exchange, body map[string]any) result {
 	r.answer.Store(&exchange{status: x.status, body: body})
 	if x.called == nil {
 		return r.call("shop", "store", "get", nil)
@@ -403,7 +403,7 @@ func (d *document) events(x exchange) []event {
 }
 
 // read signs an event and has the client verify it.
-func (r *replayer) read(t *testing.T, body map[string]any) said {
+func (r *replayer) read(t *testing.T, body map[string]any) result {
 	t.Helper()
 	text, err := json.Marshal(body)
 	require.NoError(t, err)
@@ -431,7 +431,7 @@ func TestAFieldMoreOrLess(t *testing.T) {
 		isGo := l.name == golang.name
 		// refused reports whether the client must refuse the variant: a required field is missing, or a value has a wrong type.
 		// It requires that the client did so with this code and named the field, or that the client accepted the variant.
-		refused := func(v variant, got said, code, reason string) bool {
+		refused := func(v variant, got result, code, reason string) bool {
 			if !v.isNeeded && !v.isWrong {
 				require.Nil(t, got.Refused, "%s: %+v", reason, got.Refused)
 				return false

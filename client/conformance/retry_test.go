@@ -54,13 +54,13 @@ const link = `{"id":"1","code":"c","url":"https://x","title":"x","description":n
 	`"updatedAt":"2026-11-21T01:43:04.600Z"}`
 
 var (
-	html    = sends(502, "text/html; charset=utf-8", "<html><body>Bad Gateway</body></html>")
-	limited = refuses(429, "rate_limited", "Retry-After", "1")
-	away    = refuses(503, "unavailable")
-	hangUp  = reply(func(w http.ResponseWriter) { cut(w, "") })
-	half    = reply(func(w http.ResponseWriter) { cut(w, "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"id\":") })
-	hangs   = reply(func(http.ResponseWriter) { time.Sleep(3 * time.Second) })
-	drips   = reply(func(w http.ResponseWriter) {
+	html        = sends(502, "text/html; charset=utf-8", "<html><body>Bad Gateway</body></html>")
+	limited     = refuses(429, "rate_limited", "Retry-After", "1")
+	unavailable = refuses(503, "unavailable")
+	hangUp      = reply(func(w http.ResponseWriter) { cut(w, "") })
+	half        = reply(func(w http.ResponseWriter) { cut(w, "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"id\":") })
+	hangs       = reply(func(http.ResponseWriter) { time.Sleep(3 * time.Second) })
+	drips       = reply(func(w http.ResponseWriter) {
 		for range 100 {
 			if _, err := w.Write([]byte(" ")); err != nil || http.NewResponseController(w).Flush() != nil {
 				return
@@ -80,9 +80,9 @@ func cut(w http.ResponseWriter, text string) {
 	_ = connection.Close()
 }
 
-// told starts a server that sends the replies one after the other, and then repeats the last one. requests returns the requests
+// serve starts a server that sends the replies one after the other, and then repeats the last one. requests returns the requests
 // that the server has received.
-func told(t *testing.T, replies []reply) (url string, requests func() []*http.Request) {
+func serve(t *testing.T, replies []reply) (url string, requests func() []*http.Request) {
 	t.Helper()
 	var mu sync.Mutex
 	var got []*http.Request
@@ -121,14 +121,14 @@ func TestWhatIsSentAgain(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		d := l.start(t) // one process makes all calls, because its start costs more than they do
 		for _, row := range []struct {
-			reason  string
-			do      operation
-			replies []reply // the server's replies before the answer
-			retries int     // expected number of retries
-			code    string  // expected error; "" if the call succeeds
-			status  int
-			pause   time.Duration // minimum duration of the call
-			with    arguments
+			reason    string
+			do        operation
+			replies   []reply // the server's replies before the answer
+			retries   int     // expected number of retries
+			code      string  // expected error; "" if the call succeeds
+			status    int
+			pause     time.Duration // minimum duration of the call
+			arguments arguments
 		}{
 			{"an answer needs no other", get, nil, 0, "", 0, 0, nil},
 			{"a read after a 429, after the time that the service asks for", get, []reply{limited}, 1, "", 0, time.Second, nil},
@@ -141,7 +141,8 @@ func TestWhatIsSentAgain(t *testing.T) {
 				0, time.Second, nil},
 			{"a read after a 5xx and no answer, with growing pauses", get, []reply{refuses(500, "internal_error"), half, html}, 3, "", 0,
 				800 * time.Millisecond, nil},
-			{"a read four times in all", get, []reply{away, away, away, away}, 3, "unavailable", 503, 800 * time.Millisecond, nil},
+			{"a read four times in all", get, []reply{unavailable, unavailable, unavailable, unavailable}, 3, "unavailable", 503,
+				800 * time.Millisecond, nil},
 			{"a change of a payment link too", changeLink, []reply{half}, 1, "", 0, 0, nil},
 			{"a customer, who is never recorded twice", create, []reply{hangUp, html}, 2, "", 0, 0, nil},
 			{"no payment link after a 5xx: it may have been made", createLink, []reply{refuses(503, "unavailable", "Retry-After", "1")}, 0,
@@ -178,7 +179,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 		} {
 			t.Run(row.reason, func(t *testing.T) {
 				d := &driver{t, d.in, d.out} // a failure is the row's
-				url, requests := told(t, append(row.replies, sends(200, "application/json", row.do.answer)))
+				url, requests := serve(t, append(row.replies, sends(200, "application/json", row.do.answer)))
 				if row.code == "network_error" && row.replies == nil {
 					url = closed(t)
 				}
@@ -188,7 +189,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 					args["userAgent"] = "crm/1.4"
 					agent = `^crm/1\.4 `
 				}
-				for name, value := range row.with {
+				for name, value := range row.arguments {
 					args[name] = value
 				}
 				d.open(row.reason, args)
@@ -226,7 +227,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 func TestNoPaymentLinkTwiceOverAKeptConnection(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		d := l.start(t)
-		url, requests := told(t, []reply{sends(200, "application/json", customer), hangUp})
+		url, requests := serve(t, []reply{sends(200, "application/json", customer), hangUp})
 		d.open("shop", arguments{"baseUrl": url, "apiKey": "svc_live_x"})
 		require.Nil(t, d.call("shop", get.resource, get.method, get.args).Refused)
 		require.Equal(t, "network_error", d.call("shop", createLink.resource, createLink.method, createLink.args).Refused.Code)
@@ -259,7 +260,7 @@ func TestEveryCodeOfTheServiceArrives(t *testing.T) {
 		}
 		require.Greater(t, len(codes), 25)
 		for code, status := range codes {
-			url, _ := told(t, []reply{refuses(status, code, "Retry-After", "7")})
+			url, _ := serve(t, []reply{refuses(status, code, "Retry-After", "7")})
 			d.open(code, arguments{"baseUrl": url, "apiKey": "svc_live_x", "maxRetries": 0})
 			got := d.call(code, "store", "get", nil).Refused
 			require.NotNil(t, got)
@@ -294,9 +295,9 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 			}
 			for _, value := range values {
 				args := arguments{name: value}
-				for other, is := range good {
+				for other, good := range good {
 					if _, set := args[other]; !set {
-						args[other] = is
+						args[other] = good
 					}
 				}
 				got := d.ask(map[string]any{"do": "open", "client": "x", "arguments": args})
@@ -328,7 +329,7 @@ func TestPagesThatAreAskedFor(t *testing.T) {
 			{"items that vanish meanwhile", []reply{page(1, 3, customer), page(2, 3, "")}, 1, []any{"page=1", "page=2"}},
 		} {
 			d := l.start(t)
-			url, requests := told(t, row.replies)
+			url, requests := serve(t, row.replies)
 			d.open("shop", arguments{"baseUrl": url, "apiKey": "svc_live_x"})
 			got := d.call("shop", "customers", "list", nil)
 			require.Nil(t, got.Refused, "%+v", got.Refused)

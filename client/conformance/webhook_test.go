@@ -255,20 +255,20 @@ func TestEveryTypeOfEventIsRead(t *testing.T) {
 	late := time.After(devtest.Timeout)
 	for len(got) < len(types) {
 		select {
-		case one := <-arrived:
+		case arrival := <-arrived:
 			var event struct{ Type string }
-			require.NoError(t, json.Unmarshal(one.body, &event))
-			got[event.Type] = one
+			require.NoError(t, json.Unmarshal(arrival.body, &event))
+			got[event.Type] = arrival
 		case <-late:
 			require.FailNow(t, "not every event arrived", "%v", got)
 		}
 	}
 	each(t, func(t *testing.T, l language) {
 		d := l.start(t)
-		for kind, one := range got {
-			want, err := webhook.Verify(one.body, one.header, made.Secret)
+		for kind, arrival := range got {
+			want, err := webhook.Verify(arrival.body, arrival.header, made.Secret)
 			require.NoError(t, err)
-			read := d.verify(one.body, one.header, time.Now().Unix(), 300, made.Secret)
+			read := d.verify(arrival.body, arrival.header, time.Now().Unix(), 300, made.Secret)
 			require.Nil(t, read.Refused, "%s: %+v", kind, read.Refused)
 			var event struct {
 				Class, ID, Type, CreatedAt string

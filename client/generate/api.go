@@ -156,19 +156,19 @@ func (p *pairs[T]) UnmarshalJSON(text []byte) error {
 		if err != nil {
 			return err
 		}
-		one := pair[T]{Name: name.(string)}
-		if err := d.Decode(&one.Value); err != nil {
+		entry := pair[T]{Name: name.(string)}
+		if err := d.Decode(&entry.Value); err != nil {
 			return err
 		}
-		*p = append(*p, one)
+		*p = append(*p, entry)
 	}
 	return nil
 }
 
 func (p pairs[T]) get(name string) (found T) {
-	for _, one := range p {
-		if one.Name == name {
-			return one.Value
+	for _, entry := range p {
+		if entry.Name == name {
+			return entry.Value
 		}
 	}
 	return found
@@ -206,19 +206,19 @@ func read(text []byte) (*api, error) {
 // operations reads the operations in the document's order, and the models of their answers.
 func (r *reader) operations() error {
 	for _, tag := range r.Tags {
-		one := &resource{Name: pascal(tag.Name), Doc: tag.Description}
+		res := &resource{Name: pascal(tag.Name), Doc: tag.Description}
 		for _, path := range r.Paths {
 			for _, method := range []string{"get", "post", "patch"} {
-				o, is := path.Value[method]
-				if !is || !slices.Contains(o.Tags, tag.Name) {
+				o, ok := path.Value[method]
+				if !ok || !slices.Contains(o.Tags, tag.Name) {
 					continue
 				}
-				made := &operation{ID: o.OperationID, Doc: o.Description, Method: strings.ToUpper(method), Path: path.Name}
-				made.Action = regexp.MustCompile("^[a-z]+").FindString(o.OperationID)
-				made.HasID = strings.Contains(path.Name, "{id}")
+				op := &operation{ID: o.OperationID, Doc: o.Description, Method: strings.ToUpper(method), Path: path.Name}
+				op.Action = regexp.MustCompile("^[a-z]+").FindString(o.OperationID)
+				op.HasID = strings.Contains(path.Name, "{id}")
 				// A request can be repeated if it reads, updates, creates a customer or enables a link (see the guide). A new POST
 				// operation can be repeated only if it is added to this list.
-				made.Repeatable = method != "post" || slices.Contains([]string{"createCustomer", "enablePaymentLink"}, o.OperationID)
+				op.Repeatable = method != "post" || slices.Contains([]string{"createCustomer", "enablePaymentLink"}, o.OperationID)
 				for _, p := range o.Parameters {
 					if p.In != "query" {
 						continue
@@ -228,31 +228,31 @@ func (r *reader) operations() error {
 						return err
 					}
 					f.Doc = p.Description
-					made.Query = append(made.Query, f)
+					op.Query = append(op.Query, f)
 				}
 				if body := o.RequestBody.Content["application/json"].Schema; body.Ref != "" {
 					fields, err := r.fields("", r.Components.Schemas.get(name(body.Ref)))
 					if err != nil {
 						return err
 					}
-					made.Body = fields
+					op.Body = fields
 				}
 				answer := o.Responses["200"]
 				if answer.Content == nil {
 					answer = o.Responses["201"]
 				}
-				made.Result = name(answer.Content["application/json"].Schema.Ref)
-				if err := r.model(made.Result); err != nil {
-					return fmt.Errorf("%s: %w", made.ID, err)
+				op.Result = name(answer.Content["application/json"].Schema.Ref)
+				if err := r.model(op.Result); err != nil {
+					return fmt.Errorf("%s: %w", op.ID, err)
 				}
-				if made.Action == "list" {
-					made.Item = name(r.Components.Schemas.get(made.Result).Properties.get("data").Items.Ref)
+				if op.Action == "list" {
+					op.Item = name(r.Components.Schemas.get(op.Result).Properties.get("data").Items.Ref)
 				}
-				one.Operations = append(one.Operations, made)
+				res.Operations = append(res.Operations, op)
 			}
 		}
-		if one.Operations != nil {
-			r.Resources = append(r.Resources, one)
+		if res.Operations != nil {
+			r.Resources = append(r.Resources, res)
 		}
 	}
 	return nil
@@ -262,14 +262,14 @@ func (r *reader) operations() error {
 // that the payment link is always present.
 func (r *reader) events() error {
 	types := enum{Name: "EventType", Doc: "The types of events."}
-	for _, one := range r.Components.Schemas.get("Event").Discriminator.Mapping {
-		s := r.Components.Schemas.get(name(one.Value))
+	for _, mapping := range r.Components.Schemas.get("Event").Discriminator.Mapping {
+		s := r.Components.Schemas.get(name(mapping.Value))
 		data := name(s.Properties.get("data").Ref)
 		if data == "PaymentLinkOrder" {
 			data = "Order"
 		}
-		r.Events = append(r.Events, &event{Name: name(one.Value), Type: one.Name, Doc: s.Description, Data: data})
-		types.Values = append(types.Values, value{one.Name, oneLine(s.Description)})
+		r.Events = append(r.Events, &event{Name: name(mapping.Value), Type: mapping.Name, Doc: s.Description, Data: data})
+		types.Values = append(types.Values, value{mapping.Name, oneLine(s.Description)})
 		if err := r.model(data); err != nil {
 			return err
 		}
@@ -313,7 +313,7 @@ func (r *reader) fields(owner string, s schema) ([]*field, error) {
 func (r *reader) field(owner, property string, s schema) (*field, error) {
 	f := &field{Name: property, Doc: s.Description}
 	kind, _ := s.Type.(string)
-	if several, is := s.Type.([]any); is && len(several) == 2 && several[1] == "null" {
+	if several, ok := s.Type.([]any); ok && len(several) == 2 && several[1] == "null" {
 		kind, f.Nullable = several[0].(string), true
 	}
 	if len(s.OneOf) == 2 && s.OneOf[1].Type == "null" {
@@ -364,11 +364,11 @@ func (r *reader) addEnum(name, description string, values []string) {
 	for _, m := range valueDoc.FindAllStringSubmatch(description, -1) {
 		docs[m[1]] = m[2]
 	}
-	made := &enum{Name: name, Doc: oneLine(description)}
+	e := &enum{Name: name, Doc: oneLine(description)}
 	for _, v := range values {
-		made.Values = append(made.Values, value{v, docs[v]})
+		e.Values = append(e.Values, value{v, docs[v]})
 	}
-	r.Enums = append(r.Enums, made)
+	r.Enums = append(r.Enums, e)
 }
 
 // name returns the last part of a reference.

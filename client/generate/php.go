@@ -63,9 +63,9 @@ func phpDoc(o *operation, f *field) string {
 
 // phpPath returns the PHP expression for the path of an operation.
 func phpPath(o *operation) string {
-	before, after, has := strings.Cut(o.Path, "{id}")
+	before, after, found := strings.Cut(o.Path, "{id}")
 	switch {
-	case !has:
+	case !found:
 		return "'" + before + "'"
 	case after == "":
 		return "'" + before + "' . Connection::segment($id)"
@@ -75,15 +75,15 @@ func phpPath(o *operation) string {
 
 // phpArgument returns the PHP code that declares an argument of an operation's method.
 func phpArgument(o *operation, f *field) string {
-	types, byDefault := phpArgumentTypes(o, f)
+	types, defaultValue := phpArgumentTypes(o, f)
 	declared := strings.Join(types, "|")
 	if len(types) == 2 && types[1] == "null" {
 		declared = "?" + types[0]
 	}
-	return declared + " $" + f.Name + byDefault
+	return declared + " $" + f.Name + defaultValue
 }
 
-func phpArgumentTypes(o *operation, f *field) (types []string, byDefault string) {
+func phpArgumentTypes(o *operation, f *field) (types []string, defaultValue string) {
 	types = []string{strings.TrimPrefix(phpType(f), "?")}
 	if f.Kind == "time" {
 		types = []string{"string", `\DateTimeInterface`}

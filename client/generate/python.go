@@ -87,15 +87,15 @@ func pythonArgument(o *operation, f *field) string {
 	if f.Nullable || !f.Required && !o.Change() {
 		kinds = append(kinds, "None")
 	}
-	byDefault := ""
+	defaultValue := ""
 	switch {
 	case o.Change():
 		kinds = append(kinds, "Omitted")
-		byDefault = " = OMITTED"
+		defaultValue = " = OMITTED"
 	case !f.Required:
-		byDefault = " = None"
+		defaultValue = " = None"
 	}
-	return pythonName(f.Name) + ": " + strings.Join(kinds, " | ") + byDefault
+	return pythonName(f.Name) + ": " + strings.Join(kinds, " | ") + defaultValue
 }
 
 // pythonPath returns the Python expression for the path of an operation.

@@ -64,9 +64,9 @@ func TestWhatTheReadmeShows(t *testing.T) {
 	t.Run("the first product", func(t *testing.T) {
 		t.Parallel()
 		dev := devtest.Build(t).Start(t)
-		said := devtest.Run(t, folder, []string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key}, "php", "products.php")
-		require.Greater(t, strings.Count(said, " XAF\n"), 3)
-		require.Contains(t, said, " still lacks: content\n")
+		output := devtest.Run(t, folder, []string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key}, "php", "products.php")
+		require.Greater(t, strings.Count(output, " XAF\n"), 3)
+		require.Contains(t, output, " still lacks: content\n")
 	})
 	t.Run("the first webhook", func(t *testing.T) {
 		t.Parallel()

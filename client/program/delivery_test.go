@@ -61,7 +61,7 @@ func TestEveryTypeOfEventIsVerified(t *testing.T) {
 		require.Len(t, events, count)
 		return events
 	}
-	is := func(want proto.Message, event *webhook.Event) {
+	requireData := func(want proto.Message, event *webhook.Event) {
 		t.Helper()
 		require.NotNil(t, event)
 		got, typed := event.Data.(proto.Message)
@@ -78,34 +78,35 @@ func TestEveryTypeOfEventIsVerified(t *testing.T) {
 
 	customer, err := shop.Customers.Create(ctx, client.NewCustomer{Name: "Awa Ngó", Email: "awa@example.net"})
 	require.NoError(t, err)
-	is(customer, next(1)[webhook.CustomerCreated])
+	requireData(customer, next(1)[webhook.CustomerCreated])
 
 	page, err := shop.Products.Page(ctx, client.ProductFilter{Status: client.ProductPublished, PageSize: 1})
 	require.NoError(t, err)
 	id := page.GetData()[0].GetId()
 	product, err := shop.Products.Update(ctx, id, client.ProductChange{Status: client.Set(client.ProductArchived)})
 	require.NoError(t, err)
-	is(product, next(1)[webhook.ProductArchived])
+	requireData(product, next(1)[webhook.ProductArchived])
 	product, err = shop.Products.Update(ctx, id, client.ProductChange{Status: client.Set(client.ProductPublished)})
 	require.NoError(t, err)
-	is(product, next(1)[webhook.ProductPublished])
+	requireData(product, next(1)[webhook.ProductPublished])
 
 	var order struct{ ID string }
 	server.RunCommand(t, &order, "order", "create", "--store", "demo", "--customer", customer.GetId(), "--product", id)
 	server.RunCommand(t, &order, "order", "fail", order.ID)
 	failed, err := shop.Orders.Get(ctx, order.ID)
 	require.NoError(t, err)
-	is(failed, next(1)[webhook.OrderFailed])
+	requireData(failed, next(1)[webhook.OrderFailed])
 
 	link, err := shop.PaymentLinks.Create(ctx, client.NewPaymentLink{Title: "Acompte", Pricing: client.FixedPricing, Amount: 500})
 	require.NoError(t, err)
-	server.RunCommand(t, &order, "order", "create", "--store", "demo", "--customer", customer.GetId(), "--payment-link", link.GetId())
+	server.RunCommand(t, &order, "order", "create", "--store", "demo", "--customer", customer.GetId(), "--payment-link",
+		link.GetId())
 	server.RunCommand(t, &order, "order", "pay", order.ID)
 	paid, err := shop.Orders.Get(ctx, order.ID)
 	require.NoError(t, err)
 	both := next(2)
-	is(paid, both[webhook.OrderPaid])
-	is(paid, both[webhook.PaymentLinkPaid])
+	requireData(paid, both[webhook.OrderPaid])
+	requireData(paid, both[webhook.PaymentLinkPaid])
 	require.Equal(t, link.GetCode(), both[webhook.PaymentLinkPaid].Data.(*storefrontv1.Order).GetPaymentLink().GetCode())
 	require.NotEqual(t, both[webhook.OrderPaid].ID, both[webhook.PaymentLinkPaid].ID, "two events")
 }

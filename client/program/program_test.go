@@ -43,16 +43,16 @@ func TestProgramInAnEmptyModule(t *testing.T) {
 	_, err = io.WriteString(input, hook.Secret+"\n")
 	require.NoError(t, err)
 
-	said, err := io.ReadAll(lines)
+	text, err := io.ReadAll(lines)
 	require.NoError(t, err)
 	require.NoError(t, command.Wait(), "%s", &logs)
 	require.Equal(t, `12 products on 3 pages
 updated: true ARCHIVED
 refused: 422 product_incomplete [content]
 event: product.archived true true
-`, string(said))
+`, string(text))
 	require.Empty(t, logs.String())
-	require.NotContains(t, string(said), server.Key)
+	require.NotContains(t, string(text), server.Key)
 }
 
 // buildProgram builds the program in a new module, and checks which modules its go.mod requires. It needs no network: all

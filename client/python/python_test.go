@@ -29,9 +29,9 @@ func python(t *testing.T, modules ...string) string {
 	if len(modules) > 0 {
 		check = "import " + strings.Join(modules, ", ") + "; " + check
 	}
-	for _, one := range []string{"python3", "/usr/bin/python3"} {
-		if exec.Command(one, "-c", check).Run() == nil {
-			return one
+	for _, program := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(program, "-c", check).Run() == nil {
+			return program
 		}
 	}
 	devtest.SkipMissing(t, "this needs Python 3.10 or later with %v (Debian's packages python3-…)", modules)
@@ -55,9 +55,9 @@ func TestWhatIsOfPythonAlone(t *testing.T) {
 	} {
 		command := exec.CommandContext(t.Context(), python(t, row.module), "-W", "error", filepath.Join("test", row.file))
 		command.Env = append(append(os.Environ(), path, "PYTHONDONTWRITEBYTECODE=1"), variables...)
-		said, err := command.CombinedOutput()
-		require.NoError(t, err, "%s", said)
-		require.Regexp(t, row.tests, string(said))
+		output, err := command.CombinedOutput()
+		require.NoError(t, err, "%s", output)
+		require.Regexp(t, row.tests, string(output))
 	}
 }
 
@@ -119,18 +119,18 @@ func TestWhatTheReadmeShows(t *testing.T) {
 	blocks := snippet.FindAllStringSubmatch(string(text), -1)
 	require.Len(t, blocks, 3)
 	dev := devtest.Build(t).Start(t)
-	said := devtest.Run(t, t.TempDir(), []string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key}, interpreter, "-W", "error", "-c",
+	output := devtest.Run(t, t.TempDir(), []string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key}, interpreter, "-W", "error", "-c",
 		blocks[0][1])
-	require.Greater(t, strings.Count(said, " XAF\n"), 3)
-	require.Contains(t, said, " still lacks: content\n")
-	said = devtest.Run(t, t.TempDir(), []string{"WEBHOOK_SECRET=" + secret, "BODY=" + orderPaid}, interpreter, "-c",
+	require.Greater(t, strings.Count(output, " XAF\n"), 3)
+	require.Contains(t, output, " still lacks: content\n")
+	output = devtest.Run(t, t.TempDir(), []string{"WEBHOOK_SECRET=" + secret, "BODY=" + orderPaid}, interpreter, "-c",
 		blocks[1][1]+"\nbody = os.environ['BODY']\nreceived(body.encode(), {'Service-Signature': webhook.sign(body, '"+secret+"')})\n")
-	require.Equal(t, "paid: ORD-1 9007199254740991 NGN\n", said)
+	require.Equal(t, "paid: ORD-1 9007199254740991 NGN\n", output)
 	_, path := layOut(t)
-	said = devtest.Run(t, t.TempDir(), []string{path, "SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key}, python(t, "httpx"), "-W",
+	output = devtest.Run(t, t.TempDir(), []string{path, "SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key}, python(t, "httpx"), "-W",
 		"error",
 		"-c", blocks[2][1])
-	require.Greater(t, strings.Count(said, " XAF\n"), 3)
+	require.Greater(t, strings.Count(output, " XAF\n"), 3)
 }
 
 const (

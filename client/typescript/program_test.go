@@ -61,7 +61,7 @@ declare const id: string, request: IncomingMessage, rawBody: Buffer;
 				}
 			}
 			webhook := server.Register(t, "http://127.0.0.1:"+port, "product.archived")
-			said := node(t, project, append(server.Variables(), "WEBHOOK_SECRET="+webhook.Secret, "PORT="+port), program)
+			output := node(t, project, append(server.Variables(), "WEBHOOK_SECRET="+webhook.Secret, "PORT="+port), program)
 			for _, line := range []string{
 				`products 12`,
 				`refused 422 product_incomplete \[ 'content' \]`,
@@ -70,7 +70,7 @@ declare const id: string, request: IncomingMessage, rawBody: Buffer;
 				`archived The last one \d+ XAF`,
 				`event product\.archived The last one`,
 			} {
-				require.Regexp(t, `(?m)^`+line+`$`, said)
+				require.Regexp(t, `(?m)^`+line+`$`, output)
 			}
 		})
 	}

@@ -142,9 +142,9 @@ func decode(data json.RawMessage, unmarshal func(object []byte) error) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		one, failed := json.Marshal(map[string]json.RawMessage{name: fields[name]})
+		object, failed := json.Marshal(map[string]json.RawMessage{name: fields[name]})
 		if failed == nil {
-			failed = unmarshal(one)
+			failed = unmarshal(object)
 		}
 		if failed != nil {
 			return fmt.Errorf("%s: %w", name, failed)

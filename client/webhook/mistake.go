@@ -101,7 +101,7 @@ func refuse(cause error, body []byte, header string, secrets []string, now time.
 		e.text += ": " + cause.Error()
 	}
 	if errors.Is(cause, ErrTimestamp) {
-		e.Mistake, e.text = outside(header, now, tolerance)
+		e.Mistake, e.text = timestampMistake(header, now, tolerance)
 	}
 	return e
 }
@@ -111,9 +111,9 @@ var (
 	// secretForm matches a webhook's secret, or one that storefront listen prints.
 	secretForm = regexp.MustCompile(`^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$`)
 	jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	// escape matches any escape in a JSON string. needed matches the escapes that the service writes.
-	escape = regexp.MustCompile(`\\(?:u[0-9A-Fa-f]{4}|.)`)
-	needed = regexp.MustCompile(`^\\(?:["\\bfnrt]|u00[01].|u202[89])$`)
+	// escape matches any escape in a JSON string. requiredEscape matches the escapes that the service writes.
+	escape         = regexp.MustCompile(`\\(?:u[0-9A-Fa-f]{4}|.)`)
+	requiredEscape = regexp.MustCompile(`^\\(?:["\\bfnrt]|u00[01].|u202[89])$`)
 )
 
 // base64Body matches the beginning of an event's body in base64.
@@ -159,43 +159,43 @@ func mismatch(body []byte, header string, secrets []string) Mistake {
 		return Base64Body
 	case isDecoded(body):
 		return DecodedBody
-	case !asTheServiceWrites(body):
+	case !isServiceJSON(body):
 		return ChangedBody
 	}
 	return WrongSecret
 }
 
-// asTheServiceWrites reports whether a body is JSON as the service writes it: the id first, no spaces between the tokens,
+// isServiceJSON reports whether a body is JSON as the service writes it: the id first, no spaces between the tokens,
 // and only the escapes that JSON requires. A body that was parsed and serialised again is seldom like this.
-func asTheServiceWrites(body []byte) bool {
+func isServiceJSON(body []byte) bool {
 	text := string(body)
 	if !strings.HasPrefix(text, `{"id":"`) || !json.Valid(body) || strings.ContainsAny(jsonString.ReplaceAllString(text, ""),
 		" \t\r\n") {
 		return false
 	}
-	for _, one := range escape.FindAllString(text, -1) {
-		if !needed.MatchString(strings.ToLower(one)) {
+	for _, sequence := range escape.FindAllString(text, -1) {
+		if !requiredEscape.MatchString(strings.ToLower(sequence)) {
 			return false
 		}
 	}
 	return true
 }
 
-// outside explains a signature whose time is too far from now.
-func outside(header string, now time.Time, tolerance time.Duration) (Mistake, string) {
+// timestampMistake explains a signature whose time is too far from now.
+func timestampMistake(header string, now time.Time, tolerance time.Duration) (Mistake, string) {
 	var at int64
 	for part := range strings.SplitSeq(header, ",") {
 		if _, err := fmt.Sscanf(part, "t=%d", &at); err == nil {
 			break
 		}
 	}
-	than := fmt.Sprintf("by this machine's clock, which reads %s, and %d are allowed", now.UTC().Format("2006-01-02T15:04:05Z"),
+	clock := fmt.Sprintf("by this machine's clock, which reads %s, and %d are allowed", now.UTC().Format("2006-01-02T15:04:05Z"),
 		int64(tolerance/time.Second))
 	if age := now.Unix() - at; age > 0 {
 		return TooOld, fmt.Sprintf("%s: it was made %d seconds ago %s; either the delivery was held up or sent again, or this clock "+
 			"is fast",
-			explanations[TooOld], age, than)
+			explanations[TooOld], age, clock)
 	}
 	return TooNew, fmt.Sprintf("%s: it was made in %d seconds %s; this clock is slow, or the sender's is fast", explanations[TooNew],
-		at-now.Unix(), than)
+		at-now.Unix(), clock)
 }

@@ -79,8 +79,8 @@ func TestVerifyReadsEveryType(t *testing.T) {
 		require.Equal(t, time.Date(2026, 11, 21, 4, 6, 59, 158e6, time.UTC), event.CreatedAt)
 		require.Equal(t, webhook.Store{ID: storeID, Slug: "douala"}, event.Store)
 		require.Equal(t, data, string(event.Raw))
-		got, is := event.Data.(proto.Message)
-		require.True(t, is, "%T", event.Data)
+		got, ok := event.Data.(proto.Message)
+		require.True(t, ok, "%T", event.Data)
 		require.True(t, proto.Equal(row.data, got), "%s: %v", row.kind, got)
 	}
 	require.ElementsMatch(t, hook.EventTypes(), read, "every type that the service sends")
@@ -115,7 +115,7 @@ func TestWhatIsNewerIsNoError(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, webhook.Type(row.kind), event.Type)
 			require.Equal(t, row.data, string(event.Raw), "nothing is lost")
-			if want, is := row.want.(proto.Message); is {
+			if want, ok := row.want.(proto.Message); ok {
 				require.True(t, proto.Equal(want, event.Data.(proto.Message)), "%s: %v", row.reason, event.Data)
 				return
 			}
@@ -129,11 +129,11 @@ func TestVerifyRefuses(t *testing.T) {
 	body := envelope("ping", `{"message":"hello"}`)
 	signed := webhook.Sign(body, secret, noon)
 	for _, row := range []struct {
-		reason       string
-		body         []byte
-		header, with string
-		options      []webhook.Option
-		want         error
+		reason              string
+		body                []byte
+		header, replacement string
+		options             []webhook.Option
+		want                error
 	}{
 		{"the right secret", body, signed, secret, nil, nil},
 		{"an empty secret, for which anybody can sign", body, webhook.Sign(body, "", noon), "", nil, webhook.ErrNoSecret},
@@ -156,7 +156,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{"no header", body, "", secret, nil, webhook.ErrNoSignature},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			event, err := webhook.Verify(row.body, row.header, row.with, append(row.options, atNoon())...)
+			event, err := webhook.Verify(row.body, row.header, row.replacement, append(row.options, atNoon())...)
 			require.ErrorIs(t, err, row.want)
 			require.Equal(t, row.want == nil, event != nil)
 			if err != nil {
