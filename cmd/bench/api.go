@@ -205,12 +205,12 @@ func (v *variant) next() *stage { return v.stages[int(v.turn.Add(1))%len(v.stage
 
 // cpuTimes is the processor time that processes have used so far.
 type cpuTimes struct {
-	server      time.Duration // of the servers and nginx, with SQLite's time
+	server      time.Duration // processor time of the servers and nginx; on SQLite also of the database
 	database    time.Duration
 	coordinator time.Duration // the coordinator's part of database
 }
 
-// cpu returns the sums over the variant's processes.
+// cpu returns the processor time of all processes of the variant together.
 func (v *variant) cpu() (sum cpuTimes, err error) {
 	var processes []*process
 	if v.proxy != nil {

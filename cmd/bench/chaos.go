@@ -159,8 +159,7 @@ func startCluster(ctx context.Context, programs string) (_ *cluster.Cluster, err
 	return cluster.Start(ctx, programs)
 }
 
-// chaosRun is a run of several rounds. Its ledger covers all rounds: after each round, the balance includes every event
-// since the first round.
+// chaosRun is a run of several rounds. After each round, the method balance checks every event since the first round.
 type chaosRun struct {
 	*chaosCommand
 	fleet   *fleet
@@ -294,7 +293,7 @@ func (r *chaosRun) strike(ctx context.Context) ([]string, error) {
 	return killed, nil
 }
 
-// balance returns the balance of all events since the first round.
+// balance checks all events since the first round. It returns the counts and the violations that reconcile finds.
 func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	if _, err := r.fleet.receiver.Count(); err != nil {
 		return balance{}, err

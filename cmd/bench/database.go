@@ -180,7 +180,7 @@ func (d *database) cpu() (all, coordinator time.Duration, err error) {
 }
 
 // copyIn loads the tables into PostgreSQL with COPY, and then runs VACUUM ANALYZE. A database in use is in the same state,
-// because PostgreSQL's autovacuum runs it now and then.
+// because autovacuum runs both commands now and then.
 func (s *stage) copyIn(ctx context.Context, data *dataset) error {
 	conn, err := pgx.Connect(ctx, s.database.url)
 	if err != nil {

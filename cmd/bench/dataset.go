@@ -17,7 +17,7 @@ import (
 // shape is the size of a data set. keys counts the API keys of each store; the other numbers are over all stores.
 type shape struct {
 	stores, keys, products, orders, customers int
-	// firstCustomers is the number of the first store's customers; 0 means an equal share.
+	// firstCustomers is how many customers the first store has; 0 means an equal share.
 	firstCustomers int
 	// pending is true if no order is paid.
 	pending bool
@@ -110,7 +110,8 @@ func (g *generator) id(at time.Time) uuid.UUID {
 	return u
 }
 
-// moment returns the time n of a series of `of` times, spread evenly over the span.
+// moment returns the time with index n of a series of times, which are spread evenly over the span before now. count is the
+// number of these times.
 func (g *generator) moment(n, count int) time.Time {
 	return g.now.Add(-span + span*time.Duration(n)/time.Duration(count)).Truncate(time.Millisecond)
 }

@@ -138,8 +138,8 @@ func (d *disabling) checkCancelled(since time.Time) {
 		cancelledLimit, remaining, roundDuration(time.Since(since)))
 }
 
-// checkDelivered checks that the event of every created customer arrived once. It also checks that no attempt of the backlog
-// arrived after the webhook was disabled. The customers that were created before the time began show how long events take
+// checkDelivered checks that the event of every created customer arrived once, and that no attempt for the disabled webhook
+// arrived after it was disabled. began is when the fault began, so the customers created before it show how long events take
 // without the fault.
 func (d *disabling) checkDelivered(created []call, began, disabled time.Time) {
 	_, err := d.receiver.Count()

@@ -40,7 +40,8 @@ const (
 	// minShare is the least share that passes: with many clients, the service must answer at least minShare times as many
 	// requests a second as with few clients.
 	minShare = 0.8
-	// patientStores stores have patientKeys API keys each, so that no key exceeds its rate limit.
+	// patientStores is the number of stores in the measurement with many clients. Each store has patientKeys API keys, so that
+	// no key exceeds its rate limit.
 	patientStores, patientKeys = 60, 100
 )
 

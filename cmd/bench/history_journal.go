@@ -23,7 +23,7 @@ type chain struct {
 	resource string
 	states   []map[string]any
 	began    []time.Time
-	events   tally // by the event's type: how many events that the entries must have sent were not found
+	events   tally // for each type of event, how many events the journal entries require that do not exist
 }
 
 // requiredEvents maps each change to the types of the events that it must send. A change is a type of resource and its new
@@ -105,8 +105,9 @@ func (h *history) checkJournal() {
 	h.logf("%d journals with %d states", len(chains), states)
 }
 
-// follow finds, for each answer in seen, the state that the answer shows. This must not be an older state than another
-// answer had shown before the request began. It returns how many answers show no such state.
+// follow counts the answers in seen that show a wrong state of the object. An answer is right if its state is in the chain,
+// and is no older than the state in any answer that returned before this request began. follow stores the index of the state
+// in each right answer.
 func (c *chain) follow(seen []*sighting) (lost int) {
 	slices.SortFunc(seen, func(a, b *sighting) int { return cmp.Compare(a.called, b.called) })
 	for i, s := range seen {
@@ -125,8 +126,9 @@ func (c *chain) follow(seen []*sighting) (lost int) {
 	return lost
 }
 
-// readJournal reads the chains of the objects that callers saw. A product's chain begins with the state that callers saw first,
-// because products exist before the run; the chain of a customer or an order begins empty.
+// readJournal reads the journal entries of the objects that callers saw, and returns each object's chain by the object's id.
+// A product's chain begins with the state that callers saw first, because products exist before the run. The chain of a
+// customer or an order begins empty.
 func (h *history) readJournal(seen map[string][]*sighting) map[string]*chain {
 	chains := map[string]*chain{}
 	handle, err := h.stage.open(h.ctx)

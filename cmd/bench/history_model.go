@@ -157,8 +157,8 @@ func (all customers) post(asked customer, a *answer) (customers, bool) {
 	return all, a.status == status && got == *c
 }
 
-// free returns the index of an unused customer. There always is one, because each used customer has at least one of the two
-// e-mails and two phones, and all has four customers.
+// free returns the index of a customer without e-mail and phone. There always is one among the four, because each other
+// customer has at least one of two e-mails and two phones.
 func (all customers) free() int {
 	for i, c := range all {
 		if c.Email == "" && c.Phone == "" {
@@ -172,8 +172,8 @@ func (all customers) free() int {
 // request created.
 type claim struct{ request, order string }
 
-// countOrders is the method of a question that the history asks itself and sends to no server: how many orders were created
-// with the key. The answer is read from the database at the end.
+// countOrders is the method of a question that is sent to no server: how many orders were created with the key. The bench
+// answers it from the database when all requests have ended.
 const countOrders = "COUNT"
 
 func (c claim) step(q question, a *answer) (claim, bool) {

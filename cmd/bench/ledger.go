@@ -28,9 +28,9 @@ type kill struct {
 	database    bool
 }
 
-// cutShort reports whether the kill cut short the lease l: the kill came after l was granted, and before end, when the attempt
-// of l had ended. A kill of the worker may also have come later than end, by up to the length of the lease, because the
-// worker may not have reported yet that it exceeded the lease.
+// cutShort reports whether the kill broke off the attempt for which the lease l was granted. end is when this attempt ended.
+// A crash of the database must have come after l was granted and before end. A kill of the worker may also have come later
+// than end, by up to the length of the lease, because the worker may not have reported yet that it exceeded the lease.
 func (k kill) cutShort(l lease, end time.Time) bool {
 	if k.database {
 		return !k.from.After(end) && !k.until.Before(l.granted)
@@ -52,7 +52,8 @@ type ledger struct {
 	lost      int // leases that workers reported as lost
 }
 
-// balance is the result of reconcile.
+// balance is the result of reconcile: counts of events and requests, of attempts that were repeated for a known reason, and
+// the violations of what the service guarantees.
 type balance struct {
 	events, requests int
 	// orphans counts attempts that were made again because a kill cut their lease short.

@@ -48,8 +48,8 @@ func newSound(t *testing.T) *sound {
 // leaseTime is how long the leases last.
 const leaseTime = 4 * time.Second
 
-// grant adds a lease on the delivery with this index in s.journal, for the attempt with this number. The lease begins at
-// killedAt plus after, which may be negative. holder is the worker's name.
+// grant adds a lease on the delivery with this index in s.journal, for the attempt with this number. after is how much later
+// than killedAt the lease begins; it may be negative. holder is the worker's name.
 func (s *sound) grant(delivery, number int, after time.Duration, holder string) {
 	at := killedAt.Add(after)
 	s.leases = append(s.leases, lease{s.journal[delivery].id, number, at, at.Add(leaseTime), holder})

@@ -155,7 +155,8 @@ func (c *listsCommand) round(ctx context.Context, s sizedStore, l *measuredList)
 }
 
 const (
-	// A store's orders are spread over this number of years; one statement makes batch orders.
+	// years is the number of years over which a store's orders are spread. batch is the number of orders that one statement
+	// makes.
 	years, batch = 3, 500_000
 
 	intoOrders = "INSERT INTO orders" +

@@ -146,7 +146,7 @@ func (n *nodes) slowCommits() {
 	}
 }
 
-// crash crashes nodes at the same time, starts them again after the time down, and adds the crash to n.kills.
+// crash crashes nodes at the same time and adds the crash to n.kills. It starts the nodes again after the duration down.
 func (n *nodes) crash(down time.Duration, nodes ...*cluster.Cluster) {
 	k := kill{from: time.Now(), database: true}
 	crashed := make(chan error, len(nodes))

@@ -94,8 +94,9 @@ func (o *outcome) mustMeetDeadline(kind string, calls []call, deadline time.Dura
 	o.mustFast(longest <= deadline+deadlineSlack, "and within %s of it", deadlineSlack)
 }
 
-// mustRecover adds the condition that the service recovers soon after the time freed: the last bad answer arrives at
-// most recoveryBound later. An answer is bad if it is not a success or takes longer than limit.
+// mustRecover adds the condition that the service recovers soon after the fault has ended, which was at the time freed. The
+// last bad answer must arrive at most recoveryBound later. An answer is bad if it is not a success or takes longer than
+// limit.
 func (o *outcome) mustRecover(calls []call, freed time.Time, limit time.Duration, moment string) {
 	took := recovered(calls, freed, limit)
 	o.mustFast(took <= recoveryBound, "all is well within %s %s (%s)", recoveryBound, moment, roundLatency(took))

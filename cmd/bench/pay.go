@@ -92,7 +92,8 @@ func (p paymentPlan) orders(ctx context.Context, d *db.DB, rules *shop.Shop) ([]
 		}
 		tenants[found.ID] = found
 	}
-	// Ids sort by time. All stores' orders were made over the same period, so sorted by id they come from the stores in turn.
+	// Ids sort by time, and the orders of all stores were made over the same period. So consecutive ids are from different
+	// stores.
 	var orders []dueOrder
 	counts := map[uuid.UUID]int{}
 	for row := range db.Rows(ctx, d.Reader(), "SELECT id, store_id FROM orders WHERE status = 'PENDING' ORDER BY id") {

@@ -203,8 +203,8 @@ func (p *play) bystander(s *stage) *openLoop {
 	return &openLoop{address: at(s.server.api), rate: bystanderRate, next: keys.repeat("GET", "/v1/store", "")}
 }
 
-// watch sends the bystander's load, first without the fault and then while fault runs. It returns the bystander's calls
-// under the fault.
+// watch sends the load b of a store that has no part in the fault, first before the fault and then while the function fault
+// runs. It returns the calls of b during the fault.
 func (p *play) watch(b *openLoop, fault func()) []call {
 	before := p.underLoad(func() { p.wait(p.quietTime()) }, b)
 	p.countAnswers(before)

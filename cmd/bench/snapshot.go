@@ -31,7 +31,7 @@ const deadRows = `SELECT string_agg(n_dead_tup || ' of ' || relname, ', ' ORDER 
 func playHeldSnapshot(p *play) {
 	part := p.Span / heldParts
 	events := max(1, int(heldRate*part.Seconds()))
-	// The first heldRate payments are a warm-up, whose times do not count.
+	// The payments of the first second are a warm-up, whose times do not count.
 	data := shape{stores: heldStores, products: 20 * heldStores, customers: 20 * heldStores, pending: true,
 		orders: heldRate + (1+heldParts)*events + heldStores}
 	s, err := openStage(p.ctx, p.workspace, p.shared.URL(), data)

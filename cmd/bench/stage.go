@@ -151,8 +151,8 @@ func (s *stage) stopWorkers() error {
 	return stopAll(workers)
 }
 
-// subscribe starts a receiver and registers a webhook in each of the first stores. hangs reports whether the webhook of a
-// store never gets an answer.
+// subscribe starts a receiver and registers a webhook in each of the stage's first stores. The parameter stores is their
+// number. The receiver never answers the webhook of a store for which hangs returns true.
 func (s *stage) subscribe(ctx context.Context, stores int, answer receiver.Answer, hangs func(store int) bool) error {
 	s.receiver = receiver.Start(answer)
 	if err := os.WriteFile(s.authority(), s.receiver.Authority(), 0o600); err != nil {

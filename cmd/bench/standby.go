@@ -72,8 +72,8 @@ func (p *play) follow(s *stage, primary, standby *cluster.Cluster) {
 	p.require(errors.Join(err, standbyErr))
 }
 
-// withPorts returns the URL of a database with other ports, which are ports of this machine. If there are several, a
-// connection goes to the server that accepts writes.
+// withPorts returns the database's URL with this machine as the host and with the given ports. If there are several ports,
+// the driver connects to the server that accepts writes.
 func withPorts(databaseURL string, ports ...int) (string, error) {
 	address, err := url.Parse(databaseURL)
 	if err != nil {

@@ -81,7 +81,7 @@ func (c *webhooksCommand) selects(measure string) bool {
 // pacedWarmUp is the first part of a paced measure. Its payments must arrive, but their times do not count.
 const pacedWarmUp = time.Second
 
-// pacedPayments returns how many payments a measure at the pace --rate needs, warm-up included.
+// pacedPayments returns how many payments a measure makes at the steady rate --rate, including those of its warm-up.
 func (c *webhooksCommand) pacedPayments() int {
 	return max(1, int(c.Rate*(time.Duration(c.Seconds)*time.Second+pacedWarmUp).Seconds()))
 }
@@ -170,7 +170,8 @@ type figure struct {
 	values              []float64
 }
 
-// drainRate is the name of the figure by which drains are compared.
+// drainRate is the name of the figure by which two binaries are compared in the measure drain: how many deliveries a second
+// the workers make.
 const drainRate = "from the first arrival to the last"
 
 // add adds a value, measured in one round, to the figure with this measure, name and unit.
@@ -197,7 +198,7 @@ func (r *webhooksRun) rows() (rows [][]string) {
 	return rows
 }
 
-// arrivalTimeout is the longest time that arrive waits.
+// arrivalTimeout is the longest time that awaitArrivals waits.
 const arrivalTimeout = 10 * time.Minute
 
 // awaitArrivals waits until the receiver has accepted a number of events. It fails if a worker ends.
@@ -217,7 +218,7 @@ func (r *webhooksRun) awaitArrivals(ctx context.Context, events int) error {
 	return err
 }
 
-// pace measures the time from commit to arrival, at the pace --rate.
+// pace measures the time from a commit to the arrival of its event, while payments are made at the steady rate --rate.
 func (r *webhooksRun) pace(ctx context.Context) error {
 	if err := r.startWorkers(ctx, r.Workers); err != nil {
 		return err
@@ -350,8 +351,9 @@ func (r *webhooksRun) times(ctx context.Context, payments []payment, since time.
 	return deliveryTimes(payments, events, r.receiver.Requests(), since)
 }
 
-// deliveryTimes does the work of times without a database: it pairs payments with the arrivals of their events. It ignores
-// requests that were never answered, such as those to hanging webhooks.
+// deliveryTimes returns, for each payment since the time since, how long its event took from the commit to its arrival,
+// sorted. It fails unless the event of every payment arrived once and no other event did. Requests without an answer, such
+// as those to hanging webhooks, do not count as arrivals.
 func deliveryTimes(payments []payment, events []storedEvent, requests []receiver.Request, since time.Time) (
 	[]time.Duration, error) {
 	arrived := map[uuid.UUID]time.Time{}

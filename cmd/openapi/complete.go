@@ -14,7 +14,8 @@ import (
 // publicPackage is the proto package of the public API.
 const publicPackage = "storefront.v1"
 
-// completion has a document that is being completed, and the protos and golden files that this needs.
+// completion completes the document that protoc-gen-connect-openapi has made. It also has the protos and the golden files,
+// from which it reads what the document lacks.
 type completion struct {
 	doc     *document
 	files   *protoregistry.Files

@@ -47,8 +47,8 @@ func TestRequestsAreClosedAndTheRestIsOpen(t *testing.T) {
 	require.NotContains(t, openapi.Document, "google.protobuf")
 	require.NotContains(t, openapi.Document, "updateMask")
 	doc := written(t)
-	// A schema lists the only words that it allows in two cases: for an enum in a request, and for the type of an event, which
-	// is always the same word. All other schemas allow words of later releases.
+	// Only two kinds of schema list all words that they allow: an enum in a request, and the type of an event, which is always
+	// the same word. All other schemas allow words of later releases.
 	closed := map[string]bool{"ProductStatus": true, "ProductType": true, "OrderStatus": true, "PaymentLinkPricing": true,
 		"ListPaymentLinksRequestStatus": true}
 	for _, e := range events {

@@ -183,8 +183,8 @@ func openEnum(d protoreflect.EnumDescriptor) (*schema, error) {
 	return s, nil
 }
 
-// messageSchema returns the schema of a message. An answer has all fields of the message, and may have others in a later
-// release. A request may have no other fields.
+// messageSchema returns the schema of a message. In an answer every field is required, and further fields are valid, because
+// a later release may add some. In a request, further fields are invalid.
 func (c *completion) messageSchema(d protoreflect.MessageDescriptor, request bool) (*schema, error) {
 	text, err := comment(d)
 	if err != nil {

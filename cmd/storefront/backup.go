@@ -150,7 +150,8 @@ func (c *backupCreateCmd) copy(ctx context.Context, handle *db.DB, at time.Time,
 	return folder, err
 }
 
-// backupFolder is the folder at path, as the place of one database's backups. id is the db.DB.FileID of this database.
+// backupFolder is a folder with the backups of one database. path is the folder's path. id is the db.DB.FileID of the
+// database.
 type backupFolder struct {
 	path string
 	id   uint32

@@ -204,7 +204,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Send a test event", "ping")
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 	require.Equal(t, []string{"ping"}, o.received())
-	// The result moved parts of the page when it appeared. Reload the page, because see allows almost no movement.
+	// Parts of the page moved when the result appeared. Reload the page, because b.see fails if its parts have moved.
 	b.run(chromedp.Reload())
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 	b.see("delivery-succeeded")

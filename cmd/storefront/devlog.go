@@ -29,7 +29,8 @@ func (h devLog) WithAttrs(attrs []slog.Attr) slog.Handler { return devLog{h.Hand
 // WithGroup implements slog.Handler.
 func (h devLog) WithGroup(name string) slog.Handler { return devLog{h.Handler.WithGroup(name)} }
 
-// isForPerson reports whether a line of level info is to keep its level.
+// isForPerson reports whether a line of level info keeps its level. It does if it is about a request of the API, an attempt,
+// a refused request or a form of the dashboard.
 func isForPerson(line slog.Record) (keep bool) {
 	switch line.Message {
 	case "request", "attempt":

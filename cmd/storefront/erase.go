@@ -58,8 +58,8 @@ func (c *customerForgetCmd) Run(s *invocation) error {
 	})
 }
 
-// logReaders says, by the kind of reader, who still reads the old data. Its texts end a sentence about an erasure that waits
-// for the reader.
+// logReaders maps a kind of reader of the database to the words that name the reader in a message to the user. Such a reader
+// still sees the rows from before an erasure.
 var logReaders = map[string]string{
 	db.ReaderExport: "the export that is under way", db.ReaderBackup: "the backup that is under way",
 	db.ReaderOther: "the request or program that reads the database as it was",

@@ -42,7 +42,7 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// command runs a command in this process and returns what it prints. It requires the exit status.
+// command runs a command in this process, which must end with this exit status. It returns what the command prints.
 func command(t *testing.T, status int, args ...string) (out, errs string) {
 	t.Helper()
 	var printed, said strings.Builder

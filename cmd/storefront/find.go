@@ -86,10 +86,10 @@ func (c storeScoped) storeOfName(ctx context.Context, o admin.API, name string) 
 	return c.storeOf(ctx, o)
 }
 
-// finder looks up the object that name means in a store. If name is an id, store may be "", which means any store.
+// finder returns the object of a store to which name refers. If name is an id, store may be "", which means any store.
 type finder[Found any] func(ctx context.Context, o admin.API, store, name string) (Found, error)
 
-// find returns the object that name means in the command's store.
+// find returns the object to which name refers in the command's store.
 func find[Found any](ctx context.Context, o admin.API, c storeScoped, name string, lookup finder[Found]) (
 	found Found, err error) {
 	store, err := c.storeOfName(ctx, o, name)
@@ -99,8 +99,8 @@ func find[Found any](ctx context.Context, o admin.API, c storeScoped, name strin
 	return lookup(ctx, o, store, name)
 }
 
-// idOf returns the id of the object that name means: name may be an id, a reference or a slug. It also returns the object's
-// store, or "" if name is an id and --store is not set, because then nothing is looked up.
+// idOf returns the id of the object to which name refers: name may be an id, a reference or a slug. It also returns the
+// object's store, or "" if name is an id and --store is not set, because then nothing is looked up.
 func idOf[Found interface{ GetId() string }](ctx context.Context, o admin.API, c storeScoped, name string,
 	lookup finder[Found]) (store, id string, err error) {
 	store, err = c.storeOfName(ctx, o, name)

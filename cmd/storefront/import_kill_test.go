@@ -23,7 +23,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// stuckAt is the index of the order in the imported file whose item has stuckTitle.
+// stuckAt is the index in the imported file of the order at which the import hangs.
 const stuckAt = 2750
 
 // stuckTitle is the title of an item of an order. The database hangs when an import stores this item: after the order, and
@@ -38,8 +38,8 @@ var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen f
 		_, err := d.Writer().ExecContext(t.Context(), `CREATE TRIGGER stuck AFTER INSERT ON order_items WHEN NEW.title = '`+stuckTitle+`' BEGIN
  SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 1000000000000); END`)
 		require.NoError(t, err)
-		// SQLite does not show that it hangs. stuck assumes so if two things are true: the batches before the one with stuckTitle
-		// are stored, and for a second no other process could write.
+		// SQLite does not show whether a statement hangs. stuck returns true if the batches before the one with stuckTitle are
+		// stored, and if for a second no other process could write.
 		since := time.Now()
 		stuck := func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -69,7 +69,8 @@ var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen f
 		}
 		stuck := func() bool { return counted(t, d, "SELECT count(*)"+sleeping) == 1 }
 		return stuck, func() {
-			// A node may still sleep in the statement of an import that was killed.
+			// After an import was killed, PostgreSQL may still run its sleeping statement. End it, so that the trigger can be
+			// dropped.
 			exec("SELECT pg_terminate_backend(" + id + ")" + sleeping)
 			exec("DROP TRIGGER stuck ON order_items")
 		}
@@ -129,8 +130,8 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "orders.csv")
 			require.NoError(t, os.WriteFile(file, lines.Bytes(), 0o600))
 
-			// kill starts the import, calls at and then kills the import. It returns how many orders are stored, after it has
-			// required that the stored counts agree with the stored rows.
+			// kill starts the import, calls the function at, and kills the import when at returns. It requires that the stored counts
+			// agree with the stored rows, and returns how many orders are stored.
 			kill := func(at func()) int {
 				t.Helper()
 				c := i.command("storefront", "import", "--store", "s", "orders", file)

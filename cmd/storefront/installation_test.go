@@ -69,7 +69,8 @@ func (i installation) run(into any, args ...string) {
 	i.runOf("storefront", into, args...)
 }
 
-// runOf does what run does, with another binary.
+// runOf runs a command of a binary, which must succeed, and decodes the command's JSON into the value at into unless into is
+// nil.
 func (i installation) runOf(binary string, into any, args ...string) {
 	i.t.Helper()
 	c := i.command(binary, append(args, "-o", "json")...)
@@ -94,7 +95,7 @@ type process struct {
 	read sync.WaitGroup
 }
 
-// start starts a command of a binary, and waits until its log has the message ready.
+// start starts a command of a binary, and waits until its log has a line with the message of the parameter ready.
 func (i installation) start(binary, ready string, args ...string) *process {
 	i.t.Helper()
 	p := &process{Cmd: i.command(binary, args...), t: i.t}
@@ -185,7 +186,8 @@ type arrival struct {
 	verified bool
 }
 
-// newInbox starts an inbox. It skips the test on systems where no file can replace the trusted authorities.
+// newInbox starts a receiver of webhooks. It skips the test where SSL_CERT_FILE does not set the certificate authorities
+// that a worker trusts.
 func newInbox(t *testing.T) *inbox {
 	t.Helper()
 	if runtime.GOOS != "linux" {

@@ -65,9 +65,9 @@ func (s *invocation) print(object []byte) error {
 	return err
 }
 
-// writeLines writes a JSON value for people: a line with path and value for each text, number or boolean inside it. path is the
-// names of the members that lead there, such as customer.email. A list of such plain values is one line, and so is an empty
-// list or object.
+// writeLines writes a JSON value for people: a line with path and value for each text, number or boolean inside it. path has
+// the names of the members from the outermost object to the value, such as customer.email. A list of such plain values is
+// one line, and so is an empty list or object.
 func (s *invocation) writeLines(w io.Writer, path string, value json.RawMessage, currency string) {
 	var items []json.RawMessage
 	members, err := membersOf(value)
@@ -111,8 +111,8 @@ func formatValue(path string, value json.RawMessage, currency string) string {
 // textOf formats a JSON value for people: "-" for null and "", a list with commas.
 func textOf(value json.RawMessage) string { return cmp.Or(csvText(value), absent) }
 
-// printObjects prints JSON objects: with -o csv as CSV, whose columns are the members of the object like, otherwise as a JSON
-// array.
+// printObjects prints JSON objects: with -o csv as CSV, whose columns are the members of the object sample, otherwise as a
+// JSON array.
 func (s *invocation) printObjects(sample []byte, objects [][]byte) error {
 	if s.csv {
 		t, err := newCSV(s.out, sample)
@@ -188,7 +188,7 @@ func escaped(text string) string {
 
 const (
 	columnGap = "  "
-	// minCut is how many characters of a text fit leaves at least. It is also the room of a column that sets no other.
+	// minCut is the smallest number of characters to which fit cuts a text. It is also the default of shownColumn.room.
 	minCut = 12
 	// shortID is how many characters of an id a narrow terminal shows. These are the last characters, because they are random;
 	// the first ones are the time. Commands accept them in place of the id.
@@ -196,9 +196,9 @@ const (
 )
 
 // shownColumn is a column of a printed table. If the terminal is too narrow for all columns, fit first shortens ids and
-// times. Then it leaves out optional columns, beginning on the right. Last it cuts texts, in columns whose cut is true.
-// width is the width of the widest cell in characters of the terminal. room is how many characters of a text remain as long
-// as fit can leave out an optional column instead.
+// times. Then it leaves out optional columns, the rightmost first. Last it cuts texts in the columns whose cut is true.
+// width is the width of the column's widest cell, in characters of the terminal. fit leaves out an optional column rather
+// than cut the texts of this column to fewer than room characters.
 type shownColumn struct {
 	name          string
 	isID, isTime  bool

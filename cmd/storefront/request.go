@@ -68,7 +68,8 @@ func set(in proto.Message, field string, value any) {
 // method is a method of the admin services.
 type method[In, Out any] = func(admin.API, context.Context, In) (Out, error)
 
-// create calls a method that creates an object in the command's store. It prints object(answer), which is JSON.
+// create calls a method that creates an object in the command's store. It prints the JSON that the function object makes of
+// the answer.
 func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[In, Out], object func(Out) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		if err := s.fillIn(ctx, o, c, in); err != nil {
@@ -92,8 +93,8 @@ func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in prot
 	return s.fill(ctx, o, in, currencyOf(ctx, o, store))
 }
 
-// change looks up the object that name means, calls a method that changes it, and prints object(answer), which is JSON. It
-// refuses an update for which no flag is given.
+// change looks up the object to which name refers, and calls a method that changes it. It prints the JSON that the function
+// object makes of the answer. It refuses an update for which no flag is given.
 func change[Found interface{ GetId() string }, In, Out proto.Message](
 	s *invocation, c storeScoped, name string, lookup finder[Found], in In, call method[In, Out], object func(Out) []byte,
 ) error {
@@ -109,7 +110,7 @@ func change[Found interface{ GetId() string }, In, Out proto.Message](
 	})
 }
 
-// applyChange looks up the object that name means, and calls a method that changes it.
+// applyChange looks up the object to which name refers, and calls a method that changes it.
 func applyChange[Found interface{ GetId() string }, In proto.Message, Out any](ctx context.Context, s *invocation, o admin.API,
 	c storeScoped,
 	name string, lookup finder[Found], in In, call method[In, Out]) (out Out, err error) {
@@ -149,7 +150,7 @@ func (s *invocation) changesAnything(in proto.Message) error {
 	return usage("name what to change: %s", strings.Join(names, ", "))
 }
 
-// show looks up the object that name means and prints object(found), which is JSON.
+// show looks up the object to which name refers. It prints the JSON that the function object makes of what was found.
 func show[Found proto.Message](s *invocation, c storeScoped, name string, lookup finder[Found], object func(Found) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		found, err := find(ctx, o, c, name, lookup)
@@ -294,8 +295,8 @@ type column[Item any] struct {
 	value func(Item) string
 	id    func(Item) string                 // a UUID, whose end is shown on a narrow terminal
 	at    func(Item) *timestamppb.Timestamp // a time, shown without seconds on a narrow terminal
-	// cut is true if fit may cut the texts on a narrow terminal. room is how many characters of a text remain as long as fit
-	// can leave out an optional column instead; 0 means minCut.
+	// cut is true if fit may cut the texts on a narrow terminal. fit leaves out an optional column rather than cut these texts
+	// to fewer than room characters; a room of 0 means minCut.
 	cut  bool
 	room int
 	// optional is true if fit may leave the column out on a narrow terminal.

@@ -13,8 +13,8 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// customerLines writes a file of customers for an import and returns its path. Their numbers begin with from and end before
-// below.
+// customerLines writes a file of customers for an import and returns its path. The customers are numbered: from is the first
+// number, and below is one more than the last.
 func customerLines(t *testing.T, from, below int) string {
 	t.Helper()
 	var b strings.Builder

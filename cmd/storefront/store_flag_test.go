@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	// argumentOf has the kind of row that a command's argument names, by the beginning of the command's name. namesNoRow lists
+	// argumentOf maps the beginning of a command's name to the kind of row that the command's argument names. namesNoRow lists
 	// commands whose argument names something else, such as a file.
 	argumentOf = map[string]string{
 		"product": "product", "customer": "customer", "order": "order", "link": "link", "key": "key", "webhook": "webhook",

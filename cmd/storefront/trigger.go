@@ -70,7 +70,7 @@ func (c *triggerCmd) isDev(s *invocation) bool {
 // because other programs may cause events at the same time.
 const lookBack = 100
 
-// eventOf returns the newest event of a type about the object with the id object.
+// eventOf returns the newest event of a type about the object whose id is the parameter object.
 func eventOf(ctx context.Context, o admin.API, store, eventType, object string) (*adminv1.Event, error) {
 	out, err := o.ListEvents(ctx, &adminv1.ListEventsRequest{Store: store, Type: eventType, PageSize: new(int32(lookBack))})
 	if err != nil {

@@ -323,7 +323,7 @@ func Used(databaseURL string) bool {
 }
 
 // outbox checks whether a worker runs, by how long events and deliveries wait. If no other client uses the database, as
-// after a restore, waiting ones are only a warning.
+// after a restore, a long wait is only a warning.
 func outbox(ctx context.Context, d *db.DB, inst Installation) Finding {
 	const remedy = "start `storefront worker`, or see its log for why it does not deliver"
 	stuck := func(format string, args ...any) Finding {

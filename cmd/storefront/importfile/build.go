@@ -72,10 +72,9 @@ func (b *builder) refuseRounded() {
 	}
 }
 
-// checkFurtherLines looks for values that the import would lose. From the lines of a record after the first, only items are
-// read, so another value is lost if the first line has a different one. In an order that is not from a shop's export, such a
-// value is refused, because the lines may be two orders. Otherwise it is only reported, because it may be the price of a
-// variant.
+// checkFurtherLines checks the second and later lines of a record, from which the import reads only items. Another value on
+// such a line is lost, unless the first line has the same value. In an order that is not from a shop's export, a lost value
+// is refused, because the lines may be two orders. Otherwise it is only reported, because it may be the price of a variant.
 func (b *builder) checkFurtherLines() {
 	for i := range b.lines[1:] {
 		for _, field := range slices.Sorted(maps.Keys(b.source.Columns)) {
@@ -94,8 +93,9 @@ func (b *builder) checkFurtherLines() {
 	}
 }
 
-// fieldsOf lists, for a field of a message, the fields of the record from which it may be made, if their names differ from
-// its own. With it locate finds the column to which a refusal refers.
+// fieldsOf maps a field of a message to the fields of the file from which the import can make it. When the importer refuses
+// a field of the message, locate finds the column to blame with this map. A field that is missing here has the same name in
+// both.
 var fieldsOf = map[string][]string{
 	"priceAmount": {"price", "priceAmount"}, "compareAtAmount": {"compareAt", "compareAtAmount"},
 	"totalPaid": {"total", "totalPaid"}, "amount": {"total", "amount"}, "reference": {"reference", "id"},
@@ -149,10 +149,10 @@ func (b *builder) optional(field string) *string {
 	return nil
 }
 
-// amount returns an amount in minor units from a line of the record. It reads the field units, which is in the currency's
-// unit, such as 12.50. If that is empty, it reads the field minor, a whole number of minor units. given is false if both are
-// empty. If the text is no valid amount, or names another currency than the record's, amount reports a problem of the
-// message's field target.
+// amount returns an amount in minor units from a line of the record. units names a field with an amount in the currency's
+// unit, such as 12.50. If that field is empty, amount reads the field that minor names, a whole number of minor units. given
+// is false if both fields are empty. If the text is no valid amount, or names another currency than the record's, amount
+// reports a problem of the message's field target.
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
 	currency := cmp.Or(b.currency(), b.loader.Store.GetCurrency())
 	if text, _ := b.valueOn(line, units); text != "" {

@@ -353,9 +353,9 @@ func (c *checker) matchBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	}
 }
 
-// skip marks the rows of a batch that the store already has, as the importer says in out. rejudge is true if judge has
-// treated one of these rows as new, although it is an order, or a product without a slug. Then judge must be called again for
-// the batch.
+// skip marks the rows of a batch that the store already has, as the importer says in out. rejudge is true if one of these
+// rows is an order, or a product without a slug, that judge has treated as new. Then judge must be called again for the
+// batch.
 func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (rejudge bool) {
 	if c == nil {
 		return false
@@ -437,7 +437,8 @@ func idOf(m proto.Message) *string {
 	return &m.(*storefrontv1.Customer).Id
 }
 
-// restore undoes what judging the row has changed in its message, and removes the remarks.
+// restore gives the row's message its id, phone and e-mail from the file again, if the checker has changed them. It also
+// removes the checker's remarks.
 func (e *entry) restore() {
 	e.notes = nil
 	if e.id != "" {

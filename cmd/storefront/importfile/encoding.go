@@ -190,8 +190,8 @@ type letterSamples struct {
 	// read has the first values with letters beyond ASCII in columns that are imported. others has the first ones in the header
 	// and in all other columns.
 	read, others []string
-	// readLines has at most one remark, with the numbers of all lines that have values for read. otherLines has the same for
-	// others.
+	// readLines is empty, or has one remark with the numbers of all lines that have letters beyond ASCII in imported columns.
+	// otherLines has the same for the header and all other columns.
 	readLines, otherLines []*Remark
 }
 

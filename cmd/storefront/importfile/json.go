@@ -160,7 +160,7 @@ func skipValue(d *json.Decoder, depth int) error {
 	}
 }
 
-// listFinder is the first object of a JSON file, which is a row or contains the list of rows.
+// listFinder finds the list of rows in the first object of a JSON file, unless this object is itself a row.
 type listFinder struct {
 	kind transfer.Kind
 	// lists are the paths of the object's arrays of objects; members are the names of its other members.
@@ -200,7 +200,8 @@ func findListPath(text io.Reader, t *table, kind transfer.Kind) ([]string, error
 	return w.lists[0], nil
 }
 
-// scan adds the members of the object at path to w. It stops at a list whose name is the kind.
+// scan reads the object at path and adds the paths of its lists, and of its other members, to w. If it finds a list that is
+// named like the kind, it sets w.named and stops.
 func (w *listFinder) scan(d *json.Decoder, path []string) error {
 	for d.More() {
 		member, err := d.Token()

@@ -178,9 +178,9 @@ type loader struct {
 	row      int          // number of the current record, from 1
 	excluded map[int]bool // numbers of bad and repeated records, which are not stored
 	check    *checker     // nil after the first pass
-	// The checker's decisions, by the number of a record. merged has the record into which it is merged, completions the values
-	// that it gets from records merged into it. phoneless is true if its phone is left out, because another customer has the
-	// phone.
+	// The checker's decisions, by the number of a record. merged says into which record a record is merged. completions has the
+	// values that a record gets from the records merged into it. phoneless is true for a record whose phone is left out,
+	// because another customer has the phone.
 	merged      map[int]merge
 	completions map[int]*completion
 	phoneless   map[int]bool
@@ -194,8 +194,8 @@ type loader struct {
 type entry struct {
 	row, line int
 	message   proto.Message // nil if the line cannot be read
-	// hasCustomerID is true if the file has an id for the row's customer. It is false if there is none, or if it is only the
-	// e-mail: then the customer's id is derived from the e-mail, or else from the phone.
+	// hasCustomerID is true if the file has an id for the row's customer that is not just the e-mail. If it is false, the
+	// customer's id is derived from the e-mail, or else from the phone.
 	hasCustomerID bool
 	// idFromTitle is true for a product without an id in the file: its id is derived from its title.
 	idFromTitle bool
@@ -218,8 +218,8 @@ type entry struct {
 	sum        uint64
 	contact    transfer.Contact
 	slugs      [2]string // the slug that the store would make for a product without one, and the slug if the first is taken
-	// The checker's findings. notes has its remarks. stored is true if the store has the row already. fate says what
-	// happens to the customer of a row of customers.
+	// The checker's findings about the row. notes has its remarks. stored is true if the store has the row already. If the row
+	// is a customer, fate says what happens to the customer.
 	notes         []LineError
 	stored        bool
 	fate          fate
@@ -400,7 +400,8 @@ func (l *loader) records(t *table) func() (*entry, error) {
 					return b.entry, err
 				}
 			case t.Variation != "" && strings.Contains(kind, t.Variation):
-				// A bad variation is refused, because its product may get another price without it.
+				// A bad variation is reported as a bad row, because without the variation's price the product may get a wrong lowest
+				// price.
 				if b.addVariation(lowest); len(b.entry.bad) > 0 {
 					return b.entry, nil
 				}

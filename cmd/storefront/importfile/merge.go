@@ -24,7 +24,8 @@ type completion struct {
 	ownOrders, ownTotal int64
 }
 
-// summedFields are the fields of merged rows that are summed. completion.fill does not have them, because addCounts adds them up.
+// summedFields are the fields whose values are summed when rows are merged. addCounts sums them, so they are never set in
+// completion.fill.
 var summedFields = map[protoreflect.Name]bool{"orders_count": true, "total_paid": true}
 
 // root returns the number of the row into which a row was merged, directly or through other merged rows. For a row that was

@@ -52,8 +52,8 @@ const (
 	maxTitles     = 20
 )
 
-// addRemark adds the line of e to the remark in all that has the same column and problem. If there is none, it adds a remark.
-// It returns all with this change.
+// addRemark adds the line of e to the remark that has the same column and problem, or adds a remark if there is none. It
+// returns the changed list of all remarks.
 func addRemark(all []*Remark, e LineError) []*Remark {
 	at := slices.IndexFunc(all, func(r *Remark) bool { return r.Column == e.Column && r.Problem == e.Problem })
 	if at < 0 {

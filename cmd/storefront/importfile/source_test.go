@@ -258,7 +258,7 @@ func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
 	}
 }
 
-// away is an API of which ImportCustomers fails after it has succeeded left times.
+// away is an API whose ImportCustomers succeeds as many times as the number left says, and then fails.
 type away struct {
 	importfile.API
 	left int

@@ -105,7 +105,8 @@ var binaryFormats = []struct{ mark, problem string }{
 	{"%PDF", "is a PDF: import a CSV file, or one with a JSON object a line"},
 }
 
-// checkText returns an error if the first bytes of a file, head, show that it is empty or not text. utf16 allows zero bytes.
+// checkText returns an error if the first bytes of a file, head, show that it is empty or not text. If utf16 is true, zero
+// bytes may be part of a text.
 func checkText(head []byte, utf16 bool) error {
 	for _, f := range binaryFormats {
 		if bytes.HasPrefix(head, []byte(f.mark)) {

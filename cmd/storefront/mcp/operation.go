@@ -132,9 +132,10 @@ func (d *document) plain(v any) any {
 // reads reports whether the operation changes nothing.
 func (op operation) reads() bool { return op.Method == http.MethodGet }
 
-// risk returns how much harm the operation's probe could do if the service did not refuse it, from 0 (none) to 3. allowed
-// sends, for each scope, the probe of the operation with the lowest risk. A probe that reads, or names an object that does
-// not exist, changes nothing. Every other probe has a body that the service refuses.
+// risk returns how much harm the operation's probe could do if the service did not refuse it, from 0 (none) to 3. A probe is
+// a request that only shows whether the key has a scope. For each scope, allowed sends the probe with the lowest risk. A
+// probe that reads, or names an object that does not exist, changes nothing. Every other probe has a body that the service
+// refuses.
 func (op operation) risk() int {
 	switch {
 	case op.reads() && len(op.inPath) == 0:
