@@ -189,18 +189,18 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 type variant struct {
 	name   string
 	stages []*stage
-	// api is the address for requests with API keys: the only stage's own, or nginx's.
+	// api is the address for requests with API keys: of the server if there is only one, otherwise of nginx.
 	api   string
 	proxy *process // nginx, or nil
 	turn  atomic.Int64
 }
 
-// variantOf returns the variant of one stage, whose server gets the requests directly.
+// variantOf returns the variant of one database with one server, which gets the requests directly.
 func variantOf(s *stage) *variant {
 	return &variant{name: filepath.Base(s.binary) + " on " + s.database.title, stages: []*stage{s}, api: s.server.api}
 }
 
-// next returns the stage of the next request. All stages of the variant take turns.
+// next returns the database and server to which the next request goes. All of the variant take turns.
 func (v *variant) next() *stage { return v.stages[int(v.turn.Add(1))%len(v.stages)] }
 
 // cpuTimes is the processor time that processes have used so far.
@@ -224,7 +224,7 @@ func (v *variant) cpu() (sum cpuTimes, err error) {
 		sum.server += time
 		err = errors.Join(err, failure)
 	}
-	// The stages of a variant have their databases on one PostgreSQL server, whose processor time is that of all its databases.
+	// All databases of a variant are on one PostgreSQL server, whose processor time must be counted only once.
 	var failure error
 	sum.database, sum.coordinator, failure = v.stages[0].database.cpu()
 	return sum, errors.Join(err, failure)
@@ -290,7 +290,7 @@ func (c *apiCommand) measure(ctx context.Context, io streams, variants []*varian
 type round struct {
 	took             time.Duration
 	latencies        []time.Duration // of each request, unsorted
-	server, database time.Duration   // processor time; that of the server includes SQLite
+	server, database time.Duration   // processor time; on SQLite, the server's time includes the database's
 	coordinator      time.Duration   // the coordinator's part of database; equal to database if there is only one PostgreSQL
 	measuredCPU      bool            // false if the system does not report processor times
 }

@@ -84,7 +84,7 @@ const (
 	retryDelays = "--retry-delays=1s,1s,1s,1s,1s,1s,1s"
 	// crashShare is the share of the calls of strike that also crash the database.
 	crashShare = 0.3
-	// deadTime is the longest time that a killed part stays dead.
+	// deadTime is the longest time until a killed process is started again.
 	deadTime = time.Second
 	// calmTimeout is the longest wait until everything is delivered. It leaves time for leases to end, for retries, and for a
 	// slow machine.
@@ -168,7 +168,7 @@ type chaosRun struct {
 	random  *rand.Rand
 
 	kills   []kill
-	killed  map[string]int // how often each part was killed, by its name
+	killed  map[string]int // how often each process was killed, by its name
 	last    balance
 	created []uuid.UUID // ids of acknowledged new customers
 }
@@ -236,7 +236,7 @@ func (r *chaosRun) round(ctx context.Context) (string, error) {
 
 func roundDuration(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond) }
 
-// strikeAll calls strike a few times during a round, and returns the names of the parts that were killed.
+// strikeAll calls strike a few times during a round, and returns the names of the processes that were killed.
 func (r *chaosRun) strikeAll(ctx context.Context) (killed []string, err error) {
 	strikes := 1 + r.random.IntN(r.Strikes)
 	for range strikes {
@@ -261,12 +261,12 @@ func (r *chaosRun) strikeAll(ctx context.Context) (killed []string, err error) {
 	return killed, wait(ctx, r.Length/4)
 }
 
-// strike kills some parts at once, and sometimes crashes the database and starts it again. It returns the names of the
-// killed parts.
+// strike kills some processes of the fleet at once, and sometimes crashes the database and starts it again. It returns the
+// names of the killed processes.
 func (r *chaosRun) strike(ctx context.Context) ([]string, error) {
 	var victims []int
 	var killed, holders []string
-	chosen := 1 + r.random.IntN(1<<partCount-1) // bit n is set if part n is killed; at least one is
+	chosen := 1 + r.random.IntN(1<<partCount-1) // bit n is set if process n is killed; at least one is
 	for part := range partCount {
 		if chosen&(1<<part) != 0 {
 			victims = append(victims, part)
@@ -301,8 +301,8 @@ func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	return r.fleet.balance(ctx, r.created, r.kills)
 }
 
-// balance makes the ledger of the fleet and reconciles it. created are the new customers that the server
-// acknowledged. The ledger also has the orders that the fleet took. kills are all kills so far.
+// balance collects the ledger, which has all that is known about the events, and reconciles it. created are the new
+// customers that the server acknowledged. The ledger also has the orders that the fleet took. kills are all kills so far.
 func (f *fleet) balance(ctx context.Context, created []uuid.UUID, kills []kill) (balance, error) {
 	l := ledger{customers: created, orders: f.paid, requests: f.receiver.Requests(), kills: kills, lost: int(f.lost.Load())}
 	var err, journalErr, leasesErr error

@@ -22,8 +22,8 @@ const (
 	// claimedBefore is the longest time from the claim of an attempt to its arrival at the receiver. So the receiver may get
 	// attempts for this time after the webhook was disabled.
 	claimedBefore = 2 * time.Second
-	// deliveredP99 bounds the time from an answer to the arrival of its event on PostgreSQL. disabledWithin bounds how long
-	// the command takes that disables the webhook.
+	// deliveredP99 bounds the time from an answer to the arrival of its event on PostgreSQL. disabledWithin bounds how long the
+	// command that disables the webhook may take.
 	deliveredP99, disabledWithin = 100 * time.Millisecond, 500 * time.Millisecond
 	// cancelledLimit bounds the wait until all waiting deliveries are cancelled.
 	cancelledLimit = 3 * time.Minute

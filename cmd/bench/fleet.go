@@ -33,7 +33,7 @@ type fleet struct {
 	rate          float64       // orders a second
 	currentServer atomic.Pointer[process]
 	parts         [partCount]*process
-	started       [partCount]int // how often each part was started
+	started       [partCount]int // how often each process was started
 	lost          atomic.Int64   // leases that workers reported as lost
 	paid          []uuid.UUID    // ids of orders whose payment was acknowledged
 }
@@ -41,7 +41,7 @@ type fleet struct {
 // serverAddr returns the public address of the server that was started last.
 func (f *fleet) serverAddr() string { return f.currentServer.Load().api }
 
-// startMissing starts every part that is not running.
+// startMissing starts every process of the fleet that is not running.
 func (f *fleet) startMissing(ctx context.Context) (err error) {
 	for part := range f.parts {
 		if f.parts[part] != nil {
@@ -54,8 +54,8 @@ func (f *fleet) startMissing(ctx context.Context) (err error) {
 	return nil
 }
 
-// holder returns the name by which PostgreSQL knows the present process of a part. The part's next process gets another
-// name.
+// holder returns the name by which PostgreSQL knows a process of the fleet. part is the number of the process. A process
+// that replaces a killed one has another name.
 func (f *fleet) holder(part int) string { return fmt.Sprintf("part-%d-%d", part, f.started[part]) }
 
 func (f *fleet) start(ctx context.Context, part int) (*process, error) {
@@ -156,7 +156,7 @@ func (f *fleet) operate(operator *client, r request) (uuid.UUID, error) {
 	return done.created, nil
 }
 
-// kill kills parts at the same time.
+// kill kills the processes with these numbers at the same time.
 func (f *fleet) kill(parts []int) {
 	for _, part := range parts {
 		_ = f.parts[part].command.Process.Kill() // kill all before waiting for the first
@@ -167,7 +167,7 @@ func (f *fleet) kill(parts []int) {
 	}
 }
 
-// checkAlive returns an error if a part has ended without being killed.
+// checkAlive returns an error if a process of the fleet has ended without being killed.
 func (f *fleet) checkAlive() error {
 	for _, p := range f.parts {
 		if p != nil && !p.running() {
@@ -177,7 +177,7 @@ func (f *fleet) checkAlive() error {
 	return nil
 }
 
-// stop stops all parts with SIGTERM, so that they finish their work.
+// stop stops all processes of the fleet with SIGTERM, so that they finish their work.
 func (f *fleet) stop() (err error) {
 	for part, p := range f.parts {
 		if p != nil {

@@ -41,8 +41,8 @@ http {
 // bucketOffset is where the two letters of the store's bucket begin in an API key.
 const bucketOffset = len("svc_live_")
 
-// startNginx starts nginx in front of the stages' servers. Like a platform's proxy it finds a request's installation by the
-// bucket in the API key. It returns nginx's process and address.
+// startNginx starts nginx in front of the servers of several installations. Like a platform's proxy it finds a request's
+// installation by the bucket in the API key. It returns nginx's process and address.
 func startNginx(ctx context.Context, program, folder string, stages []*stage) (*process, string, error) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

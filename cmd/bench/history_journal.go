@@ -105,9 +105,9 @@ func (h *history) checkJournal() {
 	h.logf("%d journals with %d states", len(chains), states)
 }
 
-// follow counts the answers in seen that show a wrong state of the object. An answer is right if its state is in the chain,
-// and is no older than the state in any answer that returned before this request began. follow stores the index of the state
-// in each right answer.
+// follow counts the answers in seen that show a wrong state of the object. An answer is right if its state is one of
+// c.states, and is no older than the state in any answer that returned before this request began. follow stores the index of
+// the state in each right answer.
 func (c *chain) follow(seen []*sighting) (lost int) {
 	slices.SortFunc(seen, func(a, b *sighting) int { return cmp.Compare(a.called, b.called) })
 	for i, s := range seen {
@@ -126,9 +126,9 @@ func (c *chain) follow(seen []*sighting) (lost int) {
 	return lost
 }
 
-// readJournal reads the journal entries of the objects that callers saw, and returns each object's chain by the object's id.
-// A product's chain begins with the state that callers saw first, because products exist before the run. The chain of a
-// customer or an order begins empty.
+// readJournal reads the journal entries of the objects that callers saw, and returns the states of each object by its id.
+// The first state of a product is the one that callers saw first, because products exist before the run. The first state of
+// a customer or an order is empty.
 func (h *history) readJournal(seen map[string][]*sighting) map[string]*chain {
 	chains := map[string]*chain{}
 	handle, err := h.stage.open(h.ctx)

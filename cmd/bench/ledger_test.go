@@ -15,8 +15,9 @@ import (
 // killedAt is when worker-1 was killed in the ledgers below.
 var killedAt = time.Date(2026, 9, 1, 12, 0, 0, int(300*time.Microsecond), time.UTC)
 
-// sound is a ledger without faults. It has two events. The first event was delivered at its second attempt. The second event
-// was being attempted when the worker was killed: the receiver had accepted it, and accepted it again two seconds later.
+// sound is a ledger, the record of a run, in which the service made no mistake. It has two events. The first event was
+// delivered at its second attempt. The second event was being attempted when the worker was killed: the receiver had
+// accepted it, and accepted it again two seconds later.
 type sound struct {
 	ledger
 	plain, orphan uuid.UUID // the first and the second event

@@ -41,7 +41,7 @@ func (c *listsCommand) Validate() error {
 	return cmp.Or(atLeast(1, flags), atLeast(100, map[string]int{"sizes": slices.Min(c.Sizes)}), c.check())
 }
 
-// sizedStore is a store of one build's stage, with the number of its orders.
+// sizedStore is a store in the database of one build, with the number of the store's orders.
 type sizedStore struct {
 	*stage
 	store storeData
@@ -178,9 +178,9 @@ const (
  FROM (SELECT n, CAST($2 + (n + 0.5) * $6 AS bigint) AS at FROM generate_series(CAST($3 AS integer), CAST($4 AS integer)) n) r`
 )
 
-// makeOrders adds size orders to a store, spread evenly over the years before now. The order of their ids is the order of
-// their times. On PostgreSQL triggers and foreign keys are off meanwhile, so makeOrders fills the counts of lists
-// afterwards.
+// makeOrders adds orders to a store, as many as size says. They are spread evenly over the period that the constant years
+// gives, which ends at now. The order of their ids is the order of their times. On PostgreSQL triggers and foreign keys are
+// off meanwhile, so makeOrders fills the counts of lists afterwards.
 func (s *stage) makeOrders(ctx context.Context, store storeData, size int, now time.Time) error {
 	handle, err := s.open(ctx)
 	if err != nil {

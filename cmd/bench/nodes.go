@@ -130,7 +130,7 @@ func (n *nodes) storesOnNode(port string) map[uuid.UUID]bool {
 	return ids
 }
 
-// statement executes a statement on the coordinator, in the stage's database.
+// statement executes a statement on the coordinator, in the service's database.
 func (n *nodes) statement(sql string, args ...any) {
 	conn, err := pgx.Connect(n.ctx, n.fleet.database.url)
 	n.require(err)

@@ -27,7 +27,7 @@ type outcome struct {
 	judgeSpeed     bool // true if a missed time limit fails the scene (--judge)
 	log            []string
 	lost, wrong    tally
-	before, during []time.Duration // the bystander's durations before and under the fault, sorted
+	before, during []time.Duration // durations of requests to a store without a fault, before and under the fault; sorted
 	bounds         []bound
 }
 

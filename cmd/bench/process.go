@@ -42,7 +42,7 @@ type logLine struct {
 	Deliveries int64  `json:"deliveries"` // how many deliveries lost their leases
 }
 
-// startProcess starts a server or a worker, and waits until a line of its log has the text message. onLine, unless nil, gets
+// startProcess starts a server or a worker, and waits until its log has a line with this message. onLine, unless nil, gets
 // each line of the log.
 func startProcess(command *exec.Cmd, message string, onLine func(string)) (*process, error) {
 	p := &process{name: "storefront " + command.Args[1], command: command, ended: make(chan struct{})}
@@ -115,8 +115,8 @@ func environment(extra ...string) []string {
 	return append(env, extra...)
 }
 
-// failure returns an error with the last lines of the process's log. If the process ended with an error, that error replaces
-// err.
+// failure adds the last lines of the process's log to err. If the process itself ended with an error, failure adds them to
+// that error instead.
 func (p *process) failure(err error) error {
 	if !p.running() && p.err != nil {
 		err = p.err

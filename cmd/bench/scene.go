@@ -104,7 +104,7 @@ func (f *sceneFlags) check() error {
 	return atLeast(1, map[string]int{"customers": f.Customers, "waiting": f.Waiting})
 }
 
-// quietTime returns how long the bystander is watched before the fault.
+// quietTime is how long the store that has no part in the fault is measured before the fault.
 func (f *sceneFlags) quietTime() time.Duration { return max(time.Second, f.Span/2) }
 
 // play is a scene in progress on one database. As in a test, a failed step ends the scene (require). When the scene ends,
@@ -161,7 +161,7 @@ func (p *play) run(s scene) (skip skipped, err error) {
 	return "", nil
 }
 
-// open makes a database with stores, on the shared server or on SQLite. The last store is the bystander's.
+// open makes a database with stores, on the shared server or on SQLite. The last store has no part in the fault.
 func (p *play) open(data shape) *stage {
 	server := ""
 	if p.shared != nil {
@@ -193,7 +193,8 @@ func (p *play) cluster(o cluster.Options) *cluster.Cluster {
 	return c
 }
 
-// bystanderRate is how many requests a bystander sends a second: the p99 of a few seconds needs some hundreds of answers.
+// bystanderRate is how many requests a second go to the store that has no part in the fault: the p99 of a few seconds needs
+// some hundreds of answers.
 const bystanderRate = 100
 
 // bystander returns a load that reads the last store, which has no part in the fault. The times of its

@@ -69,8 +69,9 @@ func newStage(ctx context.Context, w workspace, d *database, s shape) (*stage, e
 	return st, nil
 }
 
-// openStage makes a database and a stage on it. server is the URL of a database server, or the URLs of all nodes of a Citus
-// cluster, separated by spaces. If server is "", the database is a SQLite file.
+// openStage makes a database and returns it as a stage, on which the service's processes can be started. server is the URL
+// of a database server, or the URLs of all nodes of a Citus cluster, separated by spaces. If server is "", the database is a
+// SQLite file.
 func openStage(ctx context.Context, w workspace, server string, s shape) (*stage, error) {
 	d, err := newDatabase(ctx, server, w.folder)
 	if err != nil {

@@ -78,7 +78,8 @@ func (c *webhooksCommand) selects(measure string) bool {
 	return len(c.Measure) == 0 || slices.Contains(c.Measure, measure)
 }
 
-// pacedWarmUp is the first part of a paced measure. Its payments must arrive, but their times do not count.
+// pacedWarmUp is the beginning of a measurement at a steady rate. The events of payments in this time must arrive, but their
+// times do not count.
 const pacedWarmUp = time.Second
 
 // pacedPayments returns how many payments a measure makes at the steady rate --rate, including those of its warm-up.
@@ -100,7 +101,7 @@ func (c *webhooksCommand) orders() int {
 	return max(c.Waiting, (n+c.Stores-1)/c.Stores+1)
 }
 
-// webhooksRun is a run of webhooksCommand on one stage, with its results.
+// webhooksRun is a run of webhooksCommand on one database, with its results.
 type webhooksRun struct {
 	*stage
 	*webhooksCommand
@@ -170,8 +171,8 @@ type figure struct {
 	values              []float64
 }
 
-// drainRate is the name of the figure by which two binaries are compared in the measure drain: how many deliveries a second
-// the workers make.
+// drainRate is the name of the figure that says how fast workers drain the outbox: events a second, from the first arrival
+// to the last.
 const drainRate = "from the first arrival to the last"
 
 // add adds a value, measured in one round, to the figure with this measure, name and unit.
@@ -226,8 +227,8 @@ func (r *webhooksRun) pace(ctx context.Context) error {
 	return errors.Join(r.payAtPace(ctx, measurePace), r.stopWorkers())
 }
 
-// payAtPace pays orders at the pace --rate in the stores whose webhooks answer, and waits until all events have arrived. It adds
-// the times from commit to arrival to the figures under the name measure.
+// payAtPace pays orders at the steady rate --rate in the stores whose webhooks answer, and waits until all events have
+// arrived. It adds the times from commit to arrival to the figures of this measure.
 func (r *webhooksRun) payAtPace(ctx context.Context, measure string) error {
 	r.receiver.Forget()
 	n := r.pacedPayments()
@@ -336,9 +337,9 @@ func arrivals(requests []receiver.Request) (first, last time.Time) {
 // clockSlack is how much earlier an event's time may be than the recorded time of its commit.
 const clockSlack = time.Second
 
-// times returns how long each event took from the commit of its payment to its arrival, sorted, for payments that were
-// committed at the time since or later. It fails unless the event of every payment arrived exactly once, and no other
-// event arrived.
+// times returns how long each event took from the commit of its payment to its arrival, sorted. It leaves out payments that
+// were committed before the time since. It fails unless the event of every payment arrived exactly once, and no other event
+// arrived.
 func (r *webhooksRun) times(ctx context.Context, payments []payment, since time.Time) ([]time.Duration, error) {
 	if _, err := r.receiver.Count(); err != nil {
 		return nil, err
@@ -351,9 +352,9 @@ func (r *webhooksRun) times(ctx context.Context, payments []payment, since time.
 	return deliveryTimes(payments, events, r.receiver.Requests(), since)
 }
 
-// deliveryTimes returns, for each payment since the time since, how long its event took from the commit to its arrival,
-// sorted. It fails unless the event of every payment arrived once and no other event did. Requests without an answer, such
-// as those to hanging webhooks, do not count as arrivals.
+// deliveryTimes returns how long the event of each payment took from the commit to its arrival, sorted. It leaves out
+// payments that were committed before the time since. It fails unless the event of every payment arrived once and no other
+// event did. Requests without an answer, such as those to hanging webhooks, do not count as arrivals.
 func deliveryTimes(payments []payment, events []storedEvent, requests []receiver.Request, since time.Time) (
 	[]time.Duration, error) {
 	arrived := map[uuid.UUID]time.Time{}

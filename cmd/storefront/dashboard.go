@@ -138,8 +138,8 @@ type sessionsRevokeCmd struct {
 	Member string `placeholder:"NAME" help:"The member's name, with --all."`
 }
 
-// Run ends the session or sign-in link that the command line names by its id. With --all it ends all of the store, or all of
-// one member.
+// Run ends the session or sign-in link that the command line names by its id. With --all it ends all sessions and links of
+// the store, or of one member.
 func (c *sessionsRevokeCmd) Run(s *invocation) error {
 	switch {
 	case c.ID != "" && (c.All || c.Member != ""):

@@ -36,9 +36,9 @@ type devKey struct {
 	expiresAt time.Time
 }
 
-// apiKey returns the API key that the previous start stored, so that programs that use it continue to work. If none is
-// stored, if it cannot be used, or with --new-key, apiKey makes and stores another one, and revokes those of earlier starts.
-// It tells the user why a stored key cannot be used.
+// apiKey returns the API key that the previous start stored, so that programs that use it continue to work. If no key is
+// stored, if it cannot be used, or with --new-key, apiKey makes and stores a new key, and revokes the keys of earlier
+// starts. It tells the user why a stored key cannot be used.
 func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o admin.API, storeID string) (devKey, error) {
 	path := filepath.Join(c.Data, devKeyFile)
 	key, problem, err := keptKey(ctx, handle, storeID, path)

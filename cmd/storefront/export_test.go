@@ -383,7 +383,7 @@ func (e exportOf) folder(t *testing.T) string {
 	return folder
 }
 
-// archive writes the named files into an archive, in the order of names, and then the entries of further, with zeros as
+// archive writes an archive with the files in names, in this order. After them it adds the entries in further, with zeros as
 // content. It returns the archive's path.
 func (e exportOf) archive(t *testing.T, names []string, further ...*tar.Header) string {
 	t.Helper()

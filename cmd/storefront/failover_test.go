@@ -35,8 +35,8 @@ func newPair(t *testing.T) pair {
 	require.NoError(t, err)
 	require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
 	standby := dbtest.Standby(t, primary)
-	// Set this only after the standby was copied from the primary. A standby with this setting would wait for another server
-	// once it is promoted.
+	// Set synchronous_standby_names only after the standby was copied from the primary. A standby with this setting would wait
+	// for another server once it is promoted.
 	for _, query := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
 		_, err = d.Writer().Exec(query)
 		require.NoError(t, err)

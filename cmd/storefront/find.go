@@ -205,8 +205,9 @@ func isNamed[Item interface{ GetId() string }](item Item, name string, names ...
 	return len(part) >= minPartOfID && (strings.HasPrefix(item.GetId(), part) || strings.HasSuffix(item.GetId(), part))
 }
 
-// exactlyOne returns the one item of all to which name refers. If name refers to several items, the error lists their ids.
-// command is the command whose list shows the items, such as "webhook". identifiers says what name can be, such as "id or URL".
+// exactlyOne returns the only item in all to which name refers. If name refers to several items, the error lists their ids.
+// command is the command whose list shows the items, such as "webhook". identifiers says what name can be, such as "id or
+// URL".
 func exactlyOne[Item interface{ GetId() string }](command, identifiers, store, name string, all []Item,
 	names ...func(Item) string) (found Item, err error) {
 	var ids []string

@@ -29,8 +29,8 @@ type installation struct {
 	env map[string]string
 }
 
-// newInstallation returns an installation on the database at databaseURL. Its workers may deliver to the inbox and trust its
-// certificate.
+// newInstallation returns an installation on the database at databaseURL. Its workers trust the certificate of the inbox, a
+// receiver for tests, and may deliver to it.
 func newInstallation(t *testing.T, databaseURL string, to *inbox) installation {
 	t.Helper()
 	return installation{t, map[string]string{
@@ -179,7 +179,7 @@ type inbox struct {
 	secret    string
 }
 
-// arrival is a delivery that an inbox received.
+// arrival is a delivery that the receiver for tests got.
 type arrival struct {
 	ID, Type string
 	Data     json.RawMessage

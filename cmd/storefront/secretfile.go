@@ -18,7 +18,8 @@ const (
 	// fileSuffix is the end of the name of a variable that names a file with a secret, such as STOREFRONT_ADMIN_TOKEN_FILE.
 	fileSuffix = "_FILE"
 	// credentialsDirectory is the variable with the folder into which systemd puts the files of LoadCredential=
-	// (https://systemd.io/CREDENTIALS). In the project's units the name of each file is credentialPrefix and the flag.
+	// (https://systemd.io/CREDENTIALS). In the project's units the name of each file is credentialPrefix and then the name of
+	// the flag.
 	credentialsDirectory = "CREDENTIALS_DIRECTORY"
 	credentialPrefix     = "storefront."
 	// othersMayUse are the permissions to read and to write for users who neither own the file nor are in its group. The

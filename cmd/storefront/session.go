@@ -84,8 +84,8 @@ type adminListener struct {
 	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"The --admin-token of that server."`
 }
 
-// operate calls do with the admin services: those of the server at --admin-url, or of the running dev of this folder, or
-// otherwise those of this process on the database.
+// operate calls do with the admin services: on the server at --admin-url, or on the running dev of this folder, or otherwise
+// in this process on the database.
 func (s *invocation) operate(t target, do func(ctx context.Context, o admin.API) error) error {
 	if t.AdminURL == "" && s.dev.acceptsToken(t.AdminToken) {
 		t.AdminURL = s.dev.AdminURL

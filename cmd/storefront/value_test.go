@@ -40,7 +40,7 @@ func TestNetworksOfIPv4InIPv6sForm(t *testing.T) {
 	}
 }
 
-// A command that lists the last hour goes by the database's clock, even if the machine's clock is five hours ahead.
+// A command that lists the last hour uses the database's clock, even if the machine's clock is five hours ahead.
 func TestHowLongAgoIsByTheClockOfTheDatabaseOrServer(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return time.Now().Add(-5 * time.Hour) }

@@ -375,8 +375,8 @@ func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("not held")
 }
 
-// connected reports whether other clients use the database. On SQLite it returns used. On PostgreSQL it does not count the
-// doctor's own connections and those of Citus.
+// connected reports whether other clients use the database. On SQLite the parameter used says this. On PostgreSQL connected
+// does not count the doctor's own connections and those of Citus.
 func connected(ctx context.Context, d *db.DB, used bool) (bool, error) {
 	if d.Dialect() == dialect.SQLite {
 		return used, nil
@@ -600,8 +600,8 @@ func forgettings(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("none fails")
 }
 
-// buckets looks for stores whose bucket belongs to another installation. A proxy sends requests with their keys to that
-// installation, which does not know the keys.
+// buckets looks for stores whose bucket belongs to another installation. A proxy sends requests with the keys of these
+// stores to that installation, which does not know the keys.
 func buckets(ctx context.Context, d *db.DB, inst Installation) Finding {
 	if inst.Buckets == "" {
 		return Finding{}

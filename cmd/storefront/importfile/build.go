@@ -533,8 +533,8 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 	return item, cost.Mul(cost, big.NewInt(item.GetUnitAmount()))
 }
 
-// priceFromTotal sets the price of the order's item n to total, the price of its whole quantity, divided by the quantity. It
-// rounds down, and reports a total that is no multiple of the quantity.
+// priceFromTotal sets the price of the order's item n to total divided by the item's quantity. total is the price of the
+// whole quantity. It rounds down, and reports a total that is no multiple of the quantity.
 func (b *builder) priceFromTotal(item *storefrontv1.Order_Item, n int, total int64) {
 	quantity := int64(item.GetQuantity())
 	if quantity < 1 {
@@ -565,8 +565,8 @@ func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	}
 }
 
-// objectID returns the id of an object: fileID, its id in the file, if that is a UUID. Otherwise it is a UUID derived from the
-// store, the kind, the shop from and fileID.
+// objectID returns the id of an object. This is fileID, the id in the file, if that is a UUID. Otherwise it is a UUID
+// derived from the store, the kind, fileID and the parameter from, which names the shop that exported the file.
 func (o Options) objectID(kind transfer.Kind, from, fileID string) string {
 	if id, ok := validate.ParseID(fileID); ok {
 		return id.String()

@@ -30,8 +30,8 @@ type checker struct {
 	seed   maphash.Seed
 	seen   map[uint64]seenRow // the good rows of earlier batches, by the hash of an identity
 	people *transfer.People
-	// The good rows of the current batch, by the hash of an identity, and its merged rows. judge computes them anew each time
-	// it is called. accept adds batch to seen when all rows of the batch are good.
+	// batch has the good rows of the current batch, by the hash of an identity, and merges has its merged rows. judge computes
+	// both anew each time it is called. accept adds batch to seen when all rows of the batch are good.
 	batch  map[uint64]seenRow
 	merges []merge
 }
@@ -296,8 +296,8 @@ func (c *checker) matchCustomer(e *entry) (repeated bool, found conflict) {
 	return false, conflict{}
 }
 
-// rowOf and lineOf return the number and the line of a row: the first row with the customer person or, if the store
-// has this customer, the row e.
+// rowOf and lineOf return the number and the line of the first row with the customer person. If the store already has this
+// customer, they return those of the row e.
 func rowOf(person transfer.Person, e *entry) int {
 	if person.Stored() {
 		return e.row
@@ -401,8 +401,8 @@ func (e *entry) note(field, problem string, related fmt.Stringer) LineError {
 	return n
 }
 
-// dropTakenPhone removes the row's phone from the message, with a remark, if another customer has it. owner is that customer's
-// index, or Nobody. It returns the row's contact, without a removed phone.
+// dropTakenPhone removes the row's phone from the message, with a remark, if another customer has this phone. owner is that
+// customer's index, or Nobody. It returns the row's contact, without the phone if that was removed.
 func (e *entry) dropTakenPhone(all *transfer.People, owner int, field string) transfer.Contact {
 	contact := e.contact
 	if owner != transfer.Nobody {

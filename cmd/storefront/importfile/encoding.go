@@ -63,10 +63,10 @@ var byteOrderMarks = []struct {
 	{"\xfe\xff", textEncoding{name: "utf-16be", decoder: unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)}},
 }
 
-// recognize returns the encoding of a file: that of its byte order mark, else the named one, else UTF-8, else Windows-1252,
-// which spreadsheets write in Western Europe. It refuses a file that is empty or is not text. If the file has no mark and no
-// encoding is named, it reads the whole file, and refuses a mixture of UTF-8 with other bytes, and bytes that Windows-1252
-// does not define, because some letters would silently be wrong.
+// recognize returns the encoding of a file: the encoding of its byte order mark, else the one that --encoding names, else
+// UTF-8, else Windows-1252, which spreadsheets write in Western Europe. It refuses a file that is empty or is not text. If
+// the file has no mark and no encoding is named, it reads the whole file, and refuses a mixture of UTF-8 with other bytes,
+// and bytes that Windows-1252 does not define, because some letters would silently be wrong.
 func recognize(file io.ReadSeeker, named textEncoding) (textEncoding, error) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return named, fmt.Errorf("read the file: %w", err)

@@ -308,8 +308,8 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 	})
 }
 
-// checkTotals requires that the customers' totals add up to the totals before the import and those of the imported rows.
-// named has the report's remark on each row that was merged or left out, by line number.
+// checkTotals requires that the customers' totals add up to the totals before the import plus the totals of the imported
+// rows. named has the report's remark on each row that was merged or left out, by line number.
 func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, named map[int]string) {
 	s.t.Helper()
 	want, has, known := 0, map[string]bool{}, false

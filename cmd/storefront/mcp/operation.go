@@ -20,7 +20,7 @@ import (
 type operation struct {
 	ID, Method, Path, Scope string
 	summary, description    string
-	// pathValue and inQuery are the names of the parameters in the path and in the query. body is true if requests have a body.
+	// inPath and inQuery are the names of the parameters in the path and in the query. body is true if requests have a body.
 	// All arguments that are not parameters are then members of the body.
 	inPath, inQuery []string
 	body            bool
