@@ -286,7 +286,7 @@ func (c *apiCommand) measure(ctx context.Context, io streams, variants []*varian
 	}, nil
 }
 
-// round is what one round measured on one server.
+// round has the measurements of one round on one server.
 type round struct {
 	took             time.Duration
 	latencies        []time.Duration // of each request, unsorted

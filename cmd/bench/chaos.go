@@ -76,8 +76,8 @@ const (
 	chaosStores = 6
 	// chaosKeys is how many keys a store has: enough to stay within each key's limit at any rate.
 	chaosKeys = 80
-	// failShare is the share of deliveries that the receiver refuses. answerDelay is the longest time that it takes to
-	// answer.
+	// failShare is the share of deliveries that the receiver refuses. answerDelay is the longest time that the receiver takes
+	// to answer.
 	failShare   = 0.1
 	answerDelay = 200 * time.Millisecond
 	// retryDelays are the retry delays of the worker. They are short, so that rounds are short.

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// ticks is how many of /proc's units of processor time make a second: 100 on every Linux.
+// ticks is how many clock ticks make a second. /proc counts processor time in clock ticks: 100 a second on every Linux.
 const ticks = 100
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -13,7 +13,7 @@ import (
 const (
 	// healthyStores is the number of stores with receivers that answer. The first store's receiver hangs.
 	healthyStores = 4
-	// healthyRate is how many customers are created a second in each of these stores.
+	// healthyRate is how many customers are created a second in each store whose receiver answers.
 	healthyRate = 10
 	// hungTimeout is the workers' timeout of an attempt. It is short, so that workers try the hanging receiver often. A lease
 	// lasts two seconds longer than the timeout: within these seconds a worker must write the attempt's result, even on a busy

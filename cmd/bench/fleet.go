@@ -81,7 +81,7 @@ func (f *fleet) start(ctx context.Context, part int) (*process, error) {
 	return worker.startWorker(ctx, f.readWorkerLog, retryDelays, "--timeout="+f.timeout.String())
 }
 
-// readWorkerLog adds the leases that a line of a worker's log reports as lost to f.lost.
+// readWorkerLog adds to f.lost the number of leases that a line of a worker's log reports as lost.
 func (f *fleet) readWorkerLog(line string) {
 	var l logLine
 	if strings.Contains(line, "leases were lost") && json.Unmarshal([]byte(line), &l) == nil {

@@ -50,7 +50,7 @@ func (s *stage) watchLeases(ctx context.Context) error {
 	return nil
 }
 
-// leases returns the logged leases.
+// leases returns the leases that the database has logged since watchLeases was called.
 func (s *stage) leases(ctx context.Context) (list []lease, err error) {
 	for row := range db.Rows(ctx, s.handle.Reader(), "SELECT delivery, number, granted, until, holder FROM bench_leases") {
 		var l lease

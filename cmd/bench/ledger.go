@@ -101,7 +101,7 @@ func (l *ledger) reconcile() balance {
 	return b
 }
 
-// addViolation adds a case of a kind of violation.
+// addViolation counts one more case of a kind of violation, and keeps the description of the first case.
 func (b *balance) addViolation(kind, format string, args ...any) {
 	i := slices.IndexFunc(b.violations, func(v *violation) bool { return v.kind == kind })
 	if i < 0 {

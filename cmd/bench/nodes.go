@@ -100,7 +100,7 @@ func (p *play) openNodes(disk string, address func(worker *cluster.Cluster) stri
 		p.require(errors.New("all stores lie on one node"))
 	}
 	n.affectedSlug = affectedKeys.stores[0].slug
-	otherKeys.created.Store(1_000_000) // the two rotations must not create the same customers
+	otherKeys.created.Store(1_000_000) // so that the two loads do not create the same customers
 	load := func(keys *rotation) *openLoop {
 		rate := nodeRate * float64(len(keys.stores)) / nodeStores
 		return &openLoop{address: n.fleet.serverAddr, rate: rate, next: keys.newCustomer}

@@ -27,7 +27,7 @@ var (
 	onCitusOnly    = []string{onCitus}
 )
 
-// scene causes one fault, with play, and checks what must hold. databases lists those on which it can run.
+// scene causes one fault, with play, and checks what must hold. databases lists the kinds of database on which it can run.
 type scene struct {
 	name, title string
 	databases   []string

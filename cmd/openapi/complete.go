@@ -27,7 +27,7 @@ type completion struct {
 	bounds map[protoreflect.FullName]map[string]bounds
 }
 
-// complete completes doc, the plugin's document of the proto files with these names.
+// complete completes doc, which protoc-gen-connect-openapi has made from the proto files with these names.
 func complete(doc *document, files *protoregistry.Files, names []string, goldens []golden) error {
 	c := &completion{
 		doc: doc, files: files, goldens: goldens,

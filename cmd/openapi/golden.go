@@ -47,7 +47,7 @@ func readGoldens(files fs.FS) ([]golden, error) {
 			goldens = append(goldens, g)
 		}
 	}
-	// The reference shows the first example. The order of the names puts a full list before an empty one.
+	// Sort by name, because the reference shows the first example, and the names put a full list before an empty one.
 	slices.SortFunc(goldens, func(a, b golden) int { return strings.Compare(a.name, b.name) })
 	return goldens, nil
 }

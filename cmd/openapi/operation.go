@@ -27,7 +27,7 @@ const (
 // is 200.
 var statusInComment = regexp.MustCompile(`\((2\d\d)\)`)
 
-// completeOperations completes every operation of the plugin's document.
+// completeOperations completes every operation of the document that protoc-gen-connect-openapi has made.
 func (c *completion) completeOperations() error {
 	c.addHeaders()
 	if err := c.addCommonResponses(); err != nil {

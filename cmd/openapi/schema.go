@@ -42,7 +42,7 @@ const (
 )
 
 var (
-	// nullInComment finds whether a field's comment mentions null. That a field has presence does not show that null is
+	// nullInComment finds whether a field's comment mentions null. Presence in the sense of protobuf does not show that null is
 	// allowed, because every message field has presence.
 	nullInComment = regexp.MustCompile(`\bnull\b`)
 	// defaultInComment finds the default of a parameter in its comment.

@@ -130,7 +130,8 @@ func (c *migrateRecountCmd) Run(s *invocation) error {
 	return err
 }
 
-// count counts anew the rows of the store with the slug or id name, or of all stores if name is empty.
+// count counts the rows of a store anew. name is the store's slug or id; if it is empty, count counts the rows of all
+// stores.
 func (r *recountResult) count(s *invocation, handle *db.DB, name string) error {
 	counts := counting.New(handle)
 	if name != "" {

@@ -353,7 +353,7 @@ func (e exportOf) manifest(t *testing.T, change func(m *manifest)) {
 	e[manifestName] = string(text)
 }
 
-// line calls change with the manifest's entry for the file with a name.
+// line calls change with the manifest's entry for a file. name is the name of the file.
 func (e exportOf) line(t *testing.T, name string, change func(f *exportedFile)) {
 	t.Helper()
 	e.manifest(t, func(m *manifest) {
@@ -365,7 +365,7 @@ func (e exportOf) line(t *testing.T, name string, change func(f *exportedFile)) 
 	})
 }
 
-// unlist removes the entry of the file with a name from the manifest.
+// unlist removes the entry for a file from the manifest. name is the name of the file.
 func (e exportOf) unlist(t *testing.T, name string) {
 	t.Helper()
 	e.manifest(t, func(m *manifest) {

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// kindResult is the output of an import of an export for one kind of rows, such as products.
+// kindResult is what -o json shows for one kind of rows, such as products, after an export was imported.
 type kindResult struct {
 	Kind    string `json:"kind"`
 	Rows    int32  `json:"rows"`

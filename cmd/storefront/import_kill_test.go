@@ -142,7 +142,7 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 				_ = c.Process.Kill() // fails if the import has ended
 				_ = c.Wait()
 				require.Empty(t, said.String())
-				// PostgreSQL may still execute a statement that the import has sent.
+				// PostgreSQL may still execute a statement of the killed import, so wait until this has ended.
 				require.Eventually(t, func() bool { return database == dbtest.SQLite || counted(t, d, imports) == 0 }, time.Minute,
 					time.Millisecond)
 				orders := counted(t, d, "SELECT count(*) FROM orders")

@@ -167,7 +167,7 @@ type limit struct {
 	Wide  bool  `help:"Show every column whole, however narrow the terminal is."`
 }
 
-// listOf prints the objects of the command's store that a method lists, at most as many as --limit says.
+// listOf prints objects of the command's store, at most as many as --limit says. call is the method that lists them.
 func listOf[Item, In, Out proto.Message](s *invocation, c inStore, l limit, t table[Item], in In, call method[In, Out],
 	items func(Out) []Item) error {
 	return list(s, c.target, l, t, in, func(ctx context.Context, o admin.API) error { return s.fillIn(ctx, o, c, in) }, call, items)

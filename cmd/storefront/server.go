@@ -291,7 +291,7 @@ func (m monitored) serveBeside(ctx context.Context, c monitor.Config, do func(co
 		return fmt.Errorf("listen on %s: %w", m.AdminAddr, err)
 	}
 	srv := edge.NewServer(monitor.Handler(c), 0, c.Logger)
-	// The server itself logs some errors, such as panics of handlers.
+	// net/http itself logs some errors, such as panics of handlers.
 	srv.ErrorLog = slog.NewLogLogger(c.Logger.Handler(), slog.LevelError)
 	c.Logger.InfoContext(ctx, "listening", "admin_addr", listener.Addr().String())
 	ended := make(chan error, 1)

@@ -41,7 +41,7 @@ type database struct {
 
 var errBehind = errors.New("the database's schema is not current; run `storefront migrate up`")
 
-// noFile adds what the user can do to the error that the SQLite file does not exist. It returns other errors unchanged.
+// noFile adds advice for the user to the error that the SQLite file does not exist. It returns other errors unchanged.
 func noFile(err error) error {
 	if errors.Is(err, db.ErrNoFile) {
 		return fmt.Errorf("%w; run `storefront migrate up` to make it, start `storefront dev`, or name another with --database-url",

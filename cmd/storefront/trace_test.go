@@ -183,7 +183,7 @@ func TestATraceOfAPayment(t *testing.T) {
 			request := valueOf(to.find(trace, call).GetAttributes(), "storefront.request_id")
 			require.NotEmpty(t, request)
 			require.Equal(t, request, valueOf(attempt.GetAttributes(), "storefront.request_id"))
-			// A process logs these lines after it has ended the span and sent the answer, so wait for them.
+			// Each of these log lines is written after its process has ended the span and sent the answer, so wait for the line.
 			for what, log := range map[string]func() string{
 				`"request_id":"` + request + `"`:     server.log,
 				`"event_ids":\["` + event.ID + `"\]`: server.log,

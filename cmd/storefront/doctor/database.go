@@ -367,7 +367,8 @@ func outbox(ctx context.Context, d *db.DB, inst Installation) Finding {
 func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
 	switch err := queue.CheckHeld(ctx, d); {
 	case errors.Is(err, queue.ErrHeld):
-		// This is no fault: workers also delete nothing on the first day, and after a day on which no worker ran.
+		// It is no fault that workers delete nothing for a while. They do so also on the first day, and after a day on which no
+		// worker ran.
 		return ok("%v", err)
 	case err != nil:
 		return unreadable(err)

@@ -167,7 +167,8 @@ func (d dates) parse(text string, zone *time.Location) (date, error) {
 // inZone returns the times when clocks in a zone show the date and time of wall. It returns none if the clocks were set forward
 // past that time, and two if they were set back.
 func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
-	// The offsets a day before and a day after wall include those before and after a change of clocks near wall.
+	// If clocks were changed near wall, the zone's offset a day before wall may differ from the offset a day after wall. Try
+	// both.
 	const day = 24 * time.Hour
 	for _, near := range []time.Duration{-day, day} {
 		_, offset := wall.Add(near).In(zone).Zone()

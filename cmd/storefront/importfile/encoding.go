@@ -176,7 +176,7 @@ func (e textEncoding) unreadable(line string) bool {
 	return strings.ContainsRune(line, utf8.RuneError)
 }
 
-// problem returns what the report says about an unreadable line.
+// problem returns the report's text about an unreadable line.
 func (e textEncoding) problem() string {
 	if e.name == "" {
 		return "has bytes that are not UTF-8"

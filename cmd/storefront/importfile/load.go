@@ -525,7 +525,7 @@ func (l *loader) send(ctx context.Context) error {
 		}
 		r.Lines += len(v.fresh)
 		if l.check != nil && l.Kind == transfer.Customers {
-			// Count by the checker's decisions. The importer sees only one batch, so it may count a row as new although an
+			// Count the rows as the checker has decided. The importer sees only one batch, so it may count a row as new although an
 			// earlier batch has the same customer.
 			out = &adminv1.ImportResponse{}
 			for _, e := range v.fresh {

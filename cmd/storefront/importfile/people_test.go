@@ -331,7 +331,7 @@ func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, named
 	for _, c := range s.customers() {
 		got += int(c.GetTotalPaid())
 	}
-	// A stored customer keeps the stored total, so the totals of rows about this customer may not count.
+	// A stored customer keeps the stored total, so the totals of rows about this customer need not be in the sum.
 	if known {
 		require.LessOrEqual(s.t, got, want, "%v", rows)
 	} else {

@@ -20,7 +20,7 @@ import (
 //go:embed sources.yaml
 var sourcesText []byte
 
-// sources is sources.yaml; that file describes its members.
+// sources has the content of sources.yaml. That file explains its members.
 type sources struct {
 	Fields   map[transfer.Kind][]string
 	Ignored  []string

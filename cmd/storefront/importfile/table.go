@@ -120,8 +120,8 @@ func (t *table) isRead(column int) bool {
 // maxTitleLines is how many lines above a header may be a title.
 const maxTitleLines = 20
 
-// titleError returns an error if head, the beginning of the file, has a title above the header: a first line that is no header,
-// and below it a line that is one, with a column for each needed field. Otherwise it returns nil.
+// titleError returns an error if the file has a title above its header. head is the beginning of the file. There is a title
+// if the first line is no header, but a line below it has a column for each needed field.
 func (t *table) titleError(head []byte, needed [][]string, columns []Column) error {
 	number := 0
 	for text := range bytes.Lines(head) {
