@@ -27,7 +27,7 @@ type outcome struct {
 	judgeSpeed     bool // true if a missed time limit fails the scene (--judge)
 	log            []string
 	lost, wrong    tally
-	before, during []time.Duration // durations of requests to a store without a fault, before and under the fault; sorted
+	before, during []time.Duration // durations of requests to another store, before and under the fault; sorted
 	bounds         []bound
 }
 
@@ -94,9 +94,8 @@ func (o *outcome) mustMeetDeadline(kind string, calls []call, deadline time.Dura
 	o.mustFast(longest <= deadline+deadlineSlack, "and within %s of it", deadlineSlack)
 }
 
-// mustRecover adds the condition that the service recovers soon after the fault has ended, which was at the time freed. The
-// last bad answer must arrive at most recoveryBound later. An answer is bad if it is not a success or takes longer than
-// limit.
+// mustRecover adds the condition that the service recovers soon after the fault. freed is when the fault ended: the last bad
+// answer must arrive at most recoveryBound later. An answer is bad if it is not a success or takes longer than limit.
 func (o *outcome) mustRecover(calls []call, freed time.Time, limit time.Duration, moment string) {
 	took := recovered(calls, freed, limit)
 	o.mustFast(took <= recoveryBound, "all is well within %s %s (%s)", recoveryBound, moment, roundLatency(took))

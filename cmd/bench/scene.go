@@ -104,7 +104,7 @@ func (f *sceneFlags) check() error {
 	return atLeast(1, map[string]int{"customers": f.Customers, "waiting": f.Waiting})
 }
 
-// quietTime is how long the store that has no part in the fault is measured before the fault.
+// quietTime returns how long the store that has no part in the fault is measured before the fault.
 func (f *sceneFlags) quietTime() time.Duration { return max(time.Second, f.Span/2) }
 
 // play is a scene in progress on one database. As in a test, a failed step ends the scene (require). When the scene ends,
@@ -204,7 +204,7 @@ func (p *play) bystander(s *stage) *openLoop {
 	return &openLoop{address: at(s.server.api), rate: bystanderRate, next: keys.repeat("GET", "/v1/store", "")}
 }
 
-// watch sends the load b of a store that has no part in the fault, first before the fault and then while the function fault
+// watch sends the load b, requests to a store that has no part in the fault: first before the fault and then while fault()
 // runs. It returns the calls of b during the fault.
 func (p *play) watch(b *openLoop, fault func()) []call {
 	before := p.underLoad(func() { p.wait(p.quietTime()) }, b)

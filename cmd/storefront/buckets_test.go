@@ -84,8 +84,8 @@ func (s servedInstallation) customers() int {
 	return len(found)
 }
 
-// serveBuckets starts a server with the flag --buckets. Through the admin services it creates a store with the slug, and a
-// key.
+// serveBuckets starts a server whose flag --buckets has this value. Through the admin services it creates a store with the
+// slug, and a key.
 func serveBuckets(t *testing.T, database, slug string, buckets tenant.Buckets) servedInstallation {
 	t.Helper()
 	s := servedInstallation{slug: slug, installation: installation{t, map[string]string{

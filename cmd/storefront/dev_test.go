@@ -33,7 +33,7 @@ type serving struct {
 	stop func() int // ends the command and returns its exit status; read logs only afterwards
 }
 
-// startCommand starts a command and waits until it prints a line that contains the text of the parameter ready.
+// startCommand starts a command and waits until it prints a certain line. ready is a part of that line.
 func startCommand(t *testing.T, ready string, args ...string) serving {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

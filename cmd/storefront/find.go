@@ -86,7 +86,7 @@ func (c storeScoped) storeOfName(ctx context.Context, o admin.API, name string) 
 	return c.storeOf(ctx, o)
 }
 
-// finder returns the object of a store to which name refers. If name is an id, store may be "", which means any store.
+// finder returns the object to which name refers in a store. If name is an id, store may be "", which means any store.
 type finder[Found any] func(ctx context.Context, o admin.API, store, name string) (Found, error)
 
 // find returns the object to which name refers in the command's store.
@@ -205,9 +205,9 @@ func isNamed[Item interface{ GetId() string }](item Item, name string, names ...
 	return len(part) >= minPartOfID && (strings.HasPrefix(item.GetId(), part) || strings.HasSuffix(item.GetId(), part))
 }
 
-// exactlyOne returns the only item in all to which name refers. If name refers to several items, the error lists their ids.
-// command is the command whose list shows the items, such as "webhook". identifiers says what name can be, such as "id or
-// URL".
+// exactlyOne returns the item to which name refers; all has the items to choose from. If name refers to several items, the
+// error lists their ids. command is the command whose list shows the items, such as "webhook". identifiers says what name
+// can be, such as "id or URL".
 func exactlyOne[Item interface{ GetId() string }](command, identifiers, store, name string, all []Item,
 	names ...func(Item) string) (found Item, err error) {
 	var ids []string

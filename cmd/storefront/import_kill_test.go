@@ -130,8 +130,8 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "orders.csv")
 			require.NoError(t, os.WriteFile(file, lines.Bytes(), 0o600))
 
-			// kill starts the import, calls the function at, and kills the import when at returns. It requires that the stored counts
-			// agree with the stored rows, and returns how many orders are stored.
+			// kill starts the import, calls at(), and then kills the import. It requires that the stored counts agree with the stored
+			// rows, and returns how many orders are stored.
 			kill := func(at func()) int {
 				t.Helper()
 				c := i.command("storefront", "import", "--store", "s", "orders", file)

@@ -62,15 +62,15 @@ func (i installation) command(binary string, args ...string) *exec.Cmd {
 	return c
 }
 
-// run runs a command of this binary, which must succeed. It decodes the JSON that the command prints into the value at into;
-// nil means that nobody needs the JSON.
+// run runs a command of this binary, which must succeed. It decodes the JSON that the command prints into the value to which
+// into points; if into is nil, it ignores the JSON.
 func (i installation) run(into any, args ...string) {
 	i.t.Helper()
 	i.runOf("storefront", into, args...)
 }
 
-// runOf runs a command of a binary, which must succeed, and decodes the command's JSON into the value at into unless into is
-// nil.
+// runOf runs a command of a binary, which must succeed. It decodes the JSON that the command prints into the value to which
+// into points; if into is nil, it ignores the JSON.
 func (i installation) runOf(binary string, into any, args ...string) {
 	i.t.Helper()
 	c := i.command(binary, append(args, "-o", "json")...)
@@ -95,7 +95,7 @@ type process struct {
 	read sync.WaitGroup
 }
 
-// start starts a command of a binary, and waits until its log has a line with the message of the parameter ready.
+// start starts a command of a binary, and waits for a line of its log. ready is the message of that line.
 func (i installation) start(binary, ready string, args ...string) *process {
 	i.t.Helper()
 	p := &process{Cmd: i.command(binary, args...), t: i.t}

@@ -83,7 +83,7 @@ func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[
 	})
 }
 
-// fillIn sets the request's store to the command's, and its other fields as fill does.
+// fillIn sets the request's store to the command's, and the other fields from the flags that the user gave.
 func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in proto.Message) error {
 	store, err := storeScoped(c).storeOf(ctx, o)
 	if err != nil {

@@ -73,8 +73,8 @@ func runbookCases(t *testing.T, database string) map[string]string {
 	return cases
 }
 
-// receiverProxy starts a proxy and returns its address. It connects every delivery, whatever the delivery's address, to the
-// receiver at the address to. While down is true, it refuses deliveries.
+// receiverProxy starts a proxy and returns its address. It connects every delivery, whatever the delivery's address, to one
+// receiver, whose address is the parameter to. While down is true, it refuses deliveries.
 func receiverProxy(t *testing.T, to string, down *atomic.Bool) string {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -83,8 +83,8 @@ type secretKey struct {
 	OldSecretKeys []string `name:"old-secret-keys" secret:"" placeholder:"BASE64,…" help:"Keys that are still accepted while storefront secret rotate replaces them, separated by commas."`
 }
 
-// keyFile returns the path of the key file beside a SQLite file, whose key is used unless --secret-key is set. embedded is
-// false if the database is not SQLite; path then has no meaning.
+// keyFile returns the path of the key file beside a SQLite file. The key in the key file is used unless --secret-key is set.
+// embedded is false if the database is not SQLite; path then has no meaning.
 func keyFile(databaseURL string) (path string, embedded bool) {
 	path, embedded = strings.CutPrefix(databaseURL, "sqlite:")
 	return path + ".key", embedded

@@ -119,7 +119,7 @@ func Files(database, key string) []Finding {
 	return found
 }
 
-// mode warns if other users can use a file. On Windows it does not, because a file's mode does not show this there.
+// mode warns if other users can use a file. It never warns on Windows, where a file's mode does not show this.
 func mode(path string) Finding {
 	info, err := os.Stat(path)
 	if err != nil {

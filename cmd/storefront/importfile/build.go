@@ -94,8 +94,8 @@ func (b *builder) checkFurtherLines() {
 }
 
 // fieldsOf maps a field of a message to the fields of the file from which the import can make it. When the importer refuses
-// a field of the message, locate finds the column to blame with this map. A field that is missing here has the same name in
-// both.
+// a field of the message, locate uses this map to find the column in the file. A field that is missing here has the same
+// name in both.
 var fieldsOf = map[string][]string{
 	"priceAmount": {"price", "priceAmount"}, "compareAtAmount": {"compareAt", "compareAtAmount"},
 	"totalPaid": {"total", "totalPaid"}, "amount": {"total", "amount"}, "reference": {"reference", "id"},
