@@ -87,7 +87,7 @@ const (
 	wrong
 )
 
-// classify returns the verdict on an answer. If the verdict is not served, it also returns a description of the answer.
+// classify returns the verdict on an answer. If the answer is not a success, it also returns a description of the answer.
 func classify(status int, body []byte, retryAfter bool) (verdict, string) {
 	if status >= 200 && status <= 299 {
 		return served, ""

@@ -214,7 +214,7 @@ func (p *play) watch(b *openLoop, fault func()) []call {
 	return during
 }
 
-// underLoad runs do while loads send requests, and returns all calls of the loads.
+// underLoad runs do() while the loads send requests, and returns all calls of the loads.
 func (p *play) underLoad(do func(), loads ...*openLoop) (calls []call) {
 	for _, l := range loads {
 		l.start(p.ctx)

@@ -342,7 +342,7 @@ func (t *productType) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON returns a list with the types, without none.
+// MarshalJSON returns a list with the types. An item "none" adds no type.
 func (t productTypes) MarshalJSON() ([]byte, error) {
 	names := []string{}
 	for _, name := range t {
@@ -368,7 +368,7 @@ func (s *social) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON returns an object that maps the names of the networks to the URLs, without none.
+// MarshalJSON returns an object that maps the names of the networks to the URLs. An item "none" adds no member.
 func (s socials) MarshalJSON() ([]byte, error) {
 	pages := map[string]string{}
 	for _, page := range s {
