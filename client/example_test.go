@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/client"
 )
 
-// demo is a client of a store with five products.
+// demo returns a client of a store with five products, and a function that stops the store's server.
 func demo() (shop *client.Client, stop func()) {
 	server := httptest.NewServer(titled("Guide", "Course", "Licence", "Meeting", "Ticket").handler())
 	shop, err := client.New(server.URL, key)

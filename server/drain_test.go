@@ -86,7 +86,7 @@ func (b *balancer) replace(t *testing.T, by serving) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	b.spare.Store(int64(old.delay - time.Since(began))) // on a busy machine little of the delay may be left
+	b.spare.Store(int64(old.delay - time.Since(began))) // what is left of the delay; little, if the machine is busy
 	b.to.Store(&by)
 	require.NoError(t, <-ended)
 }

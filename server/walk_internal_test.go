@@ -200,7 +200,7 @@ func peak(do func()) uint64 {
 	return most - min(most, before)
 }
 
-// inParallel runs all calls. together is how many of them run at the same time at most.
+// inParallel runs all calls. together is the maximum number of calls that run at the same time.
 func inParallel(calls []func(), together int) {
 	var (
 		next  atomic.Int64
@@ -320,10 +320,10 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 	}
 
 	for _, pattern := range []string{"/docs/{$}", "/dashboard/{$}", "/dashboard/", "/dashboard", "/{$}", "/debug/pprof/"} {
-		known[pattern] = true // pages that answer some of the hostile paths
+		known[pattern] = true // routes of pages that answer some of the hostile paths
 	}
 	for _, m := range running.mounts() {
-		known[m.Pattern] = true // a span has this route until its procedure is known
+		known[m.Pattern] = true // the route of a span until the procedure of its call is known
 	}
 	for listener, patterns := range map[string][]string{
 		running.Addr().String():      append(running.edge.Patterns(), "GET /docs", "GET /docs/openapi.json", "GET /docs/guide.md", "GET /docs/{$}"),

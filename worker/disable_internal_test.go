@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/gen/ent/activityentry"
 )
 
-// failed emits an event, makes the attempt of its delivery fail, and returns the event.
+// failed emits an event, makes the first attempt of its delivery fail, and returns the event's id.
 func (m merchant) failed(w *stepped) uuid.UUID {
 	m.t.Helper()
 	event := m.emit(hook.OrderPaid, 1)[0]
@@ -44,7 +44,7 @@ func TestAWebhookThatFailsForThreeDays(t *testing.T) {
 	const threeDays = 72 * time.Hour
 	rows := []struct {
 		reason string
-		// history is what happens between the webhook's first failure and the last one.
+		// The function history advances the clock, and may make attempts, between the webhook's first failure and the last one.
 		history  func(m merchant, w *stepped, webhook uuid.UUID)
 		disabled bool
 	}{

@@ -160,7 +160,7 @@ func (h *history) emit(t *rapid.T) {
 	}
 }
 
-// wants reports whether relaying an event of this kind, in m's store and now, creates a delivery to the webhook s.
+// wants reports whether the webhook s gets a delivery if an event of this type in m's store is relayed now.
 func (s *subscriber) wants(m merchant, kind string) bool {
 	return s.merchant.id == m.id && s.enabled && !s.deleted && slices.Contains(s.types, kind)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // remember stores in h.late those deliveries of a batch whose lease the worker has lost. It runs before the batch is
-// written, so that unchanged can compare the deliveries afterwards.
+// written, so that the method unchanged can compare the deliveries afterwards.
 func (h *history) remember(batch []endedLease) {
 	h.late = nil
 	for _, r := range batch {

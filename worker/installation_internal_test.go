@@ -260,9 +260,9 @@ func (s *stepped) one() endedLease {
 // pass makes attempts until nothing more is due, and returns how many attempts ended.
 func (s *stepped) pass() int {
 	ended := 0
-	// A step may start nothing although more work is due. First, the deliveries of a disabled webhook stay due but are never
-	// claimed. Second, a step may claim from the lane of first attempts, find it empty, and leave the lane of retries to the
-	// next step. So pass ends only after three steps in a row have started nothing.
+	// A step may start nothing although more deliveries are due, for two reasons. The deliveries of a disabled webhook stay due
+	// but are never claimed. And a step may claim from the lane of first attempts, find it empty, and leave the lane of retries
+	// to the next step. So pass ends only after three steps in a row have started nothing.
 	for idle := 0; idle < 3; idle++ {
 		begun := s.begin()
 		ended += begun

@@ -108,7 +108,7 @@ func TestAWorkerThatIsToldToStop(t *testing.T) {
 		w := in.run(func(w *Worker) { w.lanes = newLanes(1) })
 		event := m.emit(hook.OrderPaid, 1)[0]
 		in.arrives()
-		later := m.emit(hook.OrderPaid, 1)[0] // It stays in the outbox, because the worker is full until it is told to stop.
+		later := m.emit(hook.OrderPaid, 1)[0] // not relayed, because no attempt is free until the worker is told to stop
 		w.stop()
 		require.Empty(t, w.ended, "it waits for the attempt under way")
 		open()
@@ -161,7 +161,7 @@ func TestALeaseThatEnds(t *testing.T) {
 		in.clock.advance(slow.leaseDuration() - time.Millisecond)
 		require.Zero(t, quick.pass())
 		in.clock.advance(time.Millisecond)
-		late := slow.one() // one waits for the receiver's answer, but does not write the result
+		late := slow.one() // waits for the receiver's answer, but does not write the result
 		in.receiver.always(http.StatusNoContent)
 		require.Equal(t, 1, quick.begin(), "attempts that were due and are begun")
 		during := in.delivery()
@@ -176,8 +176,8 @@ func TestALeaseThatEnds(t *testing.T) {
 	})
 }
 
-// The database grants a lease so slowly, as when a commit waits for a standby, that the lease has already ended when the
-// worker gets it. The worker then makes no attempt, because another worker may have made it.
+// A lease has already ended when the worker gets it, because the database is slow, as when a commit waits for a standby. The
+// worker then makes no attempt, because another worker may have made it.
 func TestALeaseThatEndsBeforeItsAttempt(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// What a receiver may do instead of answering with a status.
+// These values stand for what a receiver may do instead of answering with a status.
 const (
 	hang = -1 // accept and never answer
 	drop = -2 // close the connection without an answer
@@ -31,7 +31,7 @@ type request struct {
 	header         http.Header
 	body           []byte
 	length         int64
-	// answered is the status of the answer, hang or drop.
+	// answered is the status of the answer, or one of the constants hang and drop.
 	answered int
 }
 
@@ -42,9 +42,9 @@ type receiver struct {
 	requests []request
 	answer   func(request) int
 	headers  http.Header
-	// arrived, if set, gets a value for each request before its answer.
+	// If arrived is set, this channel gets each request before the receiver answers it.
 	arrived chan request
-	// gate, if set, delays answers until it is closed.
+	// If gate is set, the receiver answers only after this channel is closed.
 	gate    chan struct{}
 	closing chan struct{}
 }
@@ -124,7 +124,7 @@ func (r *receiver) watch() {
 	r.arrived = make(chan request)
 }
 
-// hold delays answers until open is called.
+// hold makes the receiver wait with its answers until the function open is called.
 func (r *receiver) hold() (open func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

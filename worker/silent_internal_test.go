@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// The database stops answering during each loop of a worker other than the one for deliveries. Each must give the statement
-// up and return an error.
+// The database stops answering while a worker cancels deliveries, continues resends or sweeps. Each of these steps must give
+// up its statement and return an error.
 func TestWhatWaitsForASilentDatabaseGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, does := range map[string]func(*Worker, context.Context) error{

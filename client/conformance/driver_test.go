@@ -221,15 +221,15 @@ func (d *driver) ask(request map[string]any) result {
 	return s
 }
 
-// open has the driver create a client and keep it under a name.
+// open makes the driver create a client and keep it under this name.
 func (d *driver) open(name string, args arguments) {
 	d.t.Helper()
 	require.Equal(d.t, result{Answer: json.RawMessage("null")}, d.ask(map[string]any{"do": "open", "client": name,
 		"arguments": args}))
 }
 
-// call has the driver call an operation of the client to which open gave the name client. nil args are sent as an empty
-// object.
+// call makes the driver call an operation of a client that open has created; client is the name that open gave it. If args
+// is nil, the driver gets an empty object.
 func (d *driver) call(client, resource, method string, args arguments) result {
 	d.t.Helper()
 	if args == nil {
@@ -238,7 +238,7 @@ func (d *driver) call(client, resource, method string, args arguments) result {
 	return d.ask(map[string]any{"do": "call", "client": client, "resource": resource, "method": method, "arguments": args})
 }
 
-// verify has the driver verify a webhook delivery. now is a Unix time and tolerance a number, both in seconds.
+// verify makes the driver verify a webhook delivery. now is a Unix time in seconds; tolerance is in seconds.
 func (d *driver) verify(body []byte, header any, now, tolerance int64, secrets ...string) result {
 	d.t.Helper()
 	return d.ask(map[string]any{"do": "verify", "body": base64.StdEncoding.EncodeToString(body), "header": header,

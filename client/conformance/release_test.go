@@ -272,8 +272,8 @@ type clientOf interface {
 	verify(body []byte, header any, now, tolerance int64, secrets ...string) result
 }
 
-// replayer is a client of one language, and a server. The server answers each request of the client with the answer that the
-// method got has set last.
+// replayer is a client of one language with a server. The server sends the field answer to every request of the client. The
+// method got sets this field.
 type replayer struct {
 	*document
 	language
@@ -309,7 +309,8 @@ func (d *document) replay(t *testing.T, l language) *replayer {
 	return r
 }
 
-// got calls the exchange's operation. The server answers with the exchange's status and the given body.
+// got returns what the client makes of an answer with the status of x and this body. It calls the operation of x or, if x is
+// an error, which has no operation, GetStore.
 func (r *replayer) got(x exchange, body map[string]any) result {
 	r.answer.Store(&exchange{status: x.status, body: body})
 	if x.called == nil {
@@ -318,7 +319,8 @@ func (r *replayer) got(x exchange, body map[string]any) result {
 	return r.call("shop", x.called.resource, x.called.method, x.called.args)
 }
 
-// requireAnswer requires that the client's answer equals the completed body. ref refers to the schema of both.
+// requireAnswer requires that the client's answer equals the body, with zero values for missing fields and, unless the
+// client keeps them, without newer fields. ref refers to the schema of the body.
 func (r *replayer) requireAnswer(t *testing.T, ref string, body map[string]any, got json.RawMessage, reason string) {
 	t.Helper()
 	want := r.completed(schema{Ref: ref}, body, r.keepsNewer)
@@ -361,7 +363,8 @@ func TestEveryReleaseIsRead(t *testing.T) {
 				}
 				require.Nil(t, got.Refused, "%s: %+v", reason, got.Refused)
 				r.requireAnswer(t, x.called.schema, x.body, got.Answer, reason)
-				// The data of an event is the object in this answer, so an event that an older release sent is read as well.
+				// d.events puts the object of this answer into an event, as the release of this folder would have sent it. The client
+				// must read the event, too.
 				for _, e := range d.events(x) {
 					r.requireEvent(t, e, e.body, reason)
 				}
@@ -402,7 +405,7 @@ func (d *document) events(x exchange) []event {
 		"createdAt": "2026-11-21T12:00:00.000Z", "store": map[string]any{"id": "2", "slug": "demo"}, "data": data}})
 }
 
-// read signs an event and has the client verify it.
+// read signs an event and makes the client verify it.
 func (r *replayer) read(t *testing.T, body map[string]any) result {
 	t.Helper()
 	text, err := json.Marshal(body)
@@ -429,8 +432,9 @@ func TestAFieldMoreOrLess(t *testing.T) {
 	eachOf(t, append(languages, golang), func(t *testing.T, l language) {
 		r := d.replay(t, l)
 		isGo := l.name == golang.name
-		// refused reports whether the client must refuse the variant: a required field is missing, or a value has a wrong type.
-		// It requires that the client did so with this code and named the field, or that the client accepted the variant.
+		// refused reports whether the client must refuse the variant, because a required field is missing or a value has a wrong
+		// type. The test fails if the client did not refuse such a variant with this code and name the field, or if it refused
+		// another variant.
 		refused := func(v variant, got result, code, reason string) bool {
 			if !v.isNeeded && !v.isWrong {
 				require.Nil(t, got.Refused, "%s: %+v", reason, got.Refused)

@@ -119,7 +119,7 @@ var (
 
 func TestWhatIsSentAgain(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
-		d := l.start(t) // one process makes all calls, because its start costs more than they do
+		d := l.start(t) // one process makes all calls, because it takes longer to start than to make them
 		for _, row := range []struct {
 			reason    string
 			do        operation
@@ -178,7 +178,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 			{"a code that is newer than the client", get, []reply{refuses(418, "teapot")}, 0, "teapot", 418, 0, nil},
 		} {
 			t.Run(row.reason, func(t *testing.T) {
-				d := &driver{t, d.in, d.out} // a failure is the row's
+				d := &driver{t, d.in, d.out} // a copy with the t of the subtest, so that a failure is reported for the row
 				url, requests := serve(t, append(row.replies, sends(200, "application/json", row.do.answer)))
 				if row.code == "network_error" && row.replies == nil {
 					url = closed(t)

@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// vector is a test case of signature verification. Every verifier of the project must answer what Want says.
+// vector is a test case of signature verification. Want is the answer that every verifier of the project must give.
 type vector struct {
 	Name, Secret, Body, Header, Want, Mistake string
 	Now, ToleranceSeconds                     int64
@@ -168,7 +168,8 @@ func TestWhichMistakeWasMade(t *testing.T) {
 			require.Equal(t, row.mistake, got.Refused.Mistake, "%s: %s", row.reason, got.Refused.Message)
 			require.Contains(t, got.Refused.Message, row.message, row.reason)
 			require.NotContains(t, got.Refused.Message, secret[6:], row.reason)
-			// The Go client takes the header as one string. It must refuse the same deliveries, with the same message.
+			// The Go client takes the header as one string. It must refuse the same deliveries as the other clients, with the same
+			// message.
 			header, isText := row.header.(string)
 			if isText || row.header == nil {
 				secrets := append(row.secrets, "")

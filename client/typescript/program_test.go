@@ -30,7 +30,8 @@ func TestProgramInAnEmptyProject(t *testing.T) {
 	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
 	types := filepath.Join(modules, "@types")
 
-	// The README's examples are checked with the program. They use a request and an id, which around declares.
+	// Compile the README's examples together with the program. The constant around declares the variables that the examples
+	// use.
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	const around = `import type { IncomingMessage } from "node:http";

@@ -30,7 +30,7 @@ func paid() *http.Request {
 // event comes again.
 func ExampleRead() {
 	receive := func(w http.ResponseWriter, r *http.Request) {
-		event, err := webhook.Read(r, secret) // from your settings
+		event, err := webhook.Read(r, secret) // the secret is from your settings
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return

@@ -17,7 +17,7 @@ import (
 
 const dateTime = "must be an RFC 3339 date-time, such as 2026-09-01T12:00:00.000Z"
 
-// refusalOf returns what Unmarshal refused; the test fails if it refused nothing.
+// refusalOf returns the fields that Unmarshal has refused. The test fails if there are none.
 func refusalOf(t *testing.T, err error) *Invalid {
 	t.Helper()
 	var invalid *Invalid

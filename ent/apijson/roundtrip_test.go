@@ -131,8 +131,8 @@ func TestEveryMessageHasJSON(t *testing.T) {
 	}
 }
 
-// TestRoundTrip checks for every message of the API that Append and Marshal write the same bytes, that these are JSON, and
-// that the same message is read back.
+// TestRoundTrip checks for every message of the API that Marshal writes JSON, and that Unmarshal reads the same message
+// back.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	types := messageTypes()
@@ -153,8 +153,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRoundTripOfCodec checks the same as TestRoundTrip for the codec. Its messages may have the zeros of enums, because
-// typed clients and transcoders may send them.
+// TestRoundTripOfCodec checks for every message of the API that Codec reads back the message that it wrote. The messages may
+// have the zeros of enums, because typed clients and transcoders may send them.
 func TestRoundTripOfCodec(t *testing.T) {
 	t.Parallel()
 	for _, mt := range messageTypes() {

@@ -63,7 +63,7 @@ func TestOpenLeavesNoPoolBehindWhenItFails(t *testing.T) {
 
 	url := dbtest.EmptyURL(t, dbtest.Postgres)
 	before = pools()
-	for err = nil; err == nil; { // Open succeeds if the last answer arrives before it checks the context; then try again
+	for err = nil; err == nil; { // try again if Open succeeds, because it may end before it notices the cancelled context
 		ctx, leave := context.WithCancel(t.Context())
 		var opened *db.DB
 		opened, err = hook.Open(ctx, db.Config{URL: url, AdmissionConns: 2, Observe: func(query string) {

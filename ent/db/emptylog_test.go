@@ -26,7 +26,8 @@ func writeMark(t *testing.T, d *db.DB) {
 	require.NoError(t, err)
 }
 
-// EmptyLog waits for no reader and no writer, and returns the kind of a reader. Once nothing reads the log, EmptyLog empties it.
+// EmptyLog does not wait for readers and writers of the log: while there is one, EmptyLog returns its kind. Once there is
+// none, EmptyLog empties the log.
 func TestEmptyLogWaitsForNothing(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)

@@ -13,8 +13,8 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// The migration to version 5 computes the search texts again that an older release stored under another rule of folding
-// letters. So a search finds them.
+// An older release folded the letters of search texts by another rule. The migration to version 5 computes these texts
+// again, so that searches find them.
 func TestTextsOfAnOlderRuleAreRenewed(t *testing.T) {
 	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {

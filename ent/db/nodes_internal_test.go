@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hash returns what SELECT uuid_hash(…) returns on PostgreSQL 15.
+// hash gives the same numbers as the function uuid_hash of PostgreSQL 15.
 func TestHashIsThatOfPostgreSQL(t *testing.T) {
 	t.Parallel()
 	for id, hashed := range map[string]int32{

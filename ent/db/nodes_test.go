@@ -75,8 +75,8 @@ func TestANodeKeepsNothingOfAnExecution(t *testing.T) {
 	keepsNothing(`INSERT INTO idempotency_keys (store_id, id, operation, key, request, answer, created_at)
  VALUES ($1, $2, '', ($2::uuid)::text, '', '', '2026-11-24')`, one)
 
-	// Test without this setting as well, because the coordinator runs the triggers' statements on the node over connections
-	// that do not have it.
+	// Test with plan_cache_mode = auto as well, because the coordinator runs the statements of triggers on the node over
+	// connections on which this package does not set force_custom_plan.
 	_, err = conn.ExecContext(t.Context(), "SET plan_cache_mode = auto")
 	require.NoError(t, err)
 	keepsNothing(`INSERT INTO customers (store_id, id, name, email, search, created_at, updated_at)

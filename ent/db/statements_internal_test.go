@@ -15,7 +15,7 @@ import (
 type fakeConn struct {
 	innerConn
 	prepared, closed []string
-	fail             error // what running a statement returns
+	fail             error // the error that running a statement returns; nil for success
 }
 
 func (f *fakeConn) Connect(context.Context) (driver.Conn, error) { return f, nil }

@@ -195,8 +195,8 @@ func TestTheMomentsOfAnObjectIncrease(t *testing.T) {
 	}
 }
 
-// A transaction that has called hook.Time cannot lock another row: while the lock waited, the row may have got a later
-// moment.
+// A transaction that has called hook.Time cannot lock another row: while the transaction waited for the lock, the row may
+// have got a later moment.
 func TestALockAfterTheTimeFails(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -160,8 +160,8 @@ func TestANoticeNamesItsStoreAndItsPage(t *testing.T) {
 	})
 }
 
-// A failing webhook causes one notice for each step of its failure, however often and by however many processes its state is
-// checked.
+// While a webhook fails, the platform gets one notice of the first failure, one after a day and one after two days, however
+// often the webhook's state is checked. Another notice tells that the webhook was disabled.
 func TestAWebhookIsToldOfInSteps(t *testing.T) {
 	t.Parallel()
 	run(t, func(b bench) {

@@ -92,8 +92,8 @@ func (o outlet) event(kind string, at time.Time) uuid.UUID {
 	return made
 }
 
-// events writes n events order.paid, the first at the time from and each a millisecond after the one before. None is in the
-// outbox.
+// events writes n events order.paid. The first has the time from, and each later one a time that is a millisecond later than
+// the one before. None has an outbox entry.
 func (o outlet) events(n int, from time.Time) {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error {
@@ -107,8 +107,8 @@ func (o outlet) events(n int, from time.Time) {
 	})
 }
 
-// draft returns a delivery of the event to the webhook, which add can put into the queue. It has the webhook's current
-// epoch.
+// draft returns a delivery of the event to the webhook, which the method add can put into the queue. It has the webhook's
+// current epoch.
 func (o outlet) draft(webhook, event uuid.UUID) queue.NewDelivery {
 	epoch := int64(1)
 	for row := range db.Rows(o.ctx, o.Reader(), "SELECT epoch FROM webhooks WHERE id = $1", webhook) {
@@ -124,13 +124,13 @@ func (o outlet) add(drafts ...queue.NewDelivery) {
 	o.change(func(ctx context.Context, tx *ent.Tx) error { return queue.Add(ctx, tx, o.DB, drafts) })
 }
 
-// ended writes d as a delivery with this final status into the delivery journal.
+// ended writes d into the delivery journal, as a delivery that was made and finished now, with this status.
 func (o outlet) ended(d queue.NewDelivery, status string) {
 	o.t.Helper()
 	o.endedAt(o.Now(), d, status)
 }
 
-// endedAt does the same as ended, with at as the time at which the delivery was made and finished.
+// endedAt writes d into the delivery journal, as a delivery that was made and finished at the time at, with this status.
 func (o outlet) endedAt(at time.Time, d queue.NewDelivery, status string) {
 	o.t.Helper()
 	o.exec("INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, "+

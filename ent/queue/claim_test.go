@@ -29,7 +29,8 @@ func (o outlet) claim(q *queue.Queue, wants ...queue.Want) []queue.Delivery {
 	return got
 }
 
-// put adds a delivery of a new event to the queue and returns it. The delivery is due at due, and a retry if retry is true.
+// put adds a delivery of a new event to the queue and returns the delivery. Its due_at is the time due. If retry is true,
+// the delivery is in the lane of retries, otherwise in the lane of first attempts.
 func (o outlet) put(webhook uuid.UUID, due time.Time, retry bool) queue.NewDelivery {
 	o.t.Helper()
 	d := o.draft(webhook, o.event(hook.OrderPaid, o.Now()))

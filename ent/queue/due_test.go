@@ -10,7 +10,8 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// lanesDue returns the result of q.Due; the test fails if Due fails.
+// lanesDue returns the lanes that q.Due reports, and whether these are all lanes with due deliveries or only new ones. The
+// test fails if Due fails.
 func (o outlet) lanesDue(q *queue.Queue) ([]queue.Lane, bool) {
 	o.t.Helper()
 	due, all, err := q.Due(o.ctx)
@@ -48,7 +49,8 @@ func TestDueTellsWhatBecameDue(t *testing.T) {
 		lanes, _ = o.lanesDue(q)
 		require.ElementsMatch(t, []queue.Lane{o.lane(o.webhook, true), o.lane(third, false)}, lanes, "and a little of what was before")
 
-		// The next row has a time up to which Due has already read, as if it had been committed late.
+		// The next delivery is due at a time up to which Due has already read, as if its transaction had committed late. Due finds
+		// it when it next reads all lanes.
 		c.advance(3 * time.Second)
 		o.put(third, start, true)
 		lanes, all = o.lanesDue(q)
@@ -110,7 +112,7 @@ func TestDueLeapsFromLaneToLane(t *testing.T) {
 		c.advance(-time.Hour)
 		lanes, _ = o.lanesDue(q)
 		require.Empty(t, lanes)
-		// After the host's clock was set back, Due reads everything again.
+		// Due reads all lanes again after the clock jumps, first an hour forward and then a minute back.
 		c.advance(time.Hour)
 		lanes, all = o.lanesDue(q)
 		require.True(t, all)

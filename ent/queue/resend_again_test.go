@@ -18,9 +18,10 @@ func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		reason string
-		// meanwhile changes the deliveries that the first step of the first resend has made, before the second resend begins.
+		// The function meanwhile runs before the second resend begins. It changes the deliveries that the first step of the first
+		// resend has made.
 		meanwhile func(o outlet)
-		resent    int // what Resent of the second resend must be
+		resent    int // the count Resent that the second resend must have
 	}{
 		{"nothing has ended", func(outlet) {}, 600},
 		{"they have failed", func(o outlet) {

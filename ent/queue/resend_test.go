@@ -178,7 +178,7 @@ func TestResendNeverDoublesHoweverManyWorkOnIt(t *testing.T) {
 		o := newOutlet(t, d, "atelier")
 		since := noon.Add(-48 * time.Hour)
 		o.events(n, since)
-		// Two resends of overlapping times run at once, each in two processes.
+		// Two resends whose events overlap run at once, each in two processes.
 		jobs := []queue.Resend{o.order(since.Add(400 * time.Millisecond)), o.order(since)}
 		require.NotEqual(t, jobs[0].ID, jobs[1].ID)
 		var group sync.WaitGroup

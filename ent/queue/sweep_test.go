@@ -28,7 +28,7 @@ func (o outlet) sweep() int64 {
 	return rows
 }
 
-// past writes an event and its finished delivery, both made at the time at, and returns their ids.
+// past writes an event and its finished delivery, both with the time at, and returns their ids.
 func (o outlet) past(at time.Time) (event, delivery uuid.UUID) {
 	o.t.Helper()
 	d := o.draft(o.webhook, o.event(hook.OrderPaid, at))

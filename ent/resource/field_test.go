@@ -36,7 +36,8 @@ func TestEveryLineIsAColumn(t *testing.T) {
 	require.Equal(t, "paymentLinks", resource.StoreFields.Columns()[11].Journal, "a name of its own")
 }
 
-// saved returns what Update saves when row becomes next: the fields set, with their values, and the fields cleared.
+// saved returns the changes that Update makes if a row changes from row to next: the values of the fields that Update sets,
+// and the names of the fields that it clears.
 func saved[R any](t *testing.T, table resource.Fields[R], m ent.Mutation, row, next *R) (set map[string]any, cleared []string) {
 	t.Helper()
 	changed, err := table.Update(m, row, next)

@@ -8,7 +8,8 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// hasNoTrigram agrees with pg_trgm in PostgreSQL 15. The expected results were seen in index scans with patterns of these texts.
+// hasNoTrigram agrees with pg_trgm in PostgreSQL 15 about the texts that have no trigram. The expected results were seen in
+// index scans with patterns of these texts.
 func TestHasNoTrigram(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{

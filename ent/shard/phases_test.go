@@ -44,8 +44,8 @@ func TestWhatCommitsOnTwoNodesDoesSoInTwoPhases(t *testing.T) {
 				SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
 		}},
 	} {
-		// before has the ids of the records before the change. Comparing numbers would not do, because Citus deletes records once
-		// a minute.
+		// before has the ids of the records before the change. The number of records alone would not show a new one, because Citus
+		// deletes records once a minute.
 		var before string
 		require.NoError(t, d.Reader().QueryRow("SELECT COALESCE(array_agg(gid), '{}') FROM pg_dist_transaction").Scan(&before))
 		require.NoError(t, hook.WithTx(ctx, d, row.run), row.change)

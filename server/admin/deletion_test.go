@@ -51,7 +51,7 @@ func newDeletion(t *testing.T, test func(t *testing.T, d deletion)) {
 	}
 }
 
-// now schedules the deletion of the store "two" without a grace: workers may delete it at once.
+// now schedules the deletion of the store "two" without a grace period, so that workers may delete the store at once.
 func (d deletion) now(t *testing.T) {
 	t.Helper()
 	_, err := d.DeleteStore(t.Context(), &adminv1.DeleteStoreRequest{Store: "two", GraceSeconds: new(int64(0)), ConfirmSlug: "two"})
@@ -75,7 +75,7 @@ func (d deletion) begin(t *testing.T) {
 	require.NotZero(t, dbtest.Count(t, d.db, "products WHERE store_id = $1", d.id))
 }
 
-// state returns what an operator sees of the store "two": its status and the time at which it is to be deleted.
+// state returns the status of the store "two", and the time at which it is to be deleted, as an operator sees them.
 func (d deletion) state(t *testing.T) [2]string {
 	t.Helper()
 	shown, err := d.GetStore(t.Context(), &adminv1.GetStoreRequest{Store: "two"})
@@ -219,7 +219,7 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 		d.now(t)
 		require.NoError(t, export(), "all of it is there")
 
-		// In this export a worker begins to delete the store after the export has looked up the store.
+		// While this export runs, a worker begins to delete the store, after the export has looked up the store.
 		d.observe.Store(new(func(query string) {
 			if query == "BEGIN" {
 				d.observe.Store(nil)

@@ -44,8 +44,8 @@ func (b vault) seed(from, to int, ring *seal.Keyring) {
 	}
 }
 
-// opens checks that the database has as many webhooks as count says, and that ring decrypts the secret of each to the text
-// that canary returns for it.
+// opens checks that the database has this number of webhooks, and that the keyring ring decrypts the secret of each webhook
+// to canary(n), where n is the number in the webhook's description.
 func (b vault) opens(ring *seal.Keyring, count int) {
 	b.t.Helper()
 	rows := b.db.Client().Webhook.Query().AllX(b.ctx)

@@ -88,7 +88,7 @@ func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 				}
 			}
 			var fingerprints []string
-			for i := range shop.MaxActiveKeys + 2 { // two of them become inactive below
+			for i := range shop.MaxActiveKeys + 2 { // two of these keys become inactive below
 				k, err := from.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: "s", Name: "k", Scopes: []string{"store:read", "orders:read"},
 					Lifetime: adminv1.Key_DAYS_30})
 				require.NoError(t, err)

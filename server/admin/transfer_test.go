@@ -50,7 +50,7 @@ func exportOf(t require.TestingT, o admin.API, store string) kept {
 	return k
 }
 
-// request returns the request that begins the import of the export.
+// request returns the first request of an import, which has the exported store.
 func (k kept) request(t require.TestingT, store string, create bool) *adminv1.ImportStoreRequest {
 	in := &adminv1.ImportStoreRequest{Store: store, Exported: &adminv1.ExportedStore{}, ExportedAt: k.at, Create: create}
 	require.NoError(t, apijson.Unmarshal(bytes.TrimSpace(k.lines["store"]), in.GetExported()))
@@ -257,7 +257,7 @@ func TestAnExportIsOfOneInstant(t *testing.T) {
 		first := true
 		require.NoError(t, w.Export(t.Context(), &adminv1.ExportStoreRequest{Store: "one"},
 			func(in *adminv1.ExportStoreResponse) error {
-				if first { // pay now, before the export reads the orders
+				if first { // the order is paid now, before the export reads the orders
 					first = false
 					_, err := w.PayOrder(t.Context(), &adminv1.PayOrderRequest{Id: w.stores[0].order})
 					require.NoError(t, err)

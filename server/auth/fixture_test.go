@@ -29,7 +29,7 @@ var (
 	otherAddress = netip.MustParseAddr("2001:db8::7")
 )
 
-// noon is the time at which the clocks of tests begin. It is 15 seconds into a minute.
+// noon is the time at which the clocks of tests begin. It is 15 seconds after a full minute.
 var noon = time.Date(2026, 9, 1, 12, 0, 15, 0, time.UTC)
 
 // watch is a clock that shows the same time until a test sets it.

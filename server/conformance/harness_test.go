@@ -26,8 +26,8 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// opening is the time at which the clocks of tests begin. It is half a minute into a minute, so that the rate-limit headers
-// have values other than the default ones.
+// opening is the time at which the clocks of tests begin. It is 30 seconds after a full minute, so that the rate-limit
+// headers have values other than the default ones.
 var opening = time.Date(2026, time.October, 1, 12, 0, 30, 0, time.UTC)
 
 // clock is a clock that advances by step each time it is read, and when a test advances it. Goroutines may share it.
@@ -67,7 +67,7 @@ type installation struct {
 	databaseURL string
 	url         string
 	admin       string // the address of the operator's listener
-	// clock is the clock of the database. gate is the clock that decides about limits and the expiry of keys.
+	// clock is the clock of the database. gate is the clock of the rate limits and of the expiry of keys.
 	clock, gate *clock
 	plain, h2c  *http.Client
 	log         *dbtest.Log

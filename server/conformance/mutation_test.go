@@ -56,8 +56,8 @@ func recorded(t *testing.T, file string) openapi.Exchange {
 // names matches the placeholders in a file, which stand for values that differ from run to run.
 var names = regexp.MustCompile(`<[a-z]+(-[a-z0-9]+)?>`)
 
-// wrongs calls put with a copy of the value for each way in which one property can be wrong: it is missing, misspelt or of
-// another type, or there is one property too many.
+// wrongs calls the function put once for each way in which one property can be wrong: missing, misspelt, of another type, or
+// one property too many. put gets a copy of the value with this mistake.
 func wrongs(value any, put func(changed any, mutation string)) {
 	switch value := value.(type) {
 	case []any:

@@ -89,7 +89,7 @@ func TestDocumentProbes(t *testing.T) {
 						differ("the answer differs from the document", err)
 					case a.status >= 500:
 						differ("the service fails", a.body["code"])
-					case forbidden != nil: // ask has checked that the request was refused
+					case forbidden != nil: // the method ask has checked that the request was refused
 						require.GreaterOrEqual(b, a.status, 400)
 						refused++
 					case probe.Plain && slices.Contains(refusedNames(a), probe.Field):
@@ -155,7 +155,7 @@ func refusedNames(a answer) []string {
 	if a.status != http.StatusBadRequest || a.body["code"] != "validation_failed" {
 		return nil
 	}
-	names := []string{""} // stands for the whole request
+	names := []string{""} // the empty name stands for the whole request
 	details, _ := a.body["details"].(map[string]any)
 	list, _ := details["fields"].([]any)
 	for _, entry := range list {

@@ -45,7 +45,7 @@ type answer struct {
 	body object
 }
 
-// object is a JSON object. After normal or decoded, its numbers are json.Number.
+// object is a JSON object. In the results of the functions normal and decoded, its numbers are json.Number.
 type object map[string]any
 
 // normal converts a value to JSON and back, so that it can be compared with an answer.
@@ -212,7 +212,7 @@ func restRequest(b *bench, m proto.Message) (method, target string, body []byte)
 }
 
 // send sends a request with the bench's key, and returns the answer and the bytes of its body. If there is a body, its
-// Content-Type is JSON, unless headers have another. headers are names and values in turn.
+// Content-Type is JSON, unless headers have another. headers are pairs of a name and a value.
 func (b *bench) send(method, target string, body []byte, headers ...string) (answer, []byte) {
 	b.Helper()
 	var reader io.Reader

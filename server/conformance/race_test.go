@@ -102,9 +102,9 @@ func TestConcurrentUpdates(t *testing.T) {
 	}
 }
 
-// Fifty clients, all for the same new customer, at once read a payment link with a maximum of ten payments, order through
-// it, and pay. At least ten orders are recorded, and none by a client that read that the link is exhausted. The counters
-// match the payments. Every request ends.
+// Fifty clients use a payment link with a maximum of ten payments at once. Each reads the link, orders through it for the
+// same new customer, and pays. At least ten orders are recorded, but none for a client that has read that the link is
+// exhausted. The counters match the payments, and every request ends.
 func TestFiftyPayers(t *testing.T) {
 	t.Parallel()
 	const payers, limit = 50, 10

@@ -15,31 +15,35 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// occasion is a way to make any operation refuse with a code. Codes of only one operation are tested elsewhere.
+// occasion is a way to provoke one error code with any operation, such as a request without a key. Codes of only one
+// operation are tested elsewhere.
 type occasion struct {
 	code string
-	// service starts a service of its own for an occasion that breaks the service. Nil means that a shared service is used.
+	// service starts a service for this test alone, because the way to provoke the code breaks the service. Nil means that a
+	// shared service is used.
 	service func(t *testing.T, database string) *installation
-	// database is the one on which the occasion runs; empty means on all.
+	// database is the only database on which the test runs; empty means all databases.
 	database string
 	// prepare returns a bench whose requests are refused with the code, and a function that changes a request before it is
-	// sent. Some occasions need only the bench, others only the change.
+	// sent. To provoke some codes, only the bench must differ; for others, only the request.
 	prepare func(b *bench) (*bench, func(x *openapi.Exchange))
 }
 
-// state returns a function for the field prepare of an occasion: it prepares the bench, and leaves requests unchanged.
+// state returns a value of the field occasion.prepare. It changes the bench with the argument, and leaves requests as they
+// are.
 func state(prepare func(b *bench) *bench) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) {
 		return prepare(b), func(*openapi.Exchange) {}
 	}
 }
 
-// asked returns a function for the field prepare of an occasion: it leaves the bench unchanged, and changes requests.
+// asked returns a value of the field occasion.prepare. It changes requests with the argument, and leaves the bench as it is.
 func asked(change func(x *openapi.Exchange)) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) { return b, change }
 }
 
-// nowhere leaves the bench unchanged, and changes a request so that its path has an id that no resource has.
+// nowhere is a value of the field occasion.prepare. It replaces the id in a request's path by an id that no resource has,
+// and leaves the bench as it is.
 var nowhere = asked(func(x *openapi.Exchange) {
 	steps := strings.Split(x.URL.Path, "/")
 	steps[3] = unknownID()

@@ -29,8 +29,8 @@ var periodic = []string{
 func (r *trips) observe(query string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// Leave out the preparation of statements, which happens once for each connection, and periodic statements. They are no
-	// costs of a request.
+	// Leave out statements that belong to no request: the preparation of a statement, once for each connection, and periodic
+	// statements.
 	if query == "prepare" || slices.ContainsFunc(periodic, func(part string) bool { return strings.Contains(query, part) }) {
 		return
 	}
@@ -69,8 +69,8 @@ func TestRoundTrips(t *testing.T) {
 		key         = 1
 		transaction = 2 // BEGIN and COMMIT
 		rollback    = 2 // BEGIN and ROLLBACK
-		journal     = 1 // the journal entry
-		outbox      = 2 // write the event, and find its webhooks; on Citus, write event and outbox entry
+		journal     = 1 // storing the journal entry
+		outbox      = 2 // storing the event, and finding its webhooks; on Citus, storing the event and its outbox entry
 	)
 	type row struct {
 		name   string

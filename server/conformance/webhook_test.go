@@ -56,7 +56,8 @@ func TestWebhookRegistration(t *testing.T) {
 			_, err = b.CreateWebhook(b.ctx, webhooks.Registration{URL: "https://receiver.example.com/", Events: []string{"ping"}})
 			require.ErrorContains(t, err, "validation_failed", "ping cannot be subscribed to")
 
-			// After each change of the webhook, later events are sent to it or not, as its events and its state then say.
+			// After each change of the webhook, a new event gets an outbox entry only if the webhook is enabled and subscribes to the
+			// event's type.
 			_, err = b.RevokeKey(b.ctx, b.keyID)
 			require.NoError(t, err)
 			sends := func(want bool, change func() error) {

@@ -32,7 +32,7 @@ type exchange struct {
 	prepare func(b *bench) request
 	// service starts a service for this exchange; nil means that a shared service is used.
 	service func(t *testing.T, database string) *installation
-	// database is the one on which the exchange runs; empty means on all.
+	// database is the only database on which the exchange runs; empty means all databases.
 	database string
 }
 

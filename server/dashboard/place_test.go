@@ -168,7 +168,7 @@ func (r reader) once() string {
 	return found[1]
 }
 
-// post sends a form with the session's token. fields are names and values in turn.
+// post sends a form with the session's token. fields are pairs of a name and a value.
 func (r reader) post(path string, fields ...string) answer {
 	r.t.Helper()
 	form := url.Values{"csrf": {r.token()}, "once": {r.once()}}
@@ -217,5 +217,5 @@ func forms(o things) []string {
 	}
 }
 
-// filled has the fields that the forms need, as names and values in turn.
+// filled has the fields that the forms need, as pairs of a name and a value.
 var filled = []string{"url", "https://taken.example.com/", "description", "x", "events", "order.paid", "window", "24h"}

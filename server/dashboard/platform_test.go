@@ -57,7 +57,7 @@ func TestThePlatformsPagesMayShowItInAFrame(t *testing.T) {
 		require.Regexp(t, `^__Host-storefront_session=[\w-]{43}; Path=/; Max-Age=43200; HttpOnly; Secure; SameSite=None; Partitioned$`,
 			cookie)
 
-		// The page of the platform around the frame cannot prolong the session itself. Only a form of the dashboard can.
+		// The platform's page, which shows the dashboard in a frame, cannot prolong the session. Only a form of the dashboard can.
 		r := p.signedIn("one")
 		require.Contains(t, r.get("/keys").text, `data-ancestors="https://app.example.com http://localhost:3000 "`)
 		begun := d.Client().Session.Query().Where(session.Origin("http://127.0.0.1:8081")).OnlyX(t.Context())

@@ -157,7 +157,8 @@ func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 		secure).status)
 }
 
-// Signing in ends the session that the browser had before, whichever cookie it has.
+// Signing in ends the session that the browser had before, even if the old session is in the cookie for http and the new one
+// in the cookie for https.
 func TestSigningInReplacesTheSession(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/server/docs"
 )
 
-// ask sends a request. headers are names and values in turn.
+// ask sends a request. headers are pairs of a name and a value.
 func ask(method, path string, headers ...string) *http.Response {
 	r := httptest.NewRequest(method, path, nil)
 	for i := 0; i < len(headers); i += 2 {

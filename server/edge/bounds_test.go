@@ -82,7 +82,7 @@ func (w *world) byHand(t *testing.T, path string, body io.Reader, headers ...str
 	return res, text
 }
 
-// code sends a call as byHand does, and returns the protocol's code of its refusal.
+// code sends a call without a client library, and returns the protocol's code of the refusal.
 func (w *world) code(t *testing.T, path string, body io.Reader, headers ...string) string {
 	t.Helper()
 	res, text := w.byHand(t, path, body, headers...) //nolint:bodyclose // byHand closes it.
@@ -94,7 +94,7 @@ func (w *world) code(t *testing.T, path string, body io.Reader, headers ...strin
 	return answer.Code
 }
 
-// post sends a call as byHand does, and reads its refusal.
+// post sends a call without a client library, and returns the refusal.
 func (w *world) post(t *testing.T, path string, body io.Reader, headers ...string) refused {
 	t.Helper()
 	res, text := w.byHand(t, path, body, headers...) //nolint:bodyclose // As above.

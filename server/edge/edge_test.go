@@ -45,7 +45,7 @@ var now = time.Date(2026, 9, 1, 12, 0, 18, 123_000_000, time.UTC)
 
 var errDatabase = errors.New("dial tcp: connection refused")
 
-// gate admits a request by the text of its key, which is one of the names above.
+// gate admits a request by the text of its key, which is one of the constants above, such as fullKey.
 type gate struct {
 	mu        sync.Mutex
 	addresses []netip.Addr
@@ -327,7 +327,8 @@ func (w *world) send(t *testing.T, method, path string, body io.Reader, headers 
 	return answer{res.StatusCode, res.Header, string(text)}
 }
 
-// requireHeaders asserts that an answer has the headers of every answer, and no others except those in headers.
+// requireHeaders asserts that an answer has the headers that every answer has, and no others except those with the names in
+// the argument headers.
 func requireHeaders(t *testing.T, a answer, headers ...string) {
 	t.Helper()
 	require.Len(t, a.header["X-Ratelimit-Limit"], 1)

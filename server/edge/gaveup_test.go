@@ -99,7 +99,7 @@ func TestSlowCaller(t *testing.T) {
 	}
 }
 
-// A caller who closes the connection causes no error of the service, in no protocol.
+// A request whose caller closes the connection does not count as an error of the service, whatever the protocol.
 func TestCallerLeft(t *testing.T) {
 	t.Parallel()
 	arrived, seen := make(chan struct{}), make(chan edge.Request, 1)

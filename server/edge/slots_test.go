@@ -19,8 +19,8 @@ import (
 // slowAPI is an API whose products a test can delay: GetProduct, and ListProducts with a search.
 type slowAPI struct {
 	*api
-	// begun receives the context of each delayed request. Then answer is called; the request ends with the error that it
-	// returns.
+	// begun receives the context of each delayed request. The request then calls the function answer. If answer returns an
+	// error, the request ends with this error.
 	begun  chan context.Context
 	answer func(context.Context) error
 }
@@ -82,8 +82,8 @@ func TestARequestEndsWithItsTime(t *testing.T) {
 	require.ErrorIs(t, context.Cause(<-slow.begun), apierr.ErrServiceTimeout)
 }
 
-// If all slots of a store's share are used, a request of the store waits for one. It is refused if none becomes free in
-// time. Requests of another store use the remaining slots.
+// If a store uses all slots of its share, the store's next request waits for one of them. The request is refused if none
+// becomes free in time. Requests of another store use the remaining slots.
 func TestRequestsWaitForASlot(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -98,7 +98,7 @@ func TestRequestsWaitForASlot(t *testing.T) {
 	require.Equal(t, limit.Load{Running: 1, Refused: 1}, w.slots.Load())
 	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "", "Authorization: Bearer "+otherKey).status, "another store has its share")
 
-	// Requests that are refused before they need a slot are refused as usual.
+	// Requests that are refused before they need a slot get their usual refusal even now, while no slot is free.
 	require.Equal(t, 401, w.do(t, "GET", "/v1/store", "", "Authorization: ").status)
 	require.Equal(t, 404, w.do(t, "GET", "/nothing", "").status)
 

@@ -13,8 +13,9 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// listen returns a listener on a loopback address that accepts at most all open connections, and a channel with the accepted
-// connections. If proxy is true, clients on loopback addresses count as a proxy, without a limit for each client.
+// listen returns a listener on a loopback address, and a channel with the connections that the listener has accepted. all is
+// the maximum number of open connections. If proxy is true, clients on loopback addresses count as a proxy, without a limit
+// for each client.
 func listen(t *testing.T, all int, proxy bool) (l *limit.Listener, accepted chan net.Conn) {
 	t.Helper()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")

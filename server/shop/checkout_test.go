@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// RecordOrder makes its answer before it stores the order. The answer must equal what GetOrder reads afterwards.
+// RecordOrder makes its answer before it stores the order. The answer must equal the order that GetOrder reads afterwards.
 func TestARecordedOrderIsAnsweredAsItIsRead(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -154,8 +154,8 @@ func (h history) change(ctx context.Context, r *rand.Rand) error {
 	}
 }
 
-// query is a random list request. read asks the package resource for a page of the list; text, args and table make the plain
-// SQL that selects the rows which the list must have.
+// query is a random list request. The function read reads a page of the list through the package resource. text, args and
+// table make a plain SQL query for the rows that the list must have.
 type query struct {
 	text  string // further SQL conditions
 	args  []any  // values of $2, $3, …

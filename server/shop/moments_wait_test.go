@@ -34,8 +34,9 @@ func newWaiting(t *testing.T) waiting {
 	return waiting{newBench(t, d, shop.Options{}), a, now}
 }
 
-// behind makes a change wait for a row that another transaction has locked. Then the clock advances by a minute, and the
-// other transaction executes the SQL in meanwhile, if there is any, and commits. behind returns once the change is made.
+// behind makes a change wait for a row that another transaction has locked. While the change waits, the clock advances by a
+// minute, and the other transaction executes the SQL statement meanwhile, unless it is "", and commits. behind returns once
+// the change is made.
 func (w waiting) behind(table, id string, change func() error, meanwhile string) {
 	w.T.Helper()
 	holder, err := w.DB.Writer().Begin()
@@ -94,7 +95,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 		}
 	}
 	for _, row := range []struct {
-		name, table, id string // name of the case, and the row to lock; with an empty id it is a new order's
+		name, table, id string // name of the case; table and id of the row to lock, where "" is the id of a new order
 		change          func(orderID string) error
 	}{
 		{"an order behind its customer", "customers", ada, record("ada@example.com")},
@@ -174,7 +175,7 @@ func TestAStoresOrdersDoNotWaitForItsKeys(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t)
 	bought := w.Product("Guide", 1000).GetId()
-	// A trigger stops the transaction that creates a key while it has all its locks.
+	// A trigger pauses the transaction that creates a key, while this transaction has all its locks.
 	w.audit.exec("CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN " +
 		"NULL; END $$")
 	w.audit.exec("CREATE TRIGGER pause AFTER INSERT ON api_keys FOR EACH ROW EXECUTE FUNCTION pause()")

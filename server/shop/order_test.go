@@ -18,7 +18,7 @@ func TestListOrdersBetweenTwoMoments(t *testing.T) {
 	at := time.Date(2026, 9, 1, 12, 0, 0, int(5*time.Millisecond), time.UTC)
 	rows := []struct {
 		reason   string
-		from, to time.Duration // added to the order's createdAt
+		from, to time.Duration // the limits of the list, relative to the order's createdAt
 		want     int64
 	}{
 		{"from is inclusive", 0, time.Hour, 1},

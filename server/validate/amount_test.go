@@ -155,7 +155,7 @@ func TestCurrencySigns(t *testing.T) {
 	}
 }
 
-// ParseAmount reads what FormatAmount writes as the same amount, or refuses it with ErrAmbiguous.
+// ParseAmount reads each text that FormatAmount writes as the same amount.
 func TestAWrittenAmountIsReadAsItself(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -45,8 +45,8 @@ func answered(t *testing.T, schema, field string) *regexp.Regexp {
 const around = " \t\n\u00a0\u00ad\u0600\u061c\u1680\u180e\u2003\u200b\u200d\u200f\u2028\u202a\u202c\u202f\u205f\u2060\u2065\u2066\u2069" +
 	"\u3000\ufe0f\ufeff\r\v\x00\x7f\u0085"
 
-// drawn returns a generator of texts that are valid or nearly valid. A text takes one element of each list in parts. Some
-// elements are missing or repeated, or have a character of around next to them.
+// drawn returns a generator of texts that are valid or nearly valid. A text is made of one element of each list in parts.
+// Some elements are left out or written twice, and some have a character of the constant around next to them.
 func drawn(parts ...[]string) *rapid.Generator[string] {
 	characters := rapid.SampledFrom([]rune(around))
 	return rapid.Custom(func(t *rapid.T) string {

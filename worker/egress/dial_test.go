@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The zero policy and AllowPrivate refuse an IP address, or allow it, when the connection is made, whatever was checked
-// before.
+// The client applies its policy, the zero value or AllowPrivate, to the IP address when the connection is made, whatever was
+// checked before.
 func TestAddressesAtDialTime(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		reason       string
 		addr         string
-		public, open bool // public is whether the zero policy allows the address, open is whether AllowPrivate does
+		public, open bool // whether the zero policy allows the address, and whether AllowPrivate allows it
 	}{
 		{"public", "8.8.8.8", true, true},
 		{"public", "1.1.1.1", true, true},
@@ -159,8 +159,8 @@ func TestANameThatLeadsInsideNeverGetsAConnection(t *testing.T) {
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			resolver := answer(row.each...)
-			// The URL was checked before, and the look-ups until then returned public addresses. Only the last answer of the
-			// resolver matters to the attempt.
+			// Earlier look-ups of the host, as when the URL was checked, returned public addresses. Only the resolver's last answer
+			// matters to the attempt.
 			for range len(row.each) - 1 {
 				_, err := resolver.LookupNetIP(t.Context(), "ip", "shop.example.com")
 				require.NoError(t, err)

@@ -160,9 +160,9 @@ func TestHostileReceivers(t *testing.T) {
 				body = make([]byte, 8<<20) // more than a connection's buffers hold
 			}
 
-			// A single attempt must end with the row's problem and, in one of three tries, within the timeout. The client's own
-			// timeout is longer, so that a slow machine causes no other problem, except if the row's problem is the timeout. The
-			// many attempts at once, below, must only stay within the bounds of memory and time.
+			// The client single makes one attempt. It must end with the row's problem and, in one of three tries, within timeout.
+			// Unless the row's problem is the timeout, single has a longer timeout, so that a slow machine causes no other problem.
+			// The many attempts at once, below, must only stay within the bounds of memory and time.
 			single := newClient(t, func(o *Options) {
 				o.Timeout = crowded
 				if row.want == ProblemTimeout {

@@ -26,14 +26,14 @@ type vector struct {
 	ToleranceSeconds int64
 	// Want is "ok" or the reason of the refusal: "no_signature", "mismatch" or "timestamp".
 	Want string
-	// StripeGo and StripeNode are the answers of Stripe's verifiers, "ok" or "refused", if they differ from Want; otherwise
-	// "".
+	// StripeGo and StripeNode are the answers of Stripe's verifiers for Go and for Node: "ok" or "refused", or "" if the answer
+	// agrees with Want.
 	StripeGo, StripeNode string
-	// Because is the reason for the difference.
+	// Because says why Stripe's verifiers differ from Want; "" if they do not.
 	Because string
 }
 
-// words has the error of Verify for each value of Want.
+// words maps each value of vector.Want to the error that Verify must return.
 var words = map[string]error{
 	"ok":           nil,
 	"no_signature": signature.ErrNoSignature,

@@ -49,7 +49,7 @@ async function run(asked: Asked): Promise<unknown> {
     }
     case "verify": {
       const { header } = asked;
-      // An object has all headers of the request. Pass them as Headers, as a fetch handler gets them.
+      // If header is an object, it has all headers of the request. Pass them as Headers, as a fetch handler gets them.
       const value = typeof header === "string" || header === null || Array.isArray(header) ? header : new Headers(header).get(signatureHeader);
       const options = { toleranceSeconds: asked.tolerance, now: new Date(asked.now * 1000) };
       const { id, type, createdAt, store, data, ...more } = await verifyWebhook(Buffer.from(asked.body, "base64"), value, asked.secrets, options);

@@ -41,7 +41,9 @@ func Run(t *testing.T, f func(t *testing.T, d *db.DB)) {
 	RunWith(t, db.Config{}, f)
 }
 
-// RunWith does the same as Run, and opens each database with c, such as another clock. It sets the URL in c.
+// RunWith runs f as a subtest on each kind of database, each with a fresh migrated database that is removed afterwards. It
+// opens the databases with the configuration c, which may have another clock, for example, and sets the URL in c. The
+// subtests run in parallel.
 func RunWith(t *testing.T, c db.Config, f func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	for _, name := range Databases() {

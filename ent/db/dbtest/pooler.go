@@ -36,7 +36,9 @@ func Pooler(t testing.TB, database string, settings ...string) string {
 	return through
 }
 
-// ChangingPooler does the same as Pooler. It also returns reload, which changes the settings of the running pooler.
+// ChangingPooler runs PgBouncer in front of a PostgreSQL server until the test ends, and returns the URL of the database
+// through PgBouncer. Unlike Pooler, it also returns a function, reload, that replaces the settings while PgBouncer runs. If
+// PgBouncer is not installed, the test is skipped, or fails under STOREFRONT_TEST_REQUIRE=1.
 func ChangingPooler(t testing.TB, database string, settings ...string) (through string, reload func(settings ...string)) {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
@@ -84,7 +86,7 @@ func startPooler(t testing.TB, program string, database *url.URL, address string
 	write := func(settings []string) {
 		require.NoError(t, os.WriteFile(config, []byte(strings.Join(slices.Concat(lines, settings), "\n")+"\n"), 0o644))
 	}
-	require.NoError(t, os.Chmod(folder, 0o755)) //nolint:gosec // PgBouncer reads the configuration in it again as another user.
+	require.NoError(t, os.Chmod(folder, 0o755)) //nolint:gosec // PgBouncer, as another user, reads the configuration in it.
 	write(settings)
 	args := []string{"-q", config}
 	if os.Geteuid() == 0 {

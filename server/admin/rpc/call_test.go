@@ -26,7 +26,7 @@ import (
 )
 
 // post calls a method, such as "StoreService/GetStore", with a JSON body, as curl does. It returns the answer, its body and
-// the refusal, which is nil if the status is 200. headers are names and values in turn.
+// the refusal, which is nil if the status is 200. headers are pairs of a name and a value.
 func (b *bench) post(method, body string, headers ...string) (*http.Response, []byte, *storefrontv1.Error) {
 	b.Helper()
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, b.url+"/storefront.admin.v1."+method, strings.NewReader(body))

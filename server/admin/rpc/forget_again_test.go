@@ -215,7 +215,7 @@ func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "")
 		order := b.newOrder(customer, "Quagliotti", "1")
-		for n := range 4 { // n steps follow the first, ForgetCustomer; the fifth step would make the receipt
+		for n := range 4 { // n is the number of calls of ContinueForgetting; the fourth such call would make the receipt
 			_, err := b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
 			require.NoError(t, err)
 			for range n {
@@ -249,7 +249,7 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 			lines[transfer.Kind(in.GetKind())] += in.GetLines()
 			return nil
 		}))
-		for n := range 4 { // n steps follow the first, ForgetCustomer; the fifth step would make the receipt
+		for n := range 4 { // n is the number of calls of ContinueForgetting; the fourth such call would make the receipt
 			_, err := b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
 			require.NoError(t, err)
 			for range n {
@@ -257,7 +257,7 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 				require.NoError(t, err)
 			}
 			for kind, table := range map[transfer.Kind]string{transfer.Events: "events", transfer.Activity: "activity_entries"} {
-				_, err := d.Writer().Exec("DELETE FROM " + table) // so that the import stores the rows again
+				_, err := d.Writer().Exec("DELETE FROM " + table) // deleted, so that the import stores the rows again
 				require.NoError(t, err)
 				out, err := b.operator.ImportRows(t.Context(), &adminv1.ImportRowsRequest{Store: "s", Kind: string(kind), Lines: lines[kind]})
 				require.NoError(t, err)
@@ -270,8 +270,8 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 	})
 }
 
-// Idempotency keys and refused requests contain texts of callers. The erasure finds the customer in them even if the text
-// has other cases or punctuation, decomposed letters, a former e-mail, or the phone as dialled in its country.
+// Idempotency keys and refused requests contain texts of callers. The erasure finds the customer in a text even if the text
+// differs in case or punctuation, or has decomposed letters, a former e-mail, or the phone as dialled in its country.
 func TestACustomerIsFoundInTextsHoweverTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -154,7 +154,8 @@ func (h *history) order(customer string) {
 
 func (h *history) randomOrder() string { return h.orders[h.rand.IntN(len(h.orders))] }
 
-// move changes the status of a random order with the function move. sends is how many events such a change sends.
+// move calls the function in its argument, which changes the status of an order, with a random order. sends is the number of
+// events that such a change sends.
 func (h *history) move(move func(id, key string) (*storefrontv1.Order, error), sends int) {
 	before, err := h.operator.GetOrder(h.Context(), &adminv1.GetOrderRequest{Id: h.randomOrder()})
 	require.NoError(h, err)
@@ -248,7 +249,7 @@ func (h *history) sweepAndImport(string) {
 		}
 	}
 	tables := []string{"finished_deliveries"}
-	if h.rand.IntN(2) == 0 { // the tables in which an erasure finds former names, e-mails and phones
+	if h.rand.IntN(2) == 0 { // an erasure finds former names, e-mails and phones in these tables
 		tables = []string{"idempotency_keys", "refused_requests", "activity_entries"}
 	}
 	for _, table := range tables {

@@ -150,8 +150,8 @@ func (b *bench) others(n int) {
 	}
 }
 
-// After an erasure, the database and the log have the customer's values in no byte, and later changes do not bring them
-// back. Amounts, references and dates stay.
+// After an erasure, no byte of the database and of the log has one of the customer's values, and later changes do not bring
+// the values back. Amounts, references and dates stay.
 func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -45,9 +45,9 @@ var notNamed = map[string]string{
 	"ListActivity.resource_id": "chooses entries of the named store's journal, also about what is gone",
 }
 
-// rest returns a request with values for the required fields of a method. It leaves out one field, the argument named, such
-// as "StartResend.webhook_id", which names a row. It returns nil if the method requires no other field. own has the ids of
-// the store's rows, by kind.
+// rest returns a request that lacks only one of the fields that a method requires. named is the method with the missing
+// field, such as "StartResend.webhook_id"; the field names a row. rest returns nil if the method requires no other field.
+// own has the id of the store's row of each kind.
 func rest(b *bench, named string, own map[string]string) proto.Message {
 	item := []*adminv1.CreateOrderRequest_Item{{ProductId: own["product"], Quantity: 1}}
 	switch named {
@@ -104,7 +104,7 @@ func newRows(b *bench, store string) map[string]string {
 // naming is a field of a method's request that names a row.
 type naming struct {
 	method protoreflect.MethodDescriptor
-	fields []protoreflect.FieldDescriptor // the field, after the nested messages that contain it
+	fields []protoreflect.FieldDescriptor // the path to the field: the nested messages that contain it, and the field at the end
 	kind   string
 }
 
@@ -116,8 +116,9 @@ func (n naming) name() string {
 	return name
 }
 
-// request returns a request to the method of n for the store. The field that n describes names the row with this id. own has
-// the ids of the store's other rows.
+// request returns a request to the method of n. Its field store is the argument store, and the field that n describes is id.
+// If the method requires ids of other rows, the request has the ids in own, which has the id of the store's row of each
+// kind.
 func (n naming) request(b *bench, store, id string, own map[string]string) proto.Message {
 	b.Helper()
 	typ, err := protoregistry.GlobalTypes.FindMessageByName(n.method.Input().FullName())

@@ -141,8 +141,8 @@ func TestWatchEvents(t *testing.T) {
 			for !seen[missed] {
 				seen[again.next().GetId()] = true
 			}
-			delete(seen, before) // sent again if its time is the millisecond in which the first stream began
-			delete(seen, late)   // sent again unless it is older than the position
+			delete(seen, before) // this event is sent again if its time is the millisecond in which the first stream began
+			delete(seen, late)   // this event is sent again unless its time is before the position
 			require.Equal(t, map[string]bool{published.GetId(): true, created.GetId(): true, ping: true, missed: true}, seen)
 			ahead := b.event(-10 * time.Minute) // an event of a server whose clock is ahead
 			require.Equal(t, ahead, again.next().GetId())
@@ -153,8 +153,8 @@ func TestWatchEvents(t *testing.T) {
 	}
 }
 
-// event stores an event whose time is ago before now, as a transaction that commits late does, and returns its id. If ago is
-// negative, the event's time is in the future.
+// event stores an event as a transaction does that commits late, and returns the event's id. The event's time is the current
+// time minus ago, so it is in the future if ago is negative.
 func (b *bench) event(ago time.Duration) string {
 	b.Helper()
 	at := b.db.Now().Add(-ago)

@@ -86,8 +86,9 @@ func NeedModules(t testing.TB) {
 	}
 }
 
-// TrackSources visits all source files of the storefront command. So after a change of such a file, the go command runs the test
-// again in place of showing its old result. Otherwise only the files that the test process itself reads would count.
+// TrackSources visits all source files of the storefront command. The go command repeats a test only if a file that the test
+// process has visited has changed; otherwise it shows the old result. With TrackSources, it repeats the test after a change
+// of the command.
 func TrackSources(t testing.TB) {
 	t.Helper()
 	top := Root(t)

@@ -23,9 +23,9 @@ func FreeAddress(t testing.TB) string {
 }
 
 // CheckReceiver starts server, a receiver of webhooks that listens at address, and checks it. The receiver must accept body,
-// a customer.created event, with this signature, and refuse every other request. Its log must contain address, and customer,
-// the text by which it logs the customer. After the signal it must exit with exitCode; -1 means that the signal kills
-// it.
+// which is a customer.created event, with this signature, and refuse every other request. Its log must contain the address,
+// and customer, which is the text by which it logs the event's customer. When it gets the signal, it must exit with
+// exitCode; -1 means that the signal kills it.
 func CheckReceiver(t testing.TB, server *exec.Cmd, signal os.Signal, exitCode int, address, body, signature, customer string) {
 	t.Helper()
 	var log bytes.Buffer
@@ -39,7 +39,8 @@ func CheckReceiver(t testing.TB, server *exec.Cmd, signal os.Signal, exitCode in
 		}
 		return err == nil
 	}, Timeout, 20*time.Millisecond)
-	// Send the event last. The receiver handles it after its answer, so it would write between the log lines of later requests.
+	// Send the event last. The receiver handles an event after its answer, and would otherwise write between the log lines of
+	// later requests.
 	for _, row := range []struct {
 		body, header string
 		status       int

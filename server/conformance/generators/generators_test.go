@@ -77,7 +77,7 @@ func TestGeneratedGoListsProducts(t *testing.T) {
 	require.Equal(t, products(t, server), devtest.Run(t, folder, server.Variables(), "go", "run", "."))
 }
 
-// products returns what the clients must print. It reads the products without generated code.
+// products returns the output that the clients must print. It reads the products without generated code.
 func products(t *testing.T, server devtest.Server) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/products?pageSize=100", nil)

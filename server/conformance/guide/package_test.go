@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// packageResults is what the programs in PHP and Python print: results without the line of the typed protocols, which these
-// languages do not use.
+// packageResults is what the programs in PHP and Python print. It is the constant results without the line of the typed
+// protocols, which these languages do not use.
 var packageResults = strings.Replace(results, "typed: product_incomplete\n", "", 1)
 
 // runPHP runs the guide's PHP blocks. They load the package from one file, in place of Composer's autoload.php.

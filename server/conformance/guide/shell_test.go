@@ -110,8 +110,8 @@ echo json_encode([verified($header, $body, $secret, $now), verified($header . ',
 `)
 }
 
-// verifyIn runs a program in one language, and checks its output. The program is the guide's block that defines the function
-// verified, followed by calls, whose code calls this function.
+// verifyIn runs a program in one language, and checks its output. The program is the guide's block with the function
+// verified, followed by the code in calls, which calls this function.
 func verifyIn(t *testing.T, all []block, dev devtest.Server, w *webhook, language, interpreter, flag, calls string) {
 	needs(t, interpreter)
 	var script strings.Builder

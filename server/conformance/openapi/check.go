@@ -28,9 +28,9 @@ type Exchange struct {
 // them (RFC 9110, section 6.6.1; RFC 9112, sections 6 and 9.6). OpenAPI has Content-Type as the key of the content.
 var transportHeaders = []string{"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Vary"}
 
-// Check returns how an exchange differs from the document: the answer is not in the document, or a request was served that
-// the document does not allow. The error names the operation, the status and each place. Check marks the parts of the
-// document that the exchange shows as seen.
+// Check returns an error if an exchange differs from the document: the answer is not in the document, or a request was
+// served that the document does not allow. The error names the operation, the status and each place. Check marks the parts
+// of the document that the exchange shows as seen.
 func (d *Document) Check(x Exchange) error {
 	op := d.operationFor(x.Method, x.URL.EscapedPath())
 	if op == nil {
@@ -227,7 +227,7 @@ func (op *Operation) parameter(key string) *parameter {
 	return nil
 }
 
-// validate returns what is wrong with the values of a parameter or a header. There must be exactly one value.
+// validate returns an error if the values of a parameter or a header break its schema. There must be exactly one value.
 func (p *parameter) validate(values []string) error {
 	if len(values) != 1 {
 		return fmt.Errorf("the %s parameter %s stands %d times", p.in, p.name, len(values))
@@ -275,7 +275,7 @@ func (b *body) shapeFor(header http.Header) *shape {
 	return b.types[kind]
 }
 
-// validate returns the value in a body, and what is wrong with the body.
+// validate returns the value in a body, and an error if the body breaks its schema or has another media type.
 func (b *body) validate(header http.Header, text []byte) (any, error) {
 	s := b.shapeFor(header)
 	if s == nil {
@@ -291,8 +291,8 @@ func (b *body) validate(header http.Header, text []byte) (any, error) {
 	return value, nil
 }
 
-// normalize returns the value that is compared with the body's schema. In a request it is value without white space around its
-// texts, because the service ignores this space. In an answer it is value itself.
+// normalize returns the value to compare with the body's schema. For a request, this is the value without white space around
+// its texts, because the service ignores this space. For an answer, it is the value unchanged.
 func (b *body) normalize(value any) any {
 	if b.isRequest {
 		return trimmed(value)

@@ -62,7 +62,7 @@ type parameter struct {
 
 // body describes the body of a request, an answer or a delivery: its schemas, by media type.
 type body struct {
-	isRequest bool // whether it is the body of a request
+	isRequest bool // whether this is the body of a request
 	required  bool
 	types     map[string]*shape
 	node      map[string]any
@@ -139,7 +139,8 @@ func (d *Document) read() error {
 	return d.readWebhooks()
 }
 
-// commonHeaders returns the headers that answers of all operations may have, and which of these every answer must have.
+// commonHeaders returns the headers that the document has for any answer of the operations. The value of a header is true if
+// every answer must have the header.
 func commonHeaders(operations []*Operation) map[string]bool {
 	out := map[string]bool{}
 	var answers []*answer
@@ -203,8 +204,9 @@ func (d *Document) operation(method, path, item string) (*Operation, error) {
 	return op, nil
 }
 
-// parameters reads the list of parameters at a place of the document, which may be missing. It refuses parameters of other
-// kinds than kinds, and headers that OpenAPI describes elsewhere (Accept, Content-Type, Authorization).
+// parameters reads the list of parameters at this pointer into the document. It returns nil if there is no list. It refuses
+// a parameter that is not of one of kinds: "path" or "query" for operations, "header" for webhooks. owner is the operation
+// or the webhook, for messages to a reader.
 func (d *Document) parameters(owner, pointer string, kinds ...string) ([]*parameter, error) {
 	list, _ := d.find(pointer).([]any)
 	var out []*parameter
@@ -307,8 +309,8 @@ func (op *Operation) Codes(status int) []string {
 // Statuses returns the statuses that answers of the operation may have, sorted.
 func (op *Operation) Statuses() []int { return slices.Sorted(maps.Keys(op.answers)) }
 
-// operationFor returns the operation for a method and a path as it was sent. HEAD is the operation of GET, unless the
-// document has one for HEAD (RFC 9110, section 9.3.2).
+// operationFor returns the operation of a request, or nil if there is none. path is the request's path as it was sent. A
+// HEAD request has the operation of GET, unless the document has one for HEAD (RFC 9110, section 9.3.2).
 func (d *Document) operationFor(method, path string) *Operation {
 	segments := strings.Split(path, "/")
 	var get *Operation

@@ -18,8 +18,8 @@ var formats = map[string]func(value any) error{
 	"uri":   isURI,
 }
 
-// checkInteger returns an error if a number is not an integer that fits into a signed integer of bits bits. It refuses the lowest
-// of these integers too. It returns nil for values of other types.
+// checkInteger returns an error if a number is not an integer, or is outside the range of a signed integer with this number
+// of bits. It refuses the lowest number of the range too. It returns nil for values of other types.
 func checkInteger(value any, bits int) error {
 	n, ok := value.(json.Number)
 	if !ok {

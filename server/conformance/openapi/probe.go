@@ -73,8 +73,8 @@ func (op *Operation) Probes() []Probe {
 	return append(op.queryProbes(), op.bodyProbes()...)
 }
 
-// Defaults returns queries, one for each parameter with a default. The query has the parameter with this value, so that a
-// test can compare the answers with and without it.
+// Defaults returns queries, one for each parameter that has a default. The query sets the parameter to its default, so that
+// a test can compare the answers with and without the parameter.
 func (op *Operation) Defaults() []string {
 	var out []string
 	for _, p := range op.parameters {
@@ -242,7 +242,8 @@ var edgeTexts = []string{
 	"0195e000-0000-7000-8000-00000000000", "0195E000-0000-7000-8000-000000000000", "{0195e000-0000-7000-8000-000000000000}",
 }
 
-// textsOfLength returns texts of length code points: letters and, if long enough, an e-mail and a URL.
+// textsOfLength returns texts with this number of code points: letters and, if the number is large enough, an e-mail and a
+// URL.
 func textsOfLength(length int) []any {
 	const label, url = 60, "https://b.example/"
 	out := []any{strings.Repeat("é", length)}

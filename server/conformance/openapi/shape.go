@@ -135,14 +135,14 @@ func (d *Document) parts(s *shape) error {
 				return err
 			}
 			ref, _ := in.node["$ref"].(string)
-			in.mark = d.mark(strings.TrimSpace(in.pointer + " " + ref)) // a branch's $ref says more than its number
+			in.mark = d.mark(strings.TrimSpace(in.pointer + " " + ref)) // with the $ref, which says more than the branch's number
 			s.anyOf = append(s.anyOf, in)
 		}
 	}
 	return nil
 }
 
-// validate returns what is wrong with a value, and at which place.
+// validate returns an error with each place at which a value breaks the schema.
 func (s *shape) validate(value any) error {
 	err := s.schema.Validate(value)
 	var invalid *jsonschema.ValidationError

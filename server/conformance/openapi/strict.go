@@ -50,8 +50,8 @@ func (d *Document) readDetails() {
 	}
 }
 
-// checkDetails returns what is wrong with an error body besides its schema: its status is not the answer's, or its details do
-// not belong to its code.
+// checkDetails returns an error if an error body that agrees with its schema is still wrong: its status is not the answer's,
+// or its details do not belong to its code.
 func (d *Document) checkDetails(status int, value any) error {
 	body, _ := value.(map[string]any)
 	if statusCode, _ := body["statusCode"].(json.Number); statusCode.String() != strconv.Itoa(status) {

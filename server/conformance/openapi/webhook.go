@@ -44,7 +44,8 @@ func (d *Document) readWebhooks() error {
 	return nil
 }
 
-// Delivery returns how a delivery differs from the document. The event type is in the delivery's body.
+// Delivery returns an error if a delivery with this header and body differs from the document. Otherwise it marks the parts
+// of the document that the delivery shows as seen. The event type is in the body.
 func (d *Document) Delivery(header http.Header, text []byte) error {
 	value, err := decode(text)
 	if err != nil {

@@ -201,7 +201,8 @@ func TestAllSessionsOfAMemberOrAStoreAreRevoked(t *testing.T) {
 	})
 }
 
-// One request signs in with a link while another revokes it. Either the first fails, or its session is ended.
+// One request signs in with a link while another request revokes the link. Either the sign-in fails, or the revocation ends
+// the new session.
 func TestNobodySignsInPastARevocation(t *testing.T) {
 	t.Parallel()
 	signingIn(t, func(t *testing.T, o service, _ *db.DB, _ *handClock) {

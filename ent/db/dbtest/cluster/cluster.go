@@ -1,6 +1,6 @@
-// Package cluster runs a PostgreSQL server for tests: fresh data in a new folder, a free port on the loopback address, and
-// fsync on, because tests crash it and expect that nothing is lost. PostgreSQL refuses to run as root, so for root it runs as
-// another user.
+// Package cluster runs a PostgreSQL server for tests, with fresh data in a new folder, on a free port of the loopback
+// address. fsync is on, because tests crash the server and expect that nothing is lost. PostgreSQL refuses to run as root,
+// so tests that run as root run the server as another user.
 //
 // The package runs no SQL. Close removes the data.
 package cluster
@@ -78,7 +78,7 @@ func Find() (string, error) {
 
 // version returns the number in a path such as /usr/lib/postgresql/15/bin/initdb.
 func version(path string) int {
-	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))) // 0 if the folder's name is no number
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))) // 0 if the folder's name is not a number
 	return n
 }
 
@@ -87,7 +87,7 @@ func Start(ctx context.Context, programs string) (*Cluster, error) {
 	return StartWith(ctx, programs, Options{})
 }
 
-// StartWith does the same as Start, with options.
+// StartWith makes a new cluster with the options o and starts its server. programs is the folder with initdb and pg_ctl.
 func StartWith(ctx context.Context, programs string, o Options) (*Cluster, error) {
 	c, err := prepare(programs, o)
 	if err != nil {
