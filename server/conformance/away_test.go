@@ -80,8 +80,8 @@ func (c *cable) cut() {
 	}
 }
 
-// While the database cannot be reached, every request gets a 503 with the specification's error body and the headers of
-// every answer. The operator's listener reports that the server is not ready.
+// While the database cannot be reached, every request with a key gets a 503 with the specification's error body and the
+// headers of every answer. The operator's listener reports that the server is not ready.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	s := throughCable(t, dbtest.Postgres)

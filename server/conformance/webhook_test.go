@@ -101,8 +101,8 @@ func (b *bench) queued() int {
 	return dbtest.Queued(b, b.installation.db, b.store.ID)
 }
 
-// Only the answer that creates a webhook has its secret. Lists, journal entries, the log and the bytes of the database do
-// not have it.
+// Only the answers of CreateWebhook and RotateSecret show the secret that they made. Lists, journal entries, the log and the
+// bytes of the database do not have it.
 func TestWebhookSecretIsShownOnce(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
