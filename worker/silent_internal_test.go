@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// The database stops answering while a worker cancels deliveries, continues resends or sweeps. Each of these steps must give
+// The database does not answer while a worker cancels deliveries, continues resends or sweeps. Each of these steps must give
 // up its statement and return an error.
 func TestWhatWaitsForASilentDatabaseGoesOn(t *testing.T) {
 	t.Parallel()

@@ -92,8 +92,8 @@ func buildOther(t *testing.T) string {
 	return binary
 }
 
-// Server, dashboard and worker run from two different binaries. The payload that is stored, the body that is sent, and the
-// answer of GET have the same bytes.
+// The server runs from one binary, the worker and the operator's commands from another. The data of each delivered event has
+// the same bytes as the answer of GET.
 func TestDelivery(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
