@@ -28,13 +28,13 @@ type unreadable string
 func (e unreadable) Error() string { return string(e) }
 
 const (
-	errEmpty     unreadable = "The body is empty; it must be a JSON object."
-	errNotObject unreadable = "The body must be a JSON object."
-	errSyntax    unreadable = "The body is not valid JSON."
-	errTrailing  unreadable = "The body has text after the JSON object."
-	errMark      unreadable = "The body begins with a byte order mark (U+FEFF); send the JSON object without it."
-	errUTF16     unreadable = "The body is UTF-16; send it as UTF-8, without a byte order mark."
-	errName      unreadable = "The body has a name that is not valid text."
+	errEmpty         unreadable = "The body is empty; it must be a JSON object."
+	errNotObject     unreadable = "The body must be a JSON object."
+	errSyntax        unreadable = "The body is not valid JSON."
+	errTrailing      unreadable = "The body has text after the JSON object."
+	errByteOrderMark unreadable = "The body begins with a byte order mark (U+FEFF); send the JSON object without it."
+	errUTF16         unreadable = "The body is UTF-16; send it as UTF-8, without a byte order mark."
+	errName          unreadable = "The body has a name that is not valid text."
 )
 
 // decoder reads one JSON text into one message. At the first syntax error it stops; other errors it collects.
@@ -43,11 +43,11 @@ type decoder struct {
 
 	// typed also accepts forms that generated clients send and /v1 refuses: 64-bit integers as strings, enum values as numbers,
 	// the name of an enum's zero, and a field's name in the .proto file.
-	typed   bool
-	plan    *plan    // the plan of the whole message
-	unknown []string // top-level names to refuse
-	fields  []Field
-	named   map[string]bool // the names of the fields in fields
+	typed        bool
+	plan         *plan    // the plan of the whole message
+	unknown      []string // top-level names to refuse
+	fields       []Field
+	refusedNames map[string]bool // the names of the fields in fields
 }
 
 // decode resets m and reads data into it. It returns nil if it refused nothing.
@@ -55,13 +55,13 @@ func decode(data []byte, m proto.Message, typed bool, unknown []string) *Invalid
 	proto.Reset(m)
 	// Let the JSON reader accept repeated names and text that is not Unicode, so that the decoder can name the refused fields.
 	text := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	d := &decoder{Decoder: text, typed: typed, plan: planOf(m.ProtoReflect()), unknown: unknown, named: map[string]bool{}}
+	d := &decoder{Decoder: text, typed: typed, plan: planOf(m.ProtoReflect()), unknown: unknown, refusedNames: map[string]bool{}}
 	var err error
 	switch {
 	case len(data) == 0:
 		err = errEmpty
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
-		err = errMark
+		err = errByteOrderMark
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
 		err = errUTF16
 	default:
@@ -102,15 +102,15 @@ func (d *decoder) refuse(message string) {
 		return
 	}
 	var name strings.Builder
-	depth, in := 1, d.plan // in is nil inside of a map, because its keys are not names of fields
+	depth, p := 1, d.plan // p is nil inside of a map, because its keys are not names of fields
 	for step := range d.StackPointer().Tokens() {
 		kind, _ := d.StackIndex(depth)
-		if kind != '[' && in != nil {
-			if i, known := in.index(step, d.typed); known {
-				f := in.fields[i]
+		if kind != '[' && p != nil {
+			if i, known := p.index(step, d.typed); known {
+				f := p.fields[i]
 				step = f.desc.JSONName()
-				if in = f.message; f.desc.IsMap() {
-					in = nil
+				if p = f.message; f.desc.IsMap() {
+					p = nil
 				}
 			}
 		}
@@ -122,8 +122,8 @@ func (d *decoder) refuse(message string) {
 		name.WriteString(step)
 		depth++
 	}
-	if n := name.String(); !d.named[n] {
-		d.named[n] = true
+	if n := name.String(); !d.refusedNames[n] {
+		d.refusedNames[n] = true
 		d.fields = append(d.fields, Field{n, message})
 	}
 }
@@ -209,7 +209,7 @@ func (d *decoder) mask(m protoreflect.Message, p *plan) error {
 		return err
 	}
 	if kind != '"' {
-		d.refuse(f.must)
+		d.refuse(f.problem)
 		return nil
 	}
 	text, _ := unquote(raw)
@@ -235,13 +235,13 @@ func (d *decoder) field(m protoreflect.Message, f *field) error {
 	case kind == 'n' && f.nullable:
 		return d.SkipValue()
 	case kind == 'n':
-		return d.refuseNext(f.mustWhole() + "; null is not allowed")
+		return d.refuseNext(f.typeProblem() + "; null is not allowed")
 	case f.desc.IsMap() && kind == '{':
 		return d.object(m.Mutable(f.desc).Map(), f)
 	case f.desc.IsList() && kind == '[':
 		return d.array(m.Mutable(f.desc).List(), f)
 	case f.desc.IsMap(), f.desc.IsList():
-		return d.refuseNext(f.mustWhole())
+		return d.refuseNext(f.typeProblem())
 	}
 	return d.value(f, func() protoreflect.Value { return m.NewField(f.desc) }, func(v protoreflect.Value) { m.Set(f.desc, v) })
 }
@@ -298,12 +298,12 @@ func (d *decoder) value(f *field, empty func() protoreflect.Value, set func(prot
 	if err != nil {
 		return err
 	}
-	v, problem := protoreflect.Value{}, f.must
+	v, problem := protoreflect.Value{}, f.problem
 	switch {
 	case kind == '"':
 		if text, valid := unquote(raw); valid {
 			v, problem = f.parse(text, d.typed && f.is64(), d.typed)
-		} else if problem = f.must; f.shape == shapeString {
+		} else if problem = f.problem; f.shape == shapeString {
 			problem = problemUnicode
 		}
 	case kind == '0':

@@ -39,8 +39,8 @@ type field struct {
 	nullable bool
 	// message is the plan of the field's type, if that is a message.
 	message *plan
-	// must says what a value must be: the error message for an invalid value.
-	must string
+	// problem is the error message for an invalid value: it says what a value must be.
+	problem string
 }
 
 // shape is the JSON form of a value.
@@ -89,7 +89,7 @@ func build(md protoreflect.MessageDescriptor) *plan {
 		}
 		f := &p.fields[i]
 		f.desc, f.key = fd, append(AppendString(nil, fd.JSONName()), ':')
-		f.shape, f.must = shapeOf(value)
+		f.shape, f.problem = shapeOf(value)
 		f.nullable = !fd.IsList() && !fd.IsMap() && fd.HasPresence()
 		if f.shape == shapeMessage {
 			f.message = build(value.Message())
@@ -107,7 +107,7 @@ func build(md protoreflect.MessageDescriptor) *plan {
 }
 
 // shapeOf returns the shape of a field's values and the error message for an invalid one.
-func shapeOf(fd protoreflect.FieldDescriptor) (s shape, must string) {
+func shapeOf(fd protoreflect.FieldDescriptor) (s shape, problem string) {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
 		return shapeString, "must be a string"
@@ -138,14 +138,14 @@ func shapeOf(fd protoreflect.FieldDescriptor) (s shape, must string) {
 	}
 }
 
-// mustWhole returns the error message for a value that replaces a whole field, such as a number in place of an array.
-func (f *field) mustWhole() string {
+// typeProblem returns the error message for a value that replaces a whole field, such as a number in place of an array.
+func (f *field) typeProblem() string {
 	switch {
 	case f.desc.IsMap():
 		return "must be an object"
 	case f.desc.IsList():
 		return "must be an array"
 	default:
-		return f.must
+		return f.problem
 	}
 }

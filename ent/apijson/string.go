@@ -4,8 +4,8 @@ import "unicode/utf8"
 
 const hex = "0123456789abcdef"
 
-// plain has true for each byte below 0x80 that needs no escape in a JSON string. It has false for other bytes.
-var plain = func() (t [256]bool) {
+// unescaped has true for each byte below 0x80 that needs no escape in a JSON string. It has false for other bytes.
+var unescaped = func() (t [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		t[c] = c != '"' && c != '\\'
 	}
@@ -20,7 +20,7 @@ func AppendString(b []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if plain[c] {
+		if unescaped[c] {
 			i++
 			continue
 		}

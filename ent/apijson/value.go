@@ -16,7 +16,7 @@ const (
 	problemUnicode = "must be valid Unicode text"
 	problemNUL     = "must not contain U+0000"
 	problemNumber  = "must be a number within the range of the field"
-	problemWhole   = "must be an integer"
+	problemInteger = "must be an integer"
 	problemRange   = "must be an integer within the range of the field"
 )
 
@@ -60,12 +60,12 @@ func (f *field) parse(text string, digits, zero bool) (v protoreflect.Value, pro
 			return f.number(text, false)
 		}
 	}
-	return v, f.must
+	return v, f.problem
 }
 
-// number returns the value of a JSON number, or the problem of an invalid one. If named is true, an enum field accepts the
-// number of a value.
-func (f *field) number(text string, named bool) (v protoreflect.Value, problem string) {
+// number returns the value of a JSON number, or the problem of an invalid one. If enumNumbers is true, an enum
+// field accepts the number of a value.
+func (f *field) number(text string, enumNumbers bool) (v protoreflect.Value, problem string) {
 	switch f.shape {
 	case shapeFloat:
 		n, err := strconv.ParseFloat(text, 64)
@@ -86,11 +86,11 @@ func (f *field) number(text string, named bool) (v protoreflect.Value, problem s
 		return protoreflect.ValueOfInt32(int32(n)), ""
 	case shapeEnum:
 		n, err := strconv.ParseInt(text, 10, 32)
-		if named && err == nil && f.desc.Enum().Values().ByNumber(protoreflect.EnumNumber(n)) != nil {
+		if enumNumbers && err == nil && f.desc.Enum().Values().ByNumber(protoreflect.EnumNumber(n)) != nil {
 			return protoreflect.ValueOfEnum(protoreflect.EnumNumber(n)), ""
 		}
 	}
-	return v, f.must
+	return v, f.problem
 }
 
 // is64 reports whether the field holds 64-bit integers.
@@ -111,13 +111,13 @@ func integer(text string) (n int64, problem string) {
 	}
 	switch {
 	case exponent < -maxDigits:
-		return 0, problemWhole
+		return 0, problemInteger
 	case len(text) > maxDigits, exponent > maxDigits:
 		return 0, problemRange
 	}
 	switch r, ok := new(big.Rat).SetString(text); {
 	case !ok || !r.IsInt():
-		return 0, problemWhole
+		return 0, problemInteger
 	case !r.Num().IsInt64():
 		return 0, problemRange
 	default:

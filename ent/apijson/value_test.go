@@ -19,7 +19,7 @@ func TestIntegerIsExact(t *testing.T) {
 		n, problem := integer(text)
 		switch {
 		case !want.IsInt():
-			require.Equal(t, problemWhole, problem, text)
+			require.Equal(t, problemInteger, problem, text)
 		case !want.Num().IsInt64():
 			require.Equal(t, problemRange, problem, text)
 		default:
@@ -34,14 +34,14 @@ func TestIntegerOfExtremes(t *testing.T) {
 	for text, want := range map[string]string{
 		"0e99":                                     "",
 		"1e99999999999999999999":                   problemRange,
-		"1e-99999999999999999999":                  problemWhole,
+		"1e-99999999999999999999":                  problemInteger,
 		"1" + strings.Repeat("0", 300) + "e-300":   "",
-		"1." + strings.Repeat("0", 300) + "1":      problemWhole,
+		"1." + strings.Repeat("0", 300) + "1":      problemInteger,
 		strings.Repeat("9", 5000) + ".5":           problemRange,
 		"9223372036854775807":                      "",
 		"9223372036854775808":                      problemRange,
 		"92233720368547758070e-1":                  "",
-		"922337203685477580700000000000000000e-21": problemWhole,
+		"922337203685477580700000000000000000e-21": problemInteger,
 	} {
 		_, problem := integer(text)
 		require.Equal(t, want, problem, "%.60s", text)

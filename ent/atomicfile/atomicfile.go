@@ -30,7 +30,7 @@ func Create(path string, fill func(temporary string) error) error {
 	if _, err := os.Lstat(path); err == nil {
 		return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
 	}
-	return inOwnFolder(path, func(temporary string) error {
+	return inTemporaryFolder(path, func(temporary string) error {
 		empty, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return err
@@ -38,7 +38,7 @@ func Create(path string, fill func(temporary string) error) error {
 		if err := errors.Join(empty.Close(), fill(temporary), sync(temporary, os.O_RDWR)); err != nil {
 			return err
 		}
-		return name(temporary, path)
+		return renameExclusive(temporary, path)
 	})
 }
 
@@ -50,25 +50,25 @@ func CreateFolder(path string, fill func(temporary string) error) error {
 	if err != nil {
 		return err
 	}
-	if err := vacant(path); err != nil {
+	if err := checkVacant(path); err != nil {
 		return err
 	}
-	return inOwnFolder(path, func(temporary string) error {
+	return inTemporaryFolder(path, func(temporary string) error {
 		if err := errors.Join(os.Mkdir(temporary, 0o700), fill(temporary)); err != nil {
 			return err
 		}
 		_ = sync(temporary, os.O_RDONLY)
 		_ = syscall.Rmdir(path) // Removes an empty folder and nothing else, because os.Rename replaces no folder.
 		if err := os.Rename(temporary, path); err != nil {
-			return cmp.Or(vacant(path), err)
+			return cmp.Or(checkVacant(path), err)
 		}
 		return nil
 	})
 }
 
-// vacant returns nil if nothing or an empty folder is at path. If anything else is there, it returns fs.ErrExist. A symbolic
+// checkVacant returns nil if nothing or an empty folder is at path. If anything else is there, it returns fs.ErrExist. A symbolic
 // link is something else, whether its target exists or not.
-func vacant(path string) error {
+func checkVacant(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -84,21 +84,21 @@ func vacant(path string) error {
 
 // The names of a call's temporary folder, and of the lock and the new file in it.
 const (
-	ownPattern = ".storefront-new-*"
-	lockName   = "lock"
-	newName    = "new"
+	folderPattern = ".storefront-new-*"
+	lockName      = "lock"
+	newName       = "new"
 )
 
-// inOwnFolder makes a temporary folder beside path and calls write with the name of a file in it.
-func inOwnFolder(path string, write func(temporary string) error) error {
+// inTemporaryFolder makes a temporary folder beside path and calls write with the name of a file in it.
+func inTemporaryFolder(path string, write func(temporary string) error) error {
 	parent := filepath.Dir(path)
-	removeDead(parent)
-	own, lock, err := ownFolder(parent)
+	removeAbandoned(parent)
+	folder, lock, err := makeFolder(parent)
 	if err != nil {
 		return err
 	}
-	err = write(filepath.Join(own, newName))
-	remove(own, lock)
+	err = write(filepath.Join(folder, newName))
+	remove(folder, lock)
 	_ = sync(parent, os.O_RDONLY) // The error is ignored: systems that cannot sync a folder make a new name durable by themselves.
 	return err
 }
@@ -107,54 +107,54 @@ func inOwnFolder(path string, write func(temporary string) error) error {
 // folder and remove it. Then the call makes another folder.
 const maxTries = 10
 
-// ownFolder makes a folder in parent and locks it.
-func ownFolder(parent string) (own string, lock *flock.Flock, err error) {
+// makeFolder makes a folder in parent and locks it.
+func makeFolder(parent string) (folder string, lock *flock.Flock, err error) {
 	for range maxTries {
-		if own, err = os.MkdirTemp(parent, ownPattern); err != nil { // mode 0700
+		if folder, err = os.MkdirTemp(parent, folderPattern); err != nil { // mode 0700
 			return "", nil, err
 		}
-		lock = lockOf(own, os.O_CREATE|os.O_RDWR)
+		lock = lockIn(folder, os.O_CREATE|os.O_RDWR)
 		held, lockErr := lock.TryLock()
 		_, err = os.Stat(lock.Path())
 		// On a file system without locks (lockErr) the folder is used unlocked. No other call removes it, because none can
 		// lock it.
 		if err == nil && (held || lockErr != nil) {
-			return own, lock, nil //nolint:nilerr // The folder is used without a lock.
+			return folder, lock, nil //nolint:nilerr // The folder is used without a lock.
 		}
-		remove(own, lock)
+		remove(folder, lock)
 	}
-	return "", nil, errors.Join(err, &fs.PathError{Op: "lock", Path: own, Err: errors.New("other calls take the folder away")})
+	return "", nil, errors.Join(err, &fs.PathError{Op: "lock", Path: folder, Err: errors.New("other calls take the folder away")})
 }
 
-func lockOf(own string, how int) *flock.Flock {
-	return flock.New(filepath.Join(own, lockName), flock.SetPermissions(0o600), flock.SetFlag(how))
+func lockIn(folder string, flag int) *flock.Flock {
+	return flock.New(filepath.Join(folder, lockName), flock.SetPermissions(0o600), flock.SetFlag(flag))
 }
 
-// removeDead removes the temporary folders in parent whose processes have died.
-func removeDead(parent string) {
+// removeAbandoned removes the temporary folders in parent whose processes have died.
+func removeAbandoned(parent string) {
 	entries, _ := os.ReadDir(parent) // The error is ignored: making a folder in parent returns it.
 	for _, entry := range entries {
-		if is, _ := filepath.Match(ownPattern, entry.Name()); !is || !entry.IsDir() {
+		if ok, _ := filepath.Match(folderPattern, entry.Name()); !ok || !entry.IsDir() {
 			continue
 		}
-		own := filepath.Join(parent, entry.Name())
-		lock := lockOf(own, os.O_RDWR)
+		folder := filepath.Join(parent, entry.Name())
+		lock := lockIn(folder, os.O_RDWR)
 		if dead, _ := lock.TryLock(); dead {
-			remove(own, lock)
+			remove(folder, lock)
 		}
 	}
 }
 
-// remove removes own, a folder that this call has locked, and unlocks it.
-func remove(own string, lock *flock.Flock) {
-	_ = os.RemoveAll(own)
+// remove removes folder, a folder that this call has locked, and unlocks it.
+func remove(folder string, lock *flock.Flock) {
+	_ = os.RemoveAll(folder)
 	_ = lock.Close()
-	_ = os.RemoveAll(own) // Once more after unlocking, because Windows removes no open file.
+	_ = os.RemoveAll(folder) // Once more after unlocking, because Windows removes no open file.
 }
 
-// name gives a file another name, and fails if a file has that name already; os.Rename would replace that file. The file may
-// keep its old name as well.
-func name(from, to string) error {
+// renameExclusive gives a file another name, and fails if a file has that name already; os.Rename would replace that file. The
+// file may keep its old name as well.
+func renameExclusive(from, to string) error {
 	if err := os.Link(from, to); err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -172,9 +172,9 @@ func name(from, to string) error {
 	return nil
 }
 
-// sync flushes a file or a folder to disk. how is the flag of os.OpenFile.
-func sync(path string, how int) error {
-	f, err := os.OpenFile(path, how, 0)
+// sync flushes a file or a folder to disk. flag is the flag of os.OpenFile.
+func sync(path string, flag int) error {
+	f, err := os.OpenFile(path, flag, 0)
 	if err != nil {
 		return err
 	}

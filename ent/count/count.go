@@ -35,11 +35,11 @@ import (
 const (
 	// foldBatch is how many row deltas one statement folds at most.
 	foldBatch = 5000
-	// interval is how often Keep folds. So a list adds to the counts only row deltas that are little older than this.
+	// interval is how often Run folds. So a list adds to the counts only row deltas that are little older than this.
 	interval = time.Second
-	// errorPause is how long Keep waits after a database error.
+	// errorPause is how long Run waits after a database error.
 	errorPause = 10 * time.Second
-	// foldTimeout is how long one Fold may take. Without it a server that vanished silently behind a proxy would block Keep.
+	// foldTimeout is how long one Fold may take. Without it a server that vanished silently behind a proxy would block Run.
 	foldTimeout = 15 * time.Second
 )
 
@@ -50,45 +50,45 @@ type dialect struct {
 	// store. Each dialect has at most one of them; the other is "".
 	fold, foldStore string
 	day             string // SQL for the day of a row's created_at, as in the triggers
-	// exclusive is the first statement of Recount's transaction: until the transaction ends, no other process can fold. It
+	// lock is the first statement of Recount's transaction: until the transaction ends, no other process can fold. It
 	// is "" if there is only one writer.
-	exclusive string
+	lock      string
 	isolation sql.IsolationLevel
-	// counted are the tables from which Recount deletes a store's counts and row deltas.
-	counted []string
+	// tables are the tables from which Recount deletes a store's counts and row deltas.
+	tables []string
 }
 
 var (
 	//go:embed count.sql
-	file       string
-	statements = db.Statements(file)
+	countSQL   string
+	statements = db.Statements(countSQL)
 
 	postgres = &dialect{
 		lists: resource.Postgres,
-		fold:  folding("take"),
+		fold:  foldStatement("take"),
 		day:   "(created_at AT TIME ZONE 'UTC')::date - DATE '1970-01-01'",
 		// Set no timeouts, because counting may take longer than a request. LOCK comes before the first query, so the snapshot
 		// has every change that was committed before the lock was granted.
-		exclusive: "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE",
+		lock:      "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE",
 		isolation: sql.LevelRepeatableRead,
-		counted:   []string{"row_counts", "row_deltas"},
+		tables:    []string{"row_counts", "row_deltas"},
 	}
 	// distributed is the dialect for a database distributed over several machines.
 	distributed = func() *dialect {
 		d := *postgres
-		d.fold, d.foldStore = "", folding("take of store")
+		d.fold, d.foldStore = "", foldStatement("take of store")
 		return &d
 	}()
 	sqlite = &dialect{
-		lists:   resource.SQLite,
-		day:     "created_at / 86400000 - (created_at % 86400000 < 0)",
-		counted: []string{"row_counts"}, // not row_deltas, which is a view on SQLite
+		lists:  resource.SQLite,
+		day:    "created_at / 86400000 - (created_at % 86400000 < 0)",
+		tables: []string{"row_counts"}, // not row_deltas, which is a view on SQLite
 	}
 )
 
-// folding returns a statement that adds row deltas to the counts and returns their number. take is the name of the statement
-// in count.sql that deletes the row deltas and returns them.
-func folding(take string) string {
+// foldStatement returns a statement that adds row deltas to the counts and returns their number. take is the name of the
+// statement in count.sql that deletes the row deltas and returns them.
+func foldStatement(take string) string {
 	return "WITH taken AS (" + statements[take] + "), added AS (" + statements["add"] + ") SELECT count(*) FROM taken"
 }
 
@@ -111,9 +111,9 @@ func (c *Counts) Lists(ctx context.Context) resource.Lists {
 	return resource.Lists{Querier: c.db.ForStore(ctx).Reader(), Dialect: c.dialect.lists}
 }
 
-// Keep calls Fold every interval until the context ends. Several processes may run Keep at the same time. On SQLite it
-// returns immediately, because the triggers change the counts themselves.
-func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
+// Run calls Fold every interval until the context ends. Several processes may call Run at the same time. On SQLite
+// it returns immediately, because the triggers change the counts themselves.
+func (c *Counts) Run(ctx context.Context, log *slog.Logger) {
 	for c.dialect != sqlite && ctx.Err() == nil {
 		start := time.Now()
 		limited, cancel := context.WithTimeout(ctx, foldTimeout)
@@ -136,8 +136,8 @@ func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// Waiting returns how many row deltas no process has folded yet, at most limit.
-func (c *Counts) Waiting(ctx context.Context, limit int) (n int, err error) {
+// PendingDeltas returns how many row deltas no process has folded yet, at most limit.
+func (c *Counts) PendingDeltas(ctx context.Context, limit int) (n int, err error) {
 	err = c.db.Reader().QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM row_deltas LIMIT $1) d", limit).Scan(&n)
 	return n, err
 }
@@ -169,8 +169,8 @@ func (c *Counts) foldStores(ctx context.Context) (n int, err error) {
 	}
 	for _, store := range stores {
 		var folded int
-		its := c.db.ForStore(tenant.With(ctx, tenant.Store{ID: store}, tenant.Actor{}))
-		if err := its.Writer().QueryRowContext(ctx, c.dialect.foldStore, foldBatch, store).Scan(&folded); err != nil {
+		node := c.db.ForStore(tenant.With(ctx, tenant.Store{ID: store}, tenant.Actor{}))
+		if err := node.Writer().QueryRowContext(ctx, c.dialect.foldStore, foldBatch, store).Scan(&folded); err != nil {
 			return n, err
 		}
 		n += folded

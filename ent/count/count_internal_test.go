@@ -78,7 +78,7 @@ func TestARecountRepairsWrongCounts(t *testing.T) {
 		_, err := c.Fold(t.Context())
 		require.NoError(t, err)
 		exec(t, d, "UPDATE row_counts SET total = total + 1 WHERE days = 1 AND first_day = $1", resource.Day(day0))
-		wrong, err := c.Wrong(t.Context(), store, "customers")
+		wrong, err := c.Mismatches(t.Context(), store, "customers")
 		require.NoError(t, err)
 		require.Equal(t, 1, wrong)
 		exec(t, d, "UPDATE row_counts SET total = 99 WHERE days = 32")
@@ -116,7 +116,7 @@ func TestKeepFolds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var kept errgroup.Group
-	kept.Go(func() error { New(d).Keep(ctx, slog.New(slog.DiscardHandler)); return nil })
+	kept.Go(func() error { New(d).Run(ctx, slog.New(slog.DiscardHandler)); return nil })
 	require.Eventually(t, func() bool { return dbtest.Count(t, d, "row_deltas") == 0 }, time.Minute, 10*time.Millisecond)
 	require.EqualValues(t, 20, total(t, New(d), store))
 	cancel()

@@ -13,9 +13,9 @@ import (
 // Kinds lists the tables whose rows are counted.
 func Kinds() []string { return []string{"customers", "orders", "payment_links", "products"} }
 
-// found returns the beginning of a statement, "WITH found AS (…)", in which found has the numbers of a store's rows of a
+// countCTE returns the beginning of a statement, "WITH found AS (…)", in which found has the numbers of a store's rows of a
 // kind by day, status and type. For a kind without a status or a type, that column is "".
-func (d *dialect) found(kind string) string {
+func (d *dialect) countCTE(kind string) string {
 	facets := "'' AS status, '' AS type"
 	switch kind {
 	case "orders":
@@ -47,17 +47,17 @@ func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (row
 		return 0, err
 	}
 	defer func() { _ = tx.Rollback() }() // no effect after the commit
-	if c.dialect.exclusive != "" {
-		if _, err := tx.ExecContext(ctx, c.dialect.exclusive); err != nil {
+	if c.dialect.lock != "" {
+		if _, err := tx.ExecContext(ctx, c.dialect.lock); err != nil {
 			return 0, err
 		}
 	}
-	for _, table := range c.dialect.counted {
+	for _, table := range c.dialect.tables {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE store_id = $1 AND kind = $2", store, kind); err != nil {
 			return 0, err
 		}
 	}
-	for _, statement := range []string{c.dialect.found(kind) + statements["days"], statements["wide"]} {
+	for _, statement := range []string{c.dialect.countCTE(kind) + statements["days"], statements["wide"]} {
 		if _, err := tx.ExecContext(ctx, statement, store, kind); err != nil {
 			return 0, err
 		}
@@ -68,10 +68,10 @@ func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (row
 	return rows, tx.Commit()
 }
 
-// Wrong counts all of the store's rows of a kind in one statement, and returns how many of the stored counts differ from the
-// result. There is a stored count for each day and one for each 32 days.
-func (c *Counts) Wrong(ctx context.Context, store uuid.UUID, kind string) (buckets int, err error) {
-	query := c.dialect.found(kind) + statements["wrong"]
+// Mismatches counts all of the store's rows of a kind in one statement, and returns how many of the stored counts differ from
+// the result. There is a stored count for each day and one for each 32 days.
+func (c *Counts) Mismatches(ctx context.Context, store uuid.UUID, kind string) (buckets int, err error) {
+	query := c.dialect.countCTE(kind) + statements["wrong"]
 	if err := c.db.Reader().QueryRowContext(ctx, query, store, kind).Scan(&buckets); err != nil {
 		return 0, fmt.Errorf("compare the counts of %s: %w", kind, err)
 	}

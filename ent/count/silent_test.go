@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// If the server vanishes silently behind a proxy, Keep continues to fold on a new connection.
+// If the server vanishes silently behind a proxy, Run continues to fold on a new connection.
 func TestFoldingPassesAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.URL(t, dbtest.Postgres)
@@ -42,7 +42,7 @@ func TestFoldingPassesAServerThatFellSilent(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		count.New(far).Keep(ctx, slog.New(slog.DiscardHandler))
+		count.New(far).Run(ctx, slog.New(slog.DiscardHandler))
 	}()
 	folded()
 	way.Freeze()

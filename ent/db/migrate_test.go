@@ -239,7 +239,7 @@ func TestADatabaseOf202609KeepsItsRows(t *testing.T) {
 		customer := insertCustomer(now)
 		insertOrder("PAID", now, customer)
 		for _, kind := range counts.Kinds() {
-			wrong, err := counts.New(d).Wrong(t.Context(), store, kind)
+			wrong, err := counts.New(d).Mismatches(t.Context(), store, kind)
 			require.NoError(t, err)
 			require.Zero(t, wrong, kind)
 		}

@@ -68,8 +68,8 @@ func TestARequestNotesAFewOfItsEvents(t *testing.T) {
 		many[i] = uuid.New()
 	}
 	var request tenant.Request
-	request.Caused(many[:4]...)
-	request.Caused(many[4:]...)
+	request.AddEvents(many[:4]...)
+	request.AddEvents(many[4:]...)
 	require.Equal(t, many[:10], request.Events)
-	tenant.RequestOf(t.Context()).Caused(many...) // does nothing without a request
+	tenant.RequestOf(t.Context()).AddEvents(many...) // does nothing without a request
 }

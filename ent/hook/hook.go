@@ -56,7 +56,7 @@ func RecordPart(ctx context.Context, whole uuid.UUID, action, resource string, o
 	r := from(ctx)
 	r.register()
 	r.changes = append(r.changes, notedMutation{
-		action: action, resource: resource, id: of, fields: []FieldChange{{Field: field, To: count}}, entry: id.For(whole, store.ID),
+		action: action, resource: resource, id: of, fields: []FieldChange{{Field: field, To: count}}, entry: id.Derive(whole, store.ID),
 	})
 }
 

@@ -12,54 +12,54 @@ import (
 	"github.com/google/uuid"
 )
 
-// counted is the counter that orders the ids that one process makes in one millisecond (RFC 9562, section 6.2, method 1). It
+// counter is the counter that orders the ids that one process makes in one millisecond (RFC 9562, section 6.2, method 1). It
 // starts at a random number in the lower half of its range, so that two processes have different numbers.
-var counted atomic.Uint32
+var counter atomic.Uint32
 
 const counterBits = 26
 
-func init() { counted.Store(rand.Uint32N(1 << (counterBits - 1))) }
+func init() { counter.Store(rand.Uint32N(1 << (counterBits - 1))) }
 
 // At returns a new id for the millisecond of t. Of two ids that a process makes in one millisecond, the later one sorts after
 // the earlier one, unless the counter of 26 bits starts again between them (once in 67 million ids). Times before 1970 count
 // as 1970. Goroutines may call At at once.
 func At(t time.Time) uuid.UUID {
-	made := uuid.New()
-	put(&made, t)
-	n := counted.Add(1)
+	id := uuid.New()
+	putTime(&id, t)
+	n := counter.Add(1)
 	// The upper 12 bits of the counter follow the version, and the lower 14 bits the variant. The last 48 bits stay random.
-	binary.BigEndian.PutUint16(made[6:], 7<<12|uint16(n>>14&0xfff))
-	binary.BigEndian.PutUint16(made[8:], 1<<15|uint16(n&0x3fff))
-	return made
+	binary.BigEndian.PutUint16(id[6:], 7<<12|uint16(n>>14&0xfff))
+	binary.BigEndian.PutUint16(id[8:], 1<<15|uint16(n&0x3fff))
+	return id
 }
 
-// For returns an id that is derived from first and second, always the same one. It sorts like first, which must come from
+// Derive returns an id that is derived from first and second, always the same one. It sorts like first, which must come from
 // At.
-func For(first, second uuid.UUID) uuid.UUID {
-	made := first
+func Derive(first, second uuid.UUID) uuid.UUID {
+	id := first
 	sum := sha256.Sum256(append(first[:], second[:]...))
-	copy(made[10:], sum[:])
-	return made
+	copy(id[10:], sum[:])
+	return id
 }
 
 // Floor returns the lowest possible id of the millisecond of t. At never returns this id. Ids of earlier milliseconds are lower
 // than it, and all other ids are higher.
 func Floor(t time.Time) uuid.UUID {
 	var floor uuid.UUID
-	put(&floor, t)
+	putTime(&floor, t)
 	return floor
 }
 
 // Time returns the time of an id: whole milliseconds, in UTC.
-func Time(made uuid.UUID) time.Time {
+func Time(id uuid.UUID) time.Time {
 	var ms [8]byte
-	copy(ms[2:], made[:6])
+	copy(ms[2:], id[:6])
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(ms[:]))).UTC()
 }
 
-// put writes the milliseconds of t into the first 48 bits of made.
-func put(made *uuid.UUID, t time.Time) {
+// putTime writes the milliseconds of t into the first 48 bits of id.
+func putTime(id *uuid.UUID, t time.Time) {
 	var ms [8]byte
 	binary.BigEndian.PutUint64(ms[:], uint64(max(0, t.UnixMilli())))
-	copy(made[:6], ms[2:])
+	copy(id[:6], ms[2:])
 }

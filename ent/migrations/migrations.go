@@ -76,15 +76,15 @@ const (
 // before a statement.
 func split(text string) (statements []string) {
 	var lines []string
-	whole := false // true between StatementBegin and StatementEnd
+	inStatement := false // true between StatementBegin and StatementEnd
 	for line := range strings.SplitSeq(text, "\n") {
-		ends := !whole && strings.HasSuffix(line, ";")
+		ends := !inStatement && strings.HasSuffix(line, ";")
 		switch {
 		case line == statementBegin:
-			whole = true
+			inStatement = true
 			continue
 		case line == statementEnd:
-			whole, ends = false, true
+			inStatement, ends = false, true
 		case len(lines) == 0 && (line == "" || strings.HasPrefix(line, "--")):
 			continue
 		default:

@@ -198,7 +198,7 @@ func distribute(found []Delivery, now time.Time, room func(Lane) bool, done *Rel
 	var inserts []newRow
 	waiting := map[Lane]bool{}
 	for _, d := range found {
-		d.ID, d.CreatedAt, d.Attempts = id.For(d.EventID, d.WebhookID), now, []byte(noAttempts)
+		d.ID, d.CreatedAt, d.Attempts = id.Derive(d.EventID, d.WebhookID), now, []byte(noAttempts)
 		row := newRow{NewDelivery: NewDelivery{d.ID, d.StoreID, d.WebhookID, d.EventID, d.EventType, d.Epoch}}
 		if room(d.Lane) {
 			d.Lease = uuid.New()

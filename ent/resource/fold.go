@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
-	"go.storefront.example/ent/mark"
+	"go.storefront.example/ent/invisible"
 )
 
 // separator separates the parts of a customer's search text. A search cannot match across two parts, because control characters
@@ -47,7 +47,7 @@ func CustomerSearch(name string, email, phone *string) string {
 // false for any other text, and for a text of digits only.
 func phoneDigits(text string) (found string, ok bool) {
 	digits := make([]byte, 0, len(text))
-	for _, r := range norm.NFKC.String(mark.TrimPhone(text)) {
+	for _, r := range norm.NFKC.String(invisible.TrimPhone(text)) {
 		switch {
 		case '0' <= r && r <= '9':
 			digits = append(digits, byte(r))

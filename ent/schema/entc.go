@@ -99,17 +99,17 @@ const updateInStore = `
 
 // describe writes only the description of the tables. It copies the description from a whole client in a temporary folder.
 func describe() error {
-	whole, err := os.MkdirTemp("", "ent-")
+	folder, err := os.MkdirTemp("", "ent-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(whole)
-	if err := generate(whole, true); err != nil {
+	defer os.RemoveAll(folder)
+	if err := generate(folder, true); err != nil {
 		return err
 	}
 	migrate := filepath.Join(target, "migrate")
 	if err := os.RemoveAll(migrate); err != nil {
 		return err
 	}
-	return os.CopyFS(migrate, os.DirFS(filepath.Join(whole, "migrate")))
+	return os.CopyFS(migrate, os.DirFS(filepath.Join(folder, "migrate")))
 }

@@ -44,7 +44,7 @@ func (r *Keyring) Seal(plain string, context []byte) (sealed []byte, keyID strin
 func (r *Keyring) Open(sealed []byte, keyID string, context []byte) (string, error) {
 	key, found := r.key(keyID)
 	if !found {
-		return "", fmt.Errorf("%w: %q is needed to open what it sealed", ErrUnknownKey, shown(keyID))
+		return "", fmt.Errorf("%w: %q is needed to open what it sealed", ErrUnknownKey, shortID(keyID))
 	}
 	plain, err := key.aead().Open(nil, nil, sealed, context)
 	if err != nil {
@@ -82,8 +82,8 @@ func (r *Keyring) Format(f fmt.State, _ rune) {
 	}
 }
 
-// shown returns an id as an error shows it. The id may be any text, so shown shortens one that is longer than a key's id.
-func shown(id string) string {
+// shortID returns an id for an error. The id may be any text, so shortID shortens one that is longer than a key's id.
+func shortID(id string) string {
 	if len(id) > idDigits {
 		return id[:idDigits] + "..."
 	}

@@ -6,15 +6,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxNoted is how many events of one request its log line names at most.
-const maxNoted = 10
+// maxEvents is how many events of one request its log line names at most.
+const maxEvents = 10
 
 // Request is the request that caused a change. Events carry its id, so that the log lines of the request and of the
 // deliveries that it caused can be joined. Only one goroutine uses it at a time.
 type Request struct {
 	// ID is the request id that the caller got.
 	ID uuid.UUID
-	// Events are the first committed events that the request caused, in order; at most maxNoted.
+	// Events are the first committed events that the request caused, in order; at most maxEvents.
 	Events []uuid.UUID
 }
 
@@ -31,10 +31,10 @@ func RequestOf(ctx context.Context) *Request {
 	return r
 }
 
-// Caused adds committed events to r.Events, up to maxNoted. If r is nil, it does nothing.
-func (r *Request) Caused(events ...uuid.UUID) {
+// AddEvents adds committed events to r.Events, up to maxEvents. If r is nil, it does nothing.
+func (r *Request) AddEvents(events ...uuid.UUID) {
 	if r == nil {
 		return
 	}
-	r.Events = append(r.Events, events[:min(len(events), maxNoted-len(r.Events))]...)
+	r.Events = append(r.Events, events[:min(len(events), maxEvents-len(r.Events))]...)
 }

@@ -83,7 +83,7 @@ func TestChangesAreMadeForTheirRequest(t *testing.T) {
 	w := start(t, func(c *edge.Config) {
 		wrapService(c, func(ctx context.Context) {
 			if r := tenant.RequestOf(ctx); r != nil {
-				r.Caused(event)
+				r.AddEvents(event)
 			}
 		})
 	})

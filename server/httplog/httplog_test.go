@@ -46,7 +46,7 @@ func TestARequestHasOneLine(t *testing.T) {
 	t.Parallel()
 	event := uuid.New()
 	w, line, broken := serve(t, func(x *httplog.Exchange) {
-		x.Request.Caused(event)
+		x.Request.AddEvents(event)
 		_, _ = x.Write([]byte("ok"))
 		x.WriteHeader(http.StatusTeapot) // sent before the panic
 	})

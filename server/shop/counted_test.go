@@ -308,7 +308,7 @@ func TestTotalsAndPagesEqualAPlainCountAndSort(t *testing.T) {
 		cancel()
 		require.NoError(t, others.Wait())
 		for _, kind := range count.Kinds() {
-			wrong, err := h.counts.Wrong(t.Context(), h.store.ID, kind)
+			wrong, err := h.counts.Mismatches(t.Context(), h.store.ID, kind)
 			require.NoError(t, err)
 			require.Zero(t, wrong, kind)
 		}

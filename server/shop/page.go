@@ -5,7 +5,7 @@ import (
 	"math"
 	"unicode/utf8"
 
-	"go.storefront.example/ent/mark"
+	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/server/validate"
 )
@@ -60,5 +60,5 @@ func (p *problems) query(q *string) string {
 		p.Invalid("q", fmt.Sprintf("must be at most %d characters long", maxQueryRunes))
 		return ""
 	}
-	return mark.Trim(p.Text("q", *q, maxQueryRunes))
+	return invisible.Trim(p.Text("q", *q, maxQueryRunes))
 }

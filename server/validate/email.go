@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/unicode/norm"
 
-	"go.storefront.example/ent/mark"
+	"go.storefront.example/ent/invisible"
 )
 
 // Email reads an e-mail address and returns it in the form in which addresses are stored and compared: without spaces and
@@ -20,8 +20,8 @@ import (
 // The text must be an address of RFC 5322 without a display name, with a dot in its domain, and with at most 254 characters.
 // Spaces and invisible characters inside it are refused, except for plain spaces between quotes.
 func Email(text string) (email string, ok bool) {
-	local, domain, ok := cutLast(mark.Trim(text), "@")
-	if !ok || mark.In(strings.ReplaceAll(local, " ", "")) || !utf8.ValidString(text) {
+	local, domain, ok := cutLast(invisible.Trim(text), "@")
+	if !ok || invisible.Contains(strings.ReplaceAll(local, " ", "")) || !utf8.ValidString(text) {
 		return "", false
 	}
 	if domain, ok = domainName(domain); !ok {
@@ -33,7 +33,7 @@ func Email(text string) (email string, ok bool) {
 
 // Email refuses a text that the function Email does not read, and returns the address in its stored form.
 func (p *Problems) Email(field, value string) *string {
-	value = p.Text(field, mark.Trim(value), MaxEmailRunes)
+	value = p.Text(field, invisible.Trim(value), MaxEmailRunes)
 	if p.Refused(field) {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (p *Problems) Email(field, value string) *string {
 	switch {
 	case ok:
 		return &email
-	case mark.In(value):
+	case invisible.Contains(value):
 		p.Invalid(field, "must be an e-mail address, without spaces and invisible characters in it")
 	default:
 		p.Invalid(field, "must be an e-mail address such as ada@example.com")
@@ -63,7 +63,7 @@ var domainNames = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSL
 // domainName returns a domain in Unicode. ok is false for a domain without a dot.
 func domainName(domain string) (name string, ok bool) {
 	ascii, err := domainNames.ToASCII(domain)
-	if err != nil || mark.In(domain) || !strings.Contains(ascii, ".") {
+	if err != nil || invisible.Contains(domain) || !strings.Contains(ascii, ".") {
 		return "", false
 	}
 	name, err = domainNames.ToUnicode(ascii)
@@ -99,8 +99,8 @@ func address(text string) (email string, ok bool) {
 // Contact checks the e-mail address of a store, which buyers only see. It removes spaces and invisible characters around the
 // address, and does not change it otherwise. The address may be empty.
 func (p *Problems) Contact(field, value string) string {
-	value = p.Text(field, mark.Trim(value), MaxEmailRunes)
-	if read, err := mail.ParseAddress(value); value != "" && (err != nil || read.Address != value || mark.In(value)) {
+	value = p.Text(field, invisible.Trim(value), MaxEmailRunes)
+	if read, err := mail.ParseAddress(value); value != "" && (err != nil || read.Address != value || invisible.Contains(value)) {
 		p.Invalid(field, "must be an e-mail address such as help@example.com")
 	}
 	return value

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nyaruka/phonenumbers"
 
-	"go.storefront.example/ent/mark"
+	"go.storefront.example/ent/invisible"
 	"go.storefront.example/server/apierr"
 )
 
@@ -22,7 +22,7 @@ var float = regexp.MustCompile(`^(\+?\d+)[.,]0+$`)
 // Phone removes marks of direction, and a fraction such as .0. A text with letters, such as "0612345678 mobile", is no phone
 // number.
 func Phone(text, country string) (number string, ok bool) {
-	text = mark.TrimPhone(text)
+	text = invisible.TrimPhone(text)
 	if match := float.FindStringSubmatch(text); match != nil {
 		text = match[1]
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"go.storefront.example/ent/mark"
+	"go.storefront.example/ent/invisible"
 )
 
 // URL removes spaces and invisible characters around an address, and refuses it if it is no http or https address. The
@@ -14,7 +14,7 @@ func (p *Problems) URL(field string, value *string) *string {
 	if value == nil {
 		return nil
 	}
-	trimmed := mark.Trim(*value)
+	trimmed := invisible.Trim(*value)
 	text := p.OptionalText(field, &trimmed, maxURLRunes)
 	if text == nil || p.Refused(field) {
 		return text

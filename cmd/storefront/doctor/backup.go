@@ -125,7 +125,7 @@ func allCounts(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 		}
 		for _, store := range stores {
 			for _, kind := range count.Kinds() {
-				wrong, err := c.Wrong(ctx, store.ID, kind)
+				wrong, err := c.Mismatches(ctx, store.ID, kind)
 				if err != nil {
 					return okUnless(err, "")
 				}

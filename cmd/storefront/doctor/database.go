@@ -541,7 +541,7 @@ func idsOf(missing map[string]int) string {
 // counts compares the stored counts of some random stores with their rows, and checks how many row deltas wait to be folded.
 func counts(ctx context.Context, d *db.DB, _ Installation) Finding {
 	c := count.New(d)
-	waiting, err := c.Waiting(ctx, manyRowDeltas)
+	waiting, err := c.PendingDeltas(ctx, manyRowDeltas)
 	switch {
 	case err != nil:
 		return unreadable(err)
@@ -557,7 +557,7 @@ func counts(ctx context.Context, d *db.DB, _ Installation) Finding {
 	defer cancel()
 	for n, store := range stores {
 		for _, kind := range count.Kinds() {
-			wrong, err := c.Wrong(limited, store.ID, kind)
+			wrong, err := c.Mismatches(limited, store.ID, kind)
 			switch {
 			case limited.Err() != nil && ctx.Err() == nil:
 				return ok("of %s compared with their rows; more would take long", plural(n, "store"))

@@ -33,7 +33,7 @@ func Missing(ctx context.Context, d *db.DB) (string, error) {
 	defer writing.Unlock()
 	var missing bytes.Buffer
 	err := migrate.NewSchema(entsql.OpenDB(d.Dialect(), d.Writer())).
-		WriteTo(ctx, &missing, schema.WithIndent("\t"), schema.WithDiffHook(asModelled))
+		WriteTo(ctx, &missing, schema.WithIndent("\t"), schema.WithDiffHook(hideUnmodelled))
 	if err != nil {
 		return "", err
 	}
@@ -45,28 +45,28 @@ func Missing(ctx context.Context, d *db.DB) (string, error) {
 	return string(bytes.ReplaceAll(text, []byte("\n\t "), []byte("\n\t"))), nil
 }
 
-// asModelled hides from Atlas what ent does not model: the store_id in the keys of per-store tables.
-func asModelled(next schema.Differ) schema.Differ {
+// hideUnmodelled hides from Atlas what ent does not model: the store_id in the keys of per-store tables.
+func hideUnmodelled(next schema.Differ) schema.Differ {
 	return schema.DiffFunc(func(current, desired *atlas.Schema) ([]atlas.Change, error) {
 		for _, t := range current.Tables {
 			hideStore(t)
 		}
 		changes, err := next.Diff(current, desired)
 		for _, change := range changes {
-			if of, is := change.(*atlas.ModifyTable); is {
-				constantDefaults(of)
+			if table, ok := change.(*atlas.ModifyTable); ok {
+				literalDefaults(table)
 			}
 		}
 		return changes, err
 	})
 }
 
-// constantDefaults turns the defaults of new columns from expressions into literals, which they are in ent/schema. For a
+// literalDefaults turns the defaults of new columns from expressions into literals, which they are in ent/schema. For a
 // default that is an expression, Atlas would rebuild the SQLite table as ent models it, without the triggers that count rows.
-func constantDefaults(of *atlas.ModifyTable) {
-	for _, change := range of.Changes {
-		if added, is := change.(*atlas.AddColumn); is {
-			if value, is := added.C.Default.(*atlas.RawExpr); is {
+func literalDefaults(table *atlas.ModifyTable) {
+	for _, change := range table.Changes {
+		if added, ok := change.(*atlas.AddColumn); ok {
+			if value, ok := added.C.Default.(*atlas.RawExpr); ok {
 				added.C.Default = &atlas.Literal{V: value.X}
 			}
 		}

@@ -1,16 +1,16 @@
-// Package mark drops the spaces and invisible characters that come along when a text is copied from a page, a contact or a
+// Package invisible drops the spaces and invisible characters that come along when a text is copied from a page, a contact or a
 // spreadsheet. It imports nothing of the project.
-package mark
+package invisible
 
 import (
 	"strings"
 	"unicode"
 )
 
-// invisible reports whether a character is white space or a format character of Unicode (White_Space, general category Cf),
+// isInvisible reports whether a character is white space or a format character of Unicode (White_Space, general category Cf),
 // such as U+200B, U+FEFF and the marks of direction. Only two control characters, tab and line end, count as white space,
 // because texts may contain no others.
-func invisible(r rune) bool {
+func isInvisible(r rune) bool {
 	if unicode.IsControl(r) {
 		return r == '\t' || r == '\n'
 	}
@@ -18,10 +18,10 @@ func invisible(r rune) bool {
 }
 
 // Trim drops the spaces and invisible characters at both ends of a text.
-func Trim(text string) string { return strings.TrimFunc(text, invisible) }
+func Trim(text string) string { return strings.TrimFunc(text, isInvisible) }
 
-// In reports whether a text has a space or an invisible character anywhere.
-func In(text string) bool { return strings.ContainsFunc(text, invisible) }
+// Contains reports whether a text has a space or an invisible character anywhere.
+func Contains(text string) bool { return strings.ContainsFunc(text, isInvisible) }
 
 // TrimPhone drops characters that contacts or spreadsheets add to a phone number: format characters and variation selectors
 // anywhere, spaces and ";" at both ends. Wide and narrow spaces become U+0020.
