@@ -172,7 +172,7 @@ func (f backupFolder) prune(newest string, keep int, verified bool) (removed []s
 	removed = []string{}
 	entries, err := os.ReadDir(f.path) // sorted by name
 	for _, entry := range slices.Backward(entries) {
-		name, unverified := strings.CutSuffix(entry.Name(), db.Unverified)
+		name, unverified := strings.CutSuffix(entry.Name(), db.UnverifiedSuffix)
 		stamp := strings.TrimSuffix(strings.TrimPrefix(name, "storefront-"), fmt.Sprintf("-%08x.db", f.id))
 		at, _ := time.Parse(backupTime, stamp)
 		if name != f.name(at) || name >= newest || !entry.Type().IsRegular() {

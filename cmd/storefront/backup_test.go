@@ -33,7 +33,7 @@ func TestOnlyOlderBackupsOfTheSameDatabaseAreRemoved(t *testing.T) {
 		"storefront-2026-11-16T031500,000Z-12345678.db", "storefront-2026-11-16T031500Z-12345678.db", "storefront-2026-11-31T031500.000Z-12345678.db",
 		"storefront-2026-11-16.db", "storefront.db", "notes.txt", "storefront-", ".db",
 	}
-	for _, name := range append([]string{newest, named(-1), named(-2), named(-3), named(-4) + db.Unverified, newest + db.Unverified}, foreign...) {
+	for _, name := range append([]string{newest, named(-1), named(-2), named(-3), named(-4) + db.UnverifiedSuffix, newest + db.UnverifiedSuffix}, foreign...) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder.path, name), nil, 0o600))
 	}
 	require.NoError(t, os.Mkdir(filepath.Join(folder.path, named(-20)), 0o700))
@@ -41,14 +41,14 @@ func TestOnlyOlderBackupsOfTheSameDatabaseAreRemoved(t *testing.T) {
 
 	removed, err := folder.prune(newest, 2, false)
 	require.NoError(t, err)
-	require.Equal(t, []string{filepath.Join(folder.path, named(-4)+db.Unverified)}, removed, "no older one goes for one that is not verified")
+	require.Equal(t, []string{filepath.Join(folder.path, named(-4)+db.UnverifiedSuffix)}, removed, "no older one goes for one that is not verified")
 	removed, err = folder.prune(newest, 2, true)
 	require.NoError(t, err)
 	require.Equal(t, []string{filepath.Join(folder.path, named(-2)), filepath.Join(folder.path, named(-3))}, removed)
 	removed, err = folder.prune(newest, 2, true)
 	require.NoError(t, err)
 	require.Empty(t, removed)
-	kept := append([]string{newest, named(-1), newest + db.Unverified, named(-20)}, foreign...)
+	kept := append([]string{newest, named(-1), newest + db.UnverifiedSuffix, named(-20)}, foreign...)
 	if links {
 		kept = append(kept, named(-21))
 	}
@@ -112,7 +112,7 @@ func TestABackupThatIsNotVerifiedReplacesNone(t *testing.T) {
 				require.Equal(t, before, now[:3])
 				require.Len(t, now, 4)
 				require.Contains(t, string(out), now[3])
-				require.True(t, strings.HasSuffix(now[3], db.Unverified))
+				require.True(t, strings.HasSuffix(now[3], db.UnverifiedSuffix))
 			}
 		})
 	}

@@ -65,19 +65,19 @@ func raise(signal chan struct{}) {
 
 // signals are the channels on which goroutines of this process wait. Each has the id of the store whose events it signals.
 // The channels of SQLite's watcher have the nil id, because they signal new work of any store.
-type signals struct{ of sync.Map } // from chan struct{} to uuid.UUID
+type signals struct{ channels sync.Map } // from chan struct{} to uuid.UUID
 
 // add returns a new channel for events of the store, and removes it when the context ends.
 func (s *signals) add(ctx context.Context, store uuid.UUID) chan struct{} {
 	signal := make(chan struct{}, 1)
-	s.of.Store(signal, store)
-	context.AfterFunc(ctx, func() { s.of.Delete(signal) })
+	s.channels.Store(signal, store)
+	context.AfterFunc(ctx, func() { s.channels.Delete(signal) })
 	return signal
 }
 
 func (s *signals) raise(store uuid.UUID) {
-	s.of.Range(func(signal, of any) bool {
-		if of == store {
+	s.channels.Range(func(signal, id any) bool {
+		if id == store {
 			raise(signal.(chan struct{}))
 		}
 		return true
@@ -141,7 +141,7 @@ func (n *notifier) close() {
 func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 	signal := make(chan struct{}, 1)
 	dialer := newDialer()
-	dialer.silence = maxSilence
+	dialer.readTimeout = maxSilence
 	listener := pq.NewDialListener(dialer, n.url, minReconnect, maxReconnect, nil)
 	go func() {
 		defer func() { _ = listener.Close() }()

@@ -20,12 +20,12 @@ import (
 // hang is how long a test waits before it counts a signal as lost.
 const hang = time.Minute
 
-func requireSignal(t *testing.T, signal <-chan struct{}, what string) {
+func requireSignal(t *testing.T, signal <-chan struct{}, message string) {
 	t.Helper()
 	select {
 	case <-signal:
 	case <-time.After(hang):
-		t.Fatal(what)
+		t.Fatal(message)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
 		}))
 		customer("a@example.com")
 		require.Equal(t, 1, dbtest.Count(t, d, "events"), "the event is kept")
-		unsorted := dbtest.Unsorted(d, 1)
+		unsorted := dbtest.UnsubscribedEntries(d, 1)
 		require.Equal(t, unsorted, dbtest.Count(t, d, "outbox"), "though nobody subscribes to it")
 
 		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {

@@ -14,12 +14,12 @@ import (
 // ErrNotEmbedded means that the database is on PostgreSQL, which has its own backup tools, and not one SQLite file.
 var ErrNotEmbedded = errors.New("only a SQLite database is one file")
 
-// Unverified is the suffix of a copy that the check of Backup rejected.
-const Unverified = ".unverified"
+// UnverifiedSuffix is the suffix of a copy that the check of Backup rejected.
+const UnverifiedSuffix = ".unverified"
 
 // Backup copies a SQLite database as of one moment into a new file, readable only by its owner, while others read and write the
 // database. It first writes under a temporary name and calls check, which may be nil, on that file. A copy that check accepts
-// is renamed to path (atomicfile.Create). A rejected copy is kept with the suffix Unverified, because it may be the only
+// is renamed to path (atomicfile.Create). A rejected copy is kept with the suffix UnverifiedSuffix, because it may be the only
 // copy left. If path exists, Backup leaves it alone and fails with fs.ErrExist. Backup returns the copy's length in bytes. On
 // PostgreSQL it fails with ErrNotEmbedded.
 func (d *DB) Backup(ctx context.Context, path string, check func(temporary string) error) (bytes int64, err error) {
@@ -39,11 +39,11 @@ func (d *DB) Backup(ctx context.Context, path string, check func(temporary strin
 			return nil
 		}
 		if err := check(temporary); err != nil {
-			kept := atomicfile.Create(path+Unverified, func(unverified string) error { return os.Rename(temporary, unverified) })
-			if kept != nil {
-				return fmt.Errorf("%w; the copy is not kept: %w", err, kept)
+			keep := func(unverified string) error { return os.Rename(temporary, unverified) }
+			if keepErr := atomicfile.Create(path+UnverifiedSuffix, keep); keepErr != nil {
+				return fmt.Errorf("%w; the copy is not kept: %w", err, keepErr)
 			}
-			return fmt.Errorf("%w; the copy is %s", err, path+Unverified)
+			return fmt.Errorf("%w; the copy is %s", err, path+UnverifiedSuffix)
 		}
 		return nil
 	})

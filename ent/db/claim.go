@@ -36,7 +36,7 @@ func ClaimServer(databaseURL string) (*Claim, error) {
 	if err != nil {
 		return nil, fmt.Errorf("claim the database: %w", err)
 	}
-	lock := claimOn(path)
+	lock := claimLock(path)
 	// Wait a little, because IsClaimed holds the lock for a moment.
 	ctx, cancel := context.WithTimeout(context.Background(), claimTimeout)
 	defer cancel()
@@ -49,9 +49,9 @@ func ClaimServer(databaseURL string) (*Claim, error) {
 	return &Claim{lock}, nil
 }
 
-// claimOn returns the lock of the SQLite file at path. It follows symbolic links, so that a file with several paths has one
+// claimLock returns the lock of the SQLite file at path. It follows symbolic links, so that a file with several paths has one
 // lock.
-func claimOn(path string) *flock.Flock {
+func claimLock(path string) *flock.Flock {
 	return flock.New(withoutLinks(path)+".lock", flock.SetPermissions(0o600))
 }
 
@@ -68,7 +68,7 @@ func withoutLinks(path string) string {
 
 // IsClaimed reports whether a process has claimed the SQLite file at this path. It creates no database file.
 func IsClaimed(path string) (bool, error) {
-	lock := claimOn(path)
+	lock := claimLock(path)
 	if _, err := os.Stat(lock.Path()); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

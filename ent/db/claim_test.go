@@ -22,9 +22,9 @@ func TestOneServerClaimsASQLiteFile(t *testing.T) {
 	require.NotContains(t, err.Error(), "\n")
 	require.ErrorContains(t, err, folder)
 	isClaimed := func() bool {
-		is, err := db.IsClaimed(filepath.Join(folder, "storefront.db"))
+		claimed, err := db.IsClaimed(filepath.Join(folder, "storefront.db"))
 		require.NoError(t, err)
-		return is
+		return claimed
 	}
 	require.True(t, isClaimed())
 	open(t, url) // commands and workers can still open the claimed file

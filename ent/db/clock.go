@@ -18,17 +18,17 @@ const (
 // wrong clock stores right times; between two readings it advances with this process's monotonic clock. On SQLite it is this
 // machine's clock.
 //
-// Three clocks may differ: the database's, this process's, and in tests a given clock that replaces the database's.
+// Three clocks may differ: the database's, this process's, and in tests a clock that replaces the database's (override).
 type clock struct {
-	given   func() time.Time // Config.Clock, or nil
-	process func() time.Time // Config.ProcessClock, else given, else time.Now
-	started time.Time        // when the clock was made, with a monotonic reading
-	ahead   atomic.Int64     // the database's time minus the time of steady, in nanoseconds
-	asked   func(context.Context) (time.Time, error)
+	override func() time.Time                         // Config.Clock, or nil
+	process  func() time.Time                         // Config.ProcessClock, else override, else time.Now
+	started  time.Time                                // when the clock was made, with a monotonic reading
+	offset   atomic.Int64                             // the database's time minus the result of monotonic, in nanoseconds
+	query    func(context.Context) (time.Time, error) // reads the database's clock; nil on SQLite
 }
 
 func newClock(c Config) *clock {
-	k := &clock{given: c.Clock, process: c.ProcessClock, started: time.Now()}
+	k := &clock{override: c.Clock, process: c.ProcessClock, started: time.Now()}
 	if k.process == nil {
 		k.process = c.Clock
 	}
@@ -38,18 +38,18 @@ func newClock(c Config) *clock {
 	return k
 }
 
-// steady returns what this process's clock would show at the time at if nobody had set the clock since started.
-func (k *clock) steady(at time.Time) time.Time { return k.started.Round(0).Add(at.Sub(k.started)) }
+// monotonic returns what this process's clock would show at the time at if nobody had set the clock since started.
+func (k *clock) monotonic(at time.Time) time.Time { return k.started.Round(0).Add(at.Sub(k.started)) }
 
 // now returns the best estimate of the database's time without a query.
 func (k *clock) now() time.Time {
 	switch {
-	case k.given != nil:
-		return k.given()
-	case k.asked == nil:
+	case k.override != nil:
+		return k.override()
+	case k.query == nil:
 		return k.process()
 	}
-	return k.steady(time.Now()).Add(time.Duration(k.ahead.Load()))
+	return k.monotonic(time.Now()).Add(time.Duration(k.offset.Load()))
 }
 
 // ReadClock queries the database's time, in UTC and truncated to milliseconds, and corrects Now by it. On SQLite it returns
@@ -60,23 +60,23 @@ func (k *clock) now() time.Time {
 // answer does not make Now wrong.
 func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	k := d.clock
-	if k.asked == nil || k.given != nil {
+	if k.query == nil || k.override != nil {
 		return d.Now(), nil
 	}
 	sent := time.Now()
-	read, err := k.asked(ctx)
+	read, err := k.query(ctx)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read the database's clock: %w", err)
 	}
-	least, most := int64(read.Sub(k.steady(time.Now()))), int64(read.Sub(k.steady(sent)))
-	k.ahead.Store(min(max(k.ahead.Load(), least), most))
+	low, high := int64(read.Sub(k.monotonic(time.Now()))), int64(read.Sub(k.monotonic(sent)))
+	k.offset.Store(min(max(k.offset.Load(), low), high))
 	return read.UTC().Truncate(time.Millisecond), nil
 }
 
 // ClockOffset returns by how much this process's clock is ahead of the database's, as of the last ReadClock; the true
 // difference may be larger. It is negative if this process's clock is behind, and 0 on SQLite.
 func (d *DB) ClockOffset() time.Duration {
-	if d.clock.asked == nil {
+	if d.clock.query == nil {
 		return 0 // there is only this machine's clock
 	}
 	return d.clock.process().Round(0).Sub(d.clock.now().Round(0))

@@ -89,10 +89,10 @@ type DB struct {
 	nodes   nodes
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
-	// unchecked opens the pool of WithoutForeignKeys; nil means the writer.
-	unchecked func() (*sql.DB, error)
-	// impatient and copier open the pools of EmptyLog and Backup; nil on PostgreSQL.
-	impatient, copier func() (*sql.DB, error)
+	// foreignKeysOff opens the pool of WithoutForeignKeys; nil means the writer.
+	foreignKeysOff func() (*sql.DB, error)
+	// checkpointer and copier open the pools of EmptyLog and Backup; nil on PostgreSQL.
+	checkpointer, copier func() (*sql.DB, error)
 }
 
 // dialect has what differs between an open PostgreSQL and an open SQLite database.
@@ -107,12 +107,12 @@ type dialect struct {
 	// tables is a query of all tables: the name, an estimate of the rows, the bytes with the indexes, and whether a migration
 	// checks the table's foreign keys.
 	tables string
-	// findElsewhere returns ErrSearchPath if the tables are in a schema that is not on the search_path.
-	findElsewhere func(ctx context.Context, pool *sql.DB) error
+	// checkSearchPath returns ErrSearchPath if the tables are in a schema that is not on the search_path.
+	checkSearchPath func(ctx context.Context, pool *sql.DB) error
 	// provider returns the provider of goose that applies the migrations in files through the pool.
 	provider func(pool *sql.DB, files fs.FS) (*goose.Provider, error)
-	// write tests whether the database accepts writes, with a write that changes no data.
-	write func(context.Context, *DB) error
+	// checkWritable tests whether the database accepts writes, with a write that changes no data.
+	checkWritable func(context.Context, *DB) error
 }
 
 // ErrURL means that a database URL is unusable. It is a mistake on the command line, not a failure.
@@ -166,13 +166,14 @@ func open(ctx context.Context, c Config) (*DB, error) {
 	}
 }
 
-// keep wraps a connector so that its connections cache their prepared statements.
-func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
-	made := &connector{Connector: inner, kept: maxCachedStatements, remote: remote, observe: c.Observe, sessions: c.sessions}
+// cachingConnector wraps a connector so that its connections cache their prepared statements.
+func (c Config) cachingConnector(inner driver.Connector, remote bool) driver.Connector {
+	caching := &connector{Connector: inner, cacheSize: maxCachedStatements, remote: remote, observe: c.Observe,
+		sessions: c.sessions}
 	if remote {
-		made.settings = settingsStatement(c.settings())
+		caching.settings = settingsStatement(c.settings())
 	}
-	return made
+	return caching
 }
 
 // ByDialect returns its argument postgres if the database is PostgreSQL, and its argument sqlite if it is SQLite.
@@ -217,7 +218,7 @@ func (d *DB) Now() time.Time { return d.clock.now().UTC().Truncate(time.Millisec
 // the statement takes the database's time, because the clocks of several hosts may differ. On SQLite, or with Config.Clock, it
 // is Now.
 func (d *DB) TimeArg() any {
-	if d.clock.asked != nil && d.clock.given == nil {
+	if d.clock.query != nil && d.clock.override == nil {
 		return nil
 	}
 	return d.Now()
@@ -242,7 +243,7 @@ func (d *DB) Close() error {
 // standby does not confirm the write before the context ends. The schema must exist. On PostgreSQL it uses connections of its
 // own, so that it never waits for a free one. It fails with ErrPooler if a pooler shares their sessions.
 func (d *DB) CheckWritable(ctx context.Context) error {
-	if err := d.dialect.write(ctx, d); err != nil {
+	if err := d.dialect.checkWritable(ctx, d); err != nil {
 		return fmt.Errorf("write to the database: %w", err)
 	}
 	return nil

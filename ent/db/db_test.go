@@ -82,7 +82,7 @@ func TestOpenLeavesNoPoolBehindWhenItFails(t *testing.T) {
 
 func TestOpenRefusesWhatNamesNoDatabase(t *testing.T) {
 	t.Parallel()
-	for url, why := range map[string]string{
+	for url, reason := range map[string]string{
 		"":                               "nothing",
 		"storefront.db":                  "no scheme",
 		"mysql://root:hunter2@localhost": "an unknown scheme",
@@ -95,7 +95,7 @@ func TestOpenRefusesWhatNamesNoDatabase(t *testing.T) {
 		"postgres://u:hunter2@h:x/db":    "a port that is no number",
 		"postgres://u@h/db?sslmode=what": "a parameter out of its set",
 	} {
-		t.Run(why, func(t *testing.T) {
+		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
 			_, err := hook.Open(context.Background(), db.Config{URL: url})
 			require.ErrorIs(t, err, db.ErrURL)

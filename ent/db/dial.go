@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	// If the server vanishes without closing a connection, the connection fails after aliveIdle + aliveCount × aliveInterval.
-	// On Linux this also holds during a statement.
-	aliveIdle     = 5 * time.Second
-	aliveInterval = 2 * time.Second
-	aliveCount    = 3
+	// If the server vanishes without closing a connection, the connection fails after keepAliveIdle + keepAliveCount ×
+	// keepAliveInterval. On Linux this also holds during a statement.
+	keepAliveIdle     = 5 * time.Second
+	keepAliveInterval = 2 * time.Second
+	keepAliveCount    = 3
 )
 
 // socketKey is the key under which a context has a *net.Conn: the variable into which the dialer puts the socket that it
@@ -21,14 +21,14 @@ type socketKey struct{}
 // dialer dials PostgreSQL. It implements pq.Dialer and pq.DialerContext.
 type dialer struct {
 	*net.Dialer
-	// silence is how long a connection may receive nothing before it fails; 0 means no limit. Listeners set it, because lib/pq
-	// would wait forever.
-	silence time.Duration
+	// readTimeout is how long a connection may receive nothing before it fails; 0 means no limit. Listeners set it, because
+	// lib/pq would wait forever.
+	readTimeout time.Duration
 }
 
 func newDialer() dialer {
-	return dialer{Dialer: &net.Dialer{Control: boundUnanswered, KeepAliveConfig: net.KeepAliveConfig{
-		Enable: true, Idle: aliveIdle, Interval: aliveInterval, Count: aliveCount,
+	return dialer{Dialer: &net.Dialer{Control: setUserTimeout, KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: keepAliveIdle, Interval: keepAliveInterval, Count: keepAliveCount,
 	}}}
 }
 
@@ -42,21 +42,21 @@ func (d dialer) DialContext(ctx context.Context, network, address string) (net.C
 	if place, ok := ctx.Value(socketKey{}).(*net.Conn); ok {
 		*place = socket
 	}
-	if d.silence > 0 {
-		socket = speaking{socket, d.silence}
+	if d.readTimeout > 0 {
+		socket = readTimeoutConn{socket, d.readTimeout}
 	}
 	return socket, nil
 }
 
-// speaking is a connection on which a read fails if no byte arrives within the duration silence.
-type speaking struct {
+// readTimeoutConn is a connection on which a read fails if no byte arrives within the timeout.
+type readTimeoutConn struct {
 	net.Conn
-	silence time.Duration
+	timeout time.Duration
 }
 
 // Read implements net.Conn.
-func (s speaking) Read(p []byte) (int, error) {
-	if err := s.SetReadDeadline(time.Now().Add(s.silence)); err != nil {
+func (s readTimeoutConn) Read(p []byte) (int, error) {
+	if err := s.SetReadDeadline(time.Now().Add(s.timeout)); err != nil {
 		return 0, err
 	}
 	return s.Conn.Read(p)

@@ -22,7 +22,7 @@ func TestWhatIsNotAcknowledgedEnds(t *testing.T) {
 		require.NoError(t, err)
 		conn, err := newDialer().DialTimeout(network, server.Addr().String(), time.Minute)
 		require.NoError(t, err, network)
-		if tcp, is := conn.(*net.TCPConn); is {
+		if tcp, ok := conn.(*net.TCPConn); ok {
 			raw, err := tcp.SyscallConn()
 			require.NoError(t, err)
 			bound := 0
@@ -30,7 +30,7 @@ func TestWhatIsNotAcknowledgedEnds(t *testing.T) {
 				bound, err = unix.GetsockoptInt(int(socket), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT)
 			}))
 			require.NoError(t, err)
-			require.Equal(t, (aliveIdle + aliveCount*aliveInterval).Milliseconds(), int64(bound))
+			require.Equal(t, (keepAliveIdle + keepAliveCount*keepAliveInterval).Milliseconds(), int64(bound))
 		}
 		require.NoError(t, conn.Close())
 		require.NoError(t, server.Close())

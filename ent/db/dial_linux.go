@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// boundUnanswered bounds how long the system resends data that the server does not acknowledge. By default it resends for a
+// setUserTimeout bounds how long the system resends data that the server does not acknowledge. By default it resends for a
 // quarter of an hour, and meanwhile sends no keep-alive probes, which would detect the loss.
-func boundUnanswered(network, _ string, raw syscall.RawConn) error {
+func setUserTimeout(network, _ string, raw syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil
 	}
 	var failed error
 	err := raw.Control(func(socket uintptr) {
-		const bound = aliveIdle + aliveCount*aliveInterval
+		const bound = keepAliveIdle + keepAliveCount*keepAliveInterval
 		failed = unix.SetsockoptInt(int(socket), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(bound/time.Millisecond))
 	})
 	if err != nil {

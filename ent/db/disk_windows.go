@@ -8,7 +8,7 @@ func FreeBytes(folder string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var left uint64
-	err = windows.GetDiskFreeSpaceEx(path, &left, nil, nil)
-	return left, err
+	var free uint64
+	err = windows.GetDiskFreeSpaceEx(path, &free, nil, nil)
+	return free, err
 }

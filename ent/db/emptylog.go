@@ -28,7 +28,7 @@ func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 	if d.path == "" {
 		return "", nil
 	}
-	pool, err := d.impatient()
+	pool, err := d.checkpointer()
 	if err != nil {
 		return "", err
 	}

@@ -51,9 +51,9 @@ func TestEmptyLogWaitsForNothing(t *testing.T) {
 	for _, read := range []struct{ kind, name string }{
 		{db.ReaderExport, "export"}, {db.ReaderBackup, "backup"}, {"a list", "reader"},
 	} {
-		for _, on := range []*db.DB{d, other} {
+		for _, reader := range []*db.DB{d, other} {
 			writeMark(t, d)
-			require.NoError(t, on.Snapshot(t.Context(), read.kind, func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(t, reader.Snapshot(t.Context(), read.kind, func(ctx context.Context, tx *ent.Tx) error {
 				_, err := tx.Store.Query().Count(ctx)
 				require.Equal(t, read.name, empty(), "it has read the end of the log")
 				writeMark(t, d)

@@ -18,8 +18,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// codeTakenStatement is the SQLSTATE for a prepared statement whose name is in use.
-const codeTakenStatement = pqerror.Code("42P05")
+// codeDuplicateStatement is the SQLSTATE for a prepared statement whose name is in use.
+const codeDuplicateStatement = pqerror.Code("42P05")
 
 // Routines in PostgreSQL's source. They distinguish errors with the same code, because an error's text depends on lc_messages
 // and its routine does not.
@@ -125,7 +125,7 @@ func isBusy(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY
 // isStale reports whether the server rejects a prepared statement that it accepted before. A migration has changed the
 // statement's columns, the statement was deallocated, or a pooler has begun to share sessions.
 func isStale(err error) bool {
-	if pq.As(err, pqerror.InvalidSQLStatementName, codeTakenStatement,
+	if pq.As(err, pqerror.InvalidSQLStatementName, codeDuplicateStatement,
 		pqerror.ProtocolViolation) != nil { // such as a wrong number of parameters
 		return true
 	}

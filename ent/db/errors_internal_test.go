@@ -110,7 +110,7 @@ func TestACommitWithoutItsStandbyIsAnError(t *testing.T) {
 	// error.
 	tx, err := c.BeginTx(t.Context(), driver.TxOptions{})
 	require.NoError(t, err)
-	c.notice(&pq.Error{Code: "01000", Routine: "SyncRepWaitForLSN", Message: "Warten auf synchrone Replikation wird storniert",
+	c.handleNotice(&pq.Error{Code: "01000", Routine: "SyncRepWaitForLSN", Message: "Warten auf synchrone Replikation wird storniert",
 		Severity: "WARNING"})
 	require.ErrorIs(t, tx.Commit(), errNotReplicated)
 	require.True(t, IsUnreachable(errNotReplicated))
@@ -118,7 +118,7 @@ func TestACommitWithoutItsStandbyIsAnError(t *testing.T) {
 
 	tx, err = c.BeginTx(t.Context(), driver.TxOptions{})
 	require.NoError(t, err)
-	c.notice(&pq.Error{Code: "01000", Routine: "ExecuteTruncate", Severity: "WARNING"})
+	c.handleNotice(&pq.Error{Code: "01000", Routine: "ExecuteTruncate", Severity: "WARNING"})
 	require.NoError(t, tx.Commit(), "other warnings are none of ours")
 }
 

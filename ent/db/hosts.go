@@ -36,8 +36,8 @@ func hostsInQuery(text string) (string, error) {
 	}
 	var hosts, ports []string
 	anyPort := false
-	for i, one := range strings.Split(authority[at:], ",") {
-		host, port, err := splitHost(one)
+	for i, hostPort := range strings.Split(authority[at:], ",") {
+		host, port, err := splitHost(hostPort)
 		if err != nil {
 			return "", wrongURL(fmt.Sprintf("host %d %v", i+1, err))
 		}
@@ -101,7 +101,7 @@ func splitHost(text string) (host, port string, err error) {
 }
 
 // wrongURL returns an ErrURL that says why a PostgreSQL URL is wrong.
-func wrongURL(why string) error { return fmt.Errorf("%w: in the PostgreSQL URL %s", ErrURL, why) }
+func wrongURL(reason string) error { return fmt.Errorf("%w: in the PostgreSQL URL %s", ErrURL, reason) }
 
 // Host is one of several hosts of a PostgreSQL URL.
 type Host struct {
@@ -119,25 +119,25 @@ func Hosts(ctx context.Context, text string) []Host {
 		return nil
 	}
 	var hosts []Host
-	for _, at := range append([]pq.ConfigMultihost{{Host: cfg.Host, Hostaddr: cfg.Hostaddr, Port: cfg.Port}}, cfg.Multi...) {
-		one := cfg
-		one.Host, one.Hostaddr, one.Port = at.Host, at.Hostaddr, at.Port
-		one.Multi, one.TargetSessionAttrs = nil, pq.TargetSessionAttrsAny
-		h := Host{Address: net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port)))}
-		h.Primary, h.Err = isPrimary(ctx, one)
+	for _, host := range append([]pq.ConfigMultihost{{Host: cfg.Host, Hostaddr: cfg.Hostaddr, Port: cfg.Port}}, cfg.Multi...) {
+		hostConfig := cfg
+		hostConfig.Host, hostConfig.Hostaddr, hostConfig.Port = host.Host, host.Hostaddr, host.Port
+		hostConfig.Multi, hostConfig.TargetSessionAttrs = nil, pq.TargetSessionAttrsAny
+		h := Host{Address: net.JoinHostPort(host.Host, strconv.Itoa(int(host.Port)))}
+		h.Primary, h.Err = isPrimary(ctx, hostConfig)
 		hosts = append(hosts, h)
 	}
 	return hosts
 }
 
-func isPrimary(ctx context.Context, at pq.Config) (primary bool, err error) {
-	connect, err := connectorOf(at)
+func isPrimary(ctx context.Context, cfg pq.Config) (primary bool, err error) {
+	connect, err := connectorOf(cfg)
 	if err != nil {
 		return false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	pool := sql.OpenDB(plain(connect))
+	pool := sql.OpenDB(plainConnector(connect))
 	defer func() { _ = pool.Close() }()
 	err = pool.QueryRowContext(ctx, "SELECT NOT pg_is_in_recovery()").Scan(&primary)
 	return primary, err

@@ -23,11 +23,11 @@ func TestReadByLibpq(t *testing.T) {
 	} {
 		require.Equal(t, want, db.ReadByLibpq(url), url)
 		if missing == nil {
-			said, err := exec.CommandContext(t.Context(), psql, url, "-c", "SELECT 1").CombinedOutput()
+			output, err := exec.CommandContext(t.Context(), psql, url, "-c", "SELECT 1").CombinedOutput()
 			require.Error(t, err, "nothing listens there")
 			same := !want.RawAt && want.Parameters == nil
-			require.Equal(t, same, !containsAny(string(said), "could not translate host name", "invalid URI query parameter",
-				"invalid integer value"), "%s: %s", url, said)
+			require.Equal(t, same, !containsAny(string(output), "could not translate host name", "invalid URI query parameter",
+				"invalid integer value"), "%s: %s", url, output)
 		}
 	}
 	require.Zero(t, db.ReadByLibpq("sqlite:a@b@c.db"))

@@ -32,8 +32,8 @@ func (d *DB) Migrate(ctx context.Context, report func(Migration)) error {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	err = withHint(d.migrate(ctx, db, report))
-	if closing := db.Close(); err == nil && closing != nil {
-		err = fmt.Errorf("migrate: %w", closing)
+	if closeErr := db.Close(); err == nil && closeErr != nil {
+		err = fmt.Errorf("migrate: %w", closeErr)
 	}
 	return err
 }
@@ -71,8 +71,8 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 			applied, deadlocks = 0, deadlocks+1 // PostgreSQL ended only this process's transaction, and the other process goes on
 		default:
 			applied = 0
-			after, listing := d.Migrations(ctx)
-			if listing != nil || pending(after) == pending(before) {
+			after, listErr := d.Migrations(ctx)
+			if listErr != nil || pending(after) == pending(before) {
 				return fmt.Errorf("migrate: %w", err)
 			}
 		}
@@ -127,7 +127,7 @@ var ErrSearchPath = errors.New("the search_path does not lead to the tables")
 func (d *DB) Current(ctx context.Context) (bool, error) {
 	list, err := d.migrations(ctx, d.prober)
 	if err == nil && pending(list) == len(list) {
-		err = d.dialect.findElsewhere(ctx, d.prober)
+		err = d.dialect.checkSearchPath(ctx, d.prober)
 	}
 	return err == nil && pending(list) == 0, err
 }

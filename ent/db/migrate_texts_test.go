@@ -36,7 +36,7 @@ func TestTextsOfAnOlderRuleAreRenewed(t *testing.T) {
 				id, store, email, id.String(), folded+"\x1f"+email+"\x1f"+id.String(), now)
 			return id
 		}
-		is := func(id uuid.UUID, email, folded string) {
+		requireFolded := func(id uuid.UUID, email, folded string) {
 			t.Helper()
 			var gotEmail, search string
 			require.NoError(t, d.Reader().QueryRow("SELECT email, search FROM customers WHERE id = $1", id).Scan(&gotEmail, &search))
@@ -62,15 +62,15 @@ func TestTextsOfAnOlderRuleAreRenewed(t *testing.T) {
 		}
 
 		require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
-		is(turkish, "ii@example.com", "işik istanbul")
-		is(clean, "ann@example.com", "ann")
-		is(taken, "ann@example.com\u200b", "ann")
-		is(free, "ann@example.com", "ann")
-		is(first, "bob@example.com", "")
-		is(second, "bob@example.com\u202c", "")
-		is(inside, "b\u2003b@example.com", "")
+		requireFolded(turkish, "ii@example.com", "işik istanbul")
+		requireFolded(clean, "ann@example.com", "ann")
+		requireFolded(taken, "ann@example.com\u200b", "ann")
+		requireFolded(free, "ann@example.com", "ann")
+		requireFolded(first, "bob@example.com", "")
+		requireFolded(second, "bob@example.com\u202c", "")
+		requireFolded(inside, "b\u2003b@example.com", "")
 		for id, email := range marked {
-			is(id, email, "")
+			requireFolded(id, email, "")
 		}
 		require.Equal(t, 1, dbtest.Count(t, d, "products WHERE title_folded = 'iplik i'"))
 	})

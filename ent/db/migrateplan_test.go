@@ -99,10 +99,10 @@ func TestAPlanHasTheLocksThatPostgreSQLTakes(t *testing.T) {
 	conn, err := d.Writer().Conn(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close()) }()
-	exec := func(on interface {
+	exec := func(conn interface {
 		ExecContext(context.Context, string, ...any) (sql.Result, error)
 	}, statement string, args ...any) {
-		_, err := on.ExecContext(t.Context(), statement, args...)
+		_, err := conn.ExecContext(t.Context(), statement, args...)
 		require.NoError(t, err, statement)
 	}
 	compared := 0
@@ -148,9 +148,9 @@ var lockNames = strings.NewReplacer("RowExclusiveLock", "ROW EXCLUSIVE", "ShareU
 	"ShareRowExclusiveLock", "SHARE ROW EXCLUSIVE", "ShareLock", "SHARE", "AccessExclusiveLock", "ACCESS EXCLUSIVE")
 
 // tables returns the names of all tables in the database.
-func tables(t *testing.T, on db.Querier) (names []string) {
+func tables(t *testing.T, q db.Querier) (names []string) {
 	t.Helper()
-	for row := range db.Rows(t.Context(), on, "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace") {
+	for row := range db.Rows(t.Context(), q, "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace") {
 		var name string
 		require.NoError(t, row.Scan(&name))
 		names = append(names, name)
@@ -197,10 +197,9 @@ func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 	require.Zero(t, dbtest.Count(t, d, "pg_constraint WHERE NOT convalidated OR conname LIKE '%2026_09'"))
 }
 
-// watch runs a migration in a goroutine and returns the migration's error. It passes the migration's progress to the first
-// function, each, until each returns true or the migration ends. Then it calls the second function, then, with a function
-// that stops the migration.
-func watch(t *testing.T, d *db.DB, each func(db.MigrationProgress) bool, then func(stop func())) error {
+// watch runs a migration in a goroutine. It calls the function each with the migration's progress until each returns true.
+// Then it calls the function then, which gets a function that stops the migration. watch returns the migration's error.
+func watch(t *testing.T, d *db.DB, each func(db.MigrationProgress) bool, after func(stop func())) error {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -215,7 +214,7 @@ func watch(t *testing.T, d *db.DB, each func(db.MigrationProgress) bool, then fu
 			seen()
 		}
 	})
-	then(stop)
+	after(stop)
 	return <-migrated
 }
 

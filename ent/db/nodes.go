@@ -37,9 +37,9 @@ type shard struct {
 const (
 	// nodeTimeout is how long the check whether a node can be reached may take.
 	nodeTimeout = 3 * time.Second
-	// placements is a query of all shards, in the order of their hashes. It returns the largest hash of each shard, and the host
-	// and the port of the shard's node. The host is "" for the coordinator, and for a node that cannot query other nodes.
-	placements = `SELECT s.shardmaxvalue::int,
+	// placementsQuery is a query of all shards, in the order of their hashes. It returns the largest hash of each shard, and the
+	// host and the port of the shard's node. The host is "" for the coordinator, and for a node that cannot query other nodes.
+	placementsQuery = `SELECT s.shardmaxvalue::int,
   CASE WHEN n.groupid <> 0 AND n.isactive AND n.metadatasynced THEN n.nodename ELSE '' END, n.nodeport
  FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid AND p.shardstate = 1
  JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'
@@ -56,8 +56,8 @@ func (d *DB) ForStore(ctx context.Context) *DB {
 // PoolOf returns a value that stands for the connection pool of a store's rows. Two stores have equal values if they share a
 // pool. nil stands for the pool of d.
 func (d *DB) PoolOf(store uuid.UUID) any {
-	if its := d.forStore(store); its != d {
-		return its
+	if node := d.forStore(store); node != d {
+		return node
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (d *DB) forStore(id uuid.UUID) *DB {
 	if shards == nil {
 		return d
 	}
-	i, _ := slices.BinarySearchFunc(*shards, hash(id), func(of shard, h int32) int { return cmp.Compare(of.largest, h) })
+	i, _ := slices.BinarySearchFunc(*shards, hash(id), func(s shard, h int32) int { return cmp.Compare(s.largest, h) })
 	if i == len(*shards) || (*shards)[i].node == nil {
 		return d
 	}
@@ -80,35 +80,35 @@ func (d *DB) readNodes(ctx context.Context) error {
 		return nil
 	}
 	var shards []shard
-	var asking sync.WaitGroup
-	there := map[*DB]*atomic.Bool{}
-	for row := range Rows(ctx, d.reader, placements) {
-		var of shard
+	var pings sync.WaitGroup
+	reachable := map[*DB]*atomic.Bool{}
+	for row := range Rows(ctx, d.reader, placementsQuery) {
+		var s shard
 		var host string
 		var port uint16
-		if err := row.Scan(&of.largest, &host, &port); err != nil {
+		if err := row.Scan(&s.largest, &host, &port); err != nil {
 			return err
 		}
 		if host != "" {
 			var err error
-			if of.node, err = d.nodes.at(host, port); err != nil {
+			if s.node, err = d.nodes.byAddress(host, port); err != nil {
 				return err
 			}
-			if there[of.node] == nil {
+			if reachable[s.node] == nil {
 				answered := new(atomic.Bool)
-				there[of.node] = answered
-				asking.Go(func() {
+				reachable[s.node] = answered
+				pings.Go(func() {
 					limited, cancel := context.WithTimeout(ctx, nodeTimeout)
 					defer cancel()
-					answered.Store(of.node.Ping(limited) == nil)
+					answered.Store(s.node.Ping(limited) == nil)
 				})
 			}
 		}
-		shards = append(shards, of)
+		shards = append(shards, s)
 	}
-	asking.Wait()
-	for i, of := range shards {
-		if of.node != nil && !there[of.node].Load() {
+	pings.Wait()
+	for i, s := range shards {
+		if s.node != nil && !reachable[s.node].Load() {
 			shards[i].node = nil
 		}
 	}
@@ -116,8 +116,8 @@ func (d *DB) readNodes(ctx context.Context) error {
 	return nil
 }
 
-// at returns the database of the node at an address.
-func (n *nodes) at(host string, port uint16) (node *DB, err error) {
+// byAddress returns the database of the node at an address.
+func (n *nodes) byAddress(host string, port uint16) (node *DB, err error) {
 	address := net.JoinHostPort(host, strconv.Itoa(int(port)))
 	if node = n.opened[address]; node == nil {
 		if node, err = n.open(host, port); err == nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // of returns a context of this store.
-func of(store uuid.UUID) context.Context {
+func withStore(store uuid.UUID) context.Context {
 	return tenant.With(context.Background(), tenant.Store{ID: store}, tenant.Actor{})
 }
 
@@ -30,7 +30,7 @@ func TestAStoreIsAskedForOnTheNodeThatHasIt(t *testing.T) {
 		var owner, port int
 		require.NoError(t, d.Reader().QueryRow(`SELECT nodeport FROM pg_dist_shard_placement
  WHERE shardid = get_shard_id_for_distribution_column('orders', $1::uuid)`, store).Scan(&owner))
-		require.NoError(t, d.ForStore(of(store)).Reader().QueryRow("SELECT inet_server_port()").Scan(&port))
+		require.NoError(t, d.ForStore(withStore(store)).Reader().QueryRow("SELECT inet_server_port()").Scan(&port))
 		require.Equal(t, owner, port, store)
 		asked[strconv.Itoa(port)]++
 	}
@@ -41,7 +41,7 @@ func TestOnOneDatabaseEachStoreIsThere(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		dbtest.OnePostgres(t, "it is about one")
-		require.Same(t, d, d.ForStore(of(uuid.New())))
+		require.Same(t, d, d.ForStore(withStore(uuid.New())))
 	})
 }
 
@@ -52,7 +52,7 @@ func TestANodeKeepsNothingOfAnExecution(t *testing.T) {
 	dbtest.RequireCitus(t)
 	d := dbtest.New(t, dbtest.Postgres, db.Config{Settings: map[string]string{"enable_seqscan": "off"}})
 	store := uuid.New()
-	conn, err := d.ForStore(of(store)).Writer().Conn(t.Context())
+	conn, err := d.ForStore(withStore(store)).Writer().Conn(t.Context())
 	require.NoError(t, err)
 	defer func() { _ = conn.Close() }()
 	require.Equal(t, "off", textOf(t, conn, "SELECT current_setting('enable_seqscan')"), "settings hold beside the node's own")
@@ -98,16 +98,16 @@ func TestTheURLMayLeavePlansToCitus(t *testing.T) {
 		}
 		d, err := hook.Open(t.Context(), db.Config{URL: u.String(), MaxConns: 2})
 		require.NoError(t, err)
-		require.Equal(t, want, textOf(t, d.ForStore(of(store)).Reader(), mode))
+		require.Equal(t, want, textOf(t, d.ForStore(withStore(store)).Reader(), mode))
 		require.Equal(t, "auto", textOf(t, d.Reader(), mode), "the coordinator's")
 		require.NoError(t, d.Close())
 	}
 }
 
 // textOf returns the value that a query returns.
-func textOf(t *testing.T, on db.Querier, query string) (text string) {
+func textOf(t *testing.T, q db.Querier, query string) (text string) {
 	t.Helper()
-	for row := range db.Rows(t.Context(), on, query) {
+	for row := range db.Rows(t.Context(), q, query) {
 		require.NoError(t, row.Scan(&text))
 	}
 	return text

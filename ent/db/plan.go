@@ -141,8 +141,8 @@ func (d *DB) plan(sql string, tables map[string]PlannedTable, indexes map[string
 	for _, c := range commands {
 		for _, found := range c.form.FindAllStringSubmatch(sql, -1) {
 			for _, name := range found[1:] {
-				if of, isIndex := indexes[name]; isIndex {
-					name = of
+				if table, isIndex := indexes[name]; isIndex {
+					name = table
 				}
 				t, exists := tables[name]
 				if !exists {

@@ -31,8 +31,8 @@ const (
 // sessions records which connection of a DB has which session of the PostgreSQL server, because two connections with the same
 // session reveal a pooler. Goroutines share the record.
 type sessions struct {
-	mu sync.Mutex
-	of map[string]*conn
+	mu    sync.Mutex
+	conns map[string]*conn
 	// shared counts how often a shared session was found. Each time all older connections are dropped, because the pooler may
 	// have changed its mode.
 	shared atomic.Int64
@@ -43,8 +43,8 @@ type sessions struct {
 // may use.
 const sessionStatement = "SELECT pg_backend_pid() || ' ' || extract(epoch FROM pg_postmaster_start_time())"
 
-// ownsSession fails with ErrPooler if another connection has this connection's session, or the session has changed.
-func (c *conn) ownsSession(ctx context.Context) error {
+// checkSession fails with ErrPooler if another connection has this connection's session, or the session has changed.
+func (c *conn) checkSession(ctx context.Context) error {
 	rows, err := c.QueryContext(ctx, sessionStatement, nil)
 	if err != nil {
 		return err
@@ -57,12 +57,12 @@ func (c *conn) ownsSession(ctx context.Context) error {
 	session := fmt.Sprintf("%s", values[0]) // a string or []byte
 	c.sessions.mu.Lock()
 	defer c.sessions.mu.Unlock()
-	holder := c.sessions.of[session]
+	holder := c.sessions.conns[session]
 	if holder != nil && holder != c || c.session != "" && c.session != session {
 		c.sessions.shared.Add(1)
 		return ErrPooler
 	}
-	c.sessions.of[session], c.session = c, session
+	c.sessions.conns[session], c.session = c, session
 	return nil
 }
 
@@ -73,34 +73,34 @@ func (c *conn) leaveSession() {
 	}
 	c.sessions.mu.Lock()
 	defer c.sessions.mu.Unlock()
-	if c.sessions.of[c.session] == c {
-		delete(c.sessions.of, c.session)
+	if c.sessions.conns[c.session] == c {
+		delete(c.sessions.conns, c.session)
 	}
 }
 
 // refusePooler fails with ErrPooler if two connections of the pool share a session. It compares two connections; each
-// connection that the pool opens later compares itself with them. patience bounds the wait for the second connection.
-func refusePooler(ctx context.Context, pool *sql.DB, rounds int, patience time.Duration) error {
+// connection that the pool opens later compares itself with them. timeout bounds the wait for the second connection.
+func refusePooler(ctx context.Context, pool *sql.DB, rounds int, timeout time.Duration) error {
 	first, err := pool.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = first.Close() }()
-	waiting, cancel := context.WithTimeout(ctx, patience)
+	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	looked := []*sql.Conn{first}
+	conns := []*sql.Conn{first}
 	second, err := pool.Conn(waiting)
 	switch {
 	case err == nil:
 		defer func() { _ = second.Close() }()
-		looked = append(looked, second)
+		conns = append(conns, second)
 	case waiting.Err() == nil || ctx.Err() != nil:
 		return err
 	}
 	// If the pooler gave no second connection, check only the first.
 	for range rounds {
-		for _, one := range looked {
-			err := one.Raw(func(inner any) error { return inner.(*conn).ownsSession(ctx) })
+		for _, c := range conns {
+			err := c.Raw(func(inner any) error { return inner.(*conn).checkSession(ctx) })
 			if err != nil {
 				return err
 			}

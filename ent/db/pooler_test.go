@@ -118,7 +118,7 @@ func TestASessionModePoolerWithOneServerEndsTheLook(t *testing.T) {
 // is not ready.
 func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	t.Parallel()
-	url, reload := dbtest.ChangingPooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = session")
+	url, reload := dbtest.ReloadablePooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = session")
 	d, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 8})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()

@@ -58,14 +58,14 @@ var postgres = &dialect{
 			return nil, err
 		}
 		return goose.NewProvider(goose.DialectPostgres, pool, files,
-			goose.WithSessionLocker(dropInvalid{locker}), goose.WithDisableGlobalRegistry(true))
+			goose.WithSessionLocker(invalidIndexDropper{locker}), goose.WithDisableGlobalRegistry(true))
 	},
 	// PostgreSQL has no estimate of the rows in a table that was never analyzed. Then this query assumes 200 bytes for a
 	// row.
 	tables: `SELECT relname, COALESCE(pg_relation_size(oid) * NULLIF(reltuples, -1) / NULLIF(relpages, 0) / current_setting('block_size')::int,
   pg_relation_size(oid) / 200)::bigint, pg_total_relation_size(oid), false
  FROM pg_class WHERE relkind = 'r' AND relnamespace <> 'pg_catalog'::regnamespace AND pg_table_is_visible(oid) ORDER BY 1`,
-	findElsewhere: func(ctx context.Context, pool *sql.DB) error {
+	checkSearchPath: func(ctx context.Context, pool *sql.DB) error {
 		var path, found string
 		err := pool.QueryRowContext(ctx, `SELECT current_setting('search_path'),
   COALESCE(string_agg(relnamespace::regnamespace::text, ', '), '')
@@ -75,7 +75,7 @@ var postgres = &dialect{
 		}
 		return fmt.Errorf("%w: it is %s, and they are in %s", ErrSearchPath, path, found)
 	},
-	write: writePostgres,
+	checkWritable: checkPostgresWritable,
 }
 
 func openPostgres(ctx context.Context, c Config) (*DB, error) {
@@ -87,12 +87,12 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
-	c.sessions = &sessions{of: map[string]*conn{}}
+	c.sessions = &sessions{conns: map[string]*conn{}}
 	conns := c.MaxConns
 	if conns <= 0 {
 		conns = max(10, 4*runtime.GOMAXPROCS(0))
 	}
-	db := sql.OpenDB(c.keep(connect, true))
+	db := sql.OpenDB(c.cachingConnector(connect, true))
 	if err := db.PingContext(ctx); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("reach the database: %w", withHint(err))
@@ -105,7 +105,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 	limit(db, conns)
 	admissions := db
 	if c.AdmissionConns > 0 {
-		admissions = sql.OpenDB(c.keep(connect, true))
+		admissions = sql.OpenDB(c.cachingConnector(connect, true))
 		limit(admissions, c.AdmissionConns)
 	}
 	d := &DB{
@@ -115,34 +115,35 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		admissions: admissions,
 		clock:      newClock(c),
 		prober:     c.openProber(connect),
-		announcer:  newNotifier(plain(connect), listenerURL(c.URL, cfg)),
+		announcer:  newNotifier(plainConnector(connect), listenerURL(c.URL, cfg)),
 		migrator: func() (*sql.DB, error) {
-			migrating := plain(connect)
+			migrating := plainConnector(connect)
 			migrating.settings = settingsStatement(migrationSettings())
 			return sql.OpenDB(migrating), nil
 		},
 	}
-	d.clock.asked = func(ctx context.Context) (read time.Time, err error) {
+	d.clock.query = func(ctx context.Context) (read time.Time, err error) {
 		err = db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&read)
 		return read, err
 	}
 	d.nodes = nodes{opened: map[string]*DB{}, open: func(host string, port uint16) (*DB, error) {
-		to := cfg
-		to.Host, to.Hostaddr, to.Port, to.Multi, to.TargetSessionAttrs = host, netip.Addr{}, port, nil, ""
-		connect, err := connectorOf(to)
+		pqConfig := cfg
+		pqConfig.Host, pqConfig.Hostaddr, pqConfig.Port = host, netip.Addr{}, port
+		pqConfig.Multi, pqConfig.TargetSessionAttrs = nil, ""
+		connect, err := connectorOf(pqConfig)
 		if err != nil {
 			return nil, err
 		}
-		beside := c
-		beside.sessions = nil // no check for a pooler: it compares only connections to the coordinator
+		nodeConfig := c
+		nodeConfig.sessions = nil // no check for a pooler: it compares only connections to the coordinator
 		// Plan each execution, because Citus 13.2.1, 13.2.2 and 14.0 leak memory at each execution of a generic plan, until the
 		// node's memory is full (fixed by citusdata/citus#8824). Planning each execution takes no longer on Citus. With a fixed
 		// Citus the URL may set auto.
 		if _, set := cfg.Runtime["plan_cache_mode"]; !set {
-			beside.Settings = map[string]string{"plan_cache_mode": "force_custom_plan"}
-			maps.Copy(beside.Settings, c.Settings)
+			nodeConfig.Settings = map[string]string{"plan_cache_mode": "force_custom_plan"}
+			maps.Copy(nodeConfig.Settings, c.Settings)
 		}
-		pool := sql.OpenDB(beside.keep(connect, true))
+		pool := sql.OpenDB(nodeConfig.cachingConnector(connect, true))
 		limit(pool, conns)
 		node := &DB{dialect: d.dialect, reader: pool, writer: pool, clock: d.clock, announcer: d.announcer, followers: d.followers,
 			sharded: true, prepare: d.prepare}
@@ -159,12 +160,12 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 	return d, nil
 }
 
-// dropInvalid is the lock of migrations. Taking it also drops invalid indexes, which a stopped CREATE INDEX CONCURRENTLY of a
-// migration leaves behind, so that the migration builds them again.
-type dropInvalid struct{ lock.SessionLocker }
+// invalidIndexDropper is the lock of migrations. Taking it also drops invalid indexes, which a stopped CREATE INDEX
+// CONCURRENTLY of a migration leaves behind, so that the migration builds them again.
+type invalidIndexDropper struct{ lock.SessionLocker }
 
 // SessionLock implements lock.SessionLocker.
-func (l dropInvalid) SessionLock(ctx context.Context, conn *sql.Conn) error {
+func (l invalidIndexDropper) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	if err := l.SessionLocker.SessionLock(ctx, conn); err != nil {
 		return err
 	}
@@ -199,12 +200,12 @@ func (l dropInvalid) SessionLock(ctx context.Context, conn *sql.Conn) error {
 var concurrentIndex = regexp.MustCompile(`INDEX CONCURRENTLY IF NOT EXISTS \W(\w+)`)
 
 // isSharded reports whether Citus has distributed the outbox, and with it the other tables in shard.Tables.
-func isSharded(ctx context.Context, on *sql.DB) (sharded bool, err error) {
-	err = on.QueryRowContext(ctx, "SELECT to_regclass('pg_dist_partition') IS NOT NULL").Scan(&sharded)
+func isSharded(ctx context.Context, pool *sql.DB) (sharded bool, err error) {
+	err = pool.QueryRowContext(ctx, "SELECT to_regclass('pg_dist_partition') IS NOT NULL").Scan(&sharded)
 	if err != nil || !sharded {
 		return false, err
 	}
-	err = on.QueryRowContext(ctx,
+	err = pool.QueryRowContext(ctx,
 		"SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('outbox'))").Scan(&sharded)
 	return sharded, err
 }
@@ -251,15 +252,17 @@ func connectorOf(cfg pq.Config) (driver.Connector, error) {
 	return connect, nil
 }
 
-// plain returns a connector whose connections set no settings and cache no statements. A statement still ends with its context,
-// even if the server never answers.
-func plain(connect driver.Connector) *connector { return &connector{Connector: connect, remote: true} }
+// plainConnector returns a connector whose connections set no settings and cache no statements. A statement still ends with its
+// context, even if the server never answers.
+func plainConnector(connect driver.Connector) *connector {
+	return &connector{Connector: connect, remote: true}
+}
 
 // openProber returns a pool of two connections for CheckWritable, which compares their sessions. It connects at the first use,
 // and never calls Config.Observe.
 func (c Config) openProber(connect driver.Connector) *sql.DB {
 	c.Observe = nil
-	db := sql.OpenDB(c.keep(connect, true))
+	db := sql.OpenDB(c.cachingConnector(connect, true))
 	limit(db, 2)
 	return db
 }
@@ -365,19 +368,19 @@ func settingsStatement(settings map[string]string) string {
 	return "SELECT " + strings.Join(calls, ", ")
 }
 
-// writable has the statements with which CheckWritable tests PostgreSQL. They are sent as one message, so they are one
+// writableStatements has the statements with which CheckWritable tests PostgreSQL. They are sent as one message, so they are one
 // transaction. Locking a row is a write that goes to the log and to a synchronous standby, but leaves no dead row. FOR KEY
 // SHARE waits for no other lock that the service takes. The last statement needs more than work_mem and so writes a
 // temporary file, which fails if the tables' disk is full.
-const writable = "SELECT 1 FROM " + goose.DefaultTablename + " LIMIT 1 FOR KEY SHARE; " +
+const writableStatements = "SELECT 1 FROM " + goose.DefaultTablename + " LIMIT 1 FOR KEY SHARE; " +
 	"SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true); " +
 	"SELECT count(*) FROM generate_series(1, 5000)"
 
-func writePostgres(ctx context.Context, d *DB) error {
+func checkPostgresWritable(ctx context.Context, d *DB) error {
 	if err := refusePooler(ctx, d.prober, 1, writableTimeout); err != nil {
 		return err
 	}
-	_, err := d.prober.ExecContext(ctx, writable)
+	_, err := d.prober.ExecContext(ctx, writableStatements)
 	if pq.As(err, pqerror.ConfigurationLimitExceeded) != nil {
 		err = nil // only the last statement failed, because PostgreSQL's temp_file_limit is lower than its file's size
 	}

@@ -55,8 +55,8 @@ func (b Blocker) String() string {
 	return text + "): " + strings.Join(strings.Fields(b.Query), " ")
 }
 
-// watched selects the state of the migrating session, which holds goose's lock: one row for each session that blocks it.
-const watched = `SELECT a.query, COALESCE(p.phase, ''),
+// progressQuery selects the state of the migrating session, which holds goose's lock: one row for each session that blocks it.
+const progressQuery = `SELECT a.query, COALESCE(p.phase, ''),
   CASE WHEN p.tuples_total > 0 THEN p.tuples_done ELSE COALESCE(p.blocks_done, 0) END,
   CASE WHEN p.tuples_total > 0 THEN p.tuples_total ELSE COALESCE(p.blocks_total, 0) END, COALESCE(p.tuples_total, 0) > 0,
   b.pid, COALESCE(s.application_name, ''), COALESCE(s.state, ''), s.xact_start, left(s.query, 100)
@@ -88,7 +88,7 @@ func (d *DB) WatchMigration(ctx context.Context, report func(MigrationProgress))
 }
 
 func (d *DB) migrationProgress(ctx context.Context) (p MigrationProgress, err error) {
-	for row := range Rows(ctx, d.reader, watched, lock.DefaultLockID) {
+	for row := range Rows(ctx, d.reader, progressQuery, lock.DefaultLockID) {
 		var (
 			rows               bool
 			pid                *int

@@ -49,9 +49,9 @@ func (r Row) Scan(dest ...any) error {
 
 // Rows runs a query when a loop ranges over it. Scan returns the query's error, as with sql.Row, so a loop that checks every
 // Scan misses no error.
-func Rows(ctx context.Context, on Querier, query string, args ...any) iter.Seq[Row] {
+func Rows(ctx context.Context, q Querier, query string, args ...any) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
-		rows, err := on.QueryContext(ctx, query, args...)
+		rows, err := q.QueryContext(ctx, query, args...)
 		if err != nil {
 			yield(Row{err: err})
 			return

@@ -43,11 +43,11 @@ func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()
 	for _, row := range rows {
-		var own bool
-		require.NoError(t, d.Reader().QueryRow("SELECT "+row.truth).Scan(&own), row.setting)
-		require.True(t, own, row.setting)
-		require.NoError(t, d.Admissions().QueryRow("SELECT "+row.truth).Scan(&own), row.setting)
-		require.True(t, own, row.setting)
+		var effective bool
+		require.NoError(t, d.Reader().QueryRow("SELECT "+row.truth).Scan(&effective), row.setting)
+		require.True(t, effective, row.setting)
+		require.NoError(t, d.Admissions().QueryRow("SELECT "+row.truth).Scan(&effective), row.setting)
+		require.True(t, effective, row.setting)
 	}
 }
 

@@ -38,7 +38,7 @@ func traced(t *testing.T, f func(context.Context)) (names []string, spans tracet
 }
 
 // as returns a context in which the operator acts on a store.
-func as(ctx context.Context, owner uuid.UUID) context.Context {
+func withOwner(ctx context.Context, owner uuid.UUID) context.Context {
 	return tenant.With(ctx, tenant.Store{ID: owner, Currency: "XAF", Country: "CM"}, tenant.Actor{Type: tenant.ActorOperator,
 		Name: "operator"})
 }
@@ -58,7 +58,7 @@ func TestATransactionIsTraced(t *testing.T) {
 		const slug = "canary-value"
 		owner := uuid.New()
 		names, spans := traced(t, func(ctx context.Context) {
-			require.NoError(t, hook.WithTx(as(ctx, owner), d, func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(t, hook.WithTx(withOwner(ctx, owner), d, func(ctx context.Context, tx *ent.Tx) error {
 				return newStore(ctx, tx, slug, d.Now()).SetID(owner).Exec(ctx)
 			}))
 		})
@@ -82,7 +82,7 @@ func TestARefusedStatementIsTracedWithoutItsValues(t *testing.T) {
 		addStore(t, d, "canary-value", d.Now())
 		owner := uuid.New()
 		names, spans := traced(t, func(ctx context.Context) {
-			require.Error(t, hook.WithTx(as(ctx, owner), d, func(ctx context.Context, tx *ent.Tx) error {
+			require.Error(t, hook.WithTx(withOwner(ctx, owner), d, func(ctx context.Context, tx *ent.Tx) error {
 				return newStore(ctx, tx, "canary-value", d.Now()).SetID(owner).Exec(ctx)
 			}))
 		})

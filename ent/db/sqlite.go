@@ -49,8 +49,8 @@ var sqliteFile = &dialect{
 	tables: `SELECT m.tbl_name, sum(CASE WHEN s.name = m.tbl_name AND s.pagetype = 'leaf' THEN s.ncell ELSE 0 END), sum(s.pgsize),
   EXISTS (SELECT 1 FROM pragma_foreign_key_list(m.tbl_name))
  FROM dbstat s JOIN sqlite_schema m ON m.name = s.name GROUP BY m.tbl_name ORDER BY 1`,
-	findElsewhere: func(context.Context, *sql.DB) error { return nil },
-	write:         writeSQLite,
+	checkSearchPath: func(context.Context, *sql.DB) error { return nil },
+	checkWritable:   checkSQLiteWritable,
 }
 
 func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
@@ -118,17 +118,17 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		}
 	}
 	return &DB{
-		dialect:    sqliteFile,
-		path:       path,
-		reader:     reader,
-		writer:     writer,
-		admissions: admissions,
-		prober:     reader,
-		announcer:  &watcher{open: func() (*sql.DB, error) { return c.openFile(path, "deferred", reads, "query_only(1)") }},
-		clock:      newClock(c),
-		unchecked:  func() (*sql.DB, error) { return openWriter("foreign_keys(0)") },
-		impatient:  func() (*sql.DB, error) { return c.openFile(path, "deferred", 0) },
-		copier:     func() (*sql.DB, error) { return c.openFile(path, "deferred", reads) },
+		dialect:        sqliteFile,
+		path:           path,
+		reader:         reader,
+		writer:         writer,
+		admissions:     admissions,
+		prober:         reader,
+		announcer:      &watcher{open: func() (*sql.DB, error) { return c.openFile(path, "deferred", reads, "query_only(1)") }},
+		clock:          newClock(c),
+		foreignKeysOff: func() (*sql.DB, error) { return openWriter("foreign_keys(0)") },
+		checkpointer:   func() (*sql.DB, error) { return c.openFile(path, "deferred", 0) },
+		copier:         func() (*sql.DB, error) { return c.openFile(path, "deferred", reads) },
 		migrator: func() (*sql.DB, error) {
 			// Foreign keys are off, because SQLite's migrations rebuild a table by dropping the old one, and DROP TABLE would delete
 			// the rows that refer to it. A migration with a DROP TABLE checks all foreign keys before it commits.
@@ -155,18 +155,18 @@ func openReadOnly(ctx context.Context, c Config, path string) (*DB, error) {
 		announcer: &watcher{open: open}, clock: newClock(c)}, nil
 }
 
-// WithoutForeignKeys calls do with a writer on which SQLite does not check foreign keys. With foreign keys on, SQLite would
+// WithoutForeignKeys calls fn with a writer on which SQLite does not check foreign keys. With foreign keys on, SQLite would
 // search whole tables for rows that refer to a deleted row, because the keys do not contain the store. All other writers would
 // wait meanwhile. The caller must have deleted the referring rows before.
-func (d *DB) WithoutForeignKeys(do func(writer *sql.DB) error) error {
-	if d.unchecked == nil {
-		return do(d.writer)
+func (d *DB) WithoutForeignKeys(fn func(writer *sql.DB) error) error {
+	if d.foreignKeysOff == nil {
+		return fn(d.writer)
 	}
-	writer, err := d.unchecked()
+	writer, err := d.foreignKeysOff()
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(writer), writer.Close())
+	return errors.Join(fn(writer), writer.Close())
 }
 
 // creating serialises the creation and closing of database files in this process, because closing any descriptor of a file
@@ -212,7 +212,7 @@ func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...str
 	if err != nil {
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
-	return sql.OpenDB(c.keep(connect, false)), nil
+	return sql.OpenDB(c.cachingConnector(connect, false)), nil
 }
 
 // fileURI returns a path and parameters as a SQLite URI.
@@ -271,10 +271,10 @@ const minFree = 1 << 20
 // errFull means that the disk has less than minFree left.
 var errFull = errors.New("the disk is full")
 
-func writeSQLite(ctx context.Context, d *DB) error {
+func checkSQLiteWritable(ctx context.Context, d *DB) error {
 	// Check the free space as well, because this small write may succeed on a disk that is too full for others.
-	if left, err := FreeBytes(filepath.Dir(d.path)); err == nil && left < minFree {
-		return fmt.Errorf("%s has %d bytes left: %w", filepath.Dir(d.path), left, errFull)
+	if free, err := FreeBytes(filepath.Dir(d.path)); err == nil && free < minFree {
+		return fmt.Errorf("%s has %d bytes left: %w", filepath.Dir(d.path), free, errFull)
 	}
 	_, err := d.writer.ExecContext(ctx, "UPDATE "+goose.DefaultTablename+" SET is_applied = is_applied"+
 		" WHERE id = (SELECT min(id) FROM "+goose.DefaultTablename+")")

@@ -36,8 +36,8 @@ const (
 // for each query with parameters, and modernc.org/sqlite parses each query again.
 type connector struct {
 	driver.Connector
-	kept   int // statements that each connection caches; 0 means none
-	remote bool
+	cacheSize int // statements that each connection caches; 0 means none
+	remote    bool
 	// settings is the statement that each new connection runs first; "" means none. The settings are not in the connection
 	// request, because a pooler rejects a request with unknown settings.
 	settings string
@@ -59,9 +59,9 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, fmt.Errorf("connections of type %T are not supported", inner)
 	}
 	cn := &conn{innerConn: full, remote: c.remote, socket: socket, observe: func(string) {}, sessions: c.sessions}
-	if c.kept > 0 {
+	if c.cacheSize > 0 {
 		// The error is ignored: NewLRU fails only for a size below 1.
-		cn.kept, _ = simplelru.NewLRU(c.kept, func(_ string, s *statement) { cn.retire(s) })
+		cn.cache, _ = simplelru.NewLRU(c.cacheSize, func(_ string, s *statement) { cn.retire(s) })
 	}
 	if c.settings != "" {
 		_, err = cn.ExecContext(ctx, c.settings, nil)
@@ -71,10 +71,10 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		// Check twice, because a busy pooler may give the connection another session the second time.
 		for range 2 {
 			if err == nil {
-				err = cn.ownsSession(ctx)
+				err = cn.checkSession(ctx)
 			}
 		}
-		pq.SetNoticeHandler(inner, cn.notice)
+		pq.SetNoticeHandler(inner, cn.handleNotice)
 	}
 	if err != nil {
 		return nil, &connectError{errors.Join(err, cn.Close())}
@@ -112,7 +112,7 @@ type statement struct {
 // conn is a connection that caches its prepared statements. database/sql guarantees that one goroutine uses it at a time.
 type conn struct {
 	innerConn
-	kept    *simplelru.LRU[string, *statement] // nil means no cache
+	cache   *simplelru.LRU[string, *statement] // nil means no cache
 	remote  bool                               // true on PostgreSQL, which is a network away
 	socket  net.Conn                           // nil on SQLite
 	observe func(query string)
@@ -133,15 +133,15 @@ func (c *conn) acquire(ctx context.Context, query string, args []driver.NamedVal
 	if len(args) == 0 {
 		return nil, nil
 	}
-	if c.kept != nil && len(query) <= maxCachedQueryBytes {
-		s, ok := c.kept.Get(query)
+	if c.cache != nil && len(query) <= maxCachedQueryBytes {
+		s, ok := c.cache.Get(query)
 		if !ok {
 			inner, err := c.PrepareContext(ctx, query)
 			if err != nil {
 				return nil, err
 			}
 			s = &statement{Stmt: inner}
-			c.kept.Add(query, s)
+			c.cache.Add(query, s)
 		}
 		if !s.running {
 			s.running = true
@@ -240,7 +240,7 @@ func (r *rows) Next(dest []driver.Value) error {
 	if err := r.Rows.Next(dest); err == io.EOF { //nolint:errorlint // database/sql compares it with == as well.
 		return err
 	} else if err != nil {
-		return r.trip.conn.judge(err)
+		return r.trip.conn.handleError(err)
 	}
 	for _, i := range r.times {
 		if at, ok := dest[i].(int64); ok {
@@ -264,8 +264,8 @@ func (r *rows) Close() error {
 	return err
 }
 
-// notice notes a warning of the server that it did not wait for its synchronous standby. It ignores other warnings.
-func (c *conn) notice(warning *pq.Error) {
+// handleNotice notes a warning of the server that it did not wait for its synchronous standby. It ignores other warnings.
+func (c *conn) handleNotice(warning *pq.Error) {
 	if warning.Routine == routineNotReplicated {
 		c.unreplicated = true
 	}
@@ -337,8 +337,8 @@ func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
 // Close implements driver.Conn. On PostgreSQL the server drops the statements of a closed
 // connection; on SQLite they must be closed first.
 func (c *conn) Close() error {
-	if c.kept != nil && !c.remote {
-		c.kept.Purge()
+	if c.cache != nil && !c.remote {
+		c.cache.Purge()
 	}
 	c.leaveSession()
 	return c.innerConn.Close()

@@ -62,7 +62,7 @@ func (*fakeRows) Next([]driver.Value) error { return io.EOF }
 
 func connect(t *testing.T, f *fakeConn, kept int, remote bool) *conn {
 	t.Helper()
-	c := &connector{Connector: f, kept: kept, remote: remote}
+	c := &connector{Connector: f, cacheSize: kept, remote: remote}
 	got, err := c.Connect(context.Background())
 	require.NoError(t, err)
 	return got.(*conn)

@@ -65,9 +65,9 @@ func TestKeysHaveTheirStore(t *testing.T) {
  WHERE t.table_schema = 'public' AND t.table_type = 'BASE TABLE' AND NOT r.relispartition
   AND t.table_name <> 'two_phases'`, func(rows *sql.Rows) error {
 		var table string
-		var has bool
-		err := rows.Scan(&table, &has)
-		owned[table] = has
+		var hasStore bool
+		err := rows.Scan(&table, &hasStore)
+		owned[table] = hasStore
 		_, excepted := inOnePlace[table]
 		require.NotEqual(t, excepted, slices.Contains(distributed, table), "%s is either distributed or named as what is not", table)
 		return err
@@ -130,10 +130,10 @@ func TestKeysHaveTheirStore(t *testing.T) {
 func TestTablesCanBeCutByStore(t *testing.T) {
 	t.Parallel()
 	shards := dbtest.NewShards(t, dbtest.New(t, dbtest.Postgres, db.Config{}))
-	require.Empty(t, shards.Crossed("SELECT * FROM orders WHERE store_id = $1 AND id = $2"))
+	require.Empty(t, shards.CrossStoreTables("SELECT * FROM orders WHERE store_id = $1 AND id = $2"))
 	require.Equal(t, []string{"customers", "orders"},
-		shards.Crossed("SELECT * FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.id = $1"))
-	require.Equal(t, []string{"orders"}, shards.Crossed("UPDATE orders SET note = '' WHERE id = $1"))
+		shards.CrossStoreTables("SELECT * FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.id = $1"))
+	require.Equal(t, []string{"orders"}, shards.CrossStoreTables("UPDATE orders SET note = '' WHERE id = $1"))
 }
 
 // each runs a query and calls the function row for each of the rows.

@@ -29,11 +29,11 @@ const (
 
 // trip is one round trip to the database. It ends when the result has been read.
 type trip struct {
-	conn *conn
-	ctx  context.Context
-	span trace.Span
-	over atomic.Bool
-	stop func() bool // cancels the function that runs when ctx ends; nil without one
+	conn  *conn
+	ctx   context.Context
+	span  trace.Span
+	ended atomic.Bool
+	stop  func() bool // cancels the function that runs when ctx ends; nil without one
 }
 
 // begin starts a round trip that runs a statement, or BEGIN, COMMIT and the like. If the context's span is recorded, it starts
@@ -55,7 +55,7 @@ func (c *conn) begin(ctx context.Context, query string) *trip {
 	if c.socket != nil && ctx.Done() != nil {
 		t.stop = context.AfterFunc(ctx, func() {
 			time.AfterFunc(cancelTimeout, func() {
-				if !t.over.Load() {
+				if !t.ended.Load() {
 					_ = c.socket.SetDeadline(time.Unix(1, 0)) // makes the driver's read or write fail
 				}
 			})
@@ -68,7 +68,7 @@ func (c *conn) begin(ctx context.Context, query string) *trip {
 // prepared statements, end drops the connection. Then database/sql runs a query outside of a transaction again on another
 // connection, and WithTx runs a lost transaction again.
 func (t *trip) end(err error) error {
-	t.over.Store(true)
+	t.ended.Store(true)
 	if t.stop != nil {
 		t.stop()
 	}
@@ -78,7 +78,7 @@ func (t *trip) end(err error) error {
 		// connection. If it arrives late, it cancels the next query.
 		c.broken = true
 	}
-	err = c.judge(err)
+	err = c.handleError(err)
 	if e := pq.As(err); e != nil && t.span.IsRecording() {
 		// Show only the code, because the text may contain values of the rejected row.
 		t.span.SetAttributes(attribute.String("db.response.status_code", string(e.Code)))
@@ -98,9 +98,9 @@ func (t *trip) end(err error) error {
 	return err
 }
 
-// judge returns the error err of a round trip. It marks the connection as broken if the server no longer serves it, and adds
-// errNotReplicated if the synchronous standby did not confirm a commit.
-func (c *conn) judge(err error) error {
+// handleError returns the error err of a round trip. It marks the connection as broken if the server no longer serves it, and
+// adds errNotReplicated if the synchronous standby did not confirm a commit.
+func (c *conn) handleError(err error) error {
 	if err != nil && isLost(err) {
 		c.broken = true
 	}
@@ -112,19 +112,19 @@ func (c *conn) judge(err error) error {
 }
 
 var (
-	changes = regexp.MustCompile("(INSERT INTO|UPDATE|DELETE FROM) [\"`]?([a-z_]+)")
-	reads   = regexp.MustCompile("(FROM) [\"`]?([a-z_]+)")
+	changeClause = regexp.MustCompile("(INSERT INTO|UPDATE|DELETE FROM) [\"`]?([a-z_]+)")
+	readClause   = regexp.MustCompile("(FROM) [\"`]?([a-z_]+)")
 )
 
 // summary returns the verb and the table of a statement, such as UPDATE orders. If the statement has several parts, they are
 // those of its last change or, if it changes nothing, of its first read.
 func summary(query string) string {
-	if found := changes.FindAllStringSubmatch(query, -1); len(found) > 0 {
+	if found := changeClause.FindAllStringSubmatch(query, -1); len(found) > 0 {
 		last := found[len(found)-1]
 		verb, _, _ := strings.Cut(last[1], " ")
 		return verb + " " + last[2]
 	}
-	if found := reads.FindStringSubmatch(query); found != nil {
+	if found := readClause.FindStringSubmatch(query); found != nil {
 		return "SELECT " + found[2]
 	}
 	verb, _, _ := strings.Cut(query, " ")

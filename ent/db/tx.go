@@ -14,9 +14,9 @@ import (
 // firstPause is the longest pause before the second attempt of a transaction. The longest pause doubles with each attempt.
 const firstPause = 5 * time.Millisecond
 
-// txKey is the key of a value that a context has inside a transaction. of is the clock of the transaction's database; all
+// txKey is the key of a value that a context has inside a transaction. clock is the clock of the transaction's database; all
 // nodes of a cluster share it.
-type txKey struct{ of *clock }
+type txKey struct{ clock *clock }
 
 // WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back. It writes no journal entries and
 // events: to change a store's data use hook.WithTx.

@@ -49,25 +49,25 @@ func (w *watcher) watch(ctx context.Context, signal chan struct{}) error {
 	pool.SetMaxOpenConns(1) // one connection, because data_version is per connection
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
-	// look reads whether the outbox has entries, and the id of the newest delivery, which is the highest.
-	const look = "SELECT EXISTS (SELECT 1 FROM outbox), (SELECT max(id) FROM deliveries)"
+	// query reads whether the outbox has entries, and the id of the newest delivery, which is the highest.
+	const query = "SELECT EXISTS (SELECT 1 FROM outbox), (SELECT max(id) FROM deliveries)"
 	var (
-		seen, version int64
-		queued        bool
-		known, newest []byte
+		seen, version    int64
+		queued           bool
+		previous, newest []byte
 	)
 	for first := true; ; first = false {
 		if err := pool.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
 			return err
 		}
 		if version != seen {
-			if err := pool.QueryRowContext(ctx, look).Scan(&queued, &newest); err != nil {
+			if err := pool.QueryRowContext(ctx, query).Scan(&queued, &newest); err != nil {
 				return err
 			}
-			if queued || !first && bytes.Compare(newest, known) > 0 {
+			if queued || !first && bytes.Compare(newest, previous) > 0 {
 				raise(signal)
 			}
-			seen, known = version, append(known[:0], newest...)
+			seen, previous = version, append(previous[:0], newest...)
 		}
 		select {
 		case <-ctx.Done():

@@ -55,7 +55,7 @@ func singleStore(t *testing.T, d *db.DB, statements []string) {
 		switch query {
 		case "BEGIN", "COMMIT", "ROLLBACK":
 		default:
-			require.Empty(t, shards.Crossed(query), "tables read without the store by: %s", query)
+			require.Empty(t, shards.CrossStoreTables(query), "tables read without the store by: %s", query)
 		}
 	}
 }

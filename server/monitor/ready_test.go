@@ -58,7 +58,7 @@ func TestHoweverManyAskTheDatabaseIsAskedOnce(t *testing.T) {
 
 func TestADatabaseThatIsSetUpWrongIsNotReady(t *testing.T) {
 	t.Parallel()
-	through, reload := dbtest.ChangingPooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = session")
+	through, reload := dbtest.ReloadablePooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = session")
 	d, err := hook.Open(t.Context(), db.Config{URL: through, MaxConns: 2})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()

@@ -37,19 +37,18 @@ func RequireCitus(t testing.TB) {
 	}
 }
 
-// OnePostgres skips a test if it runs on Citus, because the test is valid only on one PostgreSQL server. The argument
-// because says why.
-func OnePostgres(t testing.TB, because string) {
+// OnePostgres skips a test if it runs on Citus, because the test is valid only on one PostgreSQL server. reason says why.
+func OnePostgres(t testing.TB, reason string) {
 	t.Helper()
 	if len(Citus()) > 0 {
-		t.Skip("not on Citus: " + because)
+		t.Skip("not on Citus: " + reason)
 	}
 }
 
-// Unsorted returns how many of a number of new events are in the outbox although no webhook subscribes to them. On Citus all of
-// them are, because the node that stores an event does not have the webhooks; the relay drops such entries later. Elsewhere
-// Unsorted returns 0.
-func Unsorted(d *db.DB, events int) int {
+// UnsubscribedEntries returns how many of a number of new events are in the outbox although no webhook subscribes to them. On
+// Citus all of them are, because the node that stores an event does not have the webhooks; the relay drops such entries later.
+// Elsewhere UnsubscribedEntries returns 0.
+func UnsubscribedEntries(d *db.DB, events int) int {
 	if IsCitus(d) {
 		return events
 	}
@@ -90,8 +89,8 @@ var pools = sync.OnceValues(func() ([]*sql.DB, error) {
 	return all, nil
 })
 
-// everywhere executes the statements in order on each node, and does so on all nodes at once.
-func everywhere(ctx context.Context, statements ...string) error {
+// execOnNodes executes the statements in order on each node, and does so on all nodes at once.
+func execOnNodes(ctx context.Context, statements ...string) error {
 	all, err := pools()
 	if err != nil {
 		return err

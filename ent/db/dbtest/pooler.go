@@ -32,14 +32,12 @@ const (
 // is not installed, the test is skipped, or fails under STOREFRONT_TEST_REQUIRE=1.
 func Pooler(t testing.TB, database string, settings ...string) string {
 	t.Helper()
-	through, _ := ChangingPooler(t, database, settings...)
-	return through
+	address, _ := ReloadablePooler(t, database, settings...)
+	return address
 }
 
-// ChangingPooler runs PgBouncer in front of a PostgreSQL server until the test ends, and returns the URL of the database
-// through PgBouncer. Unlike Pooler, it also returns a function, reload, that replaces the settings while PgBouncer runs. If
-// PgBouncer is not installed, the test is skipped, or fails under STOREFRONT_TEST_REQUIRE=1.
-func ChangingPooler(t testing.TB, database string, settings ...string) (through string, reload func(settings ...string)) {
+// ReloadablePooler does the same as Pooler. It also returns reload, which changes the settings of the running pooler.
+func ReloadablePooler(t testing.TB, database string, settings ...string) (address string, reload func(settings ...string)) {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
@@ -90,11 +88,11 @@ func startPooler(t testing.TB, program string, database *url.URL, address string
 	write(settings)
 	args := []string{"-q", config}
 	if os.Geteuid() == 0 {
-		as := "postgres" // PgBouncer refuses to run as root
-		if _, err := user.Lookup(as); err != nil {
-			as = "nobody"
+		account := "postgres" // PgBouncer refuses to run as root
+		if _, err := user.Lookup(account); err != nil {
+			account = "nobody"
 		}
-		args = append([]string{"-u", as}, args...)
+		args = append([]string{"-u", account}, args...)
 	}
 	running := exec.Command(program, args...) //nolint:gosec // PgBouncer, found by its name.
 	running.Dir = string(filepath.Separator)

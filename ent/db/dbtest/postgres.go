@@ -42,23 +42,25 @@ func createDatabase(t testing.TB, migrated bool) string {
 		}
 		t.Skipf("%s names no PostgreSQL server", serverVariable)
 	}
-	from := "template1"
+	template := "template1"
 	if migrated {
 		var err error
-		from, err = postgresTemplate()
+		template, err = postgresTemplate()
 		require.NoError(t, err)
 	}
 	id := uuid.New()
 	name := "dbtest_" + hex.EncodeToString(id[:])
 	t.Cleanup(func() { require.NoError(t, drop(context.Background(), name)) })
-	made := []string{"CREATE DATABASE " + name + " TEMPLATE " + from}
+	statements := []string{"CREATE DATABASE " + name + " TEMPLATE " + template}
 	if len(Citus()) > 0 {
-		made = append(made, "ALTER DATABASE "+name+" SET citus.enable_unsafe_triggers = on") // for the triggers that count rows
+		// The triggers that count rows need this setting.
+		statements = append(statements, "ALTER DATABASE "+name+" SET citus.enable_unsafe_triggers = on")
 		if migrated {
-			made = append(made, "ALTER DATABASE "+name+" SET lock_timeout = '5s'") // a session's own setting does not reach the data nodes
+			// A session's own setting does not reach the data nodes.
+			statements = append(statements, "ALTER DATABASE "+name+" SET lock_timeout = '5s'")
 		}
 	}
-	require.NoError(t, everywhere(context.Background(), made...))
+	require.NoError(t, execOnNodes(context.Background(), statements...))
 	address, err := withDatabase(servers[0], name)
 	require.NoError(t, err)
 	return address
@@ -97,8 +99,8 @@ func makeTemplate(ctx context.Context, conn *sql.Conn, name string) error {
 	}
 	// The template has another name until it is complete, so that a process that dies half-way leaves no broken template.
 	unfinished := name + "_unfinished"
-	if err := everywhere(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)", "DROP DATABASE IF EXISTS "+unfinished+" WITH (FORCE)",
-		"CREATE DATABASE "+unfinished); err != nil {
+	if err := execOnNodes(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)",
+		"DROP DATABASE IF EXISTS "+unfinished+" WITH (FORCE)", "CREATE DATABASE "+unfinished); err != nil {
 		return err
 	}
 	address, err := withDatabase(nodes()[0], unfinished)
@@ -114,7 +116,7 @@ func makeTemplate(ctx context.Context, conn *sql.Conn, name string) error {
 		}
 	}
 	// Close the connections that Citus keeps to every database, because a database in use cannot be copied.
-	if err := everywhere(ctx, "ALTER DATABASE "+unfinished+" ALLOW_CONNECTIONS false",
+	if err := execOnNodes(ctx, "ALTER DATABASE "+unfinished+" ALLOW_CONNECTIONS false",
 		"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = '"+unfinished+"'"); err != nil {
 		return err
 	}

@@ -15,12 +15,12 @@ import (
 type Proxy struct {
 	listener net.Listener
 	// URL is the database's URL through the proxy.
-	URL   string
-	to    string
-	mu    sync.Mutex
-	shut  bool
-	conns map[net.Conn]*atomic.Bool // the open connections; the value is true once the connection is frozen
-	ended sync.WaitGroup
+	URL    string
+	target string
+	mu     sync.Mutex
+	shut   bool
+	conns  map[net.Conn]*atomic.Bool // true if frozen
+	ended  sync.WaitGroup
 }
 
 // NewProxy returns a proxy to the database that runs until the test ends.
@@ -30,7 +30,7 @@ func NewProxy(t testing.TB, database string) *Proxy {
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	p := &Proxy{listener: listener, to: u.Host, conns: map[net.Conn]*atomic.Bool{}}
+	p := &Proxy{listener: listener, target: u.Host, conns: map[net.Conn]*atomic.Bool{}}
 	u.Host = listener.Addr().String()
 	p.URL = u.String()
 	p.ended.Go(func() {
@@ -39,7 +39,7 @@ func NewProxy(t testing.TB, database string) *Proxy {
 			if err != nil {
 				return
 			}
-			p.ended.Go(func() { p.pass(conn) })
+			p.ended.Go(func() { p.forward(conn) })
 		}
 	})
 	t.Cleanup(func() {
@@ -50,39 +50,39 @@ func NewProxy(t testing.TB, database string) *Proxy {
 	return p
 }
 
-// pass forwards a connection to the database, unless the proxy is shut.
-func (p *Proxy) pass(from net.Conn) {
-	defer func() { _ = from.Close() }()
-	to, err := net.Dial("tcp", p.to)
+// forward forwards a connection to the database, unless the proxy is shut.
+func (p *Proxy) forward(client net.Conn) {
+	defer func() { _ = client.Close() }()
+	server, err := net.Dial("tcp", p.target)
 	if err != nil {
 		return
 	}
-	defer func() { _ = to.Close() }()
+	defer func() { _ = server.Close() }()
 	p.mu.Lock()
 	if p.shut {
 		p.mu.Unlock()
 		return
 	}
 	frozen := &atomic.Bool{}
-	p.conns[from], p.conns[to] = frozen, frozen
+	p.conns[client], p.conns[server] = frozen, frozen
 	p.mu.Unlock()
-	var both sync.WaitGroup
-	both.Go(func() { _, _ = io.Copy(freezing{to, frozen}, from); _ = to.Close() })
-	both.Go(func() { _, _ = io.Copy(freezing{from, frozen}, to); _ = from.Close() })
-	both.Wait()
+	var copies sync.WaitGroup
+	copies.Go(func() { _, _ = io.Copy(freezableWriter{server, frozen}, client); _ = server.Close() })
+	copies.Go(func() { _, _ = io.Copy(freezableWriter{client, frozen}, server); _ = client.Close() })
+	copies.Wait()
 }
 
-// freezing is a writer that drops everything once it is frozen.
-type freezing struct {
-	to     io.Writer
+// freezableWriter is a writer that drops everything once it is frozen.
+type freezableWriter struct {
+	writer io.Writer
 	frozen *atomic.Bool
 }
 
-func (f freezing) Write(p []byte) (int, error) {
+func (f freezableWriter) Write(p []byte) (int, error) {
 	if f.frozen.Load() {
 		return len(p), nil
 	}
-	return f.to.Write(p)
+	return f.writer.Write(p)
 }
 
 // Freeze silences the current connections, as when a server vanishes behind a proxy. New connections work.

@@ -54,9 +54,9 @@ func (s *Shards) exec(statement string) {
 
 var shardName = regexp.MustCompile(`_shard\d$`)
 
-// Crossed plans a statement and returns, in alphabetical order, the distributed tables that the statement does not restrict to
-// one store: the plan reads all their shards.
-func (s *Shards) Crossed(statement string) []string {
+// CrossStoreTables plans a statement and returns, in alphabetical order, the distributed tables that the statement does not
+// restrict to one store: the plan reads all their shards.
+func (s *Shards) CrossStoreTables(statement string) []string {
 	s.t.Helper()
 	ctx := context.Background()
 	s.exec("PREPARE recorded AS " + statement)

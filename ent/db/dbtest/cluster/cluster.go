@@ -50,7 +50,7 @@ type Cluster struct {
 	disk     string // Options.Disk
 	settings []string
 	port     int
-	as       []string // the command prefix that runs a program as the server's user
+	runAs    []string // the command prefix that runs a program as the server's user
 	uid, gid int      // the server's user; zero if tests do not run as root
 }
 
@@ -93,18 +93,18 @@ func StartWith(ctx context.Context, programs string, o Options) (*Cluster, error
 	if err != nil {
 		return nil, err
 	}
-	initdb := []string{"-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"}
+	initdb := []string{"-D", c.dataFolder(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"}
 	if o.Disk != "" {
-		initdb = append(initdb, "-X", filepath.Join(c.aside(), "wal"))
+		initdb = append(initdb, "-X", filepath.Join(c.logFolder(), "wal"))
 	}
 	if err := c.run(ctx, "initdb", initdb...); err != nil {
 		return nil, errors.Join(err, c.remove())
 	}
-	return c.begin(ctx)
+	return c.start(ctx)
 }
 
-// begin starts the server on a free port and returns c.
-func (c *Cluster) begin(ctx context.Context) (*Cluster, error) {
+// start starts the server on a free port and returns c.
+func (c *Cluster) start(ctx context.Context) (*Cluster, error) {
 	var err error
 	for range portAttempts {
 		if c.port, err = FreePort(); err != nil {
@@ -125,9 +125,9 @@ func prepare(programs string, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{programs: programs, folder: folder, disk: o.Disk, settings: o.Settings}
-	folders := []string{c.data()}
+	folders := []string{c.dataFolder()}
 	if o.Disk != "" {
-		folders = append(folders, c.aside())
+		folders = append(folders, c.logFolder())
 	}
 	if runtime.GOOS != "windows" && os.Geteuid() == 0 {
 		owner, err := unprivileged()
@@ -142,11 +142,11 @@ func prepare(programs string, o Options) (*Cluster, error) {
 		if err != nil {
 			return nil, errors.Join(err, c.remove())
 		}
-		c.as = []string{"runuser", "-u", owner.Username, "--"}
+		c.runAs = []string{"runuser", "-u", owner.Username, "--"}
 	}
 	for _, f := range folders {
 		err := os.Mkdir(f, 0o700)
-		if err == nil && c.as != nil {
+		if err == nil && c.runAs != nil {
 			err = os.Chown(f, c.uid, c.gid)
 		}
 		if err != nil {
@@ -164,21 +164,21 @@ func unprivileged() (*user.User, error) {
 	return user.Lookup("nobody")
 }
 
-func (c *Cluster) data() string {
+func (c *Cluster) dataFolder() string {
 	if c.disk != "" {
 		return filepath.Join(c.disk, "data")
 	}
 	return filepath.Join(c.folder, "data")
 }
 
-// aside returns the folder for files that a full disk must not affect.
-func (c *Cluster) aside() string { return filepath.Join(c.folder, "aside") }
+// logFolder returns the folder for the write-ahead log and the server's log, which a full disk must not affect.
+func (c *Cluster) logFolder() string { return filepath.Join(c.folder, "aside") }
 
-func (c *Cluster) log() string {
+func (c *Cluster) serverLog() string {
 	if c.disk != "" {
-		return filepath.Join(c.aside(), "server.log")
+		return filepath.Join(c.logFolder(), "server.log")
 	}
-	return filepath.Join(c.data(), "server.log")
+	return filepath.Join(c.dataFolder(), "server.log")
 }
 
 // Programs returns the folder of the server's programs.
@@ -199,16 +199,16 @@ func (c *Cluster) Restart(ctx context.Context) error {
 	for _, setting := range c.settings {
 		options += " -c " + setting
 	}
-	err := c.run(ctx, "pg_ctl", "-D", c.data(), "-w", "-l", c.log(), "-o", options, "start")
+	err := c.run(ctx, "pg_ctl", "-D", c.dataFolder(), "-w", "-l", c.serverLog(), "-o", options, "start")
 	if err != nil {
-		return fmt.Errorf("%w: %s", err, c.complaint())
+		return fmt.Errorf("%w: %s", err, c.lastLogLine())
 	}
 	return nil
 }
 
 // Crash stops the server as a crash would: it writes nothing more, and recovers when it starts again.
 func (c *Cluster) Crash(ctx context.Context) error {
-	return c.run(ctx, "pg_ctl", "-D", c.data(), "-w", "-m", "immediate", "stop")
+	return c.run(ctx, "pg_ctl", "-D", c.dataFolder(), "-w", "-m", "immediate", "stop")
 }
 
 // Close stops the server and removes its data.
@@ -220,14 +220,14 @@ func (c *Cluster) Close() error {
 
 // remove removes the data.
 func (c *Cluster) remove() error {
-	return errors.Join(os.RemoveAll(c.data()), os.RemoveAll(c.folder))
+	return errors.Join(os.RemoveAll(c.dataFolder()), os.RemoveAll(c.folder))
 }
 
 // run runs one of PostgreSQL's programs as the user of the server.
 func (c *Cluster) run(ctx context.Context, name string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	line := append(append(slices.Clone(c.as), filepath.Join(c.programs, name)), args...)
+	line := append(append(slices.Clone(c.runAs), filepath.Join(c.programs, name)), args...)
 	command := exec.CommandContext(ctx, line[0], line[1:]...) //nolint:gosec // PostgreSQL's own programs.
 	// Run in the root folder, because the server's user may have no access to the current folder.
 	command.Dir = string(filepath.Separator)
@@ -242,16 +242,16 @@ func (c *Cluster) run(ctx context.Context, name string, args ...string) error {
 	defer func() { _ = output.Close() }()
 	command.Stdout, command.Stderr = output, output
 	if err := command.Run(); err != nil {
-		return fmt.Errorf("%s: %w: %s", name, err, last(output.Name()))
+		return fmt.Errorf("%s: %w: %s", name, err, lastLine(output.Name()))
 	}
 	return nil
 }
 
-// complaint returns the last line of the server's log.
-func (c *Cluster) complaint() string { return last(c.log()) }
+// lastLogLine returns the last line of the server's log.
+func (c *Cluster) lastLogLine() string { return lastLine(c.serverLog()) }
 
-// last returns the last line of the file at path.
-func last(path string) string {
+// lastLine returns the last line of the file at path.
+func lastLine(path string) string {
 	text, _ := os.ReadFile(path) // if the file cannot be read, the error gets no detail
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return lines[len(lines)-1]

@@ -14,14 +14,14 @@ func (c *Cluster) Standby(ctx context.Context) (*Cluster, error) {
 		return nil, err
 	}
 	err = s.run(ctx, "pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(c.port), "-U", "postgres",
-		"-D", s.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync")
+		"-D", s.dataFolder(), "-R", "-X", "stream", "-c", "fast", "--no-sync")
 	if err != nil {
 		return nil, errors.Join(err, s.remove())
 	}
-	return s.begin(ctx)
+	return s.start(ctx)
 }
 
 // Promote makes a standby a primary, and returns once it accepts writes.
 func (c *Cluster) Promote(ctx context.Context) error {
-	return c.run(ctx, "pg_ctl", "-D", c.data(), "-w", "promote")
+	return c.run(ctx, "pg_ctl", "-D", c.dataFolder(), "-w", "promote")
 }
