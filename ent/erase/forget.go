@@ -44,9 +44,9 @@ import (
 )
 
 //go:embed erase.sql
-var file string
+var eraseSQL string
 
-var statements = db.Statements(file)
+var statements = db.Statements(eraseSQL)
 
 const (
 	// stepRows is how many rows one step reads at most, so that its transaction takes no longer than a request.
@@ -64,14 +64,14 @@ const (
 	failurePause, maxFailurePause = 10 * time.Second, time.Hour
 )
 
-// passes are the phases of erasing a customer, in order; Forgetting.Pass is the index of the current one. Each function does
+// phases are the phases of erasing a customer, in order; Forgetting.Pass is the index of the current one. Each function does
 // one step of its phase. It returns last as true if the phase is done.
-var passes = []func(on, context.Context, *ent.Tx, *Forgetting) (last bool, err error){
-	on.customer, on.activity, on.events, on.refused, on.keys,
+var phases = []func(eraser, context.Context, *ent.Tx, *Forgetting) (last bool, err error){
+	eraser.customer, eraser.activity, eraser.events, eraser.refused, eraser.keys,
 }
 
-// ErrNone means that there is no erasure of this customer.
-var ErrNone = errors.New("no such forgetting")
+// ErrNoForgetting means that there is no erasure of this customer.
+var ErrNoForgetting = errors.New("no such forgetting")
 
 // Forgetting is an erasure of a customer's personal data. A running erasure has its progress here. A finished one is the
 // receipt, which has no personal data.
@@ -92,16 +92,16 @@ type Forgetting struct {
 	// RowAt is the time updated_at that the customer's row got when it was emptied. If the row has a later time, somebody
 	// has changed it since.
 	RowAt time.Time
-	// again is true if BeginAgain was called since the first phase began.
-	again bool
+	// restartRequested is true if RestartForgettings was called since the first phase began.
+	restartRequested bool
 	// Known has the customer's values for which the phases search in texts. It is emptied when all phases are done.
 	Known identity
 	// Before is the receipt of the customer's previous erasure. It is kept if this erasure finds nothing to erase.
 	Before *Forgetting `json:",omitzero"`
 }
 
-// on is the database on which an erasure runs. Its methods are the phases and their steps.
-type on struct{ *db.DB }
+// eraser is the database on which an erasure runs. Its methods are the phases and their steps.
+type eraser struct{ *db.DB }
 
 // exec runs a statement of an erasure and returns how many rows it changed.
 func exec(ctx context.Context, tx *ent.Tx, statement string, args ...any) (int64, error) {
@@ -119,14 +119,14 @@ type row struct {
 	at    time.Time
 	text  []byte
 	label string
-	yes   bool
+	flag  bool
 }
 
 // read returns the rows of a query, which has the columns of row. name is the name of the rows in the text of an error.
 func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (rows []row, err error) {
 	for read := range db.Rows(ctx, tx, query, args...) {
 		var r row
-		if err := read.Scan(&r.id, &r.at, &r.text, &r.label, &r.yes); err != nil {
+		if err := read.Scan(&r.id, &r.at, &r.text, &r.label, &r.flag); err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
 		rows = append(rows, r)
@@ -134,11 +134,11 @@ func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (row
 	return rows, nil
 }
 
-// page reads at most limit rows after the position of f, with the statement of erase.sql that is called name. Then it moves
-// the position to the last of these rows. last is true if there are no more rows.
-func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, limit int, also ...any) (rows []row, last bool,
+// page reads at most limit rows after the position of f, with the statement of erase.sql that is called name and its further
+// arguments args. Then it moves the position to the last of these rows. last is true if there are no more rows.
+func (e eraser) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, limit int, args ...any) (rows []row, last bool,
 	err error) {
-	rows, err = read(ctx, tx, name, statements[name], append([]any{f.StoreID, f.PositionAt, f.PositionID, limit}, also...)...)
+	rows, err = read(ctx, tx, name, statements[name], append([]any{f.StoreID, f.PositionAt, f.PositionID, limit}, args...)...)
 	if len(rows) > 0 {
 		end := rows[len(rows)-1]
 		f.PositionAt, f.PositionID = end.at, end.id
@@ -148,8 +148,8 @@ func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, li
 
 // rewrite replaces the text of a column, such as events.payload, in each of the rows by the result of change. It returns the
 // ids of the rows whose text changed.
-func (s on) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, rows []row, change func(row) ([]byte, error)) (
-	changed []uuid.UUID, err error) {
+func (e eraser) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, rows []row,
+	change func(row) ([]byte, error)) (changed []uuid.UUID, err error) {
 	table, name, _ := strings.Cut(column, ".")
 	update := "UPDATE " + table + " SET " + name + " = $3 WHERE store_id = $1 AND id = $2"
 	for _, r := range rows {
@@ -170,14 +170,14 @@ func (s on) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column strin
 // old receipt if the new erasure finds nothing. The context must have the store. It fails with ent's NotFoundError if the
 // store has no such customer.
 func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
-	o := on{d}
+	e := eraser{d}
 	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		now := d.Now()
 		if _, err := tx.ExecContext(ctx, `INSERT INTO forgettings (id, store_id, progress, begun_at, due_at)
  VALUES ($1, $2, $3, $4, $4) ON CONFLICT DO NOTHING`, customerID, storeID, []byte("{}"), now); err != nil {
 			return fmt.Errorf("begin to forget: %w", err)
 		}
-		if f, err = o.load(ctx, tx, storeID, customerID); err != nil {
+		if f, err = e.load(ctx, tx, storeID, customerID); err != nil {
 			return err
 		}
 		if f.FinishedAt != nil {
@@ -187,10 +187,10 @@ func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUI
 			f.CustomerID, f.StoreID, f.CreatedAt = customerID, storeID, now
 		}
 		f.begin()
-		if err := o.step(ctx, tx, &f); err != nil {
+		if err := e.step(ctx, tx, &f); err != nil {
 			return err
 		}
-		return o.save(ctx, tx, f)
+		return e.save(ctx, tx, f)
 	}, hook.WithoutJournal) // because a journal entry would keep the old values
 	return f, err
 }
@@ -198,9 +198,9 @@ func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUI
 // begin sets the erasure back to the beginning of its first phase.
 func (f *Forgetting) begin() { f.Pass, f.PositionAt, f.PositionID = 0, time.Time{}, uuid.Nil }
 
-// BeginAgain makes the unfinished erasures of a store begin again with the first phase. Call it in a transaction that adds
-// rows with old times, because the erasures may have read past these times already.
-func BeginAgain(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
+// RestartForgettings makes the unfinished erasures of a store begin again with the first phase. Call it in a transaction that
+// adds rows with old times, because the erasures may have read past these times already.
+func RestartForgettings(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
 	_, err := tx.ExecContext(ctx, "UPDATE forgettings SET begun_at = NULL WHERE store_id = $1 AND finished_at IS NULL", storeID)
 	if err != nil {
 		return fmt.Errorf("begin to forget again: %w", err)
@@ -209,24 +209,24 @@ func BeginAgain(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
 }
 
 // step does one step of the current phase.
-func (s on) step(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
-	last, err := passes[f.Pass](s, ctx, tx, f)
+func (e eraser) step(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
+	last, err := phases[f.Pass](e, ctx, tx, f)
 	if last {
 		f.Pass, f.PositionAt, f.PositionID = f.Pass+1, time.Time{}, uuid.Nil
 	}
-	if f.Pass == len(passes) {
+	if f.Pass == len(phases) {
 		f.Known = identity{} // the phases have searched for these values; what is left, emptying SQLite's log, does not need them
 	}
 	return err
 }
 
-// load reads and locks an erasure, or fails with ErrNone.
-func (s on) load(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID) (f Forgetting, err error) {
-	err = ErrNone
+// load reads and locks an erasure, or fails with ErrNoForgetting.
+func (e eraser) load(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID) (f Forgetting, err error) {
+	err = ErrNoForgetting
 	for row := range db.Rows(ctx, tx, "SELECT progress, COALESCE(log_waits_for, ''), begun_at IS NULL FROM forgettings"+
-		" WHERE id = $1 AND store_id = $2"+s.RowLock(""), customerID, storeID) {
+		" WHERE id = $1 AND store_id = $2"+e.RowLock(""), customerID, storeID) {
 		var progress []byte
-		if err = row.Scan(&progress, &f.LogWaitsFor, &f.again); err == nil {
+		if err = row.Scan(&progress, &f.LogWaitsFor, &f.restartRequested); err == nil {
 			err = json.Unmarshal(progress, &f)
 		}
 	}
@@ -234,11 +234,11 @@ func (s on) load(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID)
 }
 
 // save stores an erasure after a successful step. Workers continue first with the erasure that was saved longest ago.
-func (s on) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
+func (e eraser) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
 	progress, err := json.Marshal(f)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `UPDATE forgettings SET progress = $1, finished_at = $2, log_waits_for = NULLIF($3, ''), due_at = $4,
- failures = 0 WHERE id = $5 AND store_id = $6`, progress, f.FinishedAt, f.LogWaitsFor, s.Now(), f.CustomerID, f.StoreID)
+ failures = 0 WHERE id = $5 AND store_id = $6`, progress, f.FinishedAt, f.LogWaitsFor, e.Now(), f.CustomerID, f.StoreID)
 	}
 	return err
 }
@@ -287,25 +287,25 @@ var errBusy = errors.New("busy")
 // Step does one step of an erasure in a transaction, and then pauses in favour of other writers. If a worker is delivering
 // an event about the customer, Step changes nothing and returns after a short pause. If the erasure is finished and only
 // SQLite's log still has old pages, Step tries once to empty the log. Any other finished erasure stays as it is. Step fails
-// with ErrNone if there is no such erasure.
+// with ErrNoForgetting if there is no such erasure.
 func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
-	o, began := on{d}, time.Now()
-	change := func(do func(ctx context.Context, tx *ent.Tx) error) error {
+	e, began := eraser{d}, time.Now()
+	change := func(fn func(ctx context.Context, tx *ent.Tx) error) error {
 		return hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-			if f, err = o.load(ctx, tx, storeID, customerID); err != nil || f.FinishedAt != nil {
+			if f, err = e.load(ctx, tx, storeID, customerID); err != nil || f.FinishedAt != nil {
 				return err
 			}
-			if err := do(ctx, tx); err != nil {
+			if err := fn(ctx, tx); err != nil {
 				return err
 			}
-			return o.save(ctx, tx, f)
+			return e.save(ctx, tx, f)
 		}, hook.WithoutJournal)
 	}
 	err = change(func(ctx context.Context, tx *ent.Tx) error {
-		if f.Pass == len(passes) {
+		if f.Pass == len(phases) {
 			return nil
 		}
-		return o.step(ctx, tx, &f)
+		return e.step(ctx, tx, &f)
 	})
 	switch {
 	case err != nil:
@@ -313,10 +313,10 @@ func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forge
 		if _, err = EmptyLog(ctx, d); err == nil {
 			err = change(func(context.Context, *ent.Tx) error { return nil })
 		}
-	case f.FinishedAt == nil && f.Pass == len(passes):
+	case f.FinishedAt == nil && f.Pass == len(phases):
 		var reader string
-		if reader, err = o.emptyLog(ctx); err == nil {
-			err = change(func(ctx context.Context, tx *ent.Tx) error { return o.finish(ctx, tx, &f, reader) })
+		if reader, err = e.emptyLog(ctx); err == nil {
+			err = change(func(ctx context.Context, tx *ent.Tx) error { return e.finish(ctx, tx, &f, reader) })
 		}
 	}
 	switch {
@@ -325,7 +325,7 @@ func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forge
 	case err != nil:
 		return f, fmt.Errorf("forget customer %s: %w", customerID, err)
 	case f.FinishedAt == nil:
-		return f, rest(ctx, began)
+		return f, pauseAfter(ctx, began)
 	}
 	return f, nil
 }
@@ -333,7 +333,7 @@ func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forge
 // finish ends the erasure and makes it the receipt. reader is the kind of reader that keeps SQLite's log, or "" if the log
 // is empty. If somebody has named the customer again or added a note, or if an import has added rows, finish starts the
 // first phase again instead.
-func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
+func (e eraser) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
 	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
 	if err != nil {
 		return err
@@ -342,7 +342,7 @@ func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string
 	switch {
 	case err != nil:
 		return fmt.Errorf("look for notes: %w", err)
-	case noted || f.again || !c.UpdatedAt.Equal(f.RowAt):
+	case noted || f.restartRequested || !c.UpdatedAt.Equal(f.RowAt):
 		f.begin()
 		return nil
 	case f.Before != nil && f.Events+f.Deliveries+f.ActivityEntries+f.Notes+f.IdempotencyKeys+f.RefusedRequests == 0:
@@ -350,7 +350,7 @@ func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string
 		f.LogWaitsFor = reader
 		return nil
 	}
-	f.FinishedAt, f.LogWaitsFor, f.Before = new(s.Now()), reader, nil
+	f.FinishedAt, f.LogWaitsFor, f.Before = new(e.Now()), reader, nil
 	_, err = notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.CustomerForgotten, StoreID: f.StoreID,
 		Text:  "A customer was forgotten as asked: name, e-mail and phone are gone from all that the store keeps.",
 		About: map[string]any{"customerId": f.CustomerID}})
@@ -358,10 +358,10 @@ func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string
 }
 
 // customer erases the personal data in the customer's row, and the notes of the customer's orders.
-func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
+func (e eraser) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	// Lock the customer's orders that have a note or may still send an event. Another transaction that changes such an order has
 	// either committed its event before, or it waits for this lock and then reads the erased customer.
-	if _, err := db.Lock(s.DB, tx.Order.Query().Where(order.StoreID(f.StoreID), order.CustomerID(f.CustomerID),
+	if _, err := db.Lock(e.DB, tx.Order.Query().Where(order.StoreID(f.StoreID), order.CustomerID(f.CustomerID),
 		order.Or(order.StatusIn(order.StatusPENDING, order.StatusFAILED), order.NoteNotNil())).Order(order.ByID())).IDs(ctx); err != nil {
 		return false, fmt.Errorf("wait for orders: %w", err)
 	}
@@ -379,7 +379,7 @@ func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 		hook.Record(ctx, "customer.forgotten", "customer", c.ID)
 		f.Before = nil // this erasure has erased something, so the old receipt is not needed
 	}
-	f.shows(resource.Customer(c, ""))
+	f.collectValues(resource.Customer(c, ""))
 	if _, err := tx.ExecContext(ctx, "UPDATE forgettings SET begun_at = $1 WHERE id = $2 AND store_id = $3", hook.Time(ctx), c.ID,
 		f.StoreID); err != nil {
 		return false, fmt.Errorf("begin to forget: %w", err)
@@ -395,31 +395,31 @@ func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 
 // events erases the payloads of events about the customer, and the receivers' answers to them. It also erases the answers to
 // events that were erased earlier, because an import may have added such answers.
-func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	rows, last, err := s.page(ctx, tx, f, "events.payload", stepRows)
+func (e eraser) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
+	rows, last, err := e.page(ctx, tx, f, "events.payload", stepRows)
 	if err != nil {
 		return false, err
 	}
-	var before []uuid.UUID
-	ids, err := s.rewrite(ctx, tx, f, "events.payload", rows, func(event row) ([]byte, error) {
+	var alreadyErased []uuid.UUID
+	ids, err := e.rewrite(ctx, tx, f, "events.payload", rows, func(event row) ([]byte, error) {
 		read, err := hook.ReadEnvelope(event.text)
 		switch {
 		case string(event.text) == hook.Forgotten:
-			before = append(before, event.id)
-		case err != nil && f.in(event.text), f.shows(read.Data):
+			alreadyErased = append(alreadyErased, event.id)
+		case err != nil && f.foundIn(event.text), f.collectValues(read.Data):
 			return []byte(hook.Forgotten), nil
 		}
 		return event.text, nil
 	})
-	if err != nil || len(ids)+len(before) == 0 {
+	if err != nil || len(ids)+len(alreadyErased) == 0 {
 		return last, err
 	}
-	_, changed, err := s.answers(ctx, tx, f, before)
+	_, changed, err := e.answers(ctx, tx, f, alreadyErased)
 	f.Deliveries += changed
 	if err != nil || len(ids) == 0 {
 		return last, err
 	}
-	if err := queue.HoldRelay(ctx, tx, s.DB); err != nil {
+	if err := queue.HoldRelay(ctx, tx, e.DB); err != nil {
 		return false, err
 	}
 	// The DELETE waits for the commit of a relay that has locked one of these entries. So the function answers, which is called
@@ -427,14 +427,14 @@ func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, e
 	if _, err := tx.OutboxEntry.Delete().Where(outboxentry.StoreID(f.StoreID), outboxentry.IDIn(ids...)).Exec(ctx); err != nil {
 		return false, fmt.Errorf("empty the outbox: %w", err)
 	}
-	deliveries, _, err := s.answers(ctx, tx, f, ids)
+	deliveries, _, err := e.answers(ctx, tx, f, ids)
 	if err != nil {
 		return false, err
 	}
 	f.Events, f.Deliveries = f.Events+int64(len(ids)), f.Deliveries+deliveries
 	// End the leases, so that the result of a running attempt is not stored. The next worker that claims such a delivery
 	// cancels it.
-	args := db.Args{f.StoreID, s.TimeArg()}
+	args := db.Args{f.StoreID, e.TimeArg()}
 	_, err = exec(ctx, tx, "UPDATE deliveries SET lease = NULL, due_at = COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)"+
 		" WHERE store_id = $1 AND event_id IN ("+args.AddIDs(ids)+")", args...)
 	return last, err
@@ -442,28 +442,28 @@ func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, e
 
 // answers erases the receivers' answers in all deliveries of the events. all is the number of these deliveries, and changed
 // how many of them had an answer. It returns errBusy while one of the deliveries is being attempted.
-func (s on) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events []uuid.UUID) (all, changed int64, err error) {
+func (e eraser) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events []uuid.UUID) (all, changed int64, err error) {
 	if len(events) == 0 {
 		return 0, 0, nil
 	}
 	args := db.Args{f.StoreID}
-	of := " WHERE store_id = $1 AND event_id IN (" + args.AddIDs(events) + ") ORDER BY id"
+	condition := " WHERE store_id = $1 AND event_id IN (" + args.AddIDs(events) + ") ORDER BY id"
 	now := slices.Clone(args)
 	// The last column is true if an attempt of the delivery is running.
-	live := "SELECT id, created_at, attempts, '', lease IS NOT NULL AND due_at > COALESCE(CAST(" + now.Add(s.TimeArg()) +
-		" AS timestamptz), CURRENT_TIMESTAMP) FROM deliveries" + of + s.RowLock("")
+	live := "SELECT id, created_at, attempts, '', lease IS NOT NULL AND due_at > COALESCE(CAST(" + now.Add(e.TimeArg()) +
+		" AS timestamptz), CURRENT_TIMESTAMP) FROM deliveries" + condition + e.RowLock("")
 	for _, q := range []struct {
 		table, query string
 		args         []any
 	}{
 		{"deliveries", live, now},
-		{"finished_deliveries", "SELECT id, created_at, attempts, '', false FROM finished_deliveries" + of, args},
+		{"finished_deliveries", "SELECT id, created_at, attempts, '', false FROM finished_deliveries" + condition, args},
 	} {
 		rows, err := read(ctx, tx, q.table, q.query, q.args...)
 		if err != nil {
 			return 0, 0, err
 		}
-		ids, err := s.rewrite(ctx, tx, f, q.table+".attempts", rows, withoutAnswers)
+		ids, err := e.rewrite(ctx, tx, f, q.table+".attempts", rows, withoutAnswers)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -475,7 +475,7 @@ func (s on) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events []uui
 // withoutAnswers returns a delivery's attempts without the receivers' answers. It returns no attempts if it cannot read
 // them, and errBusy if an attempt is running.
 func withoutAnswers(delivery row) ([]byte, error) {
-	if delivery.yes {
+	if delivery.flag {
 		return nil, errBusy
 	}
 	attempts, err := queue.Attempts(delivery.text)
@@ -494,29 +494,29 @@ func withoutAnswers(delivery row) ([]byte, error) {
 	return json.Marshal(attempts)
 }
 
-// in reports whether a text contains the customer's id or values. The text is JSON, but cannot be parsed as the expected
+// foundIn reports whether a text contains the customer's id or values. The text is JSON, but cannot be parsed as the expected
 // message.
-func (f *Forgetting) in(text []byte) bool {
+func (f *Forgetting) foundIn(text []byte) bool {
 	plain := bytes.Clone(text) // will have the JSON and, after it, its strings without escapes
 	for tokens := json.NewDecoder(bytes.NewReader(text)); ; {
 		token, err := tokens.Token()
 		if err != nil {
 			break
 		}
-		if token, is := token.(string); is {
+		if token, ok := token.(string); ok {
 			plain = append(append(plain, '\n'), token...)
 		}
 	}
-	return bytes.Contains(plain, []byte(f.CustomerID.String())) || f.Known.in(string(plain))
+	return bytes.Contains(plain, []byte(f.CustomerID.String())) || f.Known.foundIn(string(plain))
 }
 
 // activity erases the customer's values from entries of the activity journal.
-func (s on) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	rows, last, err := s.page(ctx, tx, f, "activity_entries.changes", stepRows, f.CustomerID)
+func (e eraser) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
+	rows, last, err := e.page(ctx, tx, f, "activity_entries.changes", stepRows, f.CustomerID)
 	if err != nil {
 		return false, err
 	}
-	ids, err := s.rewrite(ctx, tx, f, "activity_entries.changes", rows, f.withoutValues)
+	ids, err := e.rewrite(ctx, tx, f, "activity_entries.changes", rows, f.withoutValues)
 	f.ActivityEntries += int64(len(ids))
 	return last, err
 }
@@ -532,11 +532,11 @@ func (f *Forgetting) withoutValues(entry row) ([]byte, error) {
 	number.UseNumber()
 	err := number.Decode(&changes)
 	readable := err == nil && jsontext.Value(entry.text).IsValid() // IsValid rejects repeated names
-	id, of := f.CustomerID.String(), changes["customerId"]
-	switch about := entry.yes || of["from"] == id || of["to"] == id; {
-	case !readable && (about || f.in(entry.text)):
+	id, customerChange := f.CustomerID.String(), changes["customerId"]
+	switch aboutCustomer := entry.flag || customerChange["from"] == id || customerChange["to"] == id; {
+	case !readable && (aboutCustomer || f.foundIn(entry.text)):
 		return []byte("{}"), nil
-	case !about:
+	case !aboutCustomer:
 		return entry.text, nil
 	}
 	found := false
@@ -545,12 +545,12 @@ func (f *Forgetting) withoutValues(entry row) ([]byte, error) {
 			if !hook.Journaled("customer", field) && !hook.Journaled("order", field) || side != "from" && side != "to" {
 				return []byte("{}"), nil
 			}
-			switch text, is := value.(string); {
-			case value == nil, text == "" && is, text == forgotten:
+			switch text, isText := value.(string); {
+			case value == nil, text == "" && isText, text == forgotten:
 				continue
 			case slices.Contains(personal, field):
-				f.knowField(field, text)
-			case is && f.Known.in(text), !is && !isNumber(value):
+				f.addKnownField(field, text)
+			case isText && f.Known.foundIn(text), !isText && !isNumber(value):
 			default:
 				continue
 			}
@@ -564,19 +564,19 @@ func (f *Forgetting) withoutValues(entry row) ([]byte, error) {
 }
 
 func isNumber(value any) bool {
-	_, is := value.(json.Number)
-	return is
+	_, ok := value.(json.Number)
+	return ok
 }
 
 // refused erases the names of fields in refused requests if a name contains a value of the customer.
-func (s on) refused(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	rows, last, err := s.page(ctx, tx, f, "refused_requests", f.texts())
+func (e eraser) refused(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
+	rows, last, err := e.page(ctx, tx, f, "refused_requests", f.textsPerStep())
 	if err != nil {
 		return false, err
 	}
 	var ids []uuid.UUID
 	for _, r := range rows {
-		if slices.ContainsFunc(strings.Split(string(r.text), "\n"), f.Known.inField) {
+		if slices.ContainsFunc(strings.Split(string(r.text), "\n"), f.Known.foundInField) {
 			ids = append(ids, r.id)
 		}
 	}
@@ -586,21 +586,21 @@ func (s on) refused(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, 
 
 // keys erases the customer's data in the answers that are stored under idempotency keys. It deletes a key whose own text
 // names the customer, and a key with an unreadable answer that contains a value of the customer.
-func (s on) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	rows, last, err := s.page(ctx, tx, f, "idempotency_keys.answer", f.texts())
+func (e eraser) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
+	rows, last, err := e.page(ctx, tx, f, "idempotency_keys.answer", f.textsPerStep())
 	if err != nil {
 		return false, err
 	}
 	var drop []uuid.UUID
-	ids, err := s.rewrite(ctx, tx, f, "idempotency_keys.answer", rows, func(key row) ([]byte, error) {
+	ids, err := e.rewrite(ctx, tx, f, "idempotency_keys.answer", rows, func(key row) ([]byte, error) {
 		// The text is an order, because only operations that return an order store their answers.
 		order := &storefrontv1.Order{}
 		err := proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(key.text, order)
-		shown := f.shows(order)
+		hasData := f.collectValues(order)
 		switch {
-		case err != nil && f.in(key.text), f.names(key.label, order.GetCustomer()):
+		case err != nil && f.foundIn(key.text), f.keyFoundIn(key.label, order.GetCustomer()):
 			drop = append(drop, key.id)
-		case shown:
+		case hasData:
 			order.Note = nil
 			order.Customer = &storefrontv1.Order_Customer{Id: f.CustomerID.String(), Email: new(resource.ForgottenEmail(f.CustomerID))}
 			return proto.Marshal(order)
@@ -614,18 +614,18 @@ func (s on) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err
 	return last, changeAll(ctx, tx, "DELETE FROM idempotency_keys", f.StoreID, drop)
 }
 
-// names reports whether an idempotency key contains a value of the customer. of is the customer of the key's order: if it is
-// another customer, values that both customers have do not count.
-func (f *Forgetting) names(key string, of *storefrontv1.Order_Customer) bool {
-	if !f.Known.in(key) {
+// keyFoundIn reports whether an idempotency key contains a value of the customer. c is the customer of the key's order: if it
+// is another customer, values that both customers have do not count.
+func (f *Forgetting) keyFoundIn(key string, c *storefrontv1.Order_Customer) bool {
+	if !f.Known.foundIn(key) {
 		return false
 	}
-	return of.GetId() == f.CustomerID.String() || f.Known.without(of.GetName(), of.GetEmail(), of.GetPhone()).in(key)
+	return c.GetId() == f.CustomerID.String() || f.Known.subtract(c.GetName(), c.GetEmail(), c.GetPhone()).foundIn(key)
 }
 
-// texts returns how many texts one step reads, so that the step compares texts with the customer's values at most stepTexts
-// times.
-func (f *Forgetting) texts() int {
+// textsPerStep returns how many texts one step reads, so that the step compares texts with the customer's values at most
+// stepTexts times.
+func (f *Forgetting) textsPerStep() int {
 	return max(1, min(stepRows, stepTexts/(1+len(f.Known.Texts)+len(f.Known.Phones))))
 }
 

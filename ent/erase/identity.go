@@ -18,9 +18,9 @@ import (
 // chose. It finds a name or an e-mail address whatever its case and the punctuation between its words, and a phone with or
 // without the country's code.
 type identity struct {
-	// Texts are names and e-mail addresses, as the function words returns them.
+	// Texts are names and e-mail addresses, as the function searchWords returns them.
 	Texts []string `json:",omitzero"`
-	// Phones are the digits of phones, as the function number returns them.
+	// Phones are the digits of phones, as the function searchDigits returns them.
 	Phones []string `json:",omitzero"`
 }
 
@@ -30,17 +30,17 @@ const (
 	shortText = 5
 	// shortPhone is the number of digits below which a phone is found only with its country's code.
 	shortPhone = 6
-	// longPhone is the number of digits above which a phone is found by its last endOfPhone digits alone. In some countries,
+	// longPhone is the number of digits above which a phone is found by its last phoneSuffix digits alone. In some countries,
 	// such as Argentina, the earlier digits differ between the national and the international form.
-	longPhone, endOfPhone = 10, 8
+	longPhone, phoneSuffix = 10, 8
 	// cutBytes is the number of bytes from which on the stored name of a refused field may have lost its end, because package
 	// usage cuts names at 64 bytes.
 	cutBytes = 64 - utf8.UTFMax + 1
 )
 
-// words returns the form in which texts are compared: folded as for a search, with one space for each run of characters other
-// than letters, digits and symbols such as emoji.
-func words(text string) string {
+// searchWords returns the form in which texts are compared: folded as for a search, with one space for each run of characters
+// other than letters, digits and symbols such as emoji.
+func searchWords(text string) string {
 	return strings.Join(strings.FieldsFunc(resource.Fold(text), func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsControl(r) || r < utf8.RuneSelf && unicode.IsSymbol(r)
 	}), " ")
@@ -48,19 +48,19 @@ func words(text string) string {
 
 // add adds the values of a customer, except empty ones.
 func (i *identity) add(name, email, phone string) {
-	for _, text := range []string{words(name), words(email)} {
+	for _, text := range []string{searchWords(name), searchWords(email)} {
 		if text != "" && !slices.Contains(i.Texts, text) {
 			i.Texts = append(i.Texts, text)
 		}
 	}
-	if number := number(phone); number != "" && !slices.Contains(i.Phones, number) {
+	if number := searchDigits(phone); number != "" && !slices.Contains(i.Phones, number) {
 		i.Phones = append(i.Phones, number)
 	}
 }
 
-// number returns the digits by which texts are searched for a phone. These are the digits of the national number: only the
-// last endOfPhone digits if it has more than longPhone, and the country's code as well if it has fewer than shortPhone.
-func number(phone string) string {
+// searchDigits returns the digits by which texts are searched for a phone. These are the digits of the national number: only the
+// last phoneSuffix digits if it has more than longPhone, and the country's code as well if it has fewer than shortPhone.
+func searchDigits(phone string) string {
 	parsed, err := phonenumbers.Parse(phone, "")
 	if err != nil {
 		return digits(phone)
@@ -69,7 +69,7 @@ func number(phone string) string {
 	case len(national) < shortPhone:
 		return digits(phone)
 	case len(national) > longPhone:
-		return national[len(national)-endOfPhone:]
+		return national[len(national)-phoneSuffix:]
 	default:
 		return national
 	}
@@ -91,19 +91,19 @@ func digits(text string) string {
 	return strings.Join(strings.Fields(found.String()), " ")
 }
 
-// in reports whether a text contains a value of the customer.
-func (i *identity) in(text string) bool {
-	if plain, err := url.PathUnescape(text); err == nil && plain != text && i.in(plain) {
+// foundIn reports whether a text contains a value of the customer.
+func (i *identity) foundIn(text string) bool {
+	if plain, err := url.PathUnescape(text); err == nil && plain != text && i.foundIn(plain) {
 		return true
 	}
-	folded, numbers := words(text), digits(text)
-	return slices.ContainsFunc(i.Texts, func(value string) bool { return holds(folded, value) }) ||
+	folded, numbers := searchWords(text), digits(text)
+	return slices.ContainsFunc(i.Texts, func(value string) bool { return containsValue(folded, value) }) ||
 		slices.ContainsFunc(i.Phones, func(value string) bool { return strings.Contains(numbers, value) })
 }
 
-// holds reports whether a text contains a value. A value shorter than shortText must be a whole word of the text, and a
+// containsValue reports whether a text contains a value. A value shorter than shortText must be a whole word of the text, and a
 // value of one character must be the whole text.
-func holds(text, value string) bool {
+func containsValue(text, value string) bool {
 	switch n := utf8.RuneCountInString(value); {
 	case n == 1:
 		return text == value
@@ -117,9 +117,9 @@ func holds(text, value string) bool {
 		if !found {
 			return false
 		}
-		left, _ := utf8.DecodeLastRuneInString(text[:len(text)-len(rest)+len(before)])
-		right, _ := utf8.DecodeRuneInString(after)
-		if !sameWord(left, first) && !sameWord(last, right) {
+		previous, _ := utf8.DecodeLastRuneInString(text[:len(text)-len(rest)+len(before)])
+		next, _ := utf8.DecodeRuneInString(after)
+		if !sameWord(previous, first) && !sameWord(last, next) {
 			return true
 		}
 		_, size := utf8.DecodeRuneInString(rest[len(before):])
@@ -133,23 +133,23 @@ func sameWord(a, b rune) bool {
 	return letter(a) && letter(b) || unicode.IsDigit(a) && unicode.IsDigit(b)
 }
 
-// inField reports whether the name of a refused field contains a value of the customer. If the name was cut, it is enough that
-// the name ends with the beginning of such a value.
-func (i *identity) inField(name string) bool {
-	if i.in(name) {
+// foundInField reports whether the name of a refused field contains a value of the customer. If the name was cut, it is enough
+// that the name ends with the beginning of such a value.
+func (i *identity) foundInField(name string) bool {
+	if i.foundIn(name) {
 		return true
 	}
 	if len(name) < cutBytes {
 		return false
 	}
-	folded, numbers := words(name), digits(name)
-	return slices.ContainsFunc(i.Texts, func(value string) bool { return endsInPart(folded, value, shortText) }) ||
-		slices.ContainsFunc(i.Phones, func(value string) bool { return endsInPart(numbers, value, shortPhone) })
+	folded, numbers := searchWords(name), digits(name)
+	return slices.ContainsFunc(i.Texts, func(value string) bool { return endsWithPrefix(folded, value, shortText) }) ||
+		slices.ContainsFunc(i.Phones, func(value string) bool { return endsWithPrefix(numbers, value, shortPhone) })
 }
 
-// endsInPart reports whether a text ends with the beginning of value. The beginning must have at least `least` bytes.
-func endsInPart(text, value string, least int) bool {
-	for n := least; n < len(value); n++ {
+// endsWithPrefix reports whether a text ends with the beginning of value. The beginning must have at least minBytes bytes.
+func endsWithPrefix(text, value string, minBytes int) bool {
+	for n := minBytes; n < len(value); n++ {
 		if strings.HasSuffix(text, value[:n]) {
 			return true
 		}
@@ -157,19 +157,19 @@ func endsInPart(text, value string, least int) bool {
 	return false
 }
 
-// without returns a copy of the identity that lacks the values of another customer, whose name, email and phone are given. What
+// subtract returns a copy of the identity that lacks the values of another customer, whose name, email and phone are given. What
 // is left belongs to the first customer only.
-func (i *identity) without(name, email, phone string) *identity {
+func (i *identity) subtract(name, email, phone string) *identity {
 	var other identity
 	other.add(name, email, phone)
-	differs := func(of []string, values []string) []string {
-		return slices.DeleteFunc(slices.Clone(values), func(value string) bool { return slices.Contains(of, value) })
+	except := func(excluded []string, values []string) []string {
+		return slices.DeleteFunc(slices.Clone(values), func(value string) bool { return slices.Contains(excluded, value) })
 	}
-	return &identity{differs(other.Texts, i.Texts), differs(other.Phones, i.Phones)}
+	return &identity{except(other.Texts, i.Texts), except(other.Phones, i.Phones)}
 }
 
-// know adds values that the customer has or had to Known. It ignores the texts that replace erased values.
-func (f *Forgetting) know(name, email, phone string) {
+// addKnown adds values that the customer has or had to Known. It ignores the texts that replace erased values.
+func (f *Forgetting) addKnown(name, email, phone string) {
 	for _, text := range []*string{&name, &email, &phone} {
 		if *text == forgotten || *text == resource.ForgottenEmail(f.CustomerID) {
 			*text = ""
@@ -178,15 +178,15 @@ func (f *Forgetting) know(name, email, phone string) {
 	f.Known.add(name, email, phone)
 }
 
-// knowField adds the value of a field in the activity journal, such as an earlier name, to Known.
-func (f *Forgetting) knowField(field, value string) {
+// addKnownField adds the value of a field in the activity journal, such as an earlier name, to Known.
+func (f *Forgetting) addKnownField(field, value string) {
 	switch field {
 	case "name":
-		f.know(value, "", "")
+		f.addKnown(value, "", "")
 	case "email":
-		f.know("", value, "")
+		f.addKnown("", value, "")
 	case "phone":
-		f.know("", "", value)
+		f.addKnown("", "", value)
 	}
 }
 
@@ -198,24 +198,24 @@ type buyer interface {
 	GetPhone() string
 }
 
-// shows reports whether a message contains the customer's data besides the id, and adds these data to Known. The message is
-// a *Customer, or an *Order with its buyer and note.
-func (f *Forgetting) shows(message any) bool {
-	var of buyer
+// collectValues reports whether a message contains the customer's data besides the id, and adds these data to Known. The
+// message is a *Customer, or an *Order with its buyer and note.
+func (f *Forgetting) collectValues(message any) bool {
+	var c buyer
 	note := ""
 	switch m := message.(type) {
 	case *storefrontv1.Customer:
-		of = m
+		c = m
 	case *storefrontv1.Order:
-		of, note = m.GetCustomer(), m.GetNote()
+		c, note = m.GetCustomer(), m.GetNote()
 	default:
 		return false
 	}
-	if of.GetId() != f.CustomerID.String() {
+	if c.GetId() != f.CustomerID.String() {
 		return false
 	}
-	f.know(of.GetName(), of.GetEmail(), of.GetPhone())
-	email := of.GetEmail()
-	return of.GetName() != "" || of.GetPhone() != "" || note != "" ||
+	f.addKnown(c.GetName(), c.GetEmail(), c.GetPhone())
+	email := c.GetEmail()
+	return c.GetName() != "" || c.GetPhone() != "" || note != "" ||
 		email != "" && email != resource.ForgottenEmail(f.CustomerID)
 }

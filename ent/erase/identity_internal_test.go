@@ -18,7 +18,7 @@ func TestTheBeginningOfAValueIsFoundWhereAFieldWasCutOff(t *testing.T) {
 		cut("zephyrine.q@mail.example"): true, cut("Zoë Brontë"): true, cut("670333301"): true, cut("price amount"): false,
 		"zephyr": false, cut("zep   zep"): false,
 	} {
-		require.Equal(t, found, i.inField(text), text)
+		require.Equal(t, found, i.foundInField(text), text)
 	}
 }
 
@@ -42,7 +42,7 @@ func TestPhonesAreFoundAsTheyAreDialled(t *testing.T) {
 	} {
 		var i identity
 		i.add("", "", row.phone)
-		require.Equal(t, row.found, i.in(row.text), "%s in %s", row.phone, row.text)
+		require.Equal(t, row.found, i.foundIn(row.text), "%s in %s", row.phone, row.text)
 	}
 }
 
@@ -54,10 +54,10 @@ func TestValuesThatNameNobody(t *testing.T) {
 	i.add("A", "", "")
 	i.add(" . ", "", "")
 	require.Equal(t, []string{"a"}, i.Texts)
-	require.False(t, i.in("till-1"))
-	require.False(t, i.in("a-1"))
-	require.True(t, i.in("A."))
+	require.False(t, i.foundIn("till-1"))
+	require.False(t, i.foundIn("a-1"))
+	require.True(t, i.foundIn("A."))
 	i.add("🌸", "", "")
 	i.add("🌸🌸🌸🌸🌸", "", "")
-	require.True(t, i.in("pay-🌸🌸🌸🌸🌸-1"))
+	require.True(t, i.foundIn("pay-🌸🌸🌸🌸🌸-1"))
 }

@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	// The pause after a transaction is restFactor times as long as the transaction, but at least restLeast and at most
-	// restMost. So writers of other stores never wait for long.
-	restFactor = 4
-	restLeast  = 5 * time.Millisecond
-	restMost   = time.Second
+	// The pause after a transaction is pauseFactor times as long as the transaction, but at least minPause and at most
+	// maxPause. So writers of other stores never wait for long.
+	pauseFactor = 4
+	minPause    = 5 * time.Millisecond
+	maxPause    = time.Second
 )
 
-// rest pauses after a transaction, so that other writers can use the database. began is the time at which the transaction
+// pauseAfter pauses after a transaction, so that other writers can use the database. began is the time at which the transaction
 // began.
-func rest(ctx context.Context, began time.Time) error {
-	return wait(ctx, min(max(restLeast, restFactor*time.Since(began)), restMost))
+func pauseAfter(ctx context.Context, began time.Time) error {
+	return wait(ctx, min(max(minPause, pauseFactor*time.Since(began)), maxPause))
 }
 
 // wait waits for d, or returns the context's error if that ends first.

@@ -19,9 +19,9 @@ import (
 // storeRows is how many rows of a store one transaction deletes at most.
 const storeRows = 50
 
-// owned lists the per-store tables in the order of their deletion: a table comes before those that it refers to. Sessions,
+// storeTables lists the per-store tables in the order of their deletion: a table comes before those that it refers to. Sessions,
 // sign-in links and webhooks come first, so that members and deliveries add no rows meanwhile.
-var owned = []string{
+var storeTables = []string{
 	"sessions", "sign_in_links", "webhooks", "outbox", "deliveries", "finished_deliveries", "resends", "rate_counters", "api_keys",
 	"refused_requests", "tallies", "idempotency_keys", "forgettings", "order_items", "orders", "customers", "payment_links",
 	"products", "events", "activity_entries",
@@ -44,7 +44,7 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 		return err
 	}
 	// The counts come last, because each deletion in the other tables changes them. On SQLite row_deltas is a view.
-	tables := append(slices.Clone(owned), db.ByDialect(d, []string{"row_deltas", "row_counts"}, []string{"row_counts"})...)
+	tables := append(slices.Clone(storeTables), db.ByDialect(d, []string{"row_deltas", "row_counts"}, []string{"row_counts"})...)
 	if err := d.WithoutForeignKeys(func(writer *sql.DB) (err error) {
 		for found := int64(-1); found != 0 && err == nil; {
 			found, err = deleteAll(ctx, d, writer, storeID, tables)
@@ -92,15 +92,15 @@ func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err er
 // store is no longer to be deleted.
 func deleteAll(ctx context.Context, d *db.DB, writer *sql.DB, storeID uuid.UUID, tables []string) (rows int64, err error) {
 	for _, table := range tables {
-		key, of := "id", "store_id = $1"
+		key, condition := "id", "store_id = $1"
 		switch table {
 		case "rate_counters":
-			of = "id IN (SELECT id FROM api_keys WHERE store_id = $1)"
+			condition = "id IN (SELECT id FROM api_keys WHERE store_id = $1)"
 		case "row_deltas", "row_counts":
 			key = "kind" // these tables have few rows and no ids
 		}
-		statement := "DELETE FROM " + table + " WHERE " + of + " AND " + key + " IN (SELECT " + key + " FROM " + table +
-			" WHERE " + of + " LIMIT $2)"
+		statement := "DELETE FROM " + table + " WHERE " + condition + " AND " + key + " IN (SELECT " + key + " FROM " + table +
+			" WHERE " + condition + " LIMIT $2)"
 		for n := int64(storeRows); n >= storeRows; rows += n {
 			ordered, err := d.Client().Store.Query().Where(store.ID(storeID), store.DeletionBeganAtNotNil()).Exist(ctx)
 			if err != nil {
@@ -120,7 +120,7 @@ func deleteAll(ctx context.Context, d *db.DB, writer *sql.DB, storeID uuid.UUID,
 			if n == 0 {
 				break
 			}
-			if err := rest(ctx, began); err != nil {
+			if err := pauseAfter(ctx, began); err != nil {
 				return rows, err
 			}
 		}

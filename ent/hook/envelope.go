@@ -43,8 +43,8 @@ func appendHead(b []byte, id uuid.UUID, eventType string, at time.Time, storeID 
 	return append(b, `},"data":`...)
 }
 
-// ReadEvent is an event as ReadEnvelope reads it from its payload.
-type ReadEvent struct {
+// Event is an event as ReadEnvelope reads it from its payload.
+type Event struct {
 	ID        uuid.UUID
 	Type      string
 	CreatedAt time.Time
@@ -54,7 +54,7 @@ type ReadEvent struct {
 
 // ReadEnvelope reads a payload that Envelope or PingEnvelope returned. It fails for any other text: other spaces, unknown or
 // repeated fields, or a type that is neither in EventTypes nor Ping.
-func ReadEnvelope(payload []byte) (e ReadEvent, err error) {
+func ReadEnvelope(payload []byte) (e Event, err error) {
 	var read struct {
 		ID        uuid.UUID
 		Type      string
@@ -71,7 +71,7 @@ func ReadEnvelope(payload []byte) (e ReadEvent, err error) {
 	if err := json.Unmarshal(payload, &read); err != nil {
 		return e, fmt.Errorf("read an event: %w", err)
 	}
-	e = ReadEvent{ID: read.ID, Type: read.Type, CreatedAt: read.CreatedAt}
+	e = Event{ID: read.ID, Type: read.Type, CreatedAt: read.CreatedAt}
 	at, store := read.CreatedAt, read.Store
 	switch e.Type {
 	case OrderPaid, OrderFailed, PaymentLinkPaid:

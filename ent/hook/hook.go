@@ -30,8 +30,8 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// notedMutation is a change that a mutation made, or that Record was given.
-type notedMutation struct {
+// recordedMutation is a change that a mutation made, or that Record was given.
+type recordedMutation struct {
 	action, resource string // action is "" for a change without a journal entry
 	id               uuid.UUID
 	fields           []FieldChange
@@ -41,22 +41,22 @@ type notedMutation struct {
 
 // Record adds a journal entry for a change that the hook does not journal, such as a load of many rows.
 func Record(ctx context.Context, action, resource string, id uuid.UUID, fields ...FieldChange) {
-	r := from(ctx)
+	r := recorderFrom(ctx)
 	r.register()
-	r.changes = append(r.changes, notedMutation{action: action, resource: resource, id: id, fields: fields})
+	r.changes = append(r.changes, recordedMutation{action: action, resource: resource, id: id, fields: fields})
 }
 
-// RecordPart journals one part of a larger change, such as one batch of an import. All parts share one journal entry about
-// the object with the id of. In this entry the value of field is the sum of the parts' counts. The first part makes the
-// entry with its time; each later part adds its count. The entry's id is derived from whole, an id made by id.At, and the
-// store's id. The caller holds a lock under which the parts run one after the other, such as a lock on the row of the
-// object.
-func RecordPart(ctx context.Context, whole uuid.UUID, action, resource string, of uuid.UUID, field string, count int64) {
+// RecordPart journals one part of a larger change, such as one batch of an import. All parts share one journal entry about the
+// object with the id objectID. In this entry the value of field is the sum of the parts' counts. The first part makes the entry
+// with its time; each later part adds its count. The entry's id is derived from changeID, an id made by id.At, and the store's
+// id. The caller holds a lock under which the parts run one after the other, such as a lock on the row of the object.
+func RecordPart(ctx context.Context, changeID uuid.UUID, action, resource string, objectID uuid.UUID, field string, count int64) {
 	store, _, _ := tenant.From(ctx)
-	r := from(ctx)
+	r := recorderFrom(ctx)
 	r.register()
-	r.changes = append(r.changes, notedMutation{
-		action: action, resource: resource, id: of, fields: []FieldChange{{Field: field, To: count}}, entry: id.Derive(whole, store.ID),
+	r.changes = append(r.changes, recordedMutation{
+		action: action, resource: resource, id: objectID, fields: []FieldChange{{Field: field, To: count}},
+		entry: id.Derive(changeID, store.ID),
 	})
 }
 
@@ -64,7 +64,7 @@ func RecordPart(ctx context.Context, whole uuid.UUID, action, resource string, o
 func register(c *ent.Client) {
 	c.Event.Use(func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-			return noteEvent(ctx, m.(*ent.EventMutation), next)
+			return recordEvent(ctx, m.(*ent.EventMutation), next)
 		})
 	})
 	c.Use(func(next ent.Mutator) ent.Mutator {
@@ -73,7 +73,7 @@ func register(c *ent.Client) {
 			if !watched {
 				return next.Mutate(ctx, m)
 			}
-			return note(ctx, k, m.(mutation), next)
+			return recordMutation(ctx, k, m.(mutation), next)
 		})
 	})
 }
@@ -86,24 +86,24 @@ type mutation interface {
 }
 
 var (
-	errOutside  = errors.New("outside a transaction, or the context names no store")
-	errMany     = errors.New("only one row at a time can be journaled")
-	errForeign  = errors.New("it belongs to another store than the context")
-	errUnlocked = errors.New("its row is not locked (hook.LockRow)")
+	errNoTransaction = errors.New("outside a transaction, or the context names no store")
+	errManyRows      = errors.New("only one row at a time can be journaled")
+	errOtherStore    = errors.New("it belongs to another store than the context")
+	errUnlocked      = errors.New("its row is not locked (hook.LockRow)")
 )
 
-// note runs the mutation m of a row of the kind k, and adds a notedMutation to the recorder, from which the commit writes
-// the journal entry and the events.
-func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value, error) {
+// recordMutation runs the mutation m of a row of the kind k, and adds a recordedMutation to the recorder, from which the commit
+// writes the journal entry and the events.
+func recordMutation(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value, error) {
 	fields, err := k.checkedChanges(ctx, m)
 	if err != nil {
 		return nil, fmt.Errorf("change a %s: %w", k.resource, err)
 	}
-	id, one := m.ID() // ent has set the id of a new row already
-	if !one {
+	id, ok := m.ID() // ent has set the id of a new row already
+	if !ok {
 		return next.Mutate(ctx, m)
 	}
-	r := from(ctx)
+	r := recorderFrom(ctx)
 	if m.Op().Is(ent.OpUpdateOne) && len(fields) > 0 && m.Type() != ent.TypeApiKey { // an API key has no column updated_at
 		if err := m.SetField("updated_at", r.time(id)); err != nil {
 			return nil, err
@@ -116,9 +116,9 @@ func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value,
 	if err != nil {
 		return nil, err
 	}
-	r.rows[id] = lockedRow{row: value, last: r.rows[id].last}
+	r.rows[id] = lockedRow{row: value, lastMoment: r.rows[id].lastMoment}
 	r.register()
-	c := notedMutation{resource: k.resource, id: id, fields: fields}
+	c := recordedMutation{resource: k.resource, id: id, fields: fields}
 	if len(fields) > 0 && (r.journal == nil || r.journal(m.Op())) {
 		c.action = k.action(m.Op(), fields)
 	}
@@ -137,25 +137,25 @@ func (k kind) checkedChanges(ctx context.Context, m mutation) ([]FieldChange, er
 	r, begun := ctx.Value(contextKey{}).(*recorder)
 	store, _, tenanted := tenant.From(ctx)
 	if _, err := m.Tx(); err != nil || !begun || !tenanted {
-		return nil, errOutside
+		return nil, errNoTransaction
 	}
 	id, _ := m.ID()
 	object, locked := r.rows[id]
-	switch op, named := m.Op(), k.names(m); {
-	case op.Is(ent.OpDelete), op.Is(ent.OpUpdate) && named:
-		return nil, errMany
-	case op.Is(ent.OpUpdate|ent.OpUpdateOne) && !named:
+	switch op, journaled := m.Op(), k.setsColumn(m); {
+	case op.Is(ent.OpDelete), op.Is(ent.OpUpdate) && journaled:
+		return nil, errManyRows
+	case op.Is(ent.OpUpdate|ent.OpUpdateOne) && !journaled:
 		return nil, nil
 	case !op.Is(ent.OpCreate) && !locked:
 		return nil, errUnlocked
 	case storeOf(m, object.row) != store.ID:
-		return nil, errForeign
+		return nil, errOtherStore
 	}
 	return k.changes(m, object.row)
 }
 
-// noteEvent sets the request id and trace of a new event, if the context has them, and records the event.
-func noteEvent(ctx context.Context, m *ent.EventMutation, next ent.Mutator) (ent.Value, error) {
+// recordEvent sets the request id and trace of a new event, if the context has them, and records the event.
+func recordEvent(ctx context.Context, m *ent.EventMutation, next ent.Mutator) (ent.Value, error) {
 	if r, begun := ctx.Value(contextKey{}).(*recorder); begun && m.Op().Is(ent.OpCreate) {
 		if request := tenant.RequestOf(ctx); request != nil {
 			m.SetRequestID(request.ID)

@@ -40,9 +40,9 @@ type kind struct {
 	// fields are the journaled columns, in the order of a journal entry. Counters are not journaled, nor are times that follow
 	// from other changes.
 	fields []resource.Column
-	// updated returns the last part of an update's name in the journal, such as "paid" in order.paid. If updated is nil, the
-	// last part is "updated".
-	updated func(changes []FieldChange) string
+	// updateVerb returns the last part of an update's name in the journal, such as "paid" in order.paid. If updateVerb is nil,
+	// the last part is "updated".
+	updateVerb func(changes []FieldChange) string
 	// events returns the types of the events that a change causes. status is the row's new status, or "" if the change does
 	// not set it.
 	events func(created bool, status string, row ent.Value) []string
@@ -76,9 +76,9 @@ var kinds = map[string]kind{
 		},
 	},
 	ent.TypeOrder: {
-		resource: "order",
-		fields:   resource.OrderFields.Columns(),
-		updated:  func(changes []FieldChange) string { return strings.ToLower(newStatus(changes)) },
+		resource:   "order",
+		fields:     resource.OrderFields.Columns(),
+		updateVerb: func(changes []FieldChange) string { return strings.ToLower(newStatus(changes)) },
 		events: func(_ bool, status string, row ent.Value) []string {
 			switch {
 			case status == "PAID" && row.(*ent.Order).PaymentLinkID != nil:
@@ -94,7 +94,7 @@ var kinds = map[string]kind{
 	ent.TypePaymentLink: {
 		resource: "payment_link",
 		fields:   resource.PaymentLinkFields.Columns(),
-		updated: func(changes []FieldChange) string {
+		updateVerb: func(changes []FieldChange) string {
 			switch {
 			case len(changes) > 1 || changes[0].Field != "disabledAt":
 				return "updated"
@@ -105,14 +105,14 @@ var kinds = map[string]kind{
 		},
 	},
 	ent.TypeApiKey: {
-		resource: "api_key",
-		fields:   resource.APIKeyFields.Columns(),
-		updated:  func([]FieldChange) string { return "revoked" },
+		resource:   "api_key",
+		fields:     resource.APIKeyFields.Columns(),
+		updateVerb: func([]FieldChange) string { return "revoked" },
 	},
 	ent.TypeWebhook: {
 		resource: "webhook",
 		fields:   resource.WebhookFields.Columns(),
-		updated: func(changes []FieldChange) string {
+		updateVerb: func(changes []FieldChange) string {
 			for _, c := range changes {
 				switch {
 				case c.Field == "enabled" && c.To == true:
@@ -144,8 +144,8 @@ func (k kind) action(op ent.Op, changes []FieldChange) string {
 		return k.resource + ".created"
 	case op.Is(ent.OpDeleteOne):
 		return k.resource + ".deleted"
-	case k.updated != nil:
-		return k.resource + "." + k.updated(changes)
+	case k.updateVerb != nil:
+		return k.resource + "." + k.updateVerb(changes)
 	}
 	return k.resource + ".updated"
 }
@@ -165,8 +165,8 @@ func storeOf(m mutation, old ent.Value) uuid.UUID {
 	return id
 }
 
-// names reports whether the mutation sets one of the columns k.fields, even to the value that it has.
-func (k kind) names(m mutation) bool {
+// setsColumn reports whether the mutation sets one of the columns k.fields, even to the value that it has.
+func (k kind) setsColumn(m mutation) bool {
 	return slices.ContainsFunc(k.fields, func(f resource.Column) bool {
 		_, set := m.Field(f.Name)
 		_, added := m.AddedField(f.Name)
@@ -188,13 +188,13 @@ func (k kind) changes(m mutation, old ent.Value) ([]FieldChange, error) {
 		if _, added := m.AddedField(f.Name); added {
 			return nil, fmt.Errorf("%s is set, not added to, so that the journal has its value", f.Name)
 		}
-		to, set := m.Field(f.Name)
+		newValue, set := m.Field(f.Name)
 		if !set && !m.FieldCleared(f.Name) && !m.Op().Is(ent.OpDeleteOne) {
 			continue
 		}
-		c := FieldChange{Field: f.Journal, From: plain(column(old, f.Name))}
+		c := FieldChange{Field: f.Journal, From: basicValue(column(old, f.Name))}
 		if set {
-			c.To = plain(to)
+			c.To = basicValue(newValue)
 		}
 		if !reflect.DeepEqual(c.From, c.To) {
 			changes = append(changes, c)
@@ -218,9 +218,9 @@ func column(row ent.Value, name string) any {
 	return nil
 }
 
-// plain returns the value v of a column as one of the types that FieldChange can have: nil for a nil pointer, the value that
+// basicValue returns the value v of a column as one of the types that FieldChange can have: nil for a nil pointer, the value that
 // another pointer points to, and a value of a basic type in place of a named type.
-func plain(v any) any {
+func basicValue(v any) any {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() == reflect.Pointer {
 		rv = rv.Elem() // the invalid Value if the pointer is nil

@@ -14,21 +14,22 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// query has the methods of an ent query that lock its rows and read them. R is the type of a row, and Q the type of the query.
-type query[Q any, R ent.Value] interface {
+// lockableQuery has the methods of an ent query that lock its rows and read them. R is the type of a row, and Q the type of the
+// query.
+type lockableQuery[Q any, R ent.Value] interface {
 	ForUpdate(opts ...sql.LockOption) Q
 	Only(ctx context.Context) (R, error)
 	All(ctx context.Context) ([]R, error)
 }
 
 // LockRow locks the row that q finds for the rest of the transaction and returns it; the transaction may then change it. It
-// fails with ent's NotFoundError if there is no such row, or if how is db.SkipLocked and another transaction has locked the
-// row.
+// fails with ent's NotFoundError if there is no such row, or if options has db.SkipLocked and another transaction has locked
+// the row.
 //
 // A transaction locks every row that it changes before it asks for the time (Time), in the order store, order, customer,
 // payment link; if it locks a product, a key or a webhook, it locks no other row. So transactions never deadlock.
-func LockRow[Q query[Q, R], R ent.Value](ctx context.Context, q Q, how ...string) (R, error) {
-	row, err := db.Lock(from(ctx).db, q, how...).Only(ctx)
+func LockRow[Q lockableQuery[Q, R], R ent.Value](ctx context.Context, q Q, options ...string) (R, error) {
+	row, err := db.Lock(recorderFrom(ctx).db, q, options...).Only(ctx)
 	if err != nil {
 		return row, err
 	}
@@ -36,8 +37,8 @@ func LockRow[Q query[Q, R], R ent.Value](ctx context.Context, q Q, how ...string
 }
 
 // LockRows locks and returns all rows that q finds, in the order of q, as LockRow does for one row.
-func LockRows[Q query[Q, R], R ent.Value](ctx context.Context, q Q) ([]R, error) {
-	rows, err := db.Lock(from(ctx).db, q).All(ctx)
+func LockRows[Q lockableQuery[Q, R], R ent.Value](ctx context.Context, q Q) ([]R, error) {
+	rows, err := db.Lock(recorderFrom(ctx).db, q).All(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -51,14 +52,14 @@ func LockRows[Q query[Q, R], R ent.Value](ctx context.Context, q Q) ([]R, error)
 
 // lockedRow is a row that no other transaction changes before the commit.
 type lockedRow struct {
-	row  ent.Value // as this transaction last read or changed it
-	last time.Time // the row's last moment before this transaction; zero for a new row
+	row        ent.Value // as this transaction last read or changed it
+	lastMoment time.Time // the row's last moment before this transaction; zero for a new row
 }
 
 // NoteLocked notes that the transaction has locked these rows (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the transaction
 // itself is enough) and read them after that. The transaction may change no other rows.
 func NoteLocked(ctx context.Context, rows ...ent.Value) error {
-	r := from(ctx)
+	r := recorderFrom(ctx)
 	for _, row := range rows {
 		var err error
 		switch row := row.(type) {
@@ -86,21 +87,21 @@ func NoteLocked(ctx context.Context, rows ...ent.Value) error {
 	return nil
 }
 
-// errLate is returned only in tests, if a transaction locks a row after it has asked for its time (Time). While the
+// errLockAfterTime is returned only in tests, if a transaction locks a row after it has asked for its time (Time). While the
 // transaction waited for the lock, another one may have given the row a later moment.
-var errLate = errors.New("the transaction has asked for its time (hook.Time) before this lock")
+var errLockAfterTime = errors.New("the transaction has asked for its time (hook.Time) before this lock")
 
 func (r *recorder) lock(id uuid.UUID, row ent.Value, moments ...*time.Time) error {
 	if _, known := r.rows[id]; known {
-		return nil // the row may have this transaction's moment by now, and o.last must be an earlier one
+		return nil // the row may have this transaction's moment by now, and o.lastMoment must be an earlier one
 	}
 	if !r.now.IsZero() && testing.Testing() {
-		return errLate
+		return errLockAfterTime
 	}
 	o := lockedRow{row: row}
 	for _, at := range moments {
-		if at != nil && at.After(o.last) {
-			o.last = at.UTC().Truncate(time.Millisecond)
+		if at != nil && at.After(o.lastMoment) {
+			o.lastMoment = at.UTC().Truncate(time.Millisecond)
 		}
 	}
 	r.rows[id] = o

@@ -66,7 +66,7 @@ func (r *recorder) writeJournal(ctx context.Context, tx *ent.Tx) error {
 		at := r.time(c.id)
 		entryID := id.At(at)
 		if c.entry != uuid.Nil {
-			added, err := addTo(ctx, tx, store.ID, c)
+			added, err := addToEntry(ctx, tx, store.ID, c)
 			if err != nil {
 				return err
 			}
@@ -82,11 +82,11 @@ func (r *recorder) writeJournal(ctx context.Context, tx *ent.Tx) error {
 	return tx.ActivityEntry.CreateBulk(entries...).Exec(ctx)
 }
 
-// addTo adds the counts of part, which RecordPart noted, to the journal entry part.entry. It returns false if there is no
+// addToEntry adds the counts of part, which RecordPart recorded, to the journal entry part.entry. It returns false if there is no
 // such entry yet.
-func addTo(ctx context.Context, tx *ent.Tx, store uuid.UUID, part notedMutation) (bool, error) {
-	is := []predicate.ActivityEntry{activityentry.StoreID(store), activityentry.ID(part.entry)}
-	whole, err := tx.ActivityEntry.Query().Where(is...).Only(ctx)
+func addToEntry(ctx context.Context, tx *ent.Tx, store uuid.UUID, part recordedMutation) (bool, error) {
+	conditions := []predicate.ActivityEntry{activityentry.StoreID(store), activityentry.ID(part.entry)}
+	entry, err := tx.ActivityEntry.Query().Where(conditions...).Only(ctx)
 	if ent.IsNotFound(err) {
 		return false, nil
 	}
@@ -94,14 +94,14 @@ func addTo(ctx context.Context, tx *ent.Tx, store uuid.UUID, part notedMutation)
 		return false, err
 	}
 	var counts map[string]struct{ To int64 }
-	if err := json.Unmarshal(whole.Changes, &counts); err != nil {
+	if err := json.Unmarshal(entry.Changes, &counts); err != nil {
 		return false, fmt.Errorf("read the entry of the whole: %w", err)
 	}
 	sums := slices.Clone(part.fields)
 	for i, f := range sums {
 		sums[i].To = counts[f.Field].To + f.To.(int64)
 	}
-	return true, tx.ActivityEntry.Update().Where(is...).SetChanges(appendChanges(nil, sums)).Exec(ctx)
+	return true, tx.ActivityEntry.Update().Where(conditions...).SetChanges(appendChanges(nil, sums)).Exec(ctx)
 }
 
 // writeEvents writes the events, and an outbox entry for each event to which a webhook subscribes. queued is true if it
@@ -154,9 +154,9 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, er
 // data returns the data of an event about the object with this id: the answer that a GET of the object gives right after the
 // commit.
 func (r *recorder) data(ctx context.Context, tx *ent.Tx, store tenant.Store, id uuid.UUID) (proto.Message, error) {
-	if r.shown != nil {
-		if of, shown := r.shown(); of == id {
-			return shown, nil
+	if r.eventData != nil {
+		if objectID, data := r.eventData(); objectID == id {
+			return data, nil
 		}
 	}
 	switch row := r.rows[id].row.(type) {

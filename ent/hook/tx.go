@@ -23,16 +23,16 @@ type recorder struct {
 	now           time.Time            // the time of the transaction's changes; zero until time first reads the clock
 	journal       func(op ent.Op) bool // reports whether to journal a mutation; nil journals all
 	withoutEvents bool
-	shown         func() (uuid.UUID, proto.Message) // the function given to EventData, or nil
+	eventData     func() (uuid.UUID, proto.Message) // the function source of EventData, or nil
 	rows          map[uuid.UUID]lockedRow
 	registered    bool // true once the commit will write the records
-	changes       []notedMutation
+	changes       []recordedMutation
 	events        []uuid.UUID // ids of the events written
 }
 
 type contextKey struct{}
 
-func from(ctx context.Context) *recorder {
+func recorderFrom(ctx context.Context) *recorder {
 	r, ok := ctx.Value(contextKey{}).(*recorder)
 	if !ok {
 		panic("hook: used outside a transaction")
@@ -54,11 +54,11 @@ func WithoutCreations(r *recorder) { r.journal = func(op ent.Op) bool { return !
 // WithoutEvents leaves out the events that the mutations of the transaction would cause.
 func WithoutEvents(r *recorder) { r.withoutEvents = true }
 
-// EventData sets the function shown, from which the commit takes the data of the events of one object, so that the commit
-// need not read the object. The commit calls shown after the last change. of is the object's id, and data is what a GET of
-// the object answers right after the commit.
-func EventData(shown func() (of uuid.UUID, data proto.Message)) Option {
-	return func(r *recorder) { r.shown = shown }
+// EventData sets the function source, from which the commit takes the data of the events of one object, so that the commit need
+// not read the object. The commit calls source after the last change. id is the object's id, and data is what a GET of the
+// object answers right after the commit.
+func EventData(source func() (id uuid.UUID, data proto.Message)) Option {
+	return func(r *recorder) { r.eventData = source }
 }
 
 // WithTx runs fn in one transaction and commits it (db.WithTx), together with the journal entries, events and outbox entries
@@ -70,8 +70,8 @@ func EventData(shown func() (of uuid.UUID, data proto.Message)) Option {
 func WithTx(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.Tx) error, options ...Option) error {
 	return d.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		r := &recorder{db: d, tx: tx, rows: map[uuid.UUID]lockedRow{}}
-		for _, set := range options {
-			set(r)
+		for _, option := range options {
+			option(r)
 		}
 		return fn(context.WithValue(ctx, contextKey{}, r), tx)
 	})

@@ -112,17 +112,18 @@ type Tx interface {
 // Write writes a notice in the transaction that causes it; at is the notice's time. It returns the id of the notice's event,
 // or the zero id if there is no sink. The workers post the notice after the commit.
 func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error) {
-	dashboard, on, err := sink(ctx, tx)
-	if err != nil || !on {
+	dashboard, enabled, err := sink(ctx, tx)
+	if err != nil || !enabled {
 		return uuid.Nil, err
 	}
-	e := envelope{ID: id.At(at), Type: n.Type, CreatedAt: stamp(at)}
+	e := envelope{ID: id.At(at), Type: n.Type, CreatedAt: timeJSON(at)}
 	if e.Data = (data{Subject: subjects[n.Type], Text: n.Text, About: n.About}); n.About == nil {
 		e.Data.About = map[string]any{}
 	}
 	if n.StoreID != Platform {
-		if found, err := one(ctx, tx, "read a notice's store", "SELECT id, slug, name, support_email FROM stores WHERE id = $1",
-			[]any{n.StoreID}, &e.Store.ID, &e.Store.Slug, &e.Data.StoreName, &e.Data.SupportEmail); !found {
+		if found, err := scanRow(ctx, tx, "read a notice's store",
+			"SELECT id, slug, name, support_email FROM stores WHERE id = $1", []any{n.StoreID},
+			 &e.Store.ID, &e.Store.Slug, &e.Data.StoreName, &e.Data.SupportEmail); !found {
 			return uuid.Nil, cmp.Or(err, fmt.Errorf("write a notice: there is no store %s", n.StoreID))
 		}
 		e.Data.Subject = fmt.Sprintf(e.Data.Subject, e.Data.StoreName)
@@ -149,8 +150,8 @@ func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error
 }
 
 // sink returns whether there is a sink, and the public address of the dashboard; "" if the address is unknown.
-func sink(ctx context.Context, on db.Querier) (dashboard string, enabled bool, err error) {
-	enabled, err = one(ctx, on, "look for the address of notices",
+func sink(ctx context.Context, q db.Querier) (dashboard string, enabled bool, err error) {
+	enabled, err = scanRow(ctx, q, "look for the address of notices",
 		"SELECT description FROM webhooks WHERE id = $1 AND store_id = $2 AND enabled", []any{SinkID, Platform}, &dashboard)
 	return dashboard, enabled, err
 }
@@ -167,9 +168,9 @@ type Sink struct {
 
 // SetSink makes all processes send notices only to this sink. If its URL is empty, they send none, and waiting notices are
 // cancelled.
-func SetSink(ctx context.Context, d *db.DB, secrets *seal.Keyring, to Sink) error {
+func SetSink(ctx context.Context, d *db.DB, secrets *seal.Keyring, s Sink) error {
 	set := func(ctx context.Context, tx *ent.Tx) error {
-		if to.URL == "" {
+		if s.URL == "" {
 			_, err := tx.ExecContext(ctx, `UPDATE webhooks SET enabled = false, epoch = epoch + 1
  WHERE id = $1 AND store_id = $2 AND enabled`, SinkID, Platform)
 			return err
@@ -178,8 +179,8 @@ func SetSink(ctx context.Context, d *db.DB, secrets *seal.Keyring, to Sink) erro
 		if err != nil {
 			return err
 		}
-		sealed, key := secrets.Seal(to.Secret, SinkID[:])
-		args := []any{SinkID, Platform, to.URL, to.Dashboard, string(events), sealed, key, d.Now()}
+		sealed, key := secrets.Seal(s.Secret, SinkID[:])
+		args := []any{SinkID, Platform, s.URL, s.Dashboard, string(events), sealed, key, d.Now()}
 		if _, err := tx.ExecContext(ctx, `INSERT INTO webhooks
  (id, store_id, url, description, events, secret, secret_key, created_at, updated_at)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) ON CONFLICT DO NOTHING`, args...); err != nil {
@@ -187,7 +188,7 @@ func SetSink(ctx context.Context, d *db.DB, secrets *seal.Keyring, to Sink) erro
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE webhooks SET url = $3, description = $4, events = $5, secret = $6, secret_key = $7,
  enabled = true, updated_at = $8,
- failing_since = CASE WHEN url = $9 THEN failing_since END WHERE id = $1 AND store_id = $2`, append(args, to.URL)...)
+ failing_since = CASE WHEN url = $9 THEN failing_since END WHERE id = $1 AND store_id = $2`, append(args, s.URL)...)
 		return err
 	}
 	if err := hook.WithTx(ctx, d, set); err != nil {
@@ -196,10 +197,10 @@ func SetSink(ctx context.Context, d *db.DB, secrets *seal.Keyring, to Sink) erro
 	return nil
 }
 
-// Failing returns for how long notices have failed to reach the sink; 0 if they reach it or there is no sink.
-func Failing(ctx context.Context, d *db.DB) (time.Duration, error) {
+// FailingFor returns for how long notices have failed to reach the sink; 0 if they reach it or there is no sink.
+func FailingFor(ctx context.Context, d *db.DB) (time.Duration, error) {
 	var since time.Time
-	if found, err := one(ctx, d.Reader(), "read how the address of notices does",
+	if found, err := scanRow(ctx, d.Reader(), "read how the address of notices does",
 		"SELECT failing_since FROM webhooks WHERE id = $1 AND store_id = $2 AND enabled AND failing_since IS NOT NULL",
 		[]any{SinkID, Platform}, &since); !found {
 		return 0, err
@@ -207,17 +208,17 @@ func Failing(ctx context.Context, d *db.DB) (time.Duration, error) {
 	return max(0, d.Now().Sub(since)), nil
 }
 
-// one scans the only row of a query into dest. found is false if the query returns no row. An error's text begins with the
-// argument what.
-func one(ctx context.Context, on db.Querier, what, query string, args []any, dest ...any) (found bool, err error) {
-	for row := range db.Rows(ctx, on, query, args...) {
+// scanRow scans the only row of a query into dest. found is false if the query returns no row. An error's text begins with
+// operation.
+func scanRow(ctx context.Context, q db.Querier, operation, query string, args []any, dest ...any) (found bool, err error) {
+	for row := range db.Rows(ctx, q, query, args...) {
 		if err := row.Scan(dest...); err != nil {
-			return false, fmt.Errorf("%s: %w", what, err)
+			return false, fmt.Errorf("%s: %w", operation, err)
 		}
 		found = true
 	}
 	return found, nil
 }
 
-// stamp returns a time in the API's JSON form.
-func stamp(at time.Time) json.RawMessage { return apijson.AppendTime(nil, at) }
+// timeJSON returns a time in the API's JSON form.
+func timeJSON(at time.Time) json.RawMessage { return apijson.AppendTime(nil, at) }

@@ -19,9 +19,10 @@ import (
 //	   ▲                          │                  │                     │                                │
 //	   └────── recovered ◄────────┴──────────────────┴─────────────────────┘          a person enables it ◄─┘
 //
-// A change of the state and the regular sweep both call Webhook, which compares state and notice_level under the row's lock.
-// So each step causes one notice, even if one of the callers dies. While the last notice of a webhook is being delivered,
-// Webhook writes no other, so that they arrive in order. A state that ends while the sink does not answer causes no notice.
+// A change of the state and the regular sweep both call WriteForWebhook, which compares state and notice_level under the row's
+// lock. So each step causes one notice, even if one of the callers dies. While the last notice of a webhook is being delivered,
+// WriteForWebhook writes no other, so that they arrive in order. A state that ends while the sink does not answer causes no
+// notice.
 const (
 	healthy = iota
 	failing
@@ -42,8 +43,8 @@ type webhookRow struct {
 	url, description               string
 	enabled, disabledAutomatically bool
 	failingSince                   sql.NullTime
-	told                           int
-	last                           uuid.NullUUID
+	level                          int
+	lastNoticeID                   uuid.NullUUID
 }
 
 // state returns the notice_level that follows from the webhook's state at the time now.
@@ -61,26 +62,27 @@ func (w webhookRow) state(now time.Time) int {
 	return failing
 }
 
-// Webhook writes a notice about the webhook if one is due at the time now. The caller's transaction may hold the lock on the
-// webhook's row. If another transaction holds it, Webhook writes nothing, and the next Sweep writes the notice.
-func Webhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, now time.Time) error {
+// WriteForWebhook writes a notice about the webhook if one is due at the time now. The caller's transaction may hold the lock
+// on the webhook's row. If another transaction holds it, Webhook writes nothing, and the next Sweep writes the notice.
+func WriteForWebhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, now time.Time) error {
 	var w webhookRow
-	if found, err := one(ctx, tx, "read what was told of a webhook", `SELECT w.store_id, w.url, w.description, w.enabled,
+	if found, err := scanRow(ctx, tx, "read the notice level of a webhook", `SELECT w.store_id, w.url, w.description, w.enabled,
  w.disabled_automatically, w.failing_since, w.notice_level, w.notice_id
  FROM webhooks w WHERE w.id = $1 AND w.store_id <> $2`+d.RowLock(" OF w"+db.SkipLocked), []any{webhookID, Platform},
-		&w.store, &w.url, &w.description, &w.enabled, &w.disabledAutomatically, &w.failingSince, &w.told, &w.last); !found {
+		&w.store, &w.url, &w.description, &w.enabled, &w.disabledAutomatically, &w.failingSince, &w.level,
+		&w.lastNoticeID); !found {
 		return err
 	}
 	state := w.state(now)
-	if state == w.told {
+	if state == w.level {
 		return nil
 	}
 	// Write nothing until the last notice is delivered. That notice is in the outbox until its delivery exists, and then in
 	// deliveries until it is delivered.
-	for _, where := range []string{"outbox WHERE store_id = $1 AND id = $2", "deliveries WHERE store_id = $1 AND event_id = $2"} {
-		onItsWay, err := one(ctx, tx, "look for the last notice of a webhook", "SELECT 1 FROM "+where, []any{Platform, w.last},
-			new(int))
-		if err != nil || onItsWay {
+	for _, from := range []string{"outbox WHERE store_id = $1 AND id = $2", "deliveries WHERE store_id = $1 AND event_id = $2"} {
+		undelivered, err := scanRow(ctx, tx, "look for the last notice of a webhook", "SELECT 1 FROM "+from,
+			[]any{Platform, w.lastNoticeID}, new(int))
+		if err != nil || undelivered {
 			return err
 		}
 	}
@@ -92,19 +94,19 @@ func Webhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, now time
 	}
 	since := w.failingSince.Time.UTC()
 	if w.failingSince.Valid {
-		n.About["failingSince"] = stamp(since)
+		n.About["failingSince"] = timeJSON(since)
 	}
 	switch {
-	case state == healthy && w.told == disabled:
+	case state == healthy && w.level == disabled:
 		return nil
-	case state != healthy && state < w.told: // the webhook recovered and failed again since the last check: no notice
+	case state != healthy && state < w.level: // the webhook recovered and failed again since the last check: no notice
 	case state == healthy:
 		n.Type, n.Text = WebhookRecovered, name+" accepts events again. There is nothing to do."
 	case state == disabled:
 		n.Type = WebhookDisabled
 		n.Text = name + " was disabled, because it has accepted no event since " + mailTime(since) + ". Correct what its server " +
 			"answers, enable the webhook on its page, and have it send the missed events again from there."
-	case state == failing && w.last.Valid && now.Sub(id.Time(w.last.UUID)) < minGap:
+	case state == failing && w.lastNoticeID.Valid && now.Sub(id.Time(w.lastNoticeID.UUID)) < minGap:
 		return nil
 	case state == failing:
 		n.Type, n.Text = WebhookFailing, name+" has not accepted an event since "+mailTime(since)+". We try again. Its page shows what "+
@@ -120,10 +122,10 @@ func Webhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, now time
 		if err != nil || written == uuid.Nil {
 			return err
 		}
-		w.last = uuid.NullUUID{UUID: written, Valid: true}
+		w.lastNoticeID = uuid.NullUUID{UUID: written, Valid: true}
 	}
 	_, err := tx.ExecContext(ctx, "UPDATE webhooks SET notice_level = $1, notice_id = $2 WHERE id = $3 AND store_id = $4", state,
-		w.last, webhookID, w.store)
+		w.lastNoticeID, webhookID, w.store)
 	return err
 }
 

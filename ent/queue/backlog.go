@@ -72,7 +72,7 @@ func ReadBacklog(ctx context.Context, d *db.DB) (Backlog, error) {
 	if b.Snapshots, err = ReadSnapshots(ctx, d); err != nil {
 		return Backlog{}, err
 	}
-	if b.NoticesFailing, err = notice.Failing(ctx, d); err != nil {
+	if b.NoticesFailing, err = notice.FailingFor(ctx, d); err != nil {
 		return Backlog{}, err
 	}
 	if oldest.Valid {

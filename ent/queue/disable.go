@@ -96,7 +96,7 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 			return err
 		}
 		disabled = true
-		return notice.Webhook(ctx, q.db, tx, webhookID, hook.Time(ctx, webhookID))
+		return notice.WriteForWebhook(ctx, q.db, tx, webhookID, hook.Time(ctx, webhookID))
 	})
 	if err != nil {
 		return false, fmt.Errorf("disable webhook %s: %w", webhookID, err)

@@ -113,7 +113,7 @@ func (q *Queue) mark(ctx context.Context, tx *sql.Tx, marks []mark) error {
 		return err
 	}
 	for _, webhookID := range changed {
-		if err := notice.Webhook(ctx, q.db, tx, webhookID, q.db.Now()); err != nil {
+		if err := notice.WriteForWebhook(ctx, q.db, tx, webhookID, q.db.Now()); err != nil {
 			return err
 		}
 	}

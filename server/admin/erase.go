@@ -137,7 +137,7 @@ func (o *Operator) forget(ctx context.Context, in rowRequest,
 		}
 		f, err = step(ctx, o.db, t.ID, customerID)
 		switch {
-		case ent.IsNotFound(err), errors.Is(err, erase.ErrNone):
+		case ent.IsNotFound(err), errors.Is(err, erase.ErrNoForgetting):
 			err = notFound()
 		}
 		return f, err

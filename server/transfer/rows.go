@@ -184,7 +184,7 @@ func (b *verbatim[M]) store(ctx context.Context, tx *ent.Tx) error {
 	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
 		return err
 	}
-	return erase.BeginAgain(ctx, tx, b.t.ID) // the rows may contain data of a customer who was erased
+	return erase.RestartForgettings(ctx, tx, b.t.ID) // the rows may contain data of a customer who was erased
 }
 
 // requiredTime reads a date-time that must be present and not in the future.
