@@ -154,8 +154,8 @@ func (l *lanePool) markWaiting(of queue.Lane) { l.of(of).waiting[index(of.Retry)
 // wants returns for which webhooks the worker should claim deliveries now, and how many. A webhook is among them if more of
 // its attempts may start and deliveries wait. Its first attempts are claimed before its retries, unless retriesDue is true. A
 // webhook with running attempts is left out until a quarter of its window is free, so that a claim is worth its cost.
-func (l *lanePool) wants() []queue.Want {
-	var wants []queue.Want
+func (l *lanePool) wants() []queue.ClaimRequest {
+	var wants []queue.ClaimRequest
 	left, unprovenLeft := min(l.total-l.inFlight, claimBatch), l.unprovenLimit-l.unprovenInFlight
 	stores := map[uuid.UUID]int{}
 	for id, w := range l.webhooks {
@@ -178,7 +178,7 @@ func (l *lanePool) wants() []queue.Want {
 		if !w.proven {
 			unprovenLeft -= n
 		}
-		wants = append(wants, queue.Want{
+		wants = append(wants, queue.ClaimRequest{
 			Lane: queue.Lane{StoreID: w.store, WebhookID: id, Retry: at == 1}, Max: n,
 		})
 	}
@@ -187,7 +187,7 @@ func (l *lanePool) wants() []queue.Want {
 
 // claimed counts each claimed delivery as a running attempt. It also notes for each lane whether more deliveries may wait in
 // the database. That is so only if the claim got as many deliveries of the lane as wanted.
-func (l *lanePool) claimed(wants []queue.Want, got []queue.Delivery) {
+func (l *lanePool) claimed(wants []queue.ClaimRequest, got []queue.Delivery) {
 	counts := map[queue.Lane]int{}
 	for _, d := range got {
 		l.start(d.Lane)

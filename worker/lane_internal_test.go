@@ -96,16 +96,16 @@ func TestWhatWaitsGoesFirst(t *testing.T) {
 	l.markWaiting(first)
 	require.False(t, l.begin(first), "and behind older events")
 	wants := l.wants()
-	require.Equal(t, []queue.Want{{Lane: first, Max: 3}}, wants)
+	require.Equal(t, []queue.ClaimRequest{{Lane: first, Max: 3}}, wants)
 	l.claimed(wants, []queue.Delivery{{Lane: first}})
 	wants = l.wants()
-	require.Equal(t, []queue.Want{{Lane: retry, Max: 2}}, wants, "fewer than it might: the first attempts are through")
+	require.Equal(t, []queue.ClaimRequest{{Lane: retry, Max: 2}}, wants, "fewer than it might: the first attempts are through")
 	l.claimed(wants, []queue.Delivery{{Lane: retry}, {Lane: retry}})
 	require.Empty(t, l.wants(), "its window is full")
 	for range 4 {
 		l.end(first, answeredWell, time.Time{})
 	}
-	require.Equal(t, []queue.Want{{Lane: retry, Max: 8}}, l.wants())
+	require.Equal(t, []queue.ClaimRequest{{Lane: retry, Max: 8}}, l.wants())
 
 	l = newLanes(64)
 	l.markWaiting(retry)
@@ -114,10 +114,10 @@ func TestWhatWaitsGoesFirst(t *testing.T) {
 	require.False(t, l.begin(first), "a windowful of new events went before the retries")
 	l.markWaiting(first)
 	wants = l.wants()
-	require.Equal(t, []queue.Want{{Lane: retry, Max: 1}}, wants, "which are next")
+	require.Equal(t, []queue.ClaimRequest{{Lane: retry, Max: 1}}, wants, "which are next")
 	l.claimed(wants, []queue.Delivery{{Lane: retry}})
 	l.end(retry, notSent, time.Time{})
-	require.Equal(t, []queue.Want{{Lane: first, Max: 1}}, l.wants(), "and then new events again")
+	require.Equal(t, []queue.ClaimRequest{{Lane: first, Max: 1}}, l.wants(), "and then new events again")
 }
 
 func TestWebhooksWithoutWorkAreForgotten(t *testing.T) {

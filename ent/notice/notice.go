@@ -123,7 +123,7 @@ func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error
 	if n.StoreID != Platform {
 		if found, err := scanRow(ctx, tx, "read a notice's store",
 			"SELECT id, slug, name, support_email FROM stores WHERE id = $1", []any{n.StoreID},
-			 &e.Store.ID, &e.Store.Slug, &e.Data.StoreName, &e.Data.SupportEmail); !found {
+			&e.Store.ID, &e.Store.Slug, &e.Data.StoreName, &e.Data.SupportEmail); !found {
 			return uuid.Nil, cmp.Or(err, fmt.Errorf("write a notice: there is no store %s", n.StoreID))
 		}
 		e.Data.Subject = fmt.Sprintf(e.Data.Subject, e.Data.StoreName)

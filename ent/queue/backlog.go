@@ -24,9 +24,9 @@ type Backlog struct {
 	Lag time.Duration
 	// Outbox is how many events are in the outbox, up to maxCounted.
 	Outbox int
-	// First is how many deliveries wait for their first attempt or are in it, up to maxCounted. Cancelled deliveries do not
-	// count, even those that no worker has moved to finished_deliveries yet.
-	First int
+	// FirstAttempts is how many deliveries wait for their first attempt or are in it, up to maxCounted. Cancelled deliveries do
+	// not count, even those that no worker has moved to finished_deliveries yet.
+	FirstAttempts int
 	// Retries is how many deliveries wait for another attempt or are in it, up to maxCounted.
 	Retries int
 	// NoticesFailing is how long the sink has been failing; 0 if it is not failing.
@@ -55,7 +55,7 @@ func ReadBacklog(ctx context.Context, d *db.DB) (Backlog, error) {
 	if err := d.Reader().QueryRowContext(ctx, shared["outbox"]).Scan(&b.Outbox, &oldest); err != nil {
 		return Backlog{}, wrap("read the backlog of the outbox", err)
 	}
-	if err := d.Reader().QueryRowContext(ctx, dialectOf(d).statements["backlog"]).Scan(&b.First, &b.Retries); err != nil {
+	if err := d.Reader().QueryRowContext(ctx, dialectOf(d).statements["backlog"]).Scan(&b.FirstAttempts, &b.Retries); err != nil {
 		return Backlog{}, wrap("read the backlog", err)
 	}
 	if err := d.Reader().QueryRowContext(ctx, shared["forgettings failing"]).Scan(&b.ForgettingsFailing); err != nil {
@@ -88,28 +88,28 @@ const (
 	collectTimeout = time.Second
 )
 
-// sameForAll is the end of the HELP text of each metric that is read from the database.
-const sameForAll = " Read from the database: every server and worker on it reports the same value, " +
+// helpSuffix is the end of the HELP text of each metric that is read from the database.
+const helpSuffix = " Read from the database: every server and worker on it reports the same value, " +
 	"so take the max and do not add."
 
 var (
 	lagDesc = prometheus.NewDesc("storefront_outbox_lag_seconds",
-		"Age of the oldest event that no worker has taken from the outbox."+sameForAll, nil, nil)
+		"Age of the oldest event that no worker has taken from the outbox."+helpSuffix, nil, nil)
 	rowsDesc = prometheus.NewDesc("storefront_outbox_rows",
-		"Events in the outbox, counted up to 10000."+sameForAll, nil, nil)
+		"Events in the outbox, counted up to 10000."+helpSuffix, nil, nil)
 	waitingDesc = prometheus.NewDesc("storefront_deliveries_waiting",
-		"Deliveries that wait for their first attempt or for a retry, or are in it, counted up to 10000 each."+sameForAll,
+		"Deliveries that wait for their first attempt or for a retry, or are in it, counted up to 10000 each."+helpSuffix,
 		[]string{"attempt"}, nil)
 	noticesDesc = prometheus.NewDesc("storefront_notices_failing_seconds",
-		"For how long the address of notices has accepted none; 0 if it does."+sameForAll, nil, nil)
+		"For how long the address of notices has accepted none; 0 if it does."+helpSuffix, nil, nil)
 	forgettingsDesc = prometheus.NewDesc("storefront_forgettings_failing",
-		"Customers who are still to be forgotten because the last step of that failed; each is tried again."+sameForAll, nil, nil)
+		"Customers who are still to be forgotten because the last step of that failed; each is tried again."+helpSuffix, nil, nil)
 	backupDesc = prometheus.NewDesc("storefront_backup_age_seconds",
-		"Age of the last verified backup of a SQLite database; without one, of the database."+sameForAll, nil, nil)
+		"Age of the last verified backup of a SQLite database; without one, of the database."+helpSuffix, nil, nil)
 	snapshotDesc = prometheus.NewDesc("storefront_snapshot_age_seconds",
-		"Age of the oldest snapshot of PostgreSQL that a session or a prepared transaction holds open; 0 if there is none."+sameForAll, nil, nil)
+		"Age of the oldest snapshot of PostgreSQL that a session or a prepared transaction holds open; 0 if there is none."+helpSuffix, nil, nil)
 	deadRowsDesc = prometheus.NewDesc("storefront_dead_rows",
-		"About how many dead rows of outbox, deliveries and row deltas PostgreSQL keeps."+sameForAll, nil, nil)
+		"About how many dead rows of outbox, deliveries and row deltas PostgreSQL keeps."+helpSuffix, nil, nil)
 )
 
 // Collector exposes the backlog of a database as Prometheus metrics. Goroutines may share it.
@@ -133,29 +133,29 @@ func NewCollector(d *db.DB, log *slog.Logger) *Collector {
 }
 
 // Describe implements prometheus.Collector.
-func (c *Collector) Describe(into chan<- *prometheus.Desc) {
-	into <- lagDesc
-	into <- rowsDesc
-	into <- waitingDesc
-	into <- noticesDesc
-	into <- forgettingsDesc
-	into <- backupDesc
-	into <- snapshotDesc
-	into <- deadRowsDesc
+func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- lagDesc
+	ch <- rowsDesc
+	ch <- waitingDesc
+	ch <- noticesDesc
+	ch <- forgettingsDesc
+	ch <- backupDesc
+	ch <- snapshotDesc
+	ch <- deadRowsDesc
 }
 
 // Collect implements prometheus.Collector.
-func (c *Collector) Collect(into chan<- prometheus.Metric) {
-	b, err := c.look(time.Now())
+func (c *Collector) Collect(ch chan<- prometheus.Metric) {
+	b, err := c.backlog(time.Now())
 	if err != nil {
 		return
 	}
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
-		into <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	gauge(lagDesc, b.Lag.Seconds())
 	gauge(rowsDesc, float64(b.Outbox))
-	gauge(waitingDesc, float64(b.First), "first")
+	gauge(waitingDesc, float64(b.FirstAttempts), "first")
 	gauge(waitingDesc, float64(b.Retries), "retry")
 	gauge(noticesDesc, b.NoticesFailing.Seconds())
 	gauge(forgettingsDesc, float64(b.ForgettingsFailing))
@@ -168,9 +168,9 @@ func (c *Collector) Collect(into chan<- prometheus.Metric) {
 	}
 }
 
-// look returns the backlog that was read last, if that was less than collectEvery before now. Otherwise it reads the
+// backlog returns the backlog that was read last, if that was less than collectEvery before now. Otherwise it reads the
 // backlog.
-func (c *Collector) look(now time.Time) (Backlog, error) {
+func (c *Collector) backlog(now time.Time) (Backlog, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.at.IsZero() && now.Sub(c.at) < collectEvery {

@@ -46,7 +46,7 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 		}
 		b, err := ReadBacklog(t.Context(), d)
 		require.NoError(t, err)
-		require.Equal(t, Backlog{Lag: b.Lag, Snapshots: b.Snapshots, Outbox: maxCounted, First: maxCounted, Retries: 2000}, b, "the third webhook is disabled")
+		require.Equal(t, Backlog{Lag: b.Lag, Snapshots: b.Snapshots, Outbox: maxCounted, FirstAttempts: maxCounted, Retries: 2000}, b, "the third webhook is disabled")
 	})
 }
 
@@ -98,7 +98,7 @@ func TestBacklogTellsWhatThereIsToDo(t *testing.T) {
 			t.Helper()
 			var err error
 			for tries := 0; tries == 0 || err != nil && tries < 10; tries++ { // a busy machine may need longer than collectTimeout
-				err = testutil.CollectAndCompare(NewCollector(d, slog.New(slog.DiscardHandler)), strings.NewReader(text), told...)
+				err = testutil.CollectAndCompare(NewCollector(d, slog.New(slog.DiscardHandler)), strings.NewReader(text), metricNames...)
 			}
 			require.NoError(t, err)
 		}
@@ -166,8 +166,8 @@ storefront_outbox_rows ROWS
 	})
 }
 
-// told are the names of the metrics that the test compares.
-var told = []string{"storefront_backup_age_seconds", "storefront_deliveries_waiting", "storefront_forgettings_failing",
+// metricNames are the names of the metrics that the test compares.
+var metricNames = []string{"storefront_backup_age_seconds", "storefront_deliveries_waiting", "storefront_forgettings_failing",
 	"storefront_notices_failing_seconds", "storefront_outbox_lag_seconds", "storefront_outbox_rows"}
 
 func TestASnapshotThatIsHeldOpenIsSeen(t *testing.T) {
@@ -225,7 +225,7 @@ func TestBacklogIsNotReadAtEveryScrape(t *testing.T) {
 		{collectEvery, 0, away}, {2*collectEvery - 1, 0, away}, // no new reading within collectEvery, even if the last one failed
 		{2 * collectEvery, 3, nil},
 	} {
-		b, err := c.look(start.Add(row.after))
+		b, err := c.backlog(start.Add(row.after))
 		require.Equal(t, row.want, b.Outbox)
 		require.ErrorIs(t, err, row.err)
 	}

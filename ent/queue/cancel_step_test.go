@@ -57,10 +57,10 @@ func (o outlet) fill(n int) []queue.NewDelivery {
 	return drafts
 }
 
-func (o outlet) statuses(which queue.Search) map[string]int {
+func (o outlet) statuses(search queue.Search) map[string]int {
 	o.t.Helper()
-	which.StoreID, which.Limit = o.owner, 10000
-	found, err := queue.Entries(o.ctx, o.DB, which)
+	search.StoreID, search.Limit = o.owner, 10000
+	found, err := queue.Entries(o.ctx, o.DB, search)
 	require.NoError(o.t, err)
 	counts := map[string]int{}
 	for _, e := range found {
@@ -97,7 +97,7 @@ func TestCancelTakesEffectAtOnceAndIsWrittenDownInBatches(t *testing.T) {
 		shown("before any worker has looked")
 		q, other := queue.New(s), queue.New(s)
 		for _, retry := range []bool{false, true} {
-			require.Empty(t, o.claim(q, queue.Want{Lane: o.lane(o.webhook, retry), Max: 10}), "none of them is attempted")
+			require.Empty(t, o.claim(q, queue.ClaimRequest{Lane: o.lane(o.webhook, retry), Max: 10}), "none of them is attempted")
 		}
 		found, err := q.FindCancelled(o.ctx)
 		require.NoError(t, err)
@@ -111,7 +111,7 @@ func TestCancelTakesEffectAtOnceAndIsWrittenDownInBatches(t *testing.T) {
 			require.Equal(t, n-moved, dbtest.Count(t, s, "deliveries WHERE webhook_id = $1", o.webhook))
 			shown("half-way, in turn with another worker")
 			// Between two batches, workers can claim other deliveries.
-			require.Len(t, o.claim(q, queue.Want{Lane: o.lane(spared, false), Max: 1}), 1)
+			require.Len(t, o.claim(q, queue.ClaimRequest{Lane: o.lane(spared, false), Max: 1}), 1)
 			o.exec("UPDATE deliveries SET lease = NULL, due_at = $1 WHERE webhook_id = $2", s.Now(), spared)
 			q, other = other, q
 		}
@@ -136,7 +136,7 @@ func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 		require.NoError(t, err)
 		o.switchOn()
 		fresh := o.put(o.webhook, d.Now(), false)
-		got := o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 10})
+		got := o.claim(q, queue.ClaimRequest{Lane: o.lane(o.webhook, false), Max: 10})
 		require.Equal(t, []uuid.UUID{fresh.ID}, ids(got), "what is fresh does not wait for what is cancelled")
 		require.Equal(t, map[string]int{queue.Cancelled: n, queue.Pending: 1}, o.statuses(queue.Search{}))
 
@@ -179,7 +179,7 @@ func TestALateDeliveryOfAnEarlierEpochIsCancelled(t *testing.T) {
 			late := o.draft(o.webhook, id.At(d.Now()))
 			late.Epoch = 1
 			o.add(late)
-			require.Empty(t, o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 1}), row.reason)
+			require.Empty(t, o.claim(q, queue.ClaimRequest{Lane: o.lane(o.webhook, false), Max: 1}), row.reason)
 			entry, err := queue.FindEntry(o.ctx, d, d.Reader(), late.ID)
 			require.NoError(t, err)
 			require.Equal(t, queue.Cancelled, entry.Status, row.reason)

@@ -31,7 +31,8 @@ func TestADeliveryTellsWhatCausedItsEvent(t *testing.T) {
 		check(relayed.Leased)
 		require.NoError(t, q.Release(o.ctx, relayed.Leased))
 		o.exec("UPDATE deliveries SET retry = (event_id <> $1)", caused) // so that the two deliveries are in different lanes
-		got := o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 1}, queue.Want{Lane: o.lane(o.webhook, true), Max: 1})
+		got := o.claim(q, queue.ClaimRequest{Lane: o.lane(o.webhook, false), Max: 1},
+			queue.ClaimRequest{Lane: o.lane(o.webhook, true), Max: 1})
 		require.Len(t, got, 2)
 		if got[0].EventID != caused {
 			got[0], got[1] = got[1], got[0]

@@ -8,20 +8,20 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// Want is a request for deliveries of a lane.
-type Want struct {
+// ClaimRequest is a request for deliveries of a lane.
+type ClaimRequest struct {
 	Lane
 	// Max is the maximum number to lease.
 	Max int `json:"max"`
 }
 
-// Claim leases due deliveries for the duration lease and returns them: from the lane of each want at most Max, first those
+// Claim leases due deliveries for the duration lease and returns them: from the lane of each request at most Max, first those
 // that have been due longest. It leases no cancelled deliveries.
-func (q *Queue) Claim(ctx context.Context, wants []Want, lease time.Duration) ([]Delivery, error) {
-	if len(wants) == 0 {
+func (q *Queue) Claim(ctx context.Context, requests []ClaimRequest, lease time.Duration) ([]Delivery, error) {
+	if len(requests) == 0 {
 		return nil, nil
 	}
-	claimed, err := q.dialect.claim(ctx, q, wants, lease)
+	claimed, err := q.dialect.claim(ctx, q, requests, lease)
 	if err == nil {
 		err = q.readPayloads(ctx, q.db.Writer(), claimed)
 	}
@@ -40,9 +40,9 @@ func scanClaimed(rows iter.Seq[db.Row]) (claimed []Delivery, err error) {
 	return claimed, nil
 }
 
-// dueReach is how much of the time that one call of Due has searched the next call searches again, because a row may be
+// dueOverlap is how much of the time that one call of Due has searched the next call searches again, because a row may be
 // committed late and clocks differ.
-const dueReach = 2 * time.Second
+const dueOverlap = 2 * time.Second
 
 // dueInterval is how often Due reads all due deliveries, not only those that became due since its previous call.
 const dueInterval = 10 * time.Second
@@ -52,7 +52,7 @@ const dueInterval = 10 * time.Second
 // clock was set back, Due returns all lanes with due deliveries, and all is true.
 func (q *Queue) Due(ctx context.Context) (lanes []Lane, all bool, err error) {
 	now := q.db.Now()
-	since := q.due.at.Add(-dueReach)
+	since := q.due.at.Add(-dueOverlap)
 	all = q.due.at.IsZero() || !now.Before(q.due.lastFullScan.Add(dueInterval)) || now.Before(q.due.lastFullScan)
 	name, args := "due since", []any{q.db.TimeArg(), since}
 	if all {

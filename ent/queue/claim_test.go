@@ -22,9 +22,9 @@ func (o outlet) lane(webhook uuid.UUID, retry bool) queue.Lane {
 }
 
 // claim returns the deliveries that q claims; the test fails if Claim fails.
-func (o outlet) claim(q *queue.Queue, wants ...queue.Want) []queue.Delivery {
+func (o outlet) claim(q *queue.Queue, requests ...queue.ClaimRequest) []queue.Delivery {
 	o.t.Helper()
-	got, err := q.Claim(o.ctx, wants, lease)
+	got, err := q.Claim(o.ctx, requests, lease)
 	require.NoError(o.t, err)
 	return got
 }
@@ -63,9 +63,9 @@ func TestClaimTakesTheLongestDueOfEachLane(t *testing.T) {
 
 		q := queue.New(s)
 		got := o.claim(q,
-			queue.Want{Lane: o.lane(o.webhook, false), Max: 2},
-			queue.Want{Lane: o.lane(second, true), Max: 10},
-			queue.Want{Lane: o.lane(uuid.New(), false), Max: 10})
+			queue.ClaimRequest{Lane: o.lane(o.webhook, false), Max: 2},
+			queue.ClaimRequest{Lane: o.lane(second, true), Max: 10},
+			queue.ClaimRequest{Lane: o.lane(uuid.New(), false), Max: 10})
 		require.ElementsMatch(t, []uuid.UUID{oldest.ID, middle.ID, exact.ID}, ids(got),
 			"the oldest up to Max; not what is not due, not retries with first attempts, no lane that was not asked for")
 		for _, d := range got {
@@ -80,10 +80,10 @@ func TestClaimTakesTheLongestDueOfEachLane(t *testing.T) {
 				URL: "https://receiver.example", Secret: []byte("sealed"), SecretKey: "key", Payload: []byte("{}"),
 			}, d)
 		}
-		got = o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 2})
+		got = o.claim(q, queue.ClaimRequest{Lane: o.lane(o.webhook, false), Max: 2})
 		require.Equal(t, []uuid.UUID{third.ID}, ids(got), "a claim goes on where the last one ended")
-		require.Empty(t, o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 2}), "all are leased")
-		require.Equal(t, []uuid.UUID{retry.ID}, ids(o.claim(q, queue.Want{Lane: o.lane(o.webhook, true), Max: 2})))
+		require.Empty(t, o.claim(q, queue.ClaimRequest{Lane: o.lane(o.webhook, false), Max: 2}), "all are leased")
+		require.Equal(t, []uuid.UUID{retry.ID}, ids(o.claim(q, queue.ClaimRequest{Lane: o.lane(o.webhook, true), Max: 2})))
 		require.Empty(t, o.claim(q))
 	})
 }
@@ -94,13 +94,13 @@ func TestALeaseThatEndedIsAnothersToTake(t *testing.T) {
 		o := newOutlet(t, d, "atelier")
 		o.put(o.webhook, d.Now(), false)
 		slow, quick := queue.New(d), queue.New(d)
-		want := queue.Want{Lane: o.lane(o.webhook, false), Max: 5}
-		first := o.claim(slow, want)
+		request := queue.ClaimRequest{Lane: o.lane(o.webhook, false), Max: 5}
+		first := o.claim(slow, request)
 		require.Len(t, first, 1)
 		c.advance(lease - time.Millisecond)
-		require.Empty(t, o.claim(quick, want), "the lease holds")
+		require.Empty(t, o.claim(quick, request), "the lease holds")
 		c.advance(time.Millisecond)
-		second := o.claim(quick, want)
+		second := o.claim(quick, request)
 		require.Len(t, second, 1)
 		require.Equal(t, first[0].ID, second[0].ID)
 		require.NotEqual(t, first[0].Lease, second[0].Lease)
@@ -155,7 +155,7 @@ func TestClaimTellsWhatCannotBeAttempted(t *testing.T) {
 			webhook := o.newWebhook()
 			d := o.put(webhook, s.Now(), false)
 			row.become(o, d)
-			got := o.claim(queue.New(s), queue.Want{Lane: o.lane(webhook, false), Max: 1})
+			got := o.claim(queue.New(s), queue.ClaimRequest{Lane: o.lane(webhook, false), Max: 1})
 			require.Len(t, got, row.claimed, row.reason)
 			if row.claimed == 0 {
 				continue
@@ -186,7 +186,7 @@ func TestClaimsAtOnceShareNoRow(t *testing.T) {
 			all.Go(func() {
 				q := queue.New(s)
 				for empty := 0; empty < 3; {
-					got, err := q.Claim(o.ctx, []queue.Want{
+					got, err := q.Claim(o.ctx, []queue.ClaimRequest{
 						{Lane: o.lane(o.webhook, false), Max: 7}, {Lane: o.lane(second, false), Max: 5},
 					}, time.Hour)
 					if err != nil {
@@ -223,8 +223,8 @@ func TestClaimPassesWhatAnotherHolds(t *testing.T) {
 	defer func() { _ = tx.Rollback() }()
 	_, err = tx.Exec("SELECT 1 FROM deliveries WHERE id = $1 FOR UPDATE", held.ID)
 	require.NoError(t, err)
-	q, want := queue.New(d), queue.Want{Lane: o.lane(o.webhook, false), Max: 10}
-	require.Equal(t, []uuid.UUID{free.ID}, ids(o.claim(q, want)))
+	q, request := queue.New(d), queue.ClaimRequest{Lane: o.lane(o.webhook, false), Max: 10}
+	require.Equal(t, []uuid.UUID{free.ID}, ids(o.claim(q, request)))
 	require.NoError(t, tx.Rollback())
-	require.Equal(t, []uuid.UUID{held.ID}, ids(o.claim(q, want)))
+	require.Equal(t, []uuid.UUID{held.ID}, ids(o.claim(q, request)))
 }

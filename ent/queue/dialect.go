@@ -29,10 +29,10 @@ type dialect struct {
 	// dropsLater is true if DropRelayed deletes the outbox entries, after Relay has committed their deliveries. If it is
 	// false, Relay deletes them in its own transaction.
 	dropsLater bool
-	// then maps the name of a statement to the name of a second statement, which runs after it with the same arguments. Only
+	// followUp maps the name of a statement to the name of a second statement, which runs after it with the same arguments. Only
 	// SQLite needs it, because SQLite cannot insert the rows that a DELETE returns.
-	then  map[string]string
-	claim func(context.Context, *Queue, []Want, time.Duration) ([]Delivery, error)
+	followUp map[string]string
+	claim    func(context.Context, *Queue, []ClaimRequest, time.Duration) ([]Delivery, error)
 	// array encodes several ids as one argument of a statement.
 	array func([]uuid.UUID) string
 }
@@ -51,7 +51,7 @@ var (
 	postgres = &dialect{
 		statements: db.Statements(postgresSQL, sharedSQL),
 		claim:      claimPostgres,
-		array:      func(ids []uuid.UUID) string { return "{" + strings.Join(texts(ids), ",") + "}" },
+		array:      func(ids []uuid.UUID) string { return "{" + strings.Join(idStrings(ids), ",") + "}" },
 	}
 	// distributed is the dialect for a database distributed over several machines.
 	distributed = &dialect{
@@ -64,10 +64,10 @@ var (
 	sqlite = &dialect{
 		statements:   db.Statements(sqliteSQL, sharedSQL),
 		singleWriter: true,
-		then:         map[string]string{"end": "drop ended", "cancel": "drop cancelled"},
+		followUp:     map[string]string{"end": "drop ended", "cancel": "drop cancelled"},
 		claim:        claimSQLite,
 		array: func(ids []uuid.UUID) string {
-			return `["` + strings.Join(texts(ids), `","`) + `"]`
+			return `["` + strings.Join(idStrings(ids), `","`) + `"]`
 		},
 	}
 )
@@ -79,21 +79,21 @@ func dialectOf(d *db.DB) *dialect {
 	return db.ByDialect(d, postgres, sqlite)
 }
 
-// exec runs the statement with this name, and after it the second statement that d.then maps the name to, if any. It returns
-// how many rows the first statement changed.
-func (d *dialect) exec(ctx context.Context, on execer, name string, args ...any) (changed int64, err error) {
-	result, err := on.ExecContext(ctx, d.statements[name], args...)
+// exec runs the statement with this name, and after it the second statement that d.followUp maps the name to, if any. It
+// returns how many rows the first statement changed.
+func (d *dialect) exec(ctx context.Context, conn execer, name string, args ...any) (changed int64, err error) {
+	result, err := conn.ExecContext(ctx, d.statements[name], args...)
 	if err == nil {
 		changed, err = result.RowsAffected()
 	}
-	if next := d.then[name]; next != "" && err == nil {
-		_, err = on.ExecContext(ctx, d.statements[next], args...)
+	if next := d.followUp[name]; next != "" && err == nil {
+		_, err = conn.ExecContext(ctx, d.statements[next], args...)
 	}
 	return changed, err
 }
 
-func claimPostgres(ctx context.Context, q *Queue, wants []Want, lease time.Duration) ([]Delivery, error) {
-	set, err := rowset(wants)
+func claimPostgres(ctx context.Context, q *Queue, requests []ClaimRequest, lease time.Duration) ([]Delivery, error) {
+	set, err := rowset(requests)
 	if err != nil {
 		return nil, err
 	}
@@ -101,11 +101,11 @@ func claimPostgres(ctx context.Context, q *Queue, wants []Want, lease time.Durat
 }
 
 // claimSQLite leases the deliveries of one lane after the other, in one transaction, and returns them.
-func claimSQLite(ctx context.Context, q *Queue, wants []Want, lease time.Duration) (claimed []Delivery, err error) {
+func claimSQLite(ctx context.Context, q *Queue, requests []ClaimRequest, lease time.Duration) (claimed []Delivery, err error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		now, token := q.db.Now(), uuid.New()
-		for _, w := range wants {
-			_, err := q.dialect.exec(ctx, tx, "lease", token, now.Add(lease), w.StoreID, w.WebhookID, w.Retry, now, w.Max)
+		for _, r := range requests {
+			_, err := q.dialect.exec(ctx, tx, "lease", token, now.Add(lease), r.StoreID, r.WebhookID, r.Retry, now, r.Max)
 			if err != nil {
 				return err
 			}

@@ -31,21 +31,21 @@ type WebhookState struct {
 func (w WebhookState) Accepts(d Delivery) bool { return w.Enabled && d.Epoch == w.epoch }
 
 // WebhookStates returns the states of the webhooks by their ids; a disabled or deleted webhook is missing. FailedTooLong is
-// true if the first failure since the webhook's last success was at least patience ago.
-func (q *Queue) WebhookStates(ctx context.Context, webhooks []uuid.UUID, patience time.Duration) (
+// true if the first failure since the webhook's last success was at least disableAfter ago.
+func (q *Queue) WebhookStates(ctx context.Context, webhooks []uuid.UUID, disableAfter time.Duration) (
 	map[uuid.UUID]WebhookState, error) {
-	states, err := q.webhookStates(ctx, q.db.Writer(), webhooks, patience)
+	states, err := q.webhookStates(ctx, q.db.Writer(), webhooks, disableAfter)
 	return states, wrap("read the state of webhooks", err)
 }
 
-func (q *Queue) webhookStates(ctx context.Context, on db.Querier, webhooks []uuid.UUID, patience time.Duration) (
+func (q *Queue) webhookStates(ctx context.Context, conn db.Querier, webhooks []uuid.UUID, disableAfter time.Duration) (
 	map[uuid.UUID]WebhookState, error) {
 	set, err := rowset(webhooks)
 	if err != nil {
 		return nil, err
 	}
 	states := map[uuid.UUID]WebhookState{}
-	for row := range db.Rows(ctx, on, q.dialect.statements["states"], q.db.TimeArg(), patience.Milliseconds(), set) {
+	for row := range db.Rows(ctx, conn, q.dialect.statements["states"], q.db.TimeArg(), disableAfter.Milliseconds(), set) {
 		var webhook uuid.UUID
 		w := WebhookState{Enabled: true}
 		if err := row.Scan(&webhook, &w.FailedTooLong, &w.epoch); err != nil {
@@ -59,12 +59,13 @@ func (q *Queue) webhookStates(ctx context.Context, on db.Querier, webhooks []uui
 // automaticDisabling is the actor in the activity journal when the service itself disables a webhook.
 var automaticDisabling = tenant.Actor{Type: tenant.ActorOperator, Name: "automatic disabling"}
 
-// Disable disables a webhook whose first failure since its last success was at least patience ago. In the same transaction
+// Disable disables a webhook whose first failure since its last success was at least disableAfter ago. In the same transaction
 // it cancels the webhook's waiting deliveries and writes an entry into the activity journal. It returns false and changes
-// nothing if the webhook has had a success meanwhile or is disabled already. It also returns false if another transaction
-// has locked the webhook's row: waiting would delay the results of other webhooks, and after the next failure the worker
-// tries again.
-func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patience time.Duration) (disabled bool, err error) {
+// nothing if the webhook has had a success meanwhile or is disabled already. It also returns false if another transaction has
+// locked the webhook's row: waiting would delay the results of other webhooks, and after the next failure the worker tries
+// again.
+func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, disableAfter time.Duration) (disabled bool,
+	err error) {
 	row, err := q.db.Client().Store.Query().Where(entstore.ID(storeID)).Only(ctx)
 	if err != nil {
 		return false, fmt.Errorf("disable webhook %s: read its store: %w", webhookID, err)
@@ -81,7 +82,7 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 			return fmt.Errorf("read it: %w", err)
 		}
 		// The row is locked now. Read the state again, because it may have changed before the lock.
-		states, err := q.webhookStates(ctx, tx, []uuid.UUID{webhookID}, patience)
+		states, err := q.webhookStates(ctx, tx, []uuid.UUID{webhookID}, disableAfter)
 		if err != nil {
 			return fmt.Errorf("read its state: %w", err)
 		}

@@ -36,7 +36,7 @@ func TestWhatHasFailedTooLong(t *testing.T) {
 		reason string
 		become func(o outlet)
 		want   queue.WebhookState
-		told   bool
+		found  bool
 	}{
 		{"it never failed", func(outlet) {}, queue.WebhookState{Enabled: true}, true},
 		{"just before the time", func(o outlet) { o.failingFor(patience - time.Millisecond) }, queue.WebhookState{Enabled: true}, true},
@@ -55,8 +55,8 @@ func TestWhatHasFailedTooLong(t *testing.T) {
 			row.become(o)
 			healths, err := queue.New(d).WebhookStates(o.ctx, []uuid.UUID{o.webhook, o.webhook}, patience)
 			require.NoError(t, err, row.reason)
-			health, told := healths[o.webhook]
-			require.Equal(t, row.told, told, row.reason)
+			health, found := healths[o.webhook]
+			require.Equal(t, row.found, found, row.reason)
 			require.Equal(t, []bool{row.want.Enabled, row.want.FailedTooLong}, []bool{health.Enabled, health.FailedTooLong}, row.reason)
 			require.Equal(t, row.want.FailedTooLong, o.disable(queue.New(d)), row.reason)
 		}

@@ -73,7 +73,7 @@ func TestDueTellsOfLeasesThatEnded(t *testing.T) {
 		o.put(o.webhook, d.Now(), false)
 		dying, living := queue.New(d), queue.New(d)
 		o.lanesDue(living)
-		require.Len(t, o.claim(dying, queue.Want{Lane: lane, Max: 1}), 1)
+		require.Len(t, o.claim(dying, queue.ClaimRequest{Lane: lane, Max: 1}), 1)
 		for at := time.Duration(0); at < lease; at += 500 * time.Millisecond {
 			if at > 2*time.Second {
 				lanes, _ := o.lanesDue(living)
@@ -83,7 +83,7 @@ func TestDueTellsOfLeasesThatEnded(t *testing.T) {
 		}
 		lanes, _ := o.lanesDue(living)
 		require.Equal(t, []queue.Lane{lane}, lanes)
-		require.Len(t, o.claim(living, queue.Want{Lane: lane, Max: 1}), 1)
+		require.Len(t, o.claim(living, queue.ClaimRequest{Lane: lane, Max: 1}), 1)
 	})
 }
 

@@ -24,8 +24,8 @@ type Outcome struct {
 	CountsAsFailure bool
 }
 
-// row is an Outcome as JSON for the SQL statements. Delay is in milliseconds.
-type row struct {
+// outcomeRow is an Outcome as JSON for the SQL statements. Delay is in milliseconds.
+type outcomeRow struct {
 	ID       uuid.UUID `json:"id"`
 	Lease    uuid.UUID `json:"lease"`
 	Status   string    `json:"status"`
@@ -41,7 +41,7 @@ type row struct {
 // it, the next failure that counts sets it to now, and further failures leave it. If a webhook's row is locked, its
 // failing_since stays unchanged until its next outcome.
 func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err error) {
-	var ends, waits []row
+	var ends, waits []outcomeRow
 	for _, o := range outcomes {
 		attempts := o.Delivery.Attempts
 		if o.Attempt != nil {
@@ -49,7 +49,7 @@ func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err e
 				return 0, wrap("finish", err)
 			}
 		}
-		r := row{o.Delivery.ID, o.Delivery.Lease, o.Status, string(attempts), o.Delay.Milliseconds()}
+		r := outcomeRow{o.Delivery.ID, o.Delivery.Lease, o.Status, string(attempts), o.Delay.Milliseconds()}
 		if o.Status == Pending {
 			waits = append(waits, r)
 		} else {
@@ -58,7 +58,7 @@ func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err e
 	}
 	var waiting, ended int64
 	err = q.inTx(ctx, func(tx *sql.Tx) (err error) {
-		if err = q.mark(ctx, tx, marksOf(outcomes)); err != nil {
+		if err = q.updateFailingSince(ctx, tx, webhookOutcomes(outcomes)); err != nil {
 			return err
 		}
 		if waiting, err = write(ctx, q, tx, "wait", waits); err != nil {
@@ -70,18 +70,18 @@ func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err e
 	return len(outcomes) - int(waiting+ended), wrap("finish", err)
 }
 
-// mark sums up the outcomes of one webhook. Succeeded is true if an attempt succeeded. Failed is true if a failure that
-// counts came after the last success.
-type mark struct {
+// webhookOutcome sums up the outcomes of one webhook. Succeeded is true if an attempt succeeded. Failed is true if a failure
+// that counts came after the last success.
+type webhookOutcome struct {
 	ID        uuid.UUID `json:"id"`
 	Succeeded bool      `json:"succeeded"`
 	Failed    bool      `json:"failed"`
 }
 
-// marksOf returns one mark for each webhook that has, among the outcomes, a success or a failure that counts. The outcomes
-// are in the order in which their attempts ended.
-func marksOf(outcomes []Outcome) []mark {
-	var marks []mark
+// webhookOutcomes returns one webhookOutcome for each webhook that has, among the outcomes, a success or a failure that counts.
+// The outcomes are in the order in which their attempts ended.
+func webhookOutcomes(outcomes []Outcome) []webhookOutcome {
+	var perWebhook []webhookOutcome
 	at := map[uuid.UUID]int{}
 	for _, o := range outcomes {
 		succeeded := o.Status == Succeeded
@@ -90,25 +90,25 @@ func marksOf(outcomes []Outcome) []mark {
 		}
 		i, known := at[o.Delivery.WebhookID]
 		if !known {
-			i = len(marks)
+			i = len(perWebhook)
 			at[o.Delivery.WebhookID] = i
-			marks = append(marks, mark{ID: o.Delivery.WebhookID})
+			perWebhook = append(perWebhook, webhookOutcome{ID: o.Delivery.WebhookID})
 		}
-		marks[i].Succeeded, marks[i].Failed = marks[i].Succeeded || succeeded, !succeeded
+		perWebhook[i].Succeeded, perWebhook[i].Failed = perWebhook[i].Succeeded || succeeded, !succeeded
 	}
-	return marks
+	return perWebhook
 }
 
-// mark updates the failing_since of webhooks, and writes a notice for each webhook that began or ceased to fail.
-func (q *Queue) mark(ctx context.Context, tx *sql.Tx, marks []mark) error {
-	if len(marks) == 0 {
+// updateFailingSince updates the failing_since of webhooks, and writes a notice for each webhook that began or ceased to fail.
+func (q *Queue) updateFailingSince(ctx context.Context, tx *sql.Tx, perWebhook []webhookOutcome) error {
+	if len(perWebhook) == 0 {
 		return nil
 	}
-	set, err := rowset(marks)
+	set, err := rowset(perWebhook)
 	if err != nil {
 		return err
 	}
-	changed, err := idsIn(db.Rows(ctx, tx, q.dialect.statements["mark"], q.db.TimeArg(), set))
+	changed, err := scanIDs(db.Rows(ctx, tx, q.dialect.statements["mark"], q.db.TimeArg(), set))
 	if err != nil {
 		return err
 	}
@@ -122,9 +122,9 @@ func (q *Queue) mark(ctx context.Context, tx *sql.Tx, marks []mark) error {
 
 // Release ends the leases of deliveries that the worker did not attempt. The deliveries are then due at once.
 func (q *Queue) Release(ctx context.Context, deliveries []Delivery) error {
-	rows := make([]row, len(deliveries))
+	rows := make([]outcomeRow, len(deliveries))
 	for i, d := range deliveries {
-		rows[i] = row{ID: d.ID, Lease: d.Lease}
+		rows[i] = outcomeRow{ID: d.ID, Lease: d.Lease}
 	}
 	_, err := write(ctx, q, q.db.Writer(), "release", rows)
 	return wrap("release", err)

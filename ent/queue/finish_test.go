@@ -25,7 +25,7 @@ func (o outlet) finish(q *queue.Queue, outcomes ...queue.Outcome) {
 func (o outlet) leased(q *queue.Queue, webhook uuid.UUID) queue.Delivery {
 	o.t.Helper()
 	o.put(webhook, o.Now(), false)
-	got := o.claim(q, queue.Want{Lane: o.lane(webhook, false), Max: 1})
+	got := o.claim(q, queue.ClaimRequest{Lane: o.lane(webhook, false), Max: 1})
 	require.Len(o.t, got, 1)
 	return got[0]
 }
@@ -66,7 +66,7 @@ func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
 		require.True(t, noon.Add(time.Minute).Equal(row.DueAt))
 		require.True(t, noon.Equal(*o.failingSince(o.webhook)), "since its first failure")
 
-		retry := queue.Want{Lane: o.lane(o.webhook, true), Max: 1}
+		retry := queue.ClaimRequest{Lane: o.lane(o.webhook, true), Max: 1}
 		c.advance(time.Minute - time.Millisecond)
 		require.Empty(t, o.claim(q, retry), "not sooner than its delay")
 		c.advance(time.Millisecond)
@@ -144,10 +144,10 @@ func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 	t.Parallel()
 	before, now := noon.Add(-time.Hour), noon.Add(time.Second)
 	rows := []struct {
-		reason  string
-		was     *time.Time
-		batch   string // outcomes: w success, b failure, p failure that does not count, c failure of a cancelled delivery
-		failing *time.Time
+		reason       string
+		failingSince *time.Time
+		batch        string // w: success; b: failure; p: failure that does not count; c: failure of a cancelled delivery
+		failing      *time.Time
 	}{
 		{"it begins to fail", nil, "wb", &now},
 		{"it failed before, and again after a success", &before, "bwb", &now},
@@ -164,8 +164,8 @@ func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 		c.advance(time.Second)
 		for _, row := range rows {
 			webhook := o.newWebhook()
-			if row.was != nil {
-				o.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(*row.was) })
+			if row.failingSince != nil {
+				o.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(*row.failingSince) })
 			}
 			var outcomes []queue.Outcome
 			for _, how := range row.batch {
@@ -182,13 +182,13 @@ func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 				outcomes = append(outcomes, out)
 			}
 			o.finish(q, outcomes...)
-			is := o.failingSince(webhook)
+			got := o.failingSince(webhook)
 			if row.failing == nil {
-				require.Nil(t, is, row.reason)
+				require.Nil(t, got, row.reason)
 				continue
 			}
-			require.NotNil(t, is, row.reason)
-			require.True(t, row.failing.Equal(*is), "%s: %s", row.reason, is)
+			require.NotNil(t, got, row.reason)
+			require.True(t, row.failing.Equal(*got), "%s: %s", row.reason, got)
 		}
 	})
 }
@@ -220,7 +220,7 @@ func TestReleasedDeliveriesAreDueAtOnce(t *testing.T) {
 		require.False(t, row.Retry, "no attempt was made")
 		lanes, _ := o.lanesDue(queue.New(s))
 		require.Equal(t, []queue.Lane{d.Lane}, lanes)
-		got := o.claim(q, queue.Want{Lane: d.Lane, Max: 1})
+		got := o.claim(q, queue.ClaimRequest{Lane: d.Lane, Max: 1})
 		require.Len(t, got, 1)
 		require.NotEqual(t, d.Lease, got[0].Lease)
 	})

@@ -42,8 +42,8 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 		statuses := []string{queue.Succeeded, queue.Pending, queue.Failed, queue.Cancelled}
 		rows := []struct {
 			reason string
-			which  queue.Search
-			want   []int // the deliveries to find, as indexes into made
+			search queue.Search
+			want   []int // indexes into made
 		}{
 			{"all", queue.Search{Limit: 50}, []int{11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
 			{"the newest, whatever their status", queue.Search{Limit: 5}, []int{11, 10, 9, 8, 7}},
@@ -71,8 +71,8 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 			{"a webhook that nothing was sent to", queue.Search{Limit: 50, WebhookID: uuid.New()}, nil},
 		}
 		for _, row := range rows {
-			row.which.StoreID = o.owner
-			found, err := queue.Entries(o.ctx, s, row.which)
+			row.search.StoreID = o.owner
+			found, err := queue.Entries(o.ctx, s, row.search)
 			require.NoError(t, err, row.reason)
 			var got []int
 			for _, e := range found {

@@ -78,93 +78,94 @@ type Search struct {
 }
 
 const (
-	// maxFound is how many events EntriesOf takes at most. The statement always has this many parameters, so that its text
+	// maxEventIDs is how many events EntriesOf takes at most. The statement always has this many parameters, so that its text
 	// is always the same and the database prepares it once.
-	maxFound = 25
-	// maxOfEvents is how many deliveries EntriesOf lists at most, and maxReadOfEvents is how many its statement reads at
-	// most. An event may have many deliveries, because each webhook and each resend adds one.
-	maxOfEvents     = 500
-	maxReadOfEvents = "10000"
+	maxEventIDs = 25
+	// maxEventDeliveries is how many deliveries EntriesOf lists at most, and maxEventDeliveriesRead is how many its statement
+	// reads at most. An event may have many deliveries, because each webhook and each resend adds one.
+	maxEventDeliveries     = 500
+	maxEventDeliveriesRead = "10000"
 )
 
 // Entries lists the newest deliveries that match the search. It uses one statement, so that a delivery that ends meanwhile
 // is listed once. For each finished status the statement follows an index of the store's deliveries until it has Limit
 // matching rows. It may read all unfinished deliveries of the store.
-func Entries(ctx context.Context, d *db.DB, which Search) ([]Entry, error) {
-	return EntriesIn(ctx, d, d.Reader(), which)
+func Entries(ctx context.Context, d *db.DB, search Search) ([]Entry, error) {
+	return EntriesIn(ctx, d, d.Reader(), search)
 }
 
 // EntriesIn lists the same deliveries as Entries, through the transaction tx.
-func EntriesIn(ctx context.Context, d *db.DB, tx db.Querier, which Search) ([]Entry, error) {
-	entries, err := which.list(ctx, d, tx)
+func EntriesIn(ctx context.Context, d *db.DB, tx db.Querier, search Search) ([]Entry, error) {
+	entries, err := search.list(ctx, d, tx)
 	return entries, wrap("list deliveries", err)
 }
 
-// EntriesOf lists those deliveries of the events that match the search, newest first. events may have at most maxFound ids.
+// EntriesOf lists those deliveries of the events that match the search, newest first. events may have at most maxEventIDs ids.
 // EntriesOf ignores the search's Since, Until, Before and Limit.
-func EntriesOf(ctx context.Context, d *db.DB, which Search, events []uuid.UUID) ([]Entry, error) {
+func EntriesOf(ctx context.Context, d *db.DB, search Search, events []uuid.UUID) ([]Entry, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
-	which.Since, which.Until, which.Before, which.Limit, which.events = time.Time{}, time.Time{}, uuid.Nil, maxOfEvents, events
-	entries, err := which.list(ctx, d, d.Reader())
+	search.Since, search.Until, search.Before = time.Time{}, time.Time{}, uuid.Nil
+	search.Limit, search.events = maxEventDeliveries, events
+	entries, err := search.list(ctx, d, d.Reader())
 	return entries, wrap("list the deliveries of events", err)
 }
 
-func (w Search) list(ctx context.Context, d *db.DB, on db.Querier) ([]Entry, error) {
-	query, args := w.statement(dialectOf(d), d.TimeArg())
-	entries, err := scanEntries(db.Rows(ctx, on, query, args...))
-	return entries[:min(len(entries), w.Limit)], err
+func (s Search) list(ctx context.Context, d *db.DB, q db.Querier) ([]Entry, error) {
+	query, args := s.statement(dialectOf(d), d.TimeArg())
+	entries, err := scanEntries(db.Rows(ctx, q, query, args...))
+	return entries[:min(len(entries), s.Limit)], err
 }
 
 // statement returns the text and the arguments of the SQL statement for a search; moment is the database's TimeArg. The
 // statement reads each status separately, and of each at most Limit rows, because in the index the status comes before the
 // id. The limit is a part of the text, because PostgreSQL would plan a statement with the limit as an argument at every
 // call.
-func (w Search) statement(d *dialect, moment any) (string, []any) {
+func (s Search) statement(d *dialect, moment any) (string, []any) {
 	var args db.Args
-	live := w.Status == "" || w.Status == Pending || w.Status == Cancelled
+	live := s.Status == "" || s.Status == Pending || s.Status == Cancelled
 	if live {
 		args.Add(moment) // $1 of the statement "live"
 	}
-	where := "store_id = " + args.Add(w.StoreID)
+	where := "store_id = " + args.Add(s.StoreID)
 	rows := func(name string) string { return "(" + d.statements[name] + ") r" }
-	if len(w.events) > 0 {
-		events := make([]uuid.UUID, maxFound)
-		copy(events, w.events)
+	if len(s.events) > 0 {
+		events := make([]uuid.UUID, maxEventIDs)
+		copy(events, s.events)
 		// The inner LIMIT makes the database use the index on event_id, whatever the order and the other conditions are.
-		of := where + " AND event_id IN (" + args.AddIDs(events) + ")"
+		condition := where + " AND event_id IN (" + args.AddIDs(events) + ")"
 		rows = func(name string) string {
-			return "(SELECT * FROM (" + d.statements[name] + ") r WHERE " + of + " LIMIT " + maxReadOfEvents + ") e"
+			return "(SELECT * FROM (" + d.statements[name] + ") r WHERE " + condition + " LIMIT " + maxEventDeliveriesRead + ") e"
 		}
 	}
-	if w.WebhookID != uuid.Nil {
-		where += " AND webhook_id = " + args.Add(w.WebhookID)
+	if s.WebhookID != uuid.Nil {
+		where += " AND webhook_id = " + args.Add(s.WebhookID)
 	}
-	if w.EventType != "" {
-		where += " AND event_type = " + args.Add(w.EventType)
+	if s.EventType != "" {
+		where += " AND event_type = " + args.Add(s.EventType)
 	}
-	if !w.Since.IsZero() {
-		where += " AND id >= " + args.Add(id.Floor(w.Since))
+	if !s.Since.IsZero() {
+		where += " AND id >= " + args.Add(id.Floor(s.Since))
 	}
-	if !w.Until.IsZero() {
-		where += " AND id < " + args.Add(id.Floor(w.Until))
+	if !s.Until.IsZero() {
+		where += " AND id < " + args.Add(id.Floor(s.Until))
 	}
-	if w.Before != uuid.Nil {
-		where += " AND id < " + args.Add(w.Before)
+	if s.Before != uuid.Nil {
+		where += " AND id < " + args.Add(s.Before)
 	}
-	newest := " ORDER BY id DESC LIMIT " + strconv.Itoa(w.Limit)
+	newest := " ORDER BY id DESC LIMIT " + strconv.Itoa(s.Limit)
 	var parts []string
 	for _, status := range []string{Succeeded, Failed, Cancelled} {
-		if w.Status == "" || w.Status == status {
+		if s.Status == "" || s.Status == status {
 			parts = append(parts, "SELECT * FROM (SELECT * FROM "+rows("ended")+" WHERE "+where+" AND status = '"+status+"'"+newest+") p")
 		}
 	}
 	if live {
-		if w.Status != "" {
-			where += " AND status = '" + w.Status + "'"
+		if s.Status != "" {
+			where += " AND status = '" + s.Status + "'"
 		}
-		if w.Retrying {
+		if s.Retrying {
 			where += " AND retry = true"
 		}
 		parts = append(parts, "SELECT * FROM (SELECT * FROM "+rows("live")+" WHERE "+where+newest+") p")
@@ -192,8 +193,8 @@ func FindEntry(ctx context.Context, d *db.DB, q db.Querier, deliveryID uuid.UUID
 
 // FindPending returns a pending delivery of an event to a webhook. It fails with ErrNoDelivery if there is none.
 func FindPending(ctx context.Context, tx *ent.Tx, d *db.DB, storeID, webhookID, eventID uuid.UUID) (Entry, error) {
-	of := Search{StoreID: storeID, WebhookID: webhookID, Status: Pending, Limit: 1, events: []uuid.UUID{eventID}}
-	pending, err := of.list(ctx, d, tx)
+	search := Search{StoreID: storeID, WebhookID: webhookID, Status: Pending, Limit: 1, events: []uuid.UUID{eventID}}
+	pending, err := search.list(ctx, d, tx)
 	if err == nil && len(pending) == 0 {
 		err = ErrNoDelivery
 	}
@@ -269,7 +270,7 @@ type EventSearch struct {
 	// searched. The zero time means to begin with the newest event.
 	BeforeAt time.Time
 	BeforeID uuid.UUID
-	// Limit is how many events the search finds at most; it may not be above maxFound.
+	// Limit is how many events the search finds at most; it may not be above maxEventIDs.
 	Limit int
 }
 
@@ -286,23 +287,23 @@ type FoundEvents struct {
 
 // FindEvents searches the events from the newest back, until it has found Limit events, has read MaxSearched events, or two
 // seconds have passed.
-func FindEvents(ctx context.Context, d *db.DB, which EventSearch) (FoundEvents, error) {
-	text := string(apijson.AppendString(nil, which.Text))
+func FindEvents(ctx context.Context, d *db.DB, search EventSearch) (FoundEvents, error) {
+	text := string(apijson.AppendString(nil, search.Text))
 	text = text[1 : len(text)-1]
-	found := FoundEvents{EndAt: which.BeforeAt, EndID: which.BeforeID, More: true}
+	found := FoundEvents{EndAt: search.BeforeAt, EndID: search.BeforeID, More: true}
 	if found.EndAt.IsZero() {
 		found.EndAt = d.Now().Add(24 * time.Hour) // later than any event, even with a wrong clock
 	}
-	from := which.From
+	from := search.From
 	if from.IsZero() {
 		from = time.Unix(0, 0)
 	}
 	for began, looked := time.Now(), 0; found.More && looked < MaxSearched && time.Since(began) < searchTime; looked += searchStep {
-		err := found.step(ctx, d, which.Limit, which.StoreID, found.EndAt, found.EndID, from, text, which.EventType)
+		err := found.step(ctx, d, search.Limit, search.StoreID, found.EndAt, found.EndID, from, text, search.EventType)
 		if err != nil {
 			return FoundEvents{}, wrap("search the events", err)
 		}
-		if len(found.IDs) >= which.Limit {
+		if len(found.IDs) >= search.Limit {
 			break
 		}
 	}

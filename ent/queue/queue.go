@@ -108,7 +108,7 @@ type execer interface {
 
 // write runs the statement with this name, whose arguments are the current time and the rows as JSON. It returns how many
 // rows the statement changed. If rows is empty, it runs nothing.
-func write[T any](ctx context.Context, q *Queue, on execer, name string, rows []T) (int64, error) {
+func write[T any](ctx context.Context, q *Queue, conn execer, name string, rows []T) (int64, error) {
 	if len(rows) == 0 {
 		return 0, nil
 	}
@@ -116,7 +116,7 @@ func write[T any](ctx context.Context, q *Queue, on execer, name string, rows []
 	if err != nil {
 		return 0, err
 	}
-	return q.dialect.exec(ctx, on, name, q.db.TimeArg(), set)
+	return q.dialect.exec(ctx, conn, name, q.db.TimeArg(), set)
 }
 
 // rowset returns the rows as a JSON array, which is one argument of a statement.
@@ -128,8 +128,8 @@ func rowset[T any](rows []T) (string, error) {
 	return string(text), nil
 }
 
-// idsIn returns the ids in the rows of a query with one column.
-func idsIn(rows iter.Seq[db.Row]) (ids []uuid.UUID, err error) {
+// scanIDs returns the ids in the rows of a query with one column.
+func scanIDs(rows iter.Seq[db.Row]) (ids []uuid.UUID, err error) {
 	for row := range rows {
 		var id uuid.UUID
 		if err := row.Scan(&id); err != nil {
@@ -140,12 +140,12 @@ func idsIn(rows iter.Seq[db.Row]) (ids []uuid.UUID, err error) {
 	return ids, nil
 }
 
-func texts(ids []uuid.UUID) []string {
-	written := make([]string, len(ids))
+func idStrings(ids []uuid.UUID) []string {
+	texts := make([]string, len(ids))
 	for i, id := range ids {
-		written[i] = id.String()
+		texts[i] = id.String()
 	}
-	return written
+	return texts
 }
 
 // wrap adds the operation to the text of an error. For nil it returns nil.

@@ -16,13 +16,13 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// A transaction may commit after another transaction whose events are newer. So most searches of the outbox start lateBy
-// before the newest event that Relay has taken, and one search every fullInterval starts at the oldest entry. That search is
-// slower if a transaction is open for long, because it also reads the deleted rows that PostgreSQL keeps for the
+// A transaction may commit after another transaction whose events are newer. So most searches of the outbox start relayOverlap
+// before the newest event that Relay has taken, and one search every fullScanInterval starts at the oldest entry. That search
+// is slower if a transaction is open for long, because it also reads the deleted rows that PostgreSQL keeps for the
 // transaction.
 const (
-	lateBy       = 200 * time.Millisecond
-	fullInterval = time.Second
+	relayOverlap     = 200 * time.Millisecond
+	fullScanInterval = time.Second
 )
 
 // Relayed is the result of Relay.
@@ -45,7 +45,7 @@ type Relayed struct {
 // A delivery's id is derived from its event and webhook, so Relay and a resend never both create the delivery.
 func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room func(Lane) bool) (Relayed, error) {
 	now := q.db.Now()
-	after, full := id.Floor(q.outbox.taken.Add(-lateBy)), now.Sub(q.outbox.lastFullScan).Abs() >= fullInterval
+	after, full := id.Floor(q.outbox.taken.Add(-relayOverlap)), now.Sub(q.outbox.lastFullScan).Abs() >= fullScanInterval
 	if full {
 		after = uuid.Nil
 	}
@@ -61,7 +61,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 		entries []entry
 	)
 	taken := false
-	with := func(take string) error {
+	relay := func(take string) error {
 		return q.inTx(ctx, func(tx *sql.Tx) error {
 			done = Relayed{}
 			found, all, err := q.take(ctx, tx, take, after, limit)
@@ -77,13 +77,13 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 			taken = true
 			found = slices.DeleteFunc(found, func(d Delivery) bool { return d.Payload == nil }) // Payload is nil if the event was deleted
 			added, err := insert(ctx, tx, q.db, distribute(found, now, room, &done), now, lease)
-			done.keep(added)
+			done.keepAdded(added)
 			return err
 		})
 	}
-	err := with("take")
+	err := relay("take")
 	if reachable := "take reachable"; err != nil && !taken && q.dialect.statements[reachable] != "" {
-		err = with(reachable) // a machine is unavailable: relay for the stores on the other machines
+		err = relay(reachable) // a machine is unavailable: relay for the stores on the other machines
 	}
 	if err != nil {
 		return Relayed{}, wrap("relay", err)
@@ -151,33 +151,33 @@ func (q *Queue) DropRelayed(ctx context.Context) error {
 }
 
 // drop deletes entries of the outbox, store by store; a failure in one store does not stop the others.
-func (q *Queue) drop(ctx context.Context, on execer, entries []entry) (failed error) {
+func (q *Queue) drop(ctx context.Context, conn execer, entries []entry) (errs error) {
 	stores := map[uuid.UUID][]uuid.UUID{}
 	for _, e := range entries {
 		stores[e.StoreID] = append(stores[e.StoreID], e.ID)
 	}
 	for store, ids := range stores {
-		_, err := q.dialect.exec(ctx, on, "drop", store, q.dialect.array(ids))
-		failed = errors.Join(failed, err)
+		_, err := q.dialect.exec(ctx, conn, "drop", store, q.dialect.array(ids))
+		errs = errors.Join(errs, err)
 	}
-	return failed
+	return errs
 }
 
 // readPayloads sets the payloads of the deliveries. It reads an event's payload once, even if several deliveries have the
 // event.
-func (q *Queue) readPayloads(ctx context.Context, on db.Querier, of []Delivery) error {
-	if len(of) == 0 {
+func (q *Queue) readPayloads(ctx context.Context, conn db.Querier, deliveries []Delivery) error {
+	if len(deliveries) == 0 {
 		return nil
 	}
 	var stores, events []uuid.UUID
 	seen := map[uuid.UUID]*Delivery{}
-	for _, d := range of {
+	for _, d := range deliveries {
 		if seen[d.EventID] == nil {
 			stores, events = append(stores, d.StoreID), append(events, d.EventID)
 			seen[d.EventID] = &Delivery{}
 		}
 	}
-	for row := range db.Rows(ctx, on, q.dialect.statements["payloads"], q.dialect.array(stores), q.dialect.array(events)) {
+	for row := range db.Rows(ctx, conn, q.dialect.statements["payloads"], q.dialect.array(stores), q.dialect.array(events)) {
 		var event uuid.UUID
 		var d Delivery
 		if err := row.Scan(&event, &d.Payload, &d.RequestID, &d.Trace); err != nil {
@@ -185,9 +185,9 @@ func (q *Queue) readPayloads(ctx context.Context, on db.Querier, of []Delivery) 
 		}
 		seen[event] = &d
 	}
-	for i := range of {
-		e := seen[of[i].EventID]
-		of[i].Payload, of[i].RequestID, of[i].Trace = e.Payload, e.RequestID, e.Trace
+	for i := range deliveries {
+		e := seen[deliveries[i].EventID]
+		deliveries[i].Payload, deliveries[i].RequestID, deliveries[i].Trace = e.Payload, e.RequestID, e.Trace
 	}
 	return nil
 }
@@ -213,9 +213,9 @@ func distribute(found []Delivery, now time.Time, room func(Lane) bool, done *Rel
 	return inserts
 }
 
-// keep removes the deliveries from Leased whose ids are not in added, because they existed already, and adds their lanes to
+// keepAdded removes the deliveries from Leased whose ids are not in added, because they existed already, and adds their lanes to
 // Unused.
-func (r *Relayed) keep(added []uuid.UUID) {
+func (r *Relayed) keepAdded(added []uuid.UUID) {
 	isNew := map[uuid.UUID]bool{}
 	for _, delivery := range added {
 		isNew[delivery] = true
@@ -244,7 +244,7 @@ type NewDelivery struct {
 // Add puts deliveries into the queue in one statement. They are due now and have no attempt. The caller has locked their
 // webhooks and found them enabled, and wakes the workers after the commit (db.DB.Announce).
 func Add(ctx context.Context, tx *ent.Tx, d *db.DB, deliveries []NewDelivery) error {
-	_, err := insert(ctx, tx, d, waiting(deliveries), hook.Time(ctx), 0)
+	_, err := insert(ctx, tx, d, unleasedRows(deliveries), hook.Time(ctx), 0)
 	return wrap("add deliveries", err)
 }
 
@@ -255,7 +255,7 @@ type newRow struct {
 	Lease *uuid.UUID `json:"lease"`
 }
 
-func waiting(deliveries []NewDelivery) []newRow {
+func unleasedRows(deliveries []NewDelivery) []newRow {
 	rows := make([]newRow, len(deliveries))
 	for i, d := range deliveries {
 		rows[i].NewDelivery = d
@@ -265,7 +265,7 @@ func waiting(deliveries []NewDelivery) []newRow {
 
 // insert adds the rows in one statement and returns the ids of those that did not exist. It sorts the rows by id, so that
 // two statements that add the same rows never deadlock.
-func insert(ctx context.Context, on db.Querier, d *db.DB, rows []newRow, now time.Time, lease time.Duration) ([]uuid.UUID, error) {
+func insert(ctx context.Context, q db.Querier, d *db.DB, rows []newRow, now time.Time, lease time.Duration) ([]uuid.UUID, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -274,7 +274,7 @@ func insert(ctx context.Context, on db.Querier, d *db.DB, rows []newRow, now tim
 	if err != nil {
 		return nil, err
 	}
-	return idsIn(db.Rows(ctx, on, dialectOf(d).statements["insert"], d.TimeArg(), lease.Milliseconds(), now, set))
+	return scanIDs(db.Rows(ctx, q, dialectOf(d).statements["insert"], d.TimeArg(), lease.Milliseconds(), now, set))
 }
 
 // HoldRelay waits for a running relay to end, and then blocks relays until the transaction ends. Only a database distributed

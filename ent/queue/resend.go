@@ -55,8 +55,8 @@ func OrderResend(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID, 
 	return r, wrap("order a resend", err)
 }
 
-// resending is a Resend with the range of events that it has still to read.
-type resending struct {
+// resendJob is a Resend with the range of events that it has still to read.
+type resendJob struct {
 	Resend
 	until      time.Time // the resend sends only events from before this time
 	positionAt time.Time // time of the last event that it read
@@ -64,9 +64,9 @@ type resending struct {
 }
 
 // readResend reads a resend, or fails with ErrNoResend.
-func readResend(ctx context.Context, on db.Querier, resendID uuid.UUID) (job resending, err error) {
+func readResend(ctx context.Context, q db.Querier, resendID uuid.UUID) (job resendJob, err error) {
 	err = ErrNoResend
-	for row := range db.Rows(ctx, on, shared["resend"], resendID) {
+	for row := range db.Rows(ctx, q, shared["resend"], resendID) {
 		err = row.Scan(&job.ID, &job.StoreID, &job.WebhookID, &job.Since, &job.Resent, &job.Finished, &job.Stopped,
 			&job.until, &job.positionAt, &job.positionID)
 	}
@@ -75,7 +75,7 @@ func readResend(ctx context.Context, on db.Querier, resendID uuid.UUID) (job res
 
 // UnfinishedResends lists unfinished resends, the oldest first.
 func UnfinishedResends(ctx context.Context, d *db.DB, limit int) ([]uuid.UUID, error) {
-	found, err := idsIn(db.Rows(ctx, d.Reader(), "SELECT id FROM resends WHERE finished_at IS NULL ORDER BY id LIMIT $1",
+	found, err := scanIDs(db.Rows(ctx, d.Reader(), "SELECT id FROM resends WHERE finished_at IS NULL ORDER BY id LIMIT $1",
 		limit))
 	return found, wrap("list resends", err)
 }
@@ -121,7 +121,7 @@ func StepResend(ctx context.Context, d *db.DB, resendID uuid.UUID) (Resend, erro
 }
 
 // step runs one step of job. tx has locked the row of w, the webhook of the job.
-func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resending, w *ent.Webhook) error {
+func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resendJob, w *ent.Webhook) error {
 	dialect := dialectOf(d)
 	now := hook.Time(ctx)
 	var events []uuid.UUID
@@ -154,15 +154,15 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resending, w *ent.Webh
 			due[i].ID = id.At(now)
 		}
 	}
-	hurried, err := send(ctx, tx, d, "send events", job.StoreID, job.WebhookID, d.TimeArg(), dialect.array(events))
+	sentNow, err := send(ctx, tx, d, "send events", job.StoreID, job.WebhookID, d.TimeArg(), dialect.array(events))
 	if err != nil {
 		return err
 	}
-	added, err := insert(ctx, tx, d, waiting(due), now, 0)
+	added, err := insert(ctx, tx, d, unleasedRows(due), now, 0)
 	if err != nil {
 		return fmt.Errorf("add deliveries: %w", err)
 	}
-	job.Resent += hurried + len(added)
+	job.Resent += sentNow + len(added)
 	job.Finished = len(events) < resendStep
 	return job.save(ctx, tx)
 }
@@ -183,7 +183,7 @@ func deliveriesOf(ctx context.Context, tx *ent.Tx, d *dialect, w *ent.Webhook, e
 }
 
 // save stores the counts, the position and the end of a resend.
-func (job resending) save(ctx context.Context, tx *ent.Tx) error {
+func (job resendJob) save(ctx context.Context, tx *ent.Tx) error {
 	var finishedAt *time.Time
 	if job.Finished {
 		finishedAt = new(hook.Time(ctx))

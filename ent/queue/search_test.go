@@ -43,7 +43,7 @@ func TestEventsAreFoundByTheirText(t *testing.T) {
 		}
 		for _, row := range []struct {
 			reason string
-			which  queue.EventSearch
+			search queue.EventSearch
 			want   []uuid.UUID
 		}{
 			{"a reference", queue.EventSearch{Text: "ORD-7K2M9QXW"}, made[:1]},
@@ -59,11 +59,11 @@ func TestEventsAreFoundByTheirText(t *testing.T) {
 				[]uuid.UUID{made[0]}},
 			{"of a type", queue.EventSearch{Text: "reference", EventType: hook.OrderFailed}, nil},
 		} {
-			row.which.StoreID = o.owner
-			if row.which.Limit == 0 {
-				row.which.Limit = 25
+			row.search.StoreID = o.owner
+			if row.search.Limit == 0 {
+				row.search.Limit = 25
 			}
-			found, err := queue.FindEvents(o.ctx, d, row.which)
+			found, err := queue.FindEvents(o.ctx, d, row.search)
 			require.NoError(t, err, row.reason)
 			require.Equal(t, row.want, found.IDs, row.reason)
 		}
@@ -117,8 +117,8 @@ func TestASearchLooksAtABoundedNumberOfEvents(t *testing.T) {
 		for i := range queue.MaxSearched / 1000 {
 			o.events(1000, d.Now().Add(time.Duration(i)*time.Second))
 		}
-		which := queue.EventSearch{StoreID: o.owner, Text: "ORD-7K2M9QXW", Limit: 25}
-		found, err := queue.FindEvents(o.ctx, d, which)
+		search := queue.EventSearch{StoreID: o.owner, Text: "ORD-7K2M9QXW", Limit: 25}
+		found, err := queue.FindEvents(o.ctx, d, search)
 		require.NoError(t, err)
 		require.Empty(t, found.IDs)
 		require.True(t, found.More)
@@ -126,8 +126,8 @@ func TestASearchLooksAtABoundedNumberOfEvents(t *testing.T) {
 		require.False(t, found.EndAt.Before(d.Now()), "all but the oldest at most")
 		for len(found.IDs) == 0 && found.More {
 			from := found.EndAt
-			which.BeforeAt, which.BeforeID = found.EndAt, found.EndID
-			found, err = queue.FindEvents(o.ctx, d, which)
+			search.BeforeAt, search.BeforeID = found.EndAt, found.EndID
+			found, err = queue.FindEvents(o.ctx, d, search)
 			require.NoError(t, err)
 			require.True(t, found.EndAt.Before(from), "it goes on from where the one before ended")
 		}

@@ -39,7 +39,7 @@ func TestSendNowMakesTheNextAttemptDue(t *testing.T) {
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o, q := newOutlet(t, s, "atelier"), queue.New(s)
 		d := o.waiting(q, o.webhook, o.event(hook.OrderPaid, noon))
-		retries := []queue.Want{{Lane: o.lane(o.webhook, true), Max: 5}}
+		retries := []queue.ClaimRequest{{Lane: o.lane(o.webhook, true), Max: 5}}
 		require.Empty(t, o.claim(q, retries...))
 		kept, err := queue.ReadRetries(o.ctx, s, o.owner, o.webhook)
 		require.NoError(t, err)
@@ -113,7 +113,7 @@ func TestAResendTakesWhatWaits(t *testing.T) {
 		c.advance(time.Minute)
 		r := o.carryOut(o.order(noon))
 		require.Equal(t, 1, r.Resent)
-		require.Equal(t, []uuid.UUID{after.ID}, ids(o.claim(q, queue.Want{Lane: o.lane(o.webhook, true), Max: 5})))
+		require.Equal(t, []uuid.UUID{after.ID}, ids(o.claim(q, queue.ClaimRequest{Lane: o.lane(o.webhook, true), Max: 5})))
 		require.Zero(t, o.carryOut(o.order(noon)).Resent, "while its attempt is made it is left alone")
 		entry, err := queue.FindEntry(o.ctx, d, d.Reader(), before.ID)
 		require.NoError(t, err)

@@ -51,16 +51,16 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 		activityBefore = id.Floor(now.Add(-q.ActivityRetention))
 	}
 	for _, table := range []struct {
-		name  string
-		below uuid.UUID
-		also  string
+		name      string
+		below     uuid.UUID
+		condition string
 	}{
 		{"events", eventsBefore, ""}, {"finished_deliveries", oldest, ""}, {"resends", oldest, " AND finished_at IS NOT NULL"},
 		{"activity_entries", activityBefore, ""}, {"idempotency_keys", id.Floor(now.Add(-keyAge)), ""},
 		{"refused_requests", id.Floor(now.Add(-usage.Retention)), ""},
 		{"tallies", id.Floor(now.Add(-usage.TallyRetention)), ""},
 	} {
-		n, err := q.deleteBelow(ctx, table.name, table.also, table.below)
+		n, err := q.deleteBelow(ctx, table.name, table.condition, table.below)
 		rows += n
 		if err != nil {
 			return rows, wrap("sweep "+table.name, err)
@@ -87,11 +87,11 @@ func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
 	return oldest, nil
 }
 
-// deleteBelow deletes the rows of table with ids lower than below that meet the SQL condition in also, batch by batch.
+// deleteBelow deletes the rows of table with ids lower than below that meet the SQL in condition, batch by batch.
 // Between two batches it waits for as long as the batch took, so that others can use the database.
-func (q *Queue) deleteBelow(ctx context.Context, table, also string, below uuid.UUID) (rows int64, err error) {
+func (q *Queue) deleteBelow(ctx context.Context, table, condition string, below uuid.UUID) (rows int64, err error) {
 	statement := "DELETE FROM " + table + " WHERE id IN (" +
-		"SELECT id FROM " + table + " WHERE id < $1" + also + " ORDER BY id LIMIT $2)"
+		"SELECT id FROM " + table + " WHERE id < $1" + condition + " ORDER BY id LIMIT $2)"
 	for {
 		start := time.Now()
 		result, err := q.db.Writer().ExecContext(ctx, statement, below, sweepBatch)
@@ -118,9 +118,9 @@ const (
 	// baselineHold is how long sweeps delete nothing after a sweep that found no mark of the last day, so that somebody can
 	// correct the clock.
 	baselineHold = 24 * time.Hour
-	// baselineBack is how far the clock may go back after a mark without stopping the deletion, because NTP may set it back
+	// baselineTolerance is how far the clock may go back after a mark without stopping the deletion, because NTP may set it back
 	// a little.
-	baselineBack = time.Minute
+	baselineTolerance = time.Minute
 )
 
 // ErrHeld means that Sweep deletes nothing, because the machine's clock may be wrong.
@@ -138,11 +138,11 @@ var ErrHeld = errors.New("nothing is deleted for a day, " +
 func (q *Queue) takeBaseline(ctx context.Context, now time.Time) error {
 	var held sql.NullTime
 	err := q.db.Writer().QueryRowContext(ctx, shared["mark clock"],
-		now, now.Add(baselineHold), now.Add(-baselineAge), now.Add(baselineBack)).Scan(&held)
+		now, now.Add(baselineHold), now.Add(-baselineAge), now.Add(baselineTolerance)).Scan(&held)
 	if err != nil {
 		return fmt.Errorf("mark the clock: %w", err)
 	}
-	return heldAt(held, now)
+	return heldError(held, now)
 }
 
 // CheckHeld returns ErrHeld while sweeps delete nothing. It stores nothing.
@@ -152,10 +152,10 @@ func CheckHeld(ctx context.Context, d *db.DB) error {
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("read the clock's mark: %w", err)
 	}
-	return heldAt(held, d.Now())
+	return heldError(held, d.Now())
 }
 
-func heldAt(held sql.NullTime, now time.Time) error {
+func heldError(held sql.NullTime, now time.Time) error {
 	if !held.Valid || !now.Before(held.Time) {
 		return nil
 	}

@@ -32,8 +32,8 @@ const (
 type Field[R any] struct {
 	// Name is the name of the column, and of the field in the protos of requests.
 	Name string
-	// Of returns a pointer to the field in row. It is nil for a field that requests cannot set and only the journal has.
-	Of func(row *R) any
+	// Pointer returns a pointer to the field in row. It is nil for a field that requests cannot set and only the journal has.
+	Pointer func(row *R) any
 	// Form is the form of the field's text.
 	Form Form
 	// Journal is the field's name in the activity journal; "" means the JSON form of Name.
@@ -72,7 +72,7 @@ func camel(name string) string {
 // Lookup returns the field with this name that a request can set; ok is false if there is none.
 func (t Fields[R]) Lookup(name string) (Field[R], bool) {
 	for _, f := range t {
-		if f.Name == name && f.Of != nil {
+		if f.Name == name && f.Pointer != nil {
 			return f, true
 		}
 	}
@@ -81,18 +81,18 @@ func (t Fields[R]) Lookup(name string) (Field[R], bool) {
 
 // Nullable reports whether the field can be null.
 func (f Field[R]) Nullable() bool {
-	return reflect.TypeOf(f.Of(new(R))).Elem().Kind() == reflect.Pointer
+	return reflect.TypeOf(f.Pointer(new(R))).Elem().Kind() == reflect.Pointer
 }
 
 // Copy sets the field of the row `to` to the field's value in the row `from`.
 func (f Field[R]) Copy(to, from *R) {
-	reflect.ValueOf(f.Of(to)).Elem().Set(reflect.ValueOf(f.Of(from)).Elem())
+	reflect.ValueOf(f.Pointer(to)).Elem().Set(reflect.ValueOf(f.Pointer(from)).Elem())
 }
 
 // Set sets the field of row to value. nil sets null, or the zero value if the field cannot be null. A field of a named text
 // type accepts a string.
 func (f Field[R]) Set(row *R, value any) {
-	field := reflect.ValueOf(f.Of(row)).Elem()
+	field := reflect.ValueOf(f.Pointer(row)).Elem()
 	if value == nil {
 		field.SetZero()
 		return
@@ -106,7 +106,7 @@ func (f Field[R]) Set(row *R, value any) {
 
 // value returns the value of the field in row, or nil for null.
 func (f Field[R]) value(row *R) any {
-	v := reflect.ValueOf(f.Of(row)).Elem()
+	v := reflect.ValueOf(f.Pointer(row)).Elem()
 	if v.Kind() != reflect.Pointer {
 		return v.Interface()
 	}
@@ -129,7 +129,7 @@ func (f Field[R]) Differs(a, b *R) bool {
 // Fill sets in m, a mutation that creates a row, all fields whose values in row are not null.
 func (t Fields[R]) Fill(m ent.Mutation, row *R) error {
 	for _, f := range t {
-		if f.Of == nil || f.value(row) == nil {
+		if f.Pointer == nil || f.value(row) == nil {
 			continue
 		}
 		if err := f.save(m, row); err != nil {
@@ -143,7 +143,7 @@ func (t Fields[R]) Fill(m ent.Mutation, row *R) error {
 // true if there are any.
 func (t Fields[R]) Update(m ent.Mutation, row, next *R) (changed bool, err error) {
 	for _, f := range t {
-		if f.Of == nil || !f.Differs(row, next) {
+		if f.Pointer == nil || !f.Differs(row, next) {
 			continue
 		}
 		changed = true

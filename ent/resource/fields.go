@@ -4,41 +4,41 @@ import "go.storefront.example/gen/ent"
 
 // StoreFields are the fields of stores that the activity journal has. Requests can set the fields that have an Of.
 var StoreFields = Fields[ent.Store]{
-	{Name: "name", Of: func(s *ent.Store) any { return &s.Name }},
+	{Name: "name", Pointer: func(s *ent.Store) any { return &s.Name }},
 	{Name: "slug"},
-	{Name: "url", Of: func(s *ent.Store) any { return &s.URL }, Form: Address},
-	{Name: "description", Of: func(s *ent.Store) any { return &s.Description }},
+	{Name: "url", Pointer: func(s *ent.Store) any { return &s.URL }, Form: Address},
+	{Name: "description", Pointer: func(s *ent.Store) any { return &s.Description }},
 	{Name: "currency"},
 	{Name: "country"},
-	{Name: "support_email", Of: func(s *ent.Store) any { return &s.SupportEmail }, Form: Contact},
-	{Name: "phone", Of: func(s *ent.Store) any { return &s.Phone }, Form: Phone},
-	{Name: "whatsapp_phone", Of: func(s *ent.Store) any { return &s.WhatsappPhone }, Form: Phone},
-	{Name: "social_links", Of: func(s *ent.Store) any { return &s.SocialLinks }},
-	{Name: "status", Of: func(s *ent.Store) any { return &s.Status }},
-	{Name: "payment_links_open", Of: func(s *ent.Store) any { return &s.PaymentLinksOpen }, Journal: "paymentLinks"},
-	{Name: "unavailable_types", Of: func(s *ent.Store) any { return &s.UnavailableTypes }},
-	{Name: "platform_fee_percent", Of: func(s *ent.Store) any { return &s.PlatformFeePercent }},
+	{Name: "support_email", Pointer: func(s *ent.Store) any { return &s.SupportEmail }, Form: Contact},
+	{Name: "phone", Pointer: func(s *ent.Store) any { return &s.Phone }, Form: Phone},
+	{Name: "whatsapp_phone", Pointer: func(s *ent.Store) any { return &s.WhatsappPhone }, Form: Phone},
+	{Name: "social_links", Pointer: func(s *ent.Store) any { return &s.SocialLinks }},
+	{Name: "status", Pointer: func(s *ent.Store) any { return &s.Status }},
+	{Name: "payment_links_open", Pointer: func(s *ent.Store) any { return &s.PaymentLinksOpen }, Journal: "paymentLinks"},
+	{Name: "unavailable_types", Pointer: func(s *ent.Store) any { return &s.UnavailableTypes }},
+	{Name: "platform_fee_percent", Pointer: func(s *ent.Store) any { return &s.PlatformFeePercent }},
 }
 
 // ProductFields are the fields of products that the activity journal has. Requests can set the fields that have an Of.
 var ProductFields = Fields[ent.Product]{
-	{Name: "title", Of: func(p *ent.Product) any { return &p.Title }},
+	{Name: "title", Pointer: func(p *ent.Product) any { return &p.Title }},
 	{Name: "slug"},
 	{Name: "type"},
-	{Name: "status", Of: func(p *ent.Product) any { return &p.Status }},
-	{Name: "summary", Of: func(p *ent.Product) any { return &p.Summary }},
-	{Name: "description", Of: func(p *ent.Product) any { return &p.Description }},
-	{Name: "price_amount", Of: func(p *ent.Product) any { return &p.PriceAmount }},
-	{Name: "compare_at_amount", Of: func(p *ent.Product) any { return &p.CompareAtAmount }},
-	{Name: "cover_url", Of: func(p *ent.Product) any { return &p.CoverURL }, Form: Address},
-	{Name: "content_ready", Of: func(p *ent.Product) any { return &p.ContentReady }},
+	{Name: "status", Pointer: func(p *ent.Product) any { return &p.Status }},
+	{Name: "summary", Pointer: func(p *ent.Product) any { return &p.Summary }},
+	{Name: "description", Pointer: func(p *ent.Product) any { return &p.Description }},
+	{Name: "price_amount", Pointer: func(p *ent.Product) any { return &p.PriceAmount }},
+	{Name: "compare_at_amount", Pointer: func(p *ent.Product) any { return &p.CompareAtAmount }},
+	{Name: "cover_url", Pointer: func(p *ent.Product) any { return &p.CoverURL }, Form: Address},
+	{Name: "content_ready", Pointer: func(p *ent.Product) any { return &p.ContentReady }},
 }
 
 // CustomerFields are the fields of customers that the activity journal has and requests can set.
 var CustomerFields = Fields[ent.Customer]{
-	{Name: "name", Of: func(c *ent.Customer) any { return &c.Name }},
-	{Name: "email", Of: func(c *ent.Customer) any { return &c.Email }, Form: Email},
-	{Name: "phone", Of: func(c *ent.Customer) any { return &c.Phone }, Form: Phone},
+	{Name: "name", Pointer: func(c *ent.Customer) any { return &c.Name }},
+	{Name: "email", Pointer: func(c *ent.Customer) any { return &c.Email }, Form: Email},
+	{Name: "phone", Pointer: func(c *ent.Customer) any { return &c.Phone }, Form: Phone},
 }
 
 // OrderFields are the fields of orders that the activity journal has.
@@ -54,16 +54,16 @@ var OrderFields = Fields[ent.Order]{
 // PaymentLinkFields are the fields of payment links that the activity journal has. Requests can set the fields that have an Of.
 var PaymentLinkFields = Fields[ent.PaymentLink]{
 	{Name: "code"},
-	{Name: "title", Of: func(l *ent.PaymentLink) any { return &l.Title }},
-	{Name: "description", Of: func(l *ent.PaymentLink) any { return &l.Description }},
-	{Name: "cover_url", Of: func(l *ent.PaymentLink) any { return &l.CoverURL }, Form: Address},
-	{Name: "pricing", Of: func(l *ent.PaymentLink) any { return &l.Pricing }},
-	{Name: "amount", Of: func(l *ent.PaymentLink) any { return &l.Amount }},
-	{Name: "min_amount", Of: func(l *ent.PaymentLink) any { return &l.MinAmount }},
-	{Name: "thank_you_message", Of: func(l *ent.PaymentLink) any { return &l.ThankYouMessage }},
-	{Name: "expires_at", Of: func(l *ent.PaymentLink) any { return &l.ExpiresAt }},
-	{Name: "max_payments", Of: func(l *ent.PaymentLink) any { return &l.MaxPayments }},
-	{Name: "disabled_at", Of: func(l *ent.PaymentLink) any { return &l.DisabledAt }},
+	{Name: "title", Pointer: func(l *ent.PaymentLink) any { return &l.Title }},
+	{Name: "description", Pointer: func(l *ent.PaymentLink) any { return &l.Description }},
+	{Name: "cover_url", Pointer: func(l *ent.PaymentLink) any { return &l.CoverURL }, Form: Address},
+	{Name: "pricing", Pointer: func(l *ent.PaymentLink) any { return &l.Pricing }},
+	{Name: "amount", Pointer: func(l *ent.PaymentLink) any { return &l.Amount }},
+	{Name: "min_amount", Pointer: func(l *ent.PaymentLink) any { return &l.MinAmount }},
+	{Name: "thank_you_message", Pointer: func(l *ent.PaymentLink) any { return &l.ThankYouMessage }},
+	{Name: "expires_at", Pointer: func(l *ent.PaymentLink) any { return &l.ExpiresAt }},
+	{Name: "max_payments", Pointer: func(l *ent.PaymentLink) any { return &l.MaxPayments }},
+	{Name: "disabled_at", Pointer: func(l *ent.PaymentLink) any { return &l.DisabledAt }},
 }
 
 // APIKeyFields are the fields of API keys that the activity journal has.
@@ -71,9 +71,9 @@ var APIKeyFields = Fields[ent.ApiKey]{{Name: "name"}, {Name: "scopes"}, {Name: "
 
 // WebhookFields are the fields of webhooks that the activity journal has. Requests can set the fields that have an Of.
 var WebhookFields = Fields[ent.Webhook]{
-	{Name: "url", Of: func(w *ent.Webhook) any { return &w.URL }, Form: Unchecked},
-	{Name: "description", Of: func(w *ent.Webhook) any { return &w.Description }},
-	{Name: "events", Of: func(w *ent.Webhook) any { return &w.Events }},
+	{Name: "url", Pointer: func(w *ent.Webhook) any { return &w.URL }, Form: Unchecked},
+	{Name: "description", Pointer: func(w *ent.Webhook) any { return &w.Description }},
+	{Name: "events", Pointer: func(w *ent.Webhook) any { return &w.Events }},
 	{Name: "enabled"},
 	{Name: "disabled_automatically"},
 }

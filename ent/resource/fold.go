@@ -69,8 +69,8 @@ func phonePattern(digits string) string {
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// contains returns the LIKE pattern, with \ as its escape, for texts that contain this text. It folds the text before it
+// textPattern returns the LIKE pattern, with \ as its escape, for texts that contain this text. It folds the text before it
 // escapes wildcard characters, because folding may produce some.
-func contains(text string) string {
+func textPattern(text string) string {
 	return "%" + likeEscapes.Replace(Fold(text)) + "%"
 }

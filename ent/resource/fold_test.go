@@ -32,7 +32,7 @@ func TestFoldMakesTheSameOfWhatReadersTakeForTheSame(t *testing.T) {
 
 func TestContainsTakesTextLiterally(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, `%100\%\_a\\b%`, contains(`100%_A\b`))
+	require.Equal(t, `%100\%\_a\\b%`, textPattern(`100%_A\b`))
 }
 
 // Fold handles ASCII texts separately. The fold of an ASCII text is still found in the fold of a longer text that is not

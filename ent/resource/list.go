@@ -62,11 +62,11 @@ func (f *filter) search(condition string) {
 	f.text = true
 }
 
-// compared returns the SQL expression that a search compares with patterns that contain the texts. It is the column, except on
-// PostgreSQL if one of the texts has no trigram. Then it is an expression that PostgreSQL does not look up in the trigram
+// searchColumn returns the SQL expression that a search compares with patterns that contain the texts. It is the column, except
+// on PostgreSQL if one of the texts has no trigram. Then it is an expression that PostgreSQL does not look up in the trigram
 // index. PostgreSQL keeps one plan for all texts, which uses this index, and for a text without a trigram that plan would read
 // the whole index with the rows of all stores.
-func (l Lists) compared(column string, texts ...string) string {
+func (l Lists) searchColumn(column string, texts ...string) string {
 	if l.Dialect.trigrams && slices.ContainsFunc(texts, hasNoTrigram) {
 		return "(" + column + " || '')"
 	}
@@ -101,15 +101,15 @@ func hasNoTrigram(text string) bool {
 
 // read reads a page of the rows that match f, newest first, and sets total to the number of all matching rows. One statement
 // reads both, so that they agree. scan scans one row, whose first column is the total.
-func (l Lists) read(ctx context.Context, what list, f *filter, page Page, total *int64, scan func(*sql.Rows) error) error {
-	s := &statement{filter: f, list: what, dialect: l.Dialect}
+func (l Lists) read(ctx context.Context, source list, f *filter, page Page, total *int64, scan func(*sql.Rows) error) error {
+	s := &statement{filter: f, list: source, dialect: l.Dialect}
 	build := s.scannedPage
 	if !f.uncounted && s.hasWholeDay() {
 		build = s.countedPage
 	}
 	return each(ctx, l.Querier, build(page), f.args, func(rows *sql.Rows) error {
 		if *total == 0 { // an empty page has one row, which holds only the total
-			if id, err := first(rows, total); id == nil || err != nil {
+			if id, err := scanTotal(rows, total); id == nil || err != nil {
 				return err
 			}
 		}
@@ -117,18 +117,18 @@ func (l Lists) read(ctx context.Context, what list, f *filter, page Page, total 
 	})
 }
 
-// first reads a row's first two columns, the total and the id; the id is nil if the page is empty.
-func first(rows *sql.Rows, total *int64) (id any, err error) {
+// scanTotal reads a row's first two columns, the total and the id; the id is nil if the page is empty.
+func scanTotal(rows *sql.Rows, total *int64) (id any, err error) {
 	columns, err := rows.Columns()
 	if err != nil {
 		return nil, err
 	}
-	into := make([]any, len(columns))
-	for i := range into {
-		into[i] = new(any)
+	dest := make([]any, len(columns))
+	for i := range dest {
+		dest[i] = new(any)
 	}
-	into[0], into[1] = total, &id
-	err = rows.Scan(into...)
+	dest[0], dest[1] = total, &id
+	err = rows.Scan(dest...)
 	return id, err
 }
 

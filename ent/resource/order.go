@@ -44,34 +44,34 @@ const (
 // FindOrder reads an order of the store with its customer, items and payment link. It fails with ErrNotFound if the store has
 // no such order.
 func FindOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) (*storefrontv1.Order, error) {
-	into := &orderScan{currency: store.Currency}
-	if err := each(ctx, q, orderByID, []any{store.ID, id}, into.scan); err != nil {
+	s := &orderScan{currency: store.Currency}
+	if err := each(ctx, q, orderByID, []any{store.ID, id}, s.scan); err != nil {
 		return nil, fmt.Errorf("read order: %w", err)
 	}
-	if len(into.orders) == 0 {
+	if len(s.orders) == 0 {
 		return nil, ErrNotFound
 	}
-	return into.orders[0], nil
+	return s.orders[0], nil
 }
 
-// EachOrder calls pass with each of the store's orders, oldest first. An order has everything that FindOrder reads. Each
+// EachOrder calls fn with each of the store's orders, oldest first. An order has everything that FindOrder reads. Each
 // statement reads size orders.
-func EachOrder(ctx context.Context, q Querier, store tenant.Store, size int, pass func(*storefrontv1.Order) error) error {
-	into, lastID := &orderScan{currency: store.Currency}, uuid.Nil.String()
+func EachOrder(ctx context.Context, q Querier, store tenant.Store, size int, fn func(*storefrontv1.Order) error) error {
+	s, lastID := &orderScan{currency: store.Currency}, uuid.Nil.String()
 	for {
-		into.orders = nil
-		if err := each(ctx, q, ordersAfter, []any{store.ID, into.createdAt, lastID, size}, into.scan); err != nil {
+		s.orders = nil
+		if err := each(ctx, q, ordersAfter, []any{store.ID, s.createdAt, lastID, size}, s.scan); err != nil {
 			return fmt.Errorf("read orders: %w", err)
 		}
-		for _, o := range into.orders {
-			if err := pass(o); err != nil {
+		for _, o := range s.orders {
+			if err := fn(o); err != nil {
 				return err
 			}
 		}
-		if len(into.orders) < size {
+		if len(s.orders) < size {
 			return nil
 		}
-		lastID = into.id
+		lastID = s.id
 	}
 }
 
@@ -82,10 +82,10 @@ type OrderFilter struct {
 	From, To *time.Time
 }
 
-func (w OrderFilter) filter(store tenant.Store) *filter {
-	f := &filter{args: []any{store.ID}, from: w.From, to: w.To}
-	if w.Status != 0 {
-		f.facet("status", w.Status.String())
+func (o OrderFilter) filter(store tenant.Store) *filter {
+	f := &filter{args: []any{store.ID}, from: o.From, to: o.To}
+	if o.Status != 0 {
+		f.facet("status", o.Status.String())
 	}
 	return f
 }
@@ -95,15 +95,15 @@ func (w OrderFilter) filter(store tenant.Store) *filter {
 var orderList = list{table: "orders", alias: "o", columns: orderColumns, joins: "\n LEFT JOIN " + customerOfOrder + linkAndItems,
 	order: ", i.position"}
 
-// Orders reads a page of the orders that match which, newest first. total is the number of all matching orders. The cost is
-// the same for every page and size of the store (see statement).
-func Orders(ctx context.Context, l Lists, store tenant.Store, which OrderFilter, page Page) (orders []*storefrontv1.Order,
+// Orders reads a page of the orders that match the criteria, newest first. total is the number of all matching orders. The cost
+// is the same for every page and size of the store (see statement).
+func Orders(ctx context.Context, l Lists, store tenant.Store, criteria OrderFilter, page Page) (orders []*storefrontv1.Order,
 	total int64, err error) {
-	into := &orderScan{currency: store.Currency, orders: make([]*storefrontv1.Order, 0, page.Size)}
-	if err := l.read(ctx, orderList, which.filter(store), page, &into.total, into.scan); err != nil {
+	s := &orderScan{currency: store.Currency, orders: make([]*storefrontv1.Order, 0, page.Size)}
+	if err := l.read(ctx, orderList, criteria.filter(store), page, &s.total, s.scan); err != nil {
 		return nil, 0, fmt.Errorf("list orders: %w", err)
 	}
-	return into.orders, into.total, nil
+	return s.orders, s.total, nil
 }
 
 // orderScan reads rows of orders joined with their items, one row for each item. It makes one message of all rows of an
@@ -122,7 +122,7 @@ type orderScan struct {
 	createdAt                                       time.Time
 	unitAmount, quantity                            sql.NullInt64
 	columns                                         []any
-	more                                            []any // where scan puts the columns that a statement selects after orderColumns
+	extra                                           []any // destinations of the columns after orderColumns
 }
 
 func (s *orderScan) scan(rows *sql.Rows) error {
@@ -130,7 +130,7 @@ func (s *orderScan) scan(rows *sql.Rows) error {
 		s.columns = []any{&s.total, &s.id, &s.reference, &s.status, &s.amount, &s.fee, &s.note, &s.paidAt, &s.createdAt,
 			&s.customerID, &s.customerName, &s.email, &s.phone, &s.linkID, &s.linkCode, &s.linkTitle,
 			&s.itemID, &s.productID, &s.itemType, &s.itemTitle, &s.unitAmount, &s.quantity}
-		s.columns = append(s.columns, s.more...)
+		s.columns = append(s.columns, s.extra...)
 	}
 	if err := rows.Scan(s.columns...); err != nil {
 		return err

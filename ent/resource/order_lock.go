@@ -25,8 +25,8 @@ type LockedOrder struct {
 const (
 	lockedColumns = `, o.customer_id, o.payment_link_id, o.updated_at, c.total_paid, c.created_at, c.updated_at`
 
-	// orderToMove is the statement orderByID with further columns, which LockedOrder has.
-	orderToMove = "SELECT 0, " + orderColumns + lockedColumns + orderFrom
+	// orderToLock is the statement orderByID with further columns, which LockedOrder has.
+	orderToLock = "SELECT 0, " + orderColumns + lockedColumns + orderFrom
 
 	// LockedRows is the argument of db.DB.RowLock with which LockOrder locks the order and its customer. Items need no lock,
 	// because they never change. The payment link stays unlocked, because PostgreSQL cannot lock a row of an outer join.
@@ -38,19 +38,19 @@ const (
 // has no such order.
 func LockOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID, rowLock string) (*LockedOrder, error) {
 	t := &LockedOrder{Row: &ent.Order{ID: id, StoreID: store.ID}, Buyer: &ent.Customer{StoreID: store.ID}}
-	into := &orderScan{currency: store.Currency, more: []any{
+	s := &orderScan{currency: store.Currency, extra: []any{
 		&t.Row.CustomerID, &t.Row.PaymentLinkID, &t.Row.UpdatedAt, &t.Buyer.TotalPaid, &t.Buyer.CreatedAt, &t.Buyer.UpdatedAt,
 	}}
-	if err := each(ctx, q, orderToMove+rowLock, []any{store.ID, id}, into.scan); err != nil {
+	if err := each(ctx, q, orderToLock+rowLock, []any{store.ID, id}, s.scan); err != nil {
 		return nil, fmt.Errorf("lock order: %w", err)
 	}
-	if len(into.orders) == 0 {
+	if len(s.orders) == 0 {
 		return nil, ErrNotFound
 	}
-	t.Order = into.orders[0]
-	t.Row.Status, t.Row.Amount, t.Row.CreatedAt = order.Status(into.status), into.amount, into.createdAt
-	if into.paidAt.Valid {
-		t.Row.PaidAt = &into.paidAt.Time
+	t.Order = s.orders[0]
+	t.Row.Status, t.Row.Amount, t.Row.CreatedAt = order.Status(s.status), s.amount, s.createdAt
+	if s.paidAt.Valid {
+		t.Row.PaidAt = &s.paidAt.Time
 	}
 	t.Buyer.ID = t.Row.CustomerID
 	return t, nil

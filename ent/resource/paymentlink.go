@@ -54,8 +54,8 @@ func Availability(row *ent.PaymentLink, now time.Time) storefrontv1.PaymentLink_
 	}
 }
 
-// takesPayments returns the SQL condition under which a link's Availability is ACTIVE; now is the placeholder of the time.
-func takesPayments(now string) string {
+// activeCondition returns the SQL condition under which a link's Availability is ACTIVE; now is the placeholder of the time.
+func activeCondition(now string) string {
 	return "(disabled_at IS NULL AND (expires_at IS NULL OR expires_at > " + now + ") AND (max_payments IS NULL OR paid_count < " +
 		"max_payments))"
 }
@@ -77,9 +77,9 @@ func PaymentLinks(ctx context.Context, l Lists, store tenant.Store, status store
 	f := &filter{args: []any{store.ID}}
 	switch status {
 	case storefrontv1.ListPaymentLinksRequest_active:
-		f.and(takesPayments(f.args.Add(now)))
+		f.and(activeCondition(f.args.Add(now)))
 	case storefrontv1.ListPaymentLinksRequest_inactive:
-		f.and("NOT " + takesPayments(f.args.Add(now)))
+		f.and("NOT " + activeCondition(f.args.Add(now)))
 	}
 	err = l.read(ctx, paymentLinkList, f, page, &total, func(rows *sql.Rows) error {
 		p := &ent.PaymentLink{StoreID: store.ID}

@@ -46,21 +46,22 @@ var productList = list{
  p.url, p.cover_url, p.published_at, p.created_at, p.updated_at`,
 }
 
-// Products reads a page of the products that match which, newest first. total is the number of all matching products.
-// Without a search the cost is the same for every page and size of the store (see statement). With a search, PostgreSQL
-// looks up the text's trigrams (three characters of a word) in an index. If the text has no trigram, and always on SQLite,
-// the text is compared with the titles of all the store's products in an index.
-func Products(ctx context.Context, l Lists, store tenant.Store, which ProductFilter, page Page) (products []*storefrontv1.Product,
-	total int64, err error) {
+// Products reads a page of the products that match the criteria, newest first. total is the number of all matching products.
+// Without a search the cost is the same for every page and size of the store (see statement). With a search, PostgreSQL looks
+// up the text's trigrams (three characters of a word) in an index. If the text has no trigram, and always on SQLite, the text
+// is compared with the titles of all the store's products in an index.
+func Products(ctx context.Context, l Lists, store tenant.Store, criteria ProductFilter, page Page) (
+	products []*storefrontv1.Product, total int64, err error) {
 	f := &filter{args: []any{store.ID}}
-	if which.Title != "" {
-		f.search(l.compared("title_folded", Fold(which.Title)) + " LIKE " + f.args.Add(contains(which.Title)) + ` ESCAPE '\'`)
+	if criteria.Title != "" {
+		column := l.searchColumn("title_folded", Fold(criteria.Title))
+		f.search(column + " LIKE " + f.args.Add(textPattern(criteria.Title)) + ` ESCAPE '\'`)
 	}
-	if which.Status != 0 {
-		f.facet("status", which.Status.String())
+	if criteria.Status != 0 {
+		f.facet("status", criteria.Status.String())
 	}
-	if which.Type != 0 {
-		f.facet("type", which.Type.String())
+	if criteria.Type != 0 {
+		f.facet("type", criteria.Type.String())
 	}
 	err = l.read(ctx, productList, f, page, &total, func(rows *sql.Rows) error {
 		p := &ent.Product{StoreID: store.ID}

@@ -46,8 +46,8 @@ func nextDay(at time.Time) int64 { return Day(at.Add(day - time.Millisecond)) }
 type statement struct {
 	*filter
 	list
-	dialect *Dialect
-	upto    string // the SQL placeholder of the filter's time to; "" if the list has no such filter
+	dialect     *Dialect
+	toParameter string // the SQL placeholder of the filter's time to; "" if the list has no such filter
 }
 
 // Dialect has what differs in lists between the databases.
@@ -59,9 +59,9 @@ type Dialect struct {
 	// page returns its arguments where and limit, and makes one of them stricter, so that a page beyond the end of the list
 	// reads no rows.
 	page func(where, offset, limit string) (string, string)
-	// until returns the condition that a row was created before the time to of the list's filter, if it has one, and before a
-	// day begins. day is SQL for the number of the day.
-	until func(s *statement, day string) string
+	// createdBefore returns the condition that a row was created before the time to of the list's filter, if it has one, and
+	// before a day begins. day is SQL for the number of the day.
+	createdBefore func(s *statement, day string) string
 }
 
 // The databases.
@@ -72,27 +72,27 @@ var (
 		page: func(where, offset, limit string) (string, string) {
 			return where + " AND " + offset + " < (SELECT total FROM counted)", limit
 		},
-		until: func(s *statement, day string) string {
-			return s.before() + " AND created_at < to_timestamp(" + day + " * 86400.0)"
+		createdBefore: func(s *statement, day string) string {
+			return s.toCondition() + " AND created_at < to_timestamp(" + day + " * 86400.0)"
 		},
 	}
 	SQLite = &Dialect{
 		page: func(where, offset, limit string) (string, string) {
 			return where, "(CASE WHEN " + offset + " < (SELECT total FROM counted) THEN " + limit + " ELSE 0 END)"
 		},
-		until: func(s *statement, day string) string {
-			if s.upto == "" {
+		createdBefore: func(s *statement, day string) string {
+			if s.toParameter == "" {
 				return " AND created_at < " + day + " * 86400000"
 			}
 			// Write one condition. Of two conditions SQLite would use only one to search the index, and compare each row
 			// with the other.
-			return " AND created_at < min(" + s.upto + ", " + day + " * 86400000)"
+			return " AND created_at < min(" + s.toParameter + ", " + day + " * 86400000)"
 		},
 	}
 )
 
-// store is the condition that a row is the store's. The store's id is the first argument of every statement.
-const store = "store_id = $1"
+// storeCondition is the condition that a row is the store's. The store's id is the first argument of every statement.
+const storeCondition = "store_id = $1"
 
 // numberParameter and timeParameter add an argument and return an expression for it. The expression is a subquery. With a
 // plain parameter PostgreSQL would plan the statement at every call, because it would expect the plan for the one value to be
@@ -111,10 +111,10 @@ func (s *statement) scannedPage(page Page) string {
 		s.where += " AND created_at >= " + s.timeParameter(*s.from)
 	}
 	if s.to != nil {
-		s.upto = s.timeParameter(*s.to)
-		s.where += s.before()
+		s.toParameter = s.timeParameter(*s.to)
+		s.where += s.toCondition()
 	}
-	total := "SELECT count(*) AS total FROM " + s.table + " WHERE " + store + s.where
+	total := "SELECT count(*) AS total FROM " + s.table + " WHERE " + storeCondition + s.where
 	offset := s.numberParameter(page.Offset)
 	where, limit := s.dialect.page(s.where, offset, strconv.Itoa(page.Size))
 	if page.Offset > 0 {
@@ -123,7 +123,7 @@ func (s *statement) scannedPage(page Page) string {
 	counted := "WITH counted AS MATERIALIZED (" + total + ")\n"
 	switch {
 	case s.text && s.dialect.trigrams:
-		return counted + s.rows("counted", s.searched(where, limit), true)
+		return counted + s.rows("counted", s.searchQuery(where, limit), true)
 	case s.text: // on SQLite the index has the compared texts, so comparing them looks up no row
 		return counted + s.rows("counted", s.indexScan("id", where, limit), true)
 	}
@@ -134,14 +134,14 @@ func (s *statement) scannedPage(page Page) string {
 // are more, it reads the list in its order until the page is full.
 var fewMatches = 20_000
 
-// searched returns the query for the ids of a page in a search on PostgreSQL. If few rows match, the query finds them by
+// searchQuery returns the query for the ids of a page in a search on PostgreSQL. If few rows match, the query finds them by
 // their trigrams, because reading the list in its order would read most of the store's rows before the page is full. If many
 // match, it reads the list in its order. Both forms are in one query, because PostgreSQL keeps one plan for all texts.
-func (s *statement) searched(where, limit string) string {
+func (s *statement) searchQuery(where, limit string) string {
 	const many = " AND (SELECT total FROM counted) "
 	bound := strconv.Itoa(fewMatches)
 	// OFFSET 0 keeps PostgreSQL from sorting before the look-up.
-	few := "(SELECT id, created_at FROM " + s.table + " WHERE " + store + where + many + "<= " + bound + " OFFSET 0) few"
+	few := "(SELECT id, created_at FROM " + s.table + " WHERE " + storeCondition + where + many + "<= " + bound + " OFFSET 0) few"
 	return "(SELECT id FROM " + few + newestFirst + limit + ")\n  UNION ALL (" + s.indexScan("id", where+many+"> "+bound, limit) + ")"
 }
 
@@ -151,7 +151,7 @@ const newestFirst = "\n  ORDER BY created_at DESC, id DESC LIMIT "
 // indexScan returns the query that selects the columns of a page's rows, newest first, along the list's index. where has
 // conditions besides the store's; limit is the number of rows.
 func (s *statement) indexScan(columns, where, limit string) string {
-	return "SELECT " + columns + " FROM " + s.table + " WHERE " + store + where + newestFirst + limit
+	return "SELECT " + columns + " FROM " + s.table + " WHERE " + storeCondition + where + newestFirst + limit
 }
 
 // page returns the query of a page along the list's index. For the first page it selects all columns, for a later one only
@@ -169,7 +169,8 @@ func (s *statement) page(where, limit string, page Page) string {
 func (s *statement) rows(total, page string, byID bool) string {
 	join := ") " + s.alias + " ON true"
 	if byID {
-		join = ") page ON true\n LEFT JOIN " + s.table + " " + s.alias + " ON " + s.alias + ".id = page.id AND " + s.alias + "." + store
+		join = ") page ON true\n LEFT JOIN " + s.table + " " + s.alias + " ON " + s.alias + ".id = page.id AND " +
+			s.alias + "." + storeCondition
 	}
 	return "SELECT total, " + s.columns + "\n FROM " + total + " LEFT JOIN (" + page + join + s.joins +
 		"\n ORDER BY " + s.alias + ".created_at DESC, " + s.alias + ".id DESC" + s.order
@@ -187,37 +188,37 @@ func (s *statement) countedPage(page Page) string {
 	const total = "(SELECT COALESCE(CAST(sum(total) AS bigint), 0) AS total FROM pieces) t"
 	limit := strconv.Itoa(page.Size)
 	if page.Offset == 0 {
-		return pieces + "\n" + s.rows(total, s.page(s.where+s.before(), limit, page), false)
+		return pieces + "\n" + s.rows(total, s.page(s.where+s.toCondition(), limit, page), false)
 	}
 	offset := s.numberParameter(page.Offset)
-	// The function begins makes two queries: one finds the piece in which the page begins and, if the piece is a wide bucket,
+	// The function pageStart makes two queries: one finds the piece in which the page begins and, if the piece is a wide bucket,
 	// the other finds the day in it.
 	wide := strconv.Itoa(WideDays)
 	days := s.buckets(1, ">= (SELECT day FROM place WHERE days = "+wide+")",
 		"< (SELECT day + "+wide+" FROM place WHERE days = "+wide+")")
 	days = "(SELECT day, 1 AS days, sum(total) AS total FROM (" + days + ") b GROUP BY day) d"
 	query := pieces + `,
- place AS MATERIALIZED (` + begins("pieces", "days", offset) + `),
+ place AS MATERIALIZED (` + pageStart("pieces", "days", offset) + `),
  spot AS MATERIALIZED (SELECT day, skip FROM place WHERE days < ` + wide + `
-  UNION ALL SELECT day, skip FROM (` + begins(days, "days", "(SELECT skip FROM place)") + `) w)
+  UNION ALL SELECT day, skip FROM (` + pageStart(days, "days", "(SELECT skip FROM place)") + `) w)
 `
-	where := s.where + s.dialect.until(s, "(SELECT day + 1 FROM spot)")
+	where := s.where + s.dialect.createdBefore(s, "(SELECT day + 1 FROM spot)")
 	limit += " OFFSET COALESCE(CAST((SELECT skip FROM spot) AS bigint), 0)"
 	return query + s.rows(total, s.page(where, limit, page), true)
 }
 
-// before returns the condition for rows before the time to, or "" if to is nil.
-func (s *statement) before() string {
-	if s.upto == "" {
+// toCondition returns the condition for rows before the time to, or "" if to is nil.
+func (s *statement) toCondition() string {
+	if s.toParameter == "" {
 		return ""
 	}
-	return " AND created_at < " + s.upto
+	return " AND created_at < " + s.toParameter
 }
 
-// begins returns a query that finds the part with the row number offset of a list, whose newest row has the number 0. parts is
-// a table of parts; its column days has the number of days in a part. In the result, skip is how many rows of the found part
+// pageStart returns a query that finds the part with the row number offset of a list, whose newest row has the number 0. parts
+// is a table of parts; its column days has the number of days in a part. In the result, skip is how many rows of the found part
 // are newer than the row. The query returns no row if the list has at most offset rows.
-func begins(parts, days, offset string) string {
+func pageStart(parts, days, offset string) string {
 	return `SELECT day, ` + days + `, ` + offset + ` - (upto - total) AS skip
   FROM (SELECT day, ` + days + `, total, sum(total) OVER (ORDER BY day DESC) AS upto FROM ` + parts + `) r
   WHERE upto > ` + offset + ` ORDER BY day DESC LIMIT 1`
@@ -232,8 +233,8 @@ func (s *statement) pieces() string {
 			") b GROUP BY day")
 	}
 	rest := func(day, from, to string) {
-		parts = append(parts, "SELECT "+day+" AS day, 0 AS days, count(*) AS total FROM "+s.table+" WHERE "+store+s.counted+
-			" AND created_at >= "+from+" AND created_at < "+to)
+		parts = append(parts, "SELECT "+day+" AS day, 0 AS days, count(*) AS total FROM "+s.table+" WHERE "+storeCondition+
+			s.counted+" AND created_at >= "+from+" AND created_at < "+to)
 	}
 	low, high := int64(0), int64(0)
 	if s.from != nil {
@@ -261,7 +262,7 @@ func (s *statement) pieces() string {
 		sums(1, ">= "+lastWide, "< "+last)
 		rest(last, s.timeParameter(DayStart(Day(*s.to))), to)
 		wide = append(wide, "< "+lastWide)
-		s.upto = to
+		s.toParameter = to
 	}
 	sums(WideDays, wide...)
 	return strings.Join(parts, "\n  UNION ALL ")
@@ -277,14 +278,15 @@ func (s *statement) buckets(days int, bounds ...string) string {
 		}
 		return text
 	}
-	of := store + " AND kind = '" + s.table + "'" + s.counted
-	text := "SELECT first_day AS day, total FROM row_counts WHERE " + of + " AND days = " + strconv.Itoa(days) + within("first_day")
+	condition := storeCondition + " AND kind = '" + s.table + "'" + s.counted
+	text := "SELECT first_day AS day, total FROM row_counts WHERE " + condition +
+		" AND days = " + strconv.Itoa(days) + within("first_day")
 	if s.dialect.deltas {
 		first := "day"
 		if days == WideDays {
 			first = "(day & -" + strconv.Itoa(WideDays) + ")"
 		}
-		text += " UNION ALL SELECT " + first + ", change FROM row_deltas WHERE " + of + within(first)
+		text += " UNION ALL SELECT " + first + ", change FROM row_deltas WHERE " + condition + within(first)
 	}
 	return text
 }

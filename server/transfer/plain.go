@@ -113,7 +113,7 @@ func columnsOf(row any) map[protoreflect.Name]reflect.Value {
 // overwrite changes row: it copies every value that is not empty in values, a struct of the same type.
 func overwrite[R any](table resource.Fields[R], row, values *R) {
 	for _, f := range table {
-		if f.Of != nil && f.Differs(values, new(R)) {
+		if f.Pointer != nil && f.Differs(values, new(R)) {
 			f.Copy(row, values)
 		}
 	}
