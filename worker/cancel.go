@@ -11,9 +11,9 @@ const (
 	// cancelInterval is how often a worker looks for cancelled deliveries. It may be long: before a delivery is moved, the
 	// journal already shows it as cancelled, and no worker attempts it.
 	cancelInterval = 2 * time.Second
-	// cancelRest is the shortest pause between two steps. After a longer step the worker pauses as long as the step took, so
+	// minCancelPause is the shortest pause between two steps. After a longer step the worker pauses as long as the step took, so
 	// that other writers have the database at least half of the time.
-	cancelRest = 10 * time.Millisecond
+	minCancelPause = 10 * time.Millisecond
 )
 
 // cancel moves the waiting deliveries of disabled or deleted webhooks to the finished ones. It moves some deliveries of each
@@ -42,10 +42,10 @@ func (w *Worker) cancel(ctx context.Context) error {
 				return err
 			}
 			if moved > 0 {
-				w.metrics.took(opCancel, start)
+				w.metrics.observe(opCancel, start)
 				w.metrics.cancelled(moved)
 			}
-			if !pause(ctx, max(cancelRest, time.Since(start))) {
+			if !pause(ctx, max(minCancelPause, time.Since(start))) {
 				return nil
 			}
 		}

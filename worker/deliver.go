@@ -23,9 +23,9 @@ const pingType = "ping"
 type receiverState int
 
 const (
-	notSent receiverState = iota // there is no result: nothing was sent, or the worker stopped before an answer
-	answeredWell
-	answeredBadly
+	receiverUnknown receiverState = iota // there is no result: nothing was sent, or the worker stopped before an answer
+	receiverSucceeded
+	receiverFailed
 )
 
 // endedLease is the result of a lease, with or without an attempt.
@@ -57,8 +57,8 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		r.released = true
 		return r
 	}
-	made, err := queue.Attempts(d.Attempts)
-	number := len(made) + 1
+	earlier, err := queue.Attempts(d.Attempts)
+	number := len(earlier) + 1
 	switch {
 	case err != nil:
 		w.config.Logger.ErrorContext(ctx, "a delivery's attempts cannot be read", "delivery_id", d.ID, "error", err)
@@ -82,7 +82,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		w.config.Logger.ErrorContext(ctx, "a webhook's secret cannot be opened", "webhook_id", d.WebhookID, "error", err)
 		attempt.Error = "signing secret cannot be read"
 		w.metrics.attempted(attempt)
-		w.failed(&r, attempt, false)
+		w.recordFailure(&r, attempt, false)
 		return r
 	}
 	ctx, s := w.beginSpan(ctx, d, number)
@@ -101,21 +101,21 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	endSpan(s, attempt)
 	level := slog.LevelDebug
 	if answer.Succeeded() {
-		r.receiver = answeredWell
+		r.receiver = receiverSucceeded
 		r.outcome.Attempt, r.outcome.Status = &attempt, queue.Succeeded
 	} else {
 		level = slog.LevelInfo
-		r.receiver = answeredBadly
-		w.failed(&r, attempt, d.EventType != pingType)
+		r.receiver = receiverFailed
+		w.recordFailure(&r, attempt, d.EventType != pingType)
 	}
 	if w.config.Logger.Enabled(ctx, level) {
-		w.config.Logger.LogAttrs(ctx, level, "attempt", line(d, attempt, s)...)
+		w.config.Logger.LogAttrs(ctx, level, "attempt", attemptAttrs(d, attempt, s)...)
 	}
 	return r
 }
 
-// line returns the log line of an attempt. Its request_id is the id of the request that caused the event.
-func line(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
+// attemptAttrs returns the attributes of an attempt's log line. Its request_id is the id of the request that caused the event.
+func attemptAttrs(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("event_id", d.EventID.String()), slog.String("event_type", d.EventType),
 		slog.String("store_id", d.StoreID.String()), slog.String("webhook_id", d.WebhookID.String()),
@@ -131,11 +131,11 @@ func line(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
 	return attrs
 }
 
-// failed completes the result r of a failed attempt: the delivery gets another attempt after a delay, or is failed if this
-// was the last one. A ping is a test and gets only one attempt. counts says whether the failure counts for the disabling of
-// the webhook.
-func (w *Worker) failed(r *endedLease, attempt queue.Attempt, counts bool) {
-	r.outcome.Attempt, r.outcome.CountsAsFailure = &attempt, counts
+// recordFailure completes the result r of a failed attempt: the delivery gets another attempt after a delay, or is failed if
+// this was the last one. A ping is a test and gets only one attempt. countsAsFailure says whether the failure counts for the
+// disabling of the webhook.
+func (w *Worker) recordFailure(r *endedLease, attempt queue.Attempt, countsAsFailure bool) {
+	r.outcome.Attempt, r.outcome.CountsAsFailure = &attempt, countsAsFailure
 	delay, more := retryDelay(w.config.RetryDelays, attempt.Number, rand.Float64())
 	if !more || r.outcome.Delivery.EventType == pingType {
 		r.outcome.Status = queue.Failed

@@ -13,26 +13,26 @@ const relayBatch = 200
 // dispatcher decides which deliveries are attempted, and when. One goroutine runs it.
 type dispatcher struct {
 	*Worker
-	// working is the context of attempts. It ends later than the context of the worker (see Run).
-	working context.Context
-	// relaying is true if the next call of step reads the outbox. looking is true if that call asks the database which
+	// attemptCtx is the context of attempts. It ends later than the context of the worker (see Run).
+	attemptCtx context.Context
+	// relaying is true if the next call of step reads the outbox. findingDue is true if that call asks the database which
 	// deliveries became due.
-	relaying, looking bool
+	relaying, findingDue bool
 	// claiming is true if another claim may find more deliveries at once. Either the last claim got a whole batch, or a lane
 	// had fewer deliveries than wanted, and the webhook's other lane may have some.
 	claiming bool
 }
 
-// dispatch starts attempts until the context ends, then waits for those in progress.
-func (w *Worker) dispatch(ctx, working context.Context) {
-	attempting, breakOff := context.WithCancel(working)
-	defer breakOff()
+// dispatch starts attempts until ctx ends, then waits for those in progress. parent is the parent of the attempts' context.
+func (w *Worker) dispatch(ctx, parent context.Context) {
+	attemptCtx, cancelAttempts := context.WithCancel(parent)
+	defer cancelAttempts()
 	defer context.AfterFunc(ctx, func() {
-		if pause(attempting, w.stopTimeout) {
-			breakOff()
+		if pause(attemptCtx, w.stopTimeout) {
+			cancelAttempts()
 		}
 	})()
-	d := &dispatcher{Worker: w, working: attempting, relaying: true, looking: true}
+	d := &dispatcher{Worker: w, attemptCtx: attemptCtx, relaying: true, findingDue: true}
 	var notified <-chan struct{}
 	if !w.config.PollOnly {
 		notified = w.config.DB.Listen(ctx)
@@ -41,9 +41,9 @@ func (w *Worker) dispatch(ctx, working context.Context) {
 	defer poll.Stop()
 	for ctx.Err() == nil {
 		// A step is not cancelled when the worker stops, because the dispatcher must receive every lease that the step takes.
-		if err := d.step(attempting); err != nil {
+		if err := d.step(attemptCtx); err != nil {
 			w.config.Logger.ErrorContext(ctx, "look for work", "error", err)
-			d.relaying, d.looking = true, true
+			d.relaying, d.findingDue = true, true
 			d.drain()
 			pause(ctx, errorPause)
 			continue
@@ -51,7 +51,7 @@ func (w *Worker) dispatch(ctx, working context.Context) {
 		if (d.relaying || d.claiming) && w.lanes.free() > 0 {
 			select {
 			case <-poll.C:
-				d.looking = true
+				d.findingDue = true
 			default: // go on without a pause, because more work is left
 			}
 		} else {
@@ -60,7 +60,7 @@ func (w *Worker) dispatch(ctx, working context.Context) {
 			case <-notified:
 				d.relaying = true
 			case <-poll.C:
-				d.relaying, d.looking = true, true
+				d.relaying, d.findingDue = true, true
 			case batch := <-w.written:
 				d.end(batch)
 			}
@@ -80,8 +80,8 @@ func (d *dispatcher) step(ctx context.Context) error {
 			return err
 		}
 	}
-	if d.looking {
-		if err := d.withLeaseTimeout(ctx, d.look); err != nil {
+	if d.findingDue {
+		if err := d.withLeaseTimeout(ctx, d.findDue); err != nil {
 			return err
 		}
 	}
@@ -96,13 +96,13 @@ func (w *Worker) withLeaseTimeout(ctx context.Context, f func(context.Context) e
 	return f(ctx)
 }
 
-// look notes in the lane pool which lanes have deliveries that became due.
-func (d *dispatcher) look(ctx context.Context) error {
+// findDue notes in the lane pool which lanes have deliveries that became due.
+func (d *dispatcher) findDue(ctx context.Context) error {
 	due, all, err := d.queue.Due(ctx)
 	if err != nil {
 		return err
 	}
-	d.looking = false
+	d.findingDue = false
 	if all {
 		d.lanes.forget(time.Now())
 	}
@@ -129,7 +129,7 @@ func (d *dispatcher) relay(ctx context.Context) error {
 		}
 		return err
 	}
-	d.metrics.took(opRelay, start)
+	d.metrics.observe(opRelay, start)
 	for _, lane := range relayed.Unused {
 		d.lanes.release(lane)
 	}
@@ -137,7 +137,7 @@ func (d *dispatcher) relay(ctx context.Context) error {
 		d.lanes.markWaiting(lane)
 	}
 	for _, delivery := range relayed.Leased {
-		go d.deliver(d.working, delivery, start)
+		go d.deliver(d.attemptCtx, delivery, start)
 	}
 	if err := d.queue.DropRelayed(ctx); err != nil {
 		d.config.Logger.WarnContext(ctx, "relayed events stay in the outbox", "error", err)
@@ -146,32 +146,32 @@ func (d *dispatcher) relay(ctx context.Context) error {
 	if relayed.Entries == 0 {
 		// The outbox was empty, so the notification came from a resend or a ping. These create deliveries without an entry in
 		// the outbox.
-		d.looking = true
+		d.findingDue = true
 	}
 	return nil
 }
 
 // claim leases waiting deliveries of the webhooks for which more attempts may start, and starts these attempts.
 func (d *dispatcher) claim(ctx context.Context) error {
-	wants := d.lanes.wants()
+	requests := d.lanes.claimRequests()
 	d.claiming = false
-	if len(wants) == 0 {
+	if len(requests) == 0 {
 		return nil
 	}
 	start := time.Now()
-	got, err := d.queue.Claim(ctx, wants, d.leaseDuration())
+	deliveries, err := d.queue.Claim(ctx, requests, d.leaseDuration())
 	if err != nil {
 		return err
 	}
-	d.metrics.took(opClaim, start)
-	d.lanes.claimed(wants, got)
-	asked := 0
-	for _, want := range wants {
-		asked += want.Max
+	d.metrics.observe(opClaim, start)
+	d.lanes.claimed(requests, deliveries)
+	requested := 0
+	for _, request := range requests {
+		requested += request.Max
 	}
-	d.claiming = len(got) >= claimBatch || len(got) < asked
-	for _, delivery := range got {
-		go d.deliver(d.working, delivery, start)
+	d.claiming = len(deliveries) >= claimBatch || len(deliveries) < requested
+	for _, delivery := range deliveries {
+		go d.deliver(d.attemptCtx, delivery, start)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func TestReceiversThatHangDelayNobody(t *testing.T) {
 					w.lanes = newLanes(64)
 					for _, lane := range lanes {
 						if row.known {
-							w.lanes.of(lane).window, w.lanes.of(lane).proven = w.lanes.widest, true
+							w.lanes.webhook(lane).window, w.lanes.webhook(lane).proven = w.lanes.maxWindow, true
 						}
 					}
 				})
@@ -78,7 +78,7 @@ func TestReceiversThatHangDelayNobody(t *testing.T) {
 				}
 				most := hanging * firstWindow
 				if row.known {
-					most = hanging * newLanes(64).widest
+					most = hanging * newLanes(64).maxWindow
 				}
 				require.Positive(t, held)
 				require.LessOrEqual(t, held, most, "each hangs with its window and no more")
@@ -125,7 +125,7 @@ func TestRetriesDoNotWaitForSteadyTraffic(t *testing.T) {
 		m.emit(hook.OrderPaid, waiting)
 		in.receiver.watch()
 		w := in.run(func(w *Worker) { w.stopTimeout = time.Millisecond })
-		first, most := 0, waiting+failed*newLanes(w.config.Concurrency).widest
+		first, most := 0, waiting+failed*newLanes(w.config.Concurrency).maxWindow
 		for len(left) > 0 {
 			if arrived := in.arrives(); left[arrived.event] {
 				delete(left, arrived.event)

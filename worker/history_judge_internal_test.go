@@ -16,8 +16,9 @@ import (
 func (h *history) remember(batch []endedLease) {
 	h.late = nil
 	for _, r := range batch {
-		of := r.outcome.Delivery
-		h.late = append(h.late, dbtest.Deliveries(h.rt, h.DB, "id = $1 AND (lease IS NULL OR lease <> $2)", of.ID, of.Lease)...)
+		delivery := r.outcome.Delivery
+		h.late = append(h.late, dbtest.Deliveries(h.rt, h.DB, "id = $1 AND (lease IS NULL OR lease <> $2)",
+			delivery.ID, delivery.Lease)...)
 	}
 }
 
@@ -47,9 +48,9 @@ func (h *history) learn(batch []endedLease) {
 		for _, r := range batch {
 			switch {
 			case r.outcome.Delivery.WebhookID != s.id:
-			case r.receiver == answeredWell:
+			case r.receiver == receiverSucceeded:
 				well, badly = true, false
-			case r.receiver == answeredBadly && r.outcome.Delivery.Epoch == s.epoch:
+			case r.receiver == receiverFailed && r.outcome.Delivery.Epoch == s.epoch:
 				badly = true
 			}
 		}

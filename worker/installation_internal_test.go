@@ -207,7 +207,7 @@ func (in *installation) worker(change ...func(*Config)) *stepped {
 	w, err := New(context.Background(), c)
 	require.NoError(in.t, err)
 	s := &stepped{Worker: w, t: in.t}
-	s.dispatcher = &dispatcher{Worker: w, working: context.Background()}
+	s.dispatcher = &dispatcher{Worker: w, attemptCtx: context.Background()}
 	return s
 }
 
@@ -223,8 +223,8 @@ type stepped struct {
 // begin relays, claims and starts attempts. It returns how many it started.
 func (s *stepped) begin() int {
 	before := s.lanes.inFlight
-	s.dispatcher.relaying, s.dispatcher.looking = true, true
-	require.NoError(s.t, s.dispatcher.step(s.dispatcher.working))
+	s.dispatcher.relaying, s.dispatcher.findingDue = true, true
+	require.NoError(s.t, s.dispatcher.step(s.dispatcher.attemptCtx))
 	return s.lanes.inFlight - before
 }
 

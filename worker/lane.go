@@ -24,10 +24,10 @@ const (
 // store, for each webhook, and for all unproven webhooks together. A webhook is unproven if its last attempt did not
 // succeed. Only one goroutine uses the pool.
 type lanePool struct {
-	widest   int // largest window of a webhook
-	perStore int
-	total    int
-	inFlight int
+	maxWindow     int // largest window of a webhook
+	perStoreLimit int // of the attempts of one store
+	limit         int // of all attempts that run at once
+	inFlight      int
 	// unprovenLimit is the maximum number of running attempts of all unproven webhooks together: those whose last attempt did
 	// not succeed. unprovenInFlight is the present number.
 	unprovenLimit, unprovenInFlight int
@@ -50,21 +50,23 @@ type webhook struct {
 
 func newLanes(concurrency int) *lanePool {
 	return &lanePool{
-		total: concurrency, widest: max(1, concurrency/8), perStore: max(1, concurrency/4), unprovenLimit: max(1, concurrency/2),
-		stores: map[uuid.UUID]int{}, webhooks: map[uuid.UUID]*webhook{},
+		limit: concurrency, maxWindow: max(1, concurrency/8), perStoreLimit: max(1, concurrency/4),
+		unprovenLimit: max(1, concurrency/2),
+		stores:        map[uuid.UUID]int{}, webhooks: map[uuid.UUID]*webhook{},
 	}
 }
 
-func (l *lanePool) of(of queue.Lane) *webhook {
-	w := l.webhooks[of.WebhookID]
+// webhook returns the state of the lane's webhook, and makes it if there is none.
+func (l *lanePool) webhook(lane queue.Lane) *webhook {
+	w := l.webhooks[lane.WebhookID]
 	if w == nil {
-		w = &webhook{store: of.StoreID, window: min(firstWindow, l.widest)}
-		l.webhooks[of.WebhookID] = w
+		w = &webhook{store: lane.StoreID, window: min(firstWindow, l.maxWindow)}
+		l.webhooks[lane.WebhookID] = w
 	}
 	return w
 }
 
-func index(retry bool) int {
+func laneIndex(retry bool) int {
 	if retry {
 		return 1
 	}
@@ -73,7 +75,7 @@ func index(retry bool) int {
 
 // room returns how many more attempts of a webhook may start.
 func (l *lanePool) room(w *webhook) int {
-	n := min(l.total-l.inFlight, l.perStore-l.stores[w.store], w.window-w.inFlight)
+	n := min(l.limit-l.inFlight, l.perStoreLimit-l.stores[w.store], w.window-w.inFlight)
 	if !w.proven {
 		n = min(n, l.unprovenLimit-l.unprovenInFlight)
 	}
@@ -81,16 +83,16 @@ func (l *lanePool) room(w *webhook) int {
 }
 
 // free returns how many more attempts may start in total.
-func (l *lanePool) free() int { return l.total - l.inFlight }
+func (l *lanePool) free() int { return l.limit - l.inFlight }
 
 // begin reports whether a new attempt in the lane may start now. If so, it counts the attempt as running.
-func (l *lanePool) begin(of queue.Lane) bool {
-	w := l.of(of)
+func (l *lanePool) begin(lane queue.Lane) bool {
+	w := l.webhook(lane)
 	// A new delivery is not attempted before those of the webhook that already wait in the database.
 	if w.waiting[0] || w.retriesDue() || l.room(w) == 0 {
 		return false
 	}
-	l.start(of)
+	l.start(lane)
 	return true
 }
 
@@ -98,15 +100,15 @@ func (l *lanePool) begin(of queue.Lane) bool {
 // begun since the last retry.
 func (w *webhook) retriesDue() bool { return w.waiting[1] && w.firstsSinceRetry >= w.window }
 
-func (l *lanePool) start(of queue.Lane) {
-	w := l.of(of)
+func (l *lanePool) start(lane queue.Lane) {
+	w := l.webhook(lane)
 	w.inFlight++
 	l.inFlight++
 	l.stores[w.store]++
 	if !w.proven {
 		l.unprovenInFlight++
 	}
-	if of.Retry {
+	if lane.Retry {
 		w.firstsSinceRetry = 0
 	} else if w.waiting[1] {
 		w.firstsSinceRetry++
@@ -114,8 +116,8 @@ func (l *lanePool) start(of queue.Lane) {
 }
 
 // release counts an attempt as no longer running, and leaves the webhook's window as it is.
-func (l *lanePool) release(of queue.Lane) {
-	w := l.of(of)
+func (l *lanePool) release(lane queue.Lane) {
+	w := l.webhook(lane)
 	w.inFlight--
 	l.inFlight--
 	if l.stores[w.store]--; l.stores[w.store] == 0 {
@@ -127,74 +129,76 @@ func (l *lanePool) release(of queue.Lane) {
 }
 
 // end counts an attempt as no longer running. A success widens the webhook's window, and a failure halves it.
-func (l *lanePool) end(of queue.Lane, state receiverState, now time.Time) {
-	l.release(of)
-	w := l.of(of)
+func (l *lanePool) end(lane queue.Lane, state receiverState, now time.Time) {
+	l.release(lane)
+	w := l.webhook(lane)
 	w.used = now
 	switch state {
-	case answeredWell:
-		w.window = min(w.window+1, l.widest)
+	case receiverSucceeded:
+		w.window = min(w.window+1, l.maxWindow)
 		if !w.proven {
 			w.proven = true
 			l.unprovenInFlight -= w.inFlight
 		}
-	case answeredBadly:
-		w.window = max(w.window/2, min(minWindow, l.widest))
+	case receiverFailed:
+		w.window = max(w.window/2, min(minWindow, l.maxWindow))
 		if w.proven {
 			w.proven = false
 			l.unprovenInFlight += w.inFlight
 		}
-	case notSent:
+	case receiverUnknown:
 	}
 }
 
 // markWaiting notes that a lane may have due deliveries in the database.
-func (l *lanePool) markWaiting(of queue.Lane) { l.of(of).waiting[index(of.Retry)] = true }
+func (l *lanePool) markWaiting(lane queue.Lane) {
+	l.webhook(lane).waiting[laneIndex(lane.Retry)] = true
+}
 
-// wants returns for which webhooks the worker should claim deliveries now, and how many. A webhook is among them if more of
-// its attempts may start and deliveries wait. Its first attempts are claimed before its retries, unless retriesDue is true. A
-// webhook with running attempts is left out until a quarter of its window is free, so that a claim is worth its cost.
-func (l *lanePool) wants() []queue.ClaimRequest {
-	var wants []queue.ClaimRequest
-	left, unprovenLeft := min(l.total-l.inFlight, claimBatch), l.unprovenLimit-l.unprovenInFlight
+// claimRequests returns for which webhooks the worker should claim deliveries now, and how many. A webhook is among them if
+// more of its attempts may start and deliveries wait. Its first attempts are claimed before its retries, unless retriesDue is
+// true. A webhook with running attempts is left out until a quarter of its window is free, so that a claim is worth its cost.
+func (l *lanePool) claimRequests() []queue.ClaimRequest {
+	var requests []queue.ClaimRequest
+	remaining, unprovenRemaining := min(l.limit-l.inFlight, claimBatch), l.unprovenLimit-l.unprovenInFlight
 	stores := map[uuid.UUID]int{}
 	for id, w := range l.webhooks {
 		at := 0
 		if !w.waiting[0] || w.retriesDue() {
 			at = 1
 		}
-		if !w.waiting[at] || left <= 0 {
+		if !w.waiting[at] || remaining <= 0 {
 			continue
 		}
-		n := min(l.room(w), left, l.perStore-l.stores[w.store]-stores[w.store])
+		n := min(l.room(w), remaining, l.perStoreLimit-l.stores[w.store]-stores[w.store])
 		if !w.proven {
-			n = min(n, unprovenLeft)
+			n = min(n, unprovenRemaining)
 		}
 		if n <= 0 || (w.inFlight > 0 && n < w.window/4) {
 			continue
 		}
-		left -= n
+		remaining -= n
 		stores[w.store] += n
 		if !w.proven {
-			unprovenLeft -= n
+			unprovenRemaining -= n
 		}
-		wants = append(wants, queue.ClaimRequest{
+		requests = append(requests, queue.ClaimRequest{
 			Lane: queue.Lane{StoreID: w.store, WebhookID: id, Retry: at == 1}, Max: n,
 		})
 	}
-	return wants
+	return requests
 }
 
 // claimed counts each claimed delivery as a running attempt. It also notes for each lane whether more deliveries may wait in
 // the database. That is so only if the claim got as many deliveries of the lane as wanted.
-func (l *lanePool) claimed(wants []queue.ClaimRequest, got []queue.Delivery) {
+func (l *lanePool) claimed(requests []queue.ClaimRequest, deliveries []queue.Delivery) {
 	counts := map[queue.Lane]int{}
-	for _, d := range got {
+	for _, d := range deliveries {
 		l.start(d.Lane)
 		counts[d.Lane]++
 	}
-	for _, want := range wants {
-		l.of(want.Lane).waiting[index(want.Retry)] = counts[want.Lane] == want.Max
+	for _, request := range requests {
+		l.webhook(request.Lane).waiting[laneIndex(request.Retry)] = counts[request.Lane] == request.Max
 	}
 }
 

@@ -17,10 +17,10 @@ func laneOf(store, webhook byte, retry bool) queue.Lane {
 	return queue.Lane{StoreID: uuid.UUID{store}, WebhookID: uuid.UUID{store, webhook}, Retry: retry}
 }
 
-// fill begins attempts of the lane until the pool allows no more, and returns how many it began.
-func fill(l *lanePool, of queue.Lane) int {
+// fill begins attempts until there is no room, and returns how many it began.
+func fill(l *lanePool, lane queue.Lane) int {
 	n := 0
-	for l.begin(of) {
+	for l.begin(lane) {
 		n++
 	}
 	return n
@@ -30,35 +30,35 @@ func TestWindowOfAWebhook(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		reason string
-		was    []receiverState
+		states []receiverState
 		want   int
 	}{
 		{"nothing is known of it", nil, 4},
-		{"it grows with each success", []receiverState{answeredWell, answeredWell}, 6},
-		{"up to an eighth of all", slices.Repeat([]receiverState{answeredWell}, 100), 16},
-		{"a failure halves it", append(slices.Repeat([]receiverState{answeredWell}, 100), answeredBadly), 8},
-		{"and so on, down to two", append(slices.Repeat([]receiverState{answeredWell}, 100),
-			slices.Repeat([]receiverState{answeredBadly}, 10)...),
+		{"it grows with each success", []receiverState{receiverSucceeded, receiverSucceeded}, 6},
+		{"up to an eighth of all", slices.Repeat([]receiverState{receiverSucceeded}, 100), 16},
+		{"a failure halves it", append(slices.Repeat([]receiverState{receiverSucceeded}, 100), receiverFailed), 8},
+		{"and so on, down to two", append(slices.Repeat([]receiverState{receiverSucceeded}, 100),
+			slices.Repeat([]receiverState{receiverFailed}, 10)...),
 			2},
-		{"attempts not made change nothing", []receiverState{notSent, notSent, notSent}, 4},
-		{"it recovers", []receiverState{answeredBadly, answeredBadly, answeredWell, answeredWell}, 4},
+		{"attempts not made change nothing", []receiverState{receiverUnknown, receiverUnknown, receiverUnknown}, 4},
+		{"it recovers", []receiverState{receiverFailed, receiverFailed, receiverSucceeded, receiverSucceeded}, 4},
 	}
 	for _, row := range rows {
-		l, of := newLanes(128), laneOf(1, 1, false)
-		for _, v := range row.was {
-			require.True(t, l.begin(of))
-			l.end(of, v, time.Time{})
+		l, lane := newLanes(128), laneOf(1, 1, false)
+		for _, v := range row.states {
+			require.True(t, l.begin(lane))
+			l.end(lane, v, time.Time{})
 		}
-		require.Equal(t, row.want, fill(l, of), row.reason)
+		require.Equal(t, row.want, fill(l, lane), row.reason)
 	}
 }
 
 func TestBoundsOfStoresAndOfTheUnproven(t *testing.T) {
 	t.Parallel()
-	prove := func(l *lanePool, of queue.Lane) {
+	prove := func(l *lanePool, lane queue.Lane) {
 		for range 20 {
-			require.True(t, l.begin(of))
-			l.end(of, answeredWell, time.Time{})
+			require.True(t, l.begin(lane))
+			l.end(lane, receiverSucceeded, time.Time{})
 		}
 	}
 	l := newLanes(64)
@@ -77,13 +77,13 @@ func TestBoundsOfStoresAndOfTheUnproven(t *testing.T) {
 	}
 	require.Equal(t, 32, total, "what nothing is known of has a half in all")
 	known := laneOf(200, 0, false)
-	w := l.of(known)
-	w.proven, w.window = true, l.widest
+	w := l.webhook(known)
+	w.proven, w.window = true, l.maxWindow
 	require.Equal(t, 8, fill(l, known), "and leaves the other to what answers")
 
 	l = newLanes(1)
 	require.Equal(t, 1, fill(l, known), "one is enough to go on with")
-	l.end(known, answeredBadly, time.Time{})
+	l.end(known, receiverFailed, time.Time{})
 	require.Equal(t, 1, fill(l, known))
 }
 
@@ -95,29 +95,29 @@ func TestWhatWaitsGoesFirst(t *testing.T) {
 	require.True(t, l.begin(first), "a new event goes before retries")
 	l.markWaiting(first)
 	require.False(t, l.begin(first), "and behind older events")
-	wants := l.wants()
+	wants := l.claimRequests()
 	require.Equal(t, []queue.ClaimRequest{{Lane: first, Max: 3}}, wants)
 	l.claimed(wants, []queue.Delivery{{Lane: first}})
-	wants = l.wants()
+	wants = l.claimRequests()
 	require.Equal(t, []queue.ClaimRequest{{Lane: retry, Max: 2}}, wants, "fewer than it might: the first attempts are through")
 	l.claimed(wants, []queue.Delivery{{Lane: retry}, {Lane: retry}})
-	require.Empty(t, l.wants(), "its window is full")
+	require.Empty(t, l.claimRequests(), "its window is full")
 	for range 4 {
-		l.end(first, answeredWell, time.Time{})
+		l.end(first, receiverSucceeded, time.Time{})
 	}
-	require.Equal(t, []queue.ClaimRequest{{Lane: retry, Max: 8}}, l.wants())
+	require.Equal(t, []queue.ClaimRequest{{Lane: retry, Max: 8}}, l.claimRequests())
 
 	l = newLanes(64)
 	l.markWaiting(retry)
 	require.Equal(t, firstWindow, fill(l, first))
-	l.end(first, notSent, time.Time{})
+	l.end(first, receiverUnknown, time.Time{})
 	require.False(t, l.begin(first), "a windowful of new events went before the retries")
 	l.markWaiting(first)
-	wants = l.wants()
+	wants = l.claimRequests()
 	require.Equal(t, []queue.ClaimRequest{{Lane: retry, Max: 1}}, wants, "which are next")
 	l.claimed(wants, []queue.Delivery{{Lane: retry}})
-	l.end(retry, notSent, time.Time{})
-	require.Equal(t, []queue.ClaimRequest{{Lane: first, Max: 1}}, l.wants(), "and then new events again")
+	l.end(retry, receiverUnknown, time.Time{})
+	require.Equal(t, []queue.ClaimRequest{{Lane: first, Max: 1}}, l.claimRequests(), "and then new events again")
 }
 
 func TestWebhooksWithoutWorkAreForgotten(t *testing.T) {
@@ -125,7 +125,7 @@ func TestWebhooksWithoutWorkAreForgotten(t *testing.T) {
 	l, now := newLanes(64), time.Unix(1_000_000, 0)
 	idle, busy, waiting := laneOf(1, 1, false), laneOf(2, 1, false), laneOf(3, 1, false)
 	l.begin(idle)
-	l.end(idle, answeredWell, now)
+	l.end(idle, receiverSucceeded, now)
 	l.begin(busy)
 	l.markWaiting(waiting)
 	l.forget(now.Add(forgetAfter - time.Second))
@@ -141,7 +141,7 @@ func TestLanesKeepTheirBooks(t *testing.T) {
 		l := newLanes(rapid.IntRange(1, 40).Draw(t, "concurrency"))
 		var flying []queue.Lane
 		failed := 0 // upper bound: running attempts of webhooks that were proven when the attempts began and are unproven now
-		lane := func(retry bool) queue.Lane {
+		randomLane := func(retry bool) queue.Lane {
 			return laneOf(rapid.ByteRange(1, 3).Draw(t, "store"), rapid.ByteRange(1, 3).Draw(t, "webhook"), retry)
 		}
 		land := func() queue.Lane {
@@ -149,19 +149,19 @@ func TestLanesKeepTheirBooks(t *testing.T) {
 				t.Skip()
 			}
 			at := rapid.IntRange(0, len(flying)-1).Draw(t, "which")
-			of := flying[at]
+			lane := flying[at]
 			flying = slices.Delete(flying, at, at+1)
-			return of
+			return lane
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"begin": func(*rapid.T) {
-				if of := lane(false); l.begin(of) {
-					flying = append(flying, of)
+				if lane := randomLane(false); l.begin(lane) {
+					flying = append(flying, lane)
 				}
 			},
-			"wait": func(t *rapid.T) { l.markWaiting(lane(rapid.Bool().Draw(t, "retry"))) },
+			"wait": func(t *rapid.T) { l.markWaiting(randomLane(rapid.Bool().Draw(t, "retry"))) },
 			"claim": func(t *rapid.T) {
-				wants := l.wants()
+				wants := l.claimRequests()
 				var got []queue.Delivery
 				for _, want := range wants {
 					if want.Max <= 0 {
@@ -175,19 +175,20 @@ func TestLanesKeepTheirBooks(t *testing.T) {
 				l.claimed(wants, got)
 			},
 			"end": func(t *rapid.T) {
-				of, v := land(), rapid.SampledFrom([]receiverState{notSent, answeredWell, answeredBadly}).Draw(t, "receiver")
-				if v == answeredBadly && l.of(of).proven {
-					failed += l.of(of).inFlight
+				states := []receiverState{receiverUnknown, receiverSucceeded, receiverFailed}
+				lane, v := land(), rapid.SampledFrom(states).Draw(t, "receiver")
+				if v == receiverFailed && l.webhook(lane).proven {
+					failed += l.webhook(lane).inFlight
 				}
-				l.end(of, v, time.Unix(1, 0))
+				l.end(lane, v, time.Unix(1, 0))
 			},
 			"give back": func(*rapid.T) { l.release(land()) },
 			"forget":    func(*rapid.T) { l.forget(l.swept.Add(forgetAfter)) },
 			"": func(t *rapid.T) {
 				inFlight, unproven, stores := 0, 0, map[uuid.UUID]int{}
 				count := map[uuid.UUID]int{}
-				for _, of := range flying {
-					count[of.WebhookID]++
+				for _, lane := range flying {
+					count[lane.WebhookID]++
 				}
 				for id, w := range l.webhooks {
 					inFlight += w.inFlight
@@ -199,16 +200,16 @@ func TestLanesKeepTheirBooks(t *testing.T) {
 					}
 					require.Equal(t, count[id], w.inFlight)
 					require.GreaterOrEqual(t, w.window, 1)
-					require.LessOrEqual(t, w.window, l.widest)
-					require.LessOrEqual(t, w.inFlight, l.widest)
+					require.LessOrEqual(t, w.window, l.maxWindow)
+					require.LessOrEqual(t, w.inFlight, l.maxWindow)
 				}
 				require.Equal(t, len(flying), inFlight)
 				require.Equal(t, inFlight, l.inFlight)
 				require.Equal(t, unproven, l.unprovenInFlight)
 				require.Equal(t, stores, l.stores)
-				require.LessOrEqual(t, l.inFlight, l.total)
+				require.LessOrEqual(t, l.inFlight, l.limit)
 				for _, n := range stores {
-					require.LessOrEqual(t, n, l.perStore)
+					require.LessOrEqual(t, n, l.perStoreLimit)
 				}
 				require.LessOrEqual(t, l.unprovenInFlight, l.unprovenLimit+failed, "only those that failed lately are above")
 			},

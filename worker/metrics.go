@@ -36,7 +36,7 @@ type metrics struct {
 }
 
 // newMetrics makes the metrics and registers them, unless the registerer is nil.
-func newMetrics(into prometheus.Registerer, limit int) (*metrics, error) {
+func newMetrics(registerer prometheus.Registerer, limit int) (*metrics, error) {
 	m := &metrics{
 		attempts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "storefront_attempt_duration_seconds",
@@ -81,21 +81,21 @@ func newMetrics(into prometheus.Registerer, limit int) (*metrics, error) {
 	for _, result := range []string{queue.Succeeded, queue.Failed, queue.Cancelled} {
 		m.deliveries.WithLabelValues(result)
 	}
-	if into == nil {
+	if registerer == nil {
 		return m, nil
 	}
 	for _, c := range []prometheus.Collector{
 		m.attempts, m.failures, m.deliveries, m.latency, m.disabled, m.lost, m.queue, m.running, m.limit,
 	} {
-		if err := into.Register(c); err != nil {
+		if err := registerer.Register(c); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
 }
 
-// took records in a metric how long an operation of the queue took. The operation, such as a claim, began at start.
-func (m *metrics) took(operation string, start time.Time) {
+// observe records in a metric how long an operation of the queue took. The operation, such as a claim, began at start.
+func (m *metrics) observe(operation string, start time.Time) {
 	m.queue.WithLabelValues(operation).Observe(time.Since(start).Seconds())
 }
 

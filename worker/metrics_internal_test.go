@@ -45,11 +45,11 @@ func TestMetricsTellWhatTheWorkerDid(t *testing.T) {
 	forEach(t, func(t *testing.T, in *installation) {
 		registry := prometheus.NewPedanticRegistry()
 		w := in.worker(func(c *Config) { c.Metrics = registry })
-		was := values(t, registry)
+		before := values(t, registry)
 		for _, zero := range []string{"attempt_duration_seconds 5xx", "attempt_duration_seconds none", "deliveries_total cancelled"} {
-			require.Contains(t, was, zero, "a rate needs a start")
+			require.Contains(t, before, zero, "a rate needs a start")
 		}
-		require.EqualValues(t, 32, was["attempts_limit"])
+		require.EqualValues(t, 32, before["attempts_limit"])
 
 		m := in.newMerchant("atelier")
 		m.newWebhook()
@@ -59,20 +59,20 @@ func TestMetricsTellWhatTheWorkerDid(t *testing.T) {
 			m.emit(hook.OrderPaid, 1)
 			in.clock.advance(late)
 			require.Positive(t, w.pass())
-			is, moved := values(t, registry), map[string]float64{}
-			for name, value := range is {
-				if value != was[name] && !strings.HasPrefix(name, "queue_") && !strings.HasSuffix(name, " sum") {
-					moved[name] = value - was[name]
+			after, moved := values(t, registry), map[string]float64{}
+			for name, value := range after {
+				if value != before[name] && !strings.HasPrefix(name, "queue_") && !strings.HasSuffix(name, " sum") {
+					moved[name] = value - before[name]
 				}
 			}
-			was = is
+			before = after
 			return moved
 		}
 		require.Equal(t, map[string]float64{
 			"attempt_duration_seconds 2xx": 1, "deliveries_total succeeded": 1, "delivery_latency_seconds": 1,
 		}, arrives(http.StatusOK, 3*time.Second))
-		require.GreaterOrEqual(t, was["delivery_latency_seconds sum"], 3.0)
-		require.Less(t, was["delivery_latency_seconds sum"], 3+hangGuard.Seconds())
+		require.GreaterOrEqual(t, before["delivery_latency_seconds sum"], 3.0)
+		require.Less(t, before["delivery_latency_seconds sum"], 3+hangGuard.Seconds())
 		for answer, want := range map[int][]string{
 			http.StatusFound:               {"3xx", "redirect"},
 			http.StatusNotFound:            {"4xx", "status"},
@@ -84,8 +84,8 @@ func TestMetricsTellWhatTheWorkerDid(t *testing.T) {
 			}, arrives(answer, 0), "the delivery waits")
 		}
 		for _, name := range []string{"queue_duration_seconds relay", "queue_duration_seconds finish"} {
-			require.Positive(t, was[name], name)
-			require.Positive(t, was[name+" sum"], name)
+			require.Positive(t, before[name], name)
+			require.Positive(t, before[name+" sum"], name)
 		}
 
 		// After three more days of failures the webhook is disabled, and its waiting deliveries are cancelled.
@@ -119,9 +119,9 @@ func TestEndsOfDeliveriesAreCounted(t *testing.T) {
 		in.clock.advance(w.leaseDuration()) // the lease ends, and another worker leases the delivery
 		require.Equal(t, 1, in.worker().pass(), "attempts that were due and are made")
 		w.finish()
-		is := values(t, registry)
-		require.EqualValues(t, 1, is["leases_lost_total"])
-		require.Zero(t, is["deliveries_total succeeded"], "what was lost is not counted")
+		after := values(t, registry)
+		require.EqualValues(t, 1, after["leases_lost_total"])
+		require.Zero(t, after["deliveries_total succeeded"], "what was lost is not counted")
 
 		m.enqueue(webhook, hook.OrderPaid)
 		in.exec("UPDATE webhooks SET enabled = false")

@@ -97,7 +97,7 @@ func (w *Worker) writeOnce(ctx context.Context, batch []endedLease) error {
 		if err != nil {
 			return err
 		}
-		w.metrics.took(opFinish, start)
+		w.metrics.observe(opFinish, start)
 		w.metrics.ended(outcomes, lost)
 		w.count(outcomes)
 		w.lost(ctx, lost)

@@ -15,7 +15,7 @@ import (
 // up its statement and return an error.
 func TestWhatWaitsForASilentDatabaseGoesOn(t *testing.T) {
 	t.Parallel()
-	for name, does := range map[string]func(*Worker, context.Context) error{
+	for name, work := range map[string]func(*Worker, context.Context) error{
 		"cancel":   (*Worker).cancel,
 		"resend":   (*Worker).resend,
 		"a resend": func(w *Worker, ctx context.Context) error { return w.resendOne(ctx, uuid.New()) },
@@ -37,7 +37,7 @@ func TestWhatWaitsForASilentDatabaseGoesOn(t *testing.T) {
 			require.NoError(t, second.Close())
 			way.Freeze()
 			ended := make(chan error, 1)
-			go func() { ended <- does(w, t.Context()) }()
+			go func() { ended <- work(w, t.Context()) }()
 			select {
 			case err := <-ended:
 				require.Error(t, err)

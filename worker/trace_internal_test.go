@@ -63,10 +63,10 @@ func TestAnAttemptIsPartOfTheTraceThatCausedIt(t *testing.T) {
 		for name := range in.receiver.got()[0].header {
 			require.NotContains(t, []string{"Traceparent", "Tracestate", "Baggage"}, name, "the receiver is told nothing of it")
 		}
-		told := line()
-		require.Equal(t, []any{event.String(), request.String(), traceID}, []any{told["event_id"], told["request_id"],
-			told["trace_id"]})
-		require.IsType(t, 1.5, told["duration_ms"])
+		entry := line()
+		require.Equal(t, []any{event.String(), request.String(), traceID}, []any{entry["event_id"], entry["request_id"],
+			entry["trace_id"]})
+		require.IsType(t, 1.5, entry["duration_ms"])
 
 		in.receiver.always(http.StatusTeapot)
 		emit("00-" + traceID + "-" + spanID + "-01")

@@ -165,16 +165,16 @@ func (w *Worker) checkSecrets(ctx context.Context) error {
 // Run works until the context ends, then shuts down: it returns when every running attempt has ended and its result is written,
 // or has been released. Call it once.
 func (w *Worker) Run(ctx context.Context) {
-	// working is the context of attempts and of writing their results, which continue after ctx ends.
-	working, release := context.WithCancel(context.WithoutCancel(ctx))
+	// attemptCtx is the context of attempts and of writing their results, which continue after ctx ends.
+	attemptCtx, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
-	counting, stopCounting := context.WithCancel(working)
-	defer stopCounting()
+	usageCtx, stopUsage := context.WithCancel(attemptCtx)
+	defer stopUsage()
 	counted := make(chan error, 1)
-	go func() { counted <- w.usage.Run(counting) }()
+	go func() { counted <- w.usage.Run(usageCtx) }()
 	var loops, recording sync.WaitGroup
-	recording.Go(func() { w.record(working) })
-	loops.Go(func() { w.dispatch(ctx, working) })
+	recording.Go(func() { w.record(attemptCtx) })
+	loops.Go(func() { w.dispatch(ctx, attemptCtx) })
 	loops.Go(func() { w.runPeriodically(ctx, sweepInterval, "sweep", w.sweep) })
 	loops.Go(func() { w.runPeriodically(ctx, noticeInterval, "look for notices", w.notice) })
 	loops.Go(func() { w.config.DB.Watch(ctx) })
@@ -186,23 +186,23 @@ func (w *Worker) Run(ctx context.Context) {
 	loops.Wait()
 	close(w.results)
 	recording.Wait()
-	stopCounting()
+	stopUsage()
 	if err := <-counted; err != nil {
-		w.config.Logger.WarnContext(working, "write the use of webhooks", "error", err)
+		w.config.Logger.WarnContext(attemptCtx, "write the use of webhooks", "error", err)
 	}
 	w.client.Close()
-	w.config.Logger.InfoContext(working, "worker stopped")
+	w.config.Logger.InfoContext(attemptCtx, "worker stopped")
 }
 
 // leaseDuration returns how long the lease of a delivery lasts.
 func (w *Worker) leaseDuration() time.Duration { return w.config.Timeout + leaseMargin }
 
-// runPeriodically calls do until the context ends, and waits for interval after each call. It logs an error of do, with what
-// as the message.
-func (w *Worker) runPeriodically(ctx context.Context, interval time.Duration, what string, do func(context.Context) error) {
+// runPeriodically calls fn until the context ends, and waits for interval after each call. It logs an error of fn with the
+// message.
+func (w *Worker) runPeriodically(ctx context.Context, interval time.Duration, message string, fn func(context.Context) error) {
 	for {
-		if err := do(ctx); err != nil && ctx.Err() == nil {
-			w.config.Logger.ErrorContext(ctx, what, "error", err)
+		if err := fn(ctx); err != nil && ctx.Err() == nil {
+			w.config.Logger.ErrorContext(ctx, message, "error", err)
 		}
 		if !pause(ctx, interval) {
 			return

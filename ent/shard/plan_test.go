@@ -16,7 +16,7 @@ import (
 func TestAPlanNamesTheLargestStoresWithTheirBuckets(t *testing.T) {
 	t.Parallel()
 	dbtest.OnePostgres(t, "it is what is planned for one")
-	cluster, d := on(t, dbtest.URL(t, dbtest.Postgres))
+	cluster, d := openCluster(t, dbtest.URL(t, dbtest.Postgres))
 	fill(t, d, 12)
 	var large uuid.UUID
 	require.NoError(t, d.Writer().QueryRow(`INSERT INTO customers (id, store_id, name, email, search, created_at, updated_at)

@@ -39,7 +39,7 @@ func fill(t *testing.T, d *db.DB, stores int) {
 }
 
 // on opens the database at this address as the shard commands do. No server works on the database.
-func on(t *testing.T, address string) (*shard.Cluster, *db.DB) {
+func openCluster(t *testing.T, address string) (*shard.Cluster, *db.DB) {
 	t.Helper()
 	d, err := hook.Open(t.Context(), db.Config{URL: address, MaxConns: 4, Settings: map[string]string{"application_name": "storefront shard"}})
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
 	address := dbtest.EmptyURL(t, dbtest.Postgres)
-	cluster, d := on(t, address)
+	cluster, d := openCluster(t, address)
 	apply := func() (steps []string, tables int, err error) {
 		tables, err = cluster.Apply(t.Context(), func(step string) { steps = append(steps, step) })
 		return steps, tables, err
@@ -153,15 +153,15 @@ CREATE INDEX "order_store_id_coupon_id" ON "orders" ("store_id", "coupon_id");
 	require.Equal(t, 61, dbtest.Count(t, d, "orders WHERE weight = 7 AND coupon_id IS NULL"))
 }
 
-// Missing and Misplaced list the objects that an operator has removed or moved by hand.
+// MissingKeysAndTriggers and MisplacedTables name the objects that an operator has removed or moved by hand.
 func TestWhatIsMissingOrMisplacedIsNamed(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
-	cluster, d := on(t, dbtest.URL(t, dbtest.Postgres))
+	cluster, d := openCluster(t, dbtest.URL(t, dbtest.Postgres))
 	named := func() []string {
-		missing, err := cluster.Missing(t.Context())
+		missing, err := cluster.MissingKeysAndTriggers(t.Context())
 		require.NoError(t, err)
-		misplaced, err := cluster.Misplaced(t.Context())
+		misplaced, err := cluster.MisplacedTables(t.Context())
 		require.NoError(t, err)
 		return append(missing, misplaced...)
 	}
@@ -184,7 +184,7 @@ func TestApplyThatIsKilledLeavesTheDatabaseAsItWas(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
 	address := dbtest.EmptyURL(t, dbtest.Postgres)
-	cluster, d := on(t, address)
+	cluster, d := openCluster(t, address)
 	require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
 	fill(t, d, 5)
 	require.NoError(t, dbtest.AddNodes(t.Context(), address))
@@ -210,7 +210,7 @@ func TestApplyThatIsKilledLeavesTheDatabaseAsItWas(t *testing.T) {
 func TestIsolateGivesAStoreAShardOfItsOwn(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
-	cluster, d := on(t, dbtest.URL(t, dbtest.Postgres))
+	cluster, d := openCluster(t, dbtest.URL(t, dbtest.Postgres))
 	fill(t, d, 12)
 	_, err := d.Writer().Exec(`INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total)
  SELECT id, 'orders', 32, 0, '', '', substr(slug, 2)::int FROM stores`)

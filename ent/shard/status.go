@@ -54,8 +54,8 @@ type Status struct {
 // maxStores is the maximum length of each list of stores in a Status.
 const maxStores = 10
 
-// ofStore is the SQL that joins a store s with its shard h and the node n that has the shard.
-const ofStore = `JOIN pg_dist_shard h ON h.shardid = get_shard_id_for_distribution_column('` + anchor + `', s.id)
+// joinNode is the SQL that joins a store s with its shard h and the node n that has the shard.
+const joinNode = `JOIN pg_dist_shard h ON h.shardid = get_shard_id_for_distribution_column('` + anchor + `', s.id)
  JOIN pg_dist_placement p ON p.shardid = h.shardid JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'`
 
 // Status reads the cluster's status. It fails with ErrNotSharded if the tables are not distributed.
@@ -69,7 +69,7 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
  FROM pg_dist_node n
  LEFT JOIN (SELECT nodename, nodeport, count(*) AS shards, sum(shard_size)::bigint AS bytes FROM citus_shards GROUP BY 1, 2) sizes
   USING (nodename, nodeport)
- LEFT JOIN (SELECT n.nodeid, count(*) AS stores FROM stores s `+ofStore+` GROUP BY 1) owned USING (nodeid)
+ LEFT JOIN (SELECT n.nodeid, count(*) AS stores FROM stores s `+joinNode+` GROUP BY 1) owned USING (nodeid)
  WHERE n.noderole = 'primary' ORDER BY n.groupid`) {
 		var n Node
 		if err := row.Scan(&n.Name, &n.Coordinator, &n.Active, &n.Shards, &n.Bytes, &n.Stores); err != nil {
@@ -81,8 +81,8 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 	if s.Largest, err = c.largest(ctx, true); err != nil {
 		return s, err
 	}
-	if s.Hottest, err = c.most(ctx, `SELECT k.store_id, sum(r.count) FROM rate_counters r JOIN api_keys k ON k.id = r.id
- WHERE r.minute >= floor(extract(epoch FROM now()) / 60) - 1`, true, func(of *Store) *int64 { return &of.Requests }); err != nil {
+	if s.Hottest, err = c.top(ctx, `SELECT k.store_id, sum(r.count) FROM rate_counters r JOIN api_keys k ON k.id = r.id
+ WHERE r.minute >= floor(extract(epoch FROM now()) / 60) - 1`, true, func(s *Store) *int64 { return &s.Requests }); err != nil {
 		return s, err
 	}
 	for row := range db.Rows(ctx, c.db.Reader(), `SELECT shardid, sourcename || ':' || sourceport, targetname || ':' || targetport,
@@ -99,21 +99,21 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 
 // largest returns the stores with the most rows, and also their nodes if distributed is true.
 func (c *Cluster) largest(ctx context.Context, distributed bool) ([]Store, error) {
-	return c.most(ctx, "SELECT store_id, sum(total) FROM row_counts WHERE days = 32", distributed,
-		func(of *Store) *int64 { return &of.Rows })
+	return c.top(ctx, "SELECT store_id, sum(total) FROM row_counts WHERE days = 32", distributed,
+		func(s *Store) *int64 { return &s.Rows })
 }
 
-// most returns at most maxStores stores, those with the highest sums, highest first. sums is a query of store ids and sums.
+// top returns at most maxStores stores, those with the highest sums, highest first. sums is a query of store ids and sums.
 // field returns the field of a Store that gets the sum.
-func (c *Cluster) most(ctx context.Context, sums string, distributed bool, field func(*Store) *int64) ([]Store, error) {
-	place, of := "'', false", ""
+func (c *Cluster) top(ctx context.Context, sums string, distributed bool, field func(*Store) *int64) ([]Store, error) {
+	columns, join := "'', false", ""
 	if distributed {
-		place, of = "n.nodename || ':' || n.nodeport, h.shardminvalue = h.shardmaxvalue", ofStore
+		columns, join = "n.nodename || ':' || n.nodeport, h.shardminvalue = h.shardmaxvalue", joinNode
 	}
 	found := []Store{}
 	for row := range db.Rows(ctx, c.db.Reader(), "WITH most (id, n) AS MATERIALIZED ("+sums+` GROUP BY 1 ORDER BY 2 DESC LIMIT $1)
- SELECT s.id, s.slug, most.n::bigint, `+place+`
- FROM most JOIN stores s USING (id) `+of+` ORDER BY most.n DESC, s.slug`, maxStores) {
+ SELECT s.id, s.slug, most.n::bigint, `+columns+`
+ FROM most JOIN stores s USING (id) `+join+` ORDER BY most.n DESC, s.slug`, maxStores) {
 		var e Store
 		if err := row.Scan(&e.ID, &e.Slug, field(&e), &e.Node, &e.Alone); err != nil {
 			return nil, err
@@ -231,23 +231,23 @@ func (c *Cluster) Health(ctx context.Context) ([]Health, error) {
 				h.Refusal = *result
 			}
 		default:
-			var said health
-			if err := json.Unmarshal([]byte(*result), &said); err != nil {
+			var reported health
+			if err := json.Unmarshal([]byte(*result), &reported); err != nil {
 				return nil, fmt.Errorf("%s: %w", h.Node, err)
 			}
-			h.Extension, h.Prepared, h.Slots = said.Extension, said.Prepared, said.Slots
-			h.Connections, h.MaxConnections = said.Connections, said.Limit
-			h.LockTimeout = time.Duration(said.LockTimeout) * time.Millisecond
-			h.Skew = time.Duration(max(0, before-said.Now, said.Now-after) * float64(time.Second))
+			h.Extension, h.Prepared, h.Slots = reported.Extension, reported.Prepared, reported.Slots
+			h.Connections, h.MaxConnections = reported.Connections, reported.Limit
+			h.LockTimeout = time.Duration(reported.LockTimeout) * time.Millisecond
+			h.Skew = time.Duration(max(0, before-reported.Now, reported.Now-after) * float64(time.Second))
 		}
 		all = append(all, h)
 	}
 	return all, nil
 }
 
-// Misplaced lists tables in the wrong place: tables in Tables that are not distributed by store beside the others, other
+// MisplacedTables lists tables in the wrong place: tables in Tables that are not distributed by store beside the others, other
 // tables that Citus distributes, and distributed tables that have rows on the coordinator as well.
-func (c *Cluster) Misplaced(ctx context.Context) ([]string, error) {
+func (c *Cluster) MisplacedTables(ctx context.Context) ([]string, error) {
 	var found []string
 	for row := range db.Rows(ctx, c.db.Reader(), `SELECT r.relname || CASE
   WHEN NOT r.relname = ANY ($1::text[]) THEN ' belongs on the coordinator alone'
@@ -260,29 +260,29 @@ func (c *Cluster) Misplaced(ctx context.Context) ([]string, error) {
   AND r.relname <> '`+phasesTable+`' AND (NOT r.relname = ANY ($1::text[]) OR p.partmethod IS DISTINCT FROM 'h'
    OR column_to_column_name(p.logicalrelid, p.partkey) <> 'store_id' OR p.colocationid <> a.colocationid OR pg_relation_size(r.oid) > 0)
  ORDER BY 1`, pq.Array(Tables()), anchor) {
-		var what string
-		if err := row.Scan(&what); err != nil {
+		var problem string
+		if err := row.Scan(&problem); err != nil {
 			return nil, err
 		}
-		found = append(found, what)
+		found = append(found, problem)
 	}
 	return found, nil
 }
 
-// Missing lists the foreign keys between distributed tables that do not exist, and the missing triggers for commits in two
-// phases.
-func (c *Cluster) Missing(ctx context.Context) ([]string, error) {
+// MissingKeysAndTriggers lists the foreign keys between distributed tables that do not exist, and the missing triggers for
+// commits in two phases.
+func (c *Cluster) MissingKeysAndTriggers(ctx context.Context) ([]string, error) {
 	var found []string
 	for row := range db.Rows(ctx, c.db.Reader(), `SELECT 'the key ' || k FROM unnest($1::text[]) k
  WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE contype = 'f' AND conname = k AND connamespace = current_schema()::regnamespace)
 UNION ALL SELECT 'the trigger commit_in_two_phases of ' || t FROM unnest($2::text[]) t
  WHERE NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = t::regclass AND tgname = 'commit_in_two_phases' AND tgenabled <> 'D')
  ORDER BY 1`, pq.Array(ForeignKeys()), pq.Array(InTwoPhases())) {
-		var what string
-		if err := row.Scan(&what); err != nil {
+		var problem string
+		if err := row.Scan(&problem); err != nil {
 			return nil, err
 		}
-		found = append(found, what)
+		found = append(found, problem)
 	}
 	return found, nil
 }

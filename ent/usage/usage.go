@@ -4,8 +4,8 @@
 //	request, attempt ──► Recorder: memory, bounded ──every flushEvery──► tallies, refused_requests ──► pages
 //
 // No request waits for the database: uses that do not fit into memory are dropped, and the drops counted. A killed process
-// loses its uses since the last flush. A key has at most MaxKept refused requests in the database; the worker's sweep deletes
-// them after Retention, and the tallies after TallyRetention.
+// loses its uses since the last flush. A key has at most MaxRefusedPerKey refused requests in the database; the worker's sweep
+// deletes them after Retention, and the tallies after TallyRetention.
 //
 // It stores no body, no value and no address of a request.
 package usage
@@ -39,8 +39,8 @@ const (
 	Retention = 7 * 24 * time.Hour
 	// TallyRetention is how long tallies are kept.
 	TallyRetention = 8 * 24 * time.Hour
-	// MaxKept is how many refused requests of one key are kept at most: the newest.
-	MaxKept = 200
+	// MaxRefusedPerKey is how many refused requests of one key are kept at most: the newest.
+	MaxRefusedPerKey = 200
 
 	// Hour is the length of an hourly tally, which begins at a whole hour. A tally counts the uses of one API key or webhook.
 	Hour = time.Hour
@@ -52,11 +52,11 @@ const (
 	// flushEvery is how often a recorder writes to the database. A shorter time would keep the only writer of SQLite busier.
 	flushEvery   = 5 * time.Second
 	flushTimeout = 5 * time.Second
-	// maxHeld is how many refused requests memory has at most, and maxHeldOfKey how many of one key. maxTallies is how many
-	// counts memory has at most; there is one for each key or webhook and period.
-	maxHeld      = 5000
-	maxHeldOfKey = 20
-	maxTallies   = 50000
+	// maxBuffered is how many refused requests memory has at most, and maxBufferedPerKey how many of one key. maxTallies is how
+	// many counts memory has at most; there is one for each key or webhook and period.
+	maxBuffered       = 5000
+	maxBufferedPerKey = 20
+	maxTallies        = 50000
 	// batchSize is how many rows one statement writes at most.
 	batchSize = 500
 	// maxFields is how many names of refused fields are kept of a request at most, and maxFieldBytes how long a name may be.
@@ -104,21 +104,22 @@ type Recorder struct {
 	mu      sync.Mutex
 	tallies map[subject]count
 	refused []Refused
-	ofKey   map[uuid.UUID]int
+	perKey  map[uuid.UUID]int
 }
 
 // New returns a recorder that writes to the database d while the caller runs Run.
 func New(d *db.DB, log *slog.Logger) *Recorder {
-	return &Recorder{db: d, log: log, tallies: map[subject]count{}, ofKey: map[uuid.UUID]int{}}
+	return &Recorder{db: d, log: log, tallies: map[subject]count{}, perKey: map[uuid.UUID]int{}}
 }
 
 // Dropped returns how many uses were dropped because memory had no room for them.
 func (l *Recorder) Dropped() int64 { return l.dropped.Load() }
 
-// Count adds one use of a subject, an API key or a webhook, to the counts of the period that contains at. took is the use's
-// duration.
-func (l *Recorder) Count(storeID, subjectID uuid.UUID, at time.Time, period time.Duration, succeeded bool, took time.Duration) {
-	c := count{millis: took.Milliseconds()}
+// Count adds one use of a subject, an API key or a webhook, to the counts of the period that contains at. duration is
+// how long the use took.
+func (l *Recorder) Count(storeID, subjectID uuid.UUID, at time.Time, period time.Duration, succeeded bool,
+	duration time.Duration) {
+	c := count{millis: duration.Milliseconds()}
 	if succeeded {
 		c.succeeded = 1
 	} else {
@@ -130,37 +131,38 @@ func (l *Recorder) Count(storeID, subjectID uuid.UUID, at time.Time, period time
 }
 
 // add adds c to the count of the subject and period. The caller holds the lock.
-func (l *Recorder) add(to subject, c count) {
-	sum, known := l.tallies[to]
+func (l *Recorder) add(s subject, c count) {
+	sum, known := l.tallies[s]
 	if !known && len(l.tallies) >= maxTallies {
 		l.dropped.Add(c.succeeded + c.failed)
 		return
 	}
-	l.tallies[to] = count{sum.succeeded + c.succeeded, sum.failed + c.failed, sum.millis + c.millis}
+	l.tallies[s] = count{sum.succeeded + c.succeeded, sum.failed + c.failed, sum.millis + c.millis}
 }
 
 // Refuse records a refused request.
 func (l *Recorder) Refuse(r Refused) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.refused) >= maxHeld || l.ofKey[r.KeyID] >= maxHeldOfKey {
+	if len(l.refused) >= maxBuffered || l.perKey[r.KeyID] >= maxBufferedPerKey {
 		l.dropped.Add(1)
 		return
 	}
-	r.Fields = short(r.Fields)
-	l.ofKey[r.KeyID]++
+	r.Fields = truncate(r.Fields)
+	l.perKey[r.KeyID]++
 	l.refused = append(l.refused, r)
 }
 
-// short returns at most maxFields names, each at most maxFieldBytes long and without control characters. PostgreSQL rejects
+// truncate returns at most maxFields names, each at most maxFieldBytes long and without control characters. PostgreSQL rejects
 // a zero byte, and with it all rows of the statement.
-func short(names []string) []string {
-	kept := make([]string, 0, min(len(names), maxFields))
-	apart := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+func truncate(names []string) []string {
+	truncated := make([]string, 0, min(len(names), maxFields))
+	isSeparator := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	for _, name := range names[:min(len(names), maxFields)] {
-		kept = append(kept, strings.ToValidUTF8(strings.Join(strings.FieldsFunc(name[:min(len(name), maxFieldBytes)], apart), " "), ""))
+		words := strings.FieldsFunc(name[:min(len(name), maxFieldBytes)], isSeparator)
+		truncated = append(truncated, strings.ToValidUTF8(strings.Join(words, " "), ""))
 	}
-	return kept
+	return truncated
 }
 
 // Run writes the recorded uses until the context ends, and then once more. It returns the error of that last write and logs
@@ -185,7 +187,7 @@ func (l *Recorder) Run(ctx context.Context) error {
 func (l *Recorder) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	tallies, refused := l.tallies, l.refused
-	l.tallies, l.refused, l.ofKey = map[subject]count{}, nil, map[uuid.UUID]int{}
+	l.tallies, l.refused, l.perKey = map[subject]count{}, nil, map[uuid.UUID]int{}
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
@@ -227,8 +229,8 @@ func (l *Recorder) writeTallies(ctx context.Context, tallies map[subject]count) 
 	return nil
 }
 
-// writeRefused writes the refused requests, and deletes the oldest requests of each key that has more than MaxKept. If a
-// customer of the store was erased since a request, it leaves out the request's field names, because they may name the
+// writeRefused writes the refused requests, and deletes the oldest requests of each key that has more than MaxRefusedPerKey. If
+// a customer of the store was erased since a request, it leaves out the request's field names, because they may name the
 // customer.
 func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	type row struct {
@@ -239,11 +241,11 @@ func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	}
 	for len(refused) > 0 {
 		part := refused[:min(len(refused), batchSize)]
-		forgot, err := l.forgettings(ctx, part)
+		forgotten, err := l.lastForgettings(ctx, part)
 		rows := make([]row, len(part))
 		for i, r := range part {
 			rows[i] = row{r, id.At(r.At), strings.Join(r.Fields, "\n"), r.At.UnixMilli()}
-			if !r.At.Truncate(time.Millisecond).After(forgot[r.StoreID]) {
+			if !r.At.Truncate(time.Millisecond).After(forgotten[r.StoreID]) {
 				rows[i].Fields = ""
 			}
 		}
@@ -262,11 +264,11 @@ func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	return nil
 }
 
-// forgettings returns, by the store's id, the time of the last erasure of a customer of the store. It leaves out stores with no
-// erasure since the oldest of the requests.
-func (l *Recorder) forgettings(ctx context.Context, since []Refused) (at map[uuid.UUID]time.Time, err error) {
-	oldest := slices.MinFunc(since, func(a, b Refused) int { return a.At.Compare(b.At) }).At
-	at = map[uuid.UUID]time.Time{}
+// lastForgettings returns, by the store's id, the time of the last erasure of a customer of the store. It leaves out stores
+// with no erasure since the oldest of the requests.
+func (l *Recorder) lastForgettings(ctx context.Context, requests []Refused) (last map[uuid.UUID]time.Time, err error) {
+	oldest := slices.MinFunc(requests, func(a, b Refused) int { return a.At.Compare(b.At) }).At
+	last = map[uuid.UUID]time.Time{}
 	for row := range db.Rows(ctx, l.db.Reader(), "SELECT store_id, begun_at FROM forgettings WHERE begun_at >= $1 ORDER BY begun_at",
 		oldest.Truncate(time.Millisecond)) {
 		var store uuid.UUID
@@ -274,9 +276,9 @@ func (l *Recorder) forgettings(ctx context.Context, since []Refused) (at map[uui
 		if err := row.Scan(&store, &begun); err != nil {
 			return nil, fmt.Errorf("read who was forgotten: %w", err)
 		}
-		at[store] = begun
+		last[store] = begun
 	}
-	return at, nil
+	return last, nil
 }
 
 func write[Row any](ctx context.Context, d *db.DB, statement string, rows []Row) error {
@@ -295,17 +297,17 @@ type Tally struct {
 	SubjectID         uuid.UUID
 	BeganAt           time.Time
 	Succeeded, Failed int64
-	// Took is the sum of the durations of the successes and failures.
-	Took time.Duration
+	// Duration is the sum of the durations of the successes and failures.
+	Duration time.Duration
 }
 
 // Tallies lists the tallies of the subjects whose periods began at or after since, oldest first.
 func Tallies(ctx context.Context, d *db.DB, storeID uuid.UUID, subjects []uuid.UUID, since time.Time) ([]Tally, error) {
-	of := entsql.Dialect(d.Dialect()).Select("subject_id", "began_at", "succeeded", "failed", "duration_ms").
+	selector := entsql.Dialect(d.Dialect()).Select("subject_id", "began_at", "succeeded", "failed", "duration_ms").
 		From(entsql.Table("tallies")).Where(entsql.And(entsql.EQ("store_id", storeID), entsql.GTE("began_at", since))).OrderBy(
 		"began_at")
-	entsql.FieldIn("subject_id", subjects...)(of)
-	query, args := of.Query()
+	entsql.FieldIn("subject_id", subjects...)(selector)
+	query, args := selector.Query()
 	all := []Tally{}
 	for row := range db.Rows(ctx, d.Reader(), query, args...) {
 		var t Tally
@@ -313,7 +315,7 @@ func Tallies(ctx context.Context, d *db.DB, storeID uuid.UUID, subjects []uuid.U
 		if err := row.Scan(&t.SubjectID, &t.BeganAt, &t.Succeeded, &t.Failed, &millis); err != nil {
 			return nil, fmt.Errorf("read usage: %w", err)
 		}
-		t.Took = time.Duration(millis) * time.Millisecond
+		t.Duration = time.Duration(millis) * time.Millisecond
 		all = append(all, t)
 	}
 	return all, nil

@@ -42,9 +42,9 @@ func TestUsesAreCountedAcrossProcesses(t *testing.T) {
 		found, err := usage.Tallies(t.Context(), d, store, []uuid.UUID{key, other}, day)
 		require.NoError(t, err)
 		require.Equal(t, []usage.Tally{
-			{SubjectID: key, BeganAt: day, Succeeded: 180, Failed: 20, Took: 600 * time.Millisecond},
-			{SubjectID: other, BeganAt: noon, Succeeded: 100, Took: 100 * time.Second},
-			{SubjectID: other, BeganAt: noon.Add(time.Hour), Succeeded: 100, Took: 100 * time.Second},
+			{SubjectID: key, BeganAt: day, Succeeded: 180, Failed: 20, Duration: 600 * time.Millisecond},
+			{SubjectID: other, BeganAt: noon, Succeeded: 100, Duration: 100 * time.Second},
+			{SubjectID: other, BeganAt: noon.Add(time.Hour), Succeeded: 100, Duration: 100 * time.Second},
 		}, found)
 		found, err = usage.Tallies(t.Context(), d, uuid.New(), []uuid.UUID{key}, day)
 		require.NoError(t, err)
@@ -66,17 +66,18 @@ func TestTheNewestRefusedRequestsOfAKeyAreKept(t *testing.T) {
 		now := d.Now()
 		first := refused(quiet, now.Add(-time.Hour))
 		l.Refuse(first)
-		for i := range usage.MaxKept/20 + 3 {
+		for i := range usage.MaxRefusedPerKey/20 + 3 {
 			for j := range 30 {
 				l.Refuse(refused(noisy, now.Add(time.Duration(i*30+j)*time.Millisecond)))
 			}
 			require.NoError(t, l.Flush(t.Context()))
 		}
-		require.EqualValues(t, (usage.MaxKept/20+3)*10, l.Dropped(), "20 of a key between two writes")
+		require.EqualValues(t, (usage.MaxRefusedPerKey/20+3)*10, l.Dropped(), "20 of a key between two writes")
 		kept, err := usage.RefusedOf(t.Context(), d, store, noisy, 1000)
 		require.NoError(t, err)
-		require.Len(t, kept, usage.MaxKept)
-		require.Equal(t, now.Add(time.Duration((usage.MaxKept/20+2)*30+19)*time.Millisecond), kept[0].At.UTC(), "newest first")
+		require.Len(t, kept, usage.MaxRefusedPerKey)
+		require.Equal(t, now.Add(time.Duration((usage.MaxRefusedPerKey/20+2)*30+19)*time.Millisecond), kept[0].At.UTC(),
+			"newest first")
 		kept, err = usage.RefusedOf(t.Context(), d, store, quiet, 10)
 		require.NoError(t, err)
 		require.Len(t, kept, 1)

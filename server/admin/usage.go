@@ -31,5 +31,5 @@ func (o *Operator) RefusedRequests(ctx context.Context, keyID string) ([]usage.R
 	if err != nil {
 		return nil, err
 	}
-	return usage.RefusedOf(ctx, o.db, t.ID, id, usage.MaxKept)
+	return usage.RefusedOf(ctx, o.db, t.ID, id, usage.MaxRefusedPerKey)
 }

@@ -62,7 +62,7 @@ func (s span) counts(tallies []usage.Tally, now time.Time) (bars []usage.Tally, 
 			continue
 		}
 		for _, sum := range []*usage.Tally{&bars[i], &all} {
-			sum.Succeeded, sum.Failed, sum.Took = sum.Succeeded+t.Succeeded, sum.Failed+t.Failed, sum.Took+t.Took
+			sum.Succeeded, sum.Failed, sum.Duration = sum.Succeeded+t.Succeeded, sum.Failed+t.Failed, sum.Duration+t.Duration
 		}
 	}
 	return bars, all
@@ -131,7 +131,7 @@ func shareOf(t usage.Tally) string {
 
 func mean(t usage.Tally) time.Duration {
 	if n := t.Succeeded + t.Failed; n > 0 {
-		return t.Took / time.Duration(n)
+		return t.Duration / time.Duration(n)
 	}
 	return 0
 }

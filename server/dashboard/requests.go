@@ -55,7 +55,7 @@ func (d *dashboard) requests(v *visit) error {
 		keys = append(keys, k)
 	}
 	first := v.now.UTC().Truncate(usage.Day).AddDate(0, 0, 1-requestDays)
-	body := requestsBody{Most: usage.MaxKept}
+	body := requestsBody{Most: usage.MaxRefusedPerKey}
 	for i := range requestDays {
 		body.Days = append(body.Days, first.AddDate(0, 0, i))
 	}

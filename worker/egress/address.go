@@ -9,8 +9,8 @@ import (
 
 // block is a part of the address space that deliveries are never sent to.
 type block struct {
-	prefix netip.Prefix
-	what   string
+	prefix      netip.Prefix
+	description string
 	// private is true if Policy.AllowPrivate allows the block. Tests and development machines listen in such blocks; in the
 	// other blocks only clouds or routers answer.
 	private bool
@@ -76,8 +76,8 @@ func behindNAT64(addr netip.Addr) (netip.Addr, bool) {
 	if addr.Zone() != "" || !nat64.Contains(addr) {
 		return netip.Addr{}, false
 	}
-	whole := addr.As16()
-	return netip.AddrFrom4([4]byte(whole[12:])), true
+	ip16 := addr.As16()
+	return netip.AddrFrom4([4]byte(ip16[12:])), true
 }
 
 // refused reports whether connections to an address are forbidden. An IPv4 address inside an IPv6 one is always refused,

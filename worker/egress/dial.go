@@ -39,8 +39,8 @@ func withDeadline(ctx context.Context, deadline time.Time) context.Context {
 	return context.WithValue(ctx, deadlineKey{}, deadline)
 }
 
-// bound returns ctx with the deadline that withDeadline stored in its values.
-func bound(ctx context.Context) (context.Context, context.CancelFunc) {
+// withStoredDeadline returns ctx with the deadline that withDeadline stored in its values.
+func withStoredDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, _ := ctx.Value(deadlineKey{}).(time.Time) // set by send
 	return context.WithDeadline(ctx, deadline)
 }
@@ -48,7 +48,7 @@ func bound(ctx context.Context) (context.Context, context.CancelFunc) {
 // dial connects to the first address of a host that answers. It checks every address before the first connection. If one is
 // refused, it connects to none, because a name with a public and an internal address is an attack.
 func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := withStoredDeadline(ctx)
 	defer cancel()
 	host, port, err := net.SplitHostPort(target)
 	if err != nil {
@@ -84,14 +84,14 @@ func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, er
 	return nil, first
 }
 
-// dialOne connects to one address. left is how many addresses have not been tried, including this one: each gets an equal
+// dialOne connects to one address. remaining is how many addresses have not been tried, including this one: each gets an equal
 // part of the remaining time.
-func (d *dialer) dialOne(ctx context.Context, network string, target netip.AddrPort, left int) (net.Conn, error) {
-	end, _ := ctx.Deadline() // bound has set the deadline
-	ctx, cancel := context.WithTimeout(ctx, time.Until(end)/time.Duration(left))
+func (d *dialer) dialOne(ctx context.Context, network string, target netip.AddrPort, remaining int) (net.Conn, error) {
+	end, _ := ctx.Deadline() // withStoredDeadline has set the deadline
+	ctx, cancel := context.WithTimeout(ctx, time.Until(end)/time.Duration(remaining))
 	defer cancel()
-	one := net.Dialer{Control: d.policy.control}
-	return one.DialContext(ctx, network, target.String())
+	netDialer := net.Dialer{Control: d.policy.control}
+	return netDialer.DialContext(ctx, network, target.String())
 }
 
 // lookUp returns the addresses of a host: at least one, or an error.
@@ -119,7 +119,7 @@ func (e *handshakeError) Unwrap() error { return e.err }
 
 // dialTLS connects and completes the TLS handshake within the attempt's deadline.
 func (d *dialer) dialTLS(ctx context.Context, network, target string) (net.Conn, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := withStoredDeadline(ctx)
 	defer cancel()
 	host, _, err := net.SplitHostPort(target)
 	if err != nil {

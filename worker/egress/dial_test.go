@@ -120,7 +120,7 @@ func TestTheTablesAgree(t *testing.T) {
 	t.Parallel()
 	for _, b := range blocks {
 		first := b.prefix.Masked().Addr()
-		require.True(t, public.refused(first), b.what)
+		require.True(t, public.refused(first), b.description)
 	}
 	for first := range 256 {
 		for second := range 256 {

@@ -114,7 +114,7 @@ func New(o Options) *Client {
 		// The proxy may have any address, because the operator chose it. The client connects to nothing else.
 		transport.DialTLSContext = nil
 		transport.DialContext = func(ctx context.Context, network, target string) (net.Conn, error) {
-			ctx, cancel := bound(ctx)
+			ctx, cancel := withStoredDeadline(ctx)
 			defer cancel()
 			return new(net.Dialer).DialContext(ctx, network, target)
 		}
@@ -195,15 +195,15 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 		return nil, nil, err
 	}
 	request.URL, request.Host, request.Header = u, u.Host, header
-	var kept, answered atomic.Bool // atomic, because goroutines of net/http may still set them after an error
+	var reused, answered atomic.Bool // atomic, because goroutines of net/http may still set them after an error
 	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn:              func(on httptrace.GotConnInfo) { kept.Store(on.Reused) },
+		GotConn:              func(info httptrace.GotConnInfo) { reused.Store(info.Reused) },
 		GotFirstResponseByte: func() { answered.Store(true) },
 	}))
 	// RoundTrip instead of http.Client: no redirects, no cookies, no Referer.
 	answer, err := c.transport.RoundTrip(request)
 	// Send once more here, because net/http does not repeat a POST after it has sent a part of it.
-	if err != nil && kept.Load() && !answered.Load() && slices.Contains([]string{ProblemClosed, ProblemReset}, problemOf(err)) {
+	if err != nil && reused.Load() && !answered.Load() && slices.Contains([]string{ProblemClosed, ProblemReset}, problemOf(err)) {
 		request.Body, _ = request.GetBody() // never fails
 		answer, err = c.fresh.RoundTrip(request)
 	}

@@ -22,7 +22,7 @@ import (
 
 // reset ends a connection with a reset instead of a close.
 func reset(conn net.Conn) {
-	if secure, is := conn.(*tls.Conn); is {
+	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
 	}
 	_ = conn.(*net.TCPConn).SetLinger(0)
@@ -58,7 +58,7 @@ func TestProblems(t *testing.T) {
 	for _, row := range []struct {
 		reason string
 		target func(testing.TB) string
-		with   func(testing.TB) (string, func(*Options)) // the URL and a change of the options; nil: as in target and change
+		setup  func(testing.TB) (string, func(*Options)) // the URL and a change of the options; nil: target and change
 		change func(*Options)
 		status int
 		want   string
@@ -112,15 +112,17 @@ func TestProblems(t *testing.T) {
 		}, want: "TLS handshake failed"},
 		{reason: "a certificate that nobody vouches for", target: secure(replies(noContent)),
 			change: func(o *Options) { o.RootCAs = x509.NewCertPool() }, want: "certificate not valid: unknown authority"},
-		{reason: "a certificate of the past", with: presents(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }),
-			want: "certificate not valid: expired or not yet valid"},
-		{reason: "a certificate of the future", with: presents(func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) }),
-			want: "certificate not valid: expired or not yet valid"},
-		{reason: "a certificate of another host", with: presents(func(c *x509.Certificate) { c.IPAddresses = nil }),
+		{reason: "a certificate of the past",
+			setup: presents(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }),
+			want:  "certificate not valid: expired or not yet valid"},
+		{reason: "a certificate of the future",
+			setup: presents(func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) }),
+			want:  "certificate not valid: expired or not yet valid"},
+		{reason: "a certificate of another host", setup: presents(func(c *x509.Certificate) { c.IPAddresses = nil }),
 			want: "certificate not valid: other host name"},
 		{reason: "a certificate for something else",
-			with: presents(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection} }),
-			want: "certificate not valid"},
+			setup: presents(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection} }),
+			want:  "certificate not valid"},
 		{reason: "1 MB of headers", target: secure(respond("HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("x", 997)+"\r\n",
 			1000) + "\r\n")), want: "response headers too large"},
 		{reason: "something else than HTTP", target: secure(respond("SSH-2.0-OpenSSH_9.9\r\n")), want: "answer is not HTTP"},
@@ -141,7 +143,7 @@ func TestProblems(t *testing.T) {
 			change: func(o *Options) { o.Resolver = silent{}; o.Timeout = 100 * time.Millisecond }, want: "timeout"},
 		{reason: "a refused address", target: always("https://169.254.169.254/"), want: "address refused"},
 		{reason: "a URL that the rules no longer allow", target: always("http://127.0.0.1/"), want: "URL not allowed"},
-		{reason: "a proxy that refuses", with: func(t testing.TB) (string, func(*Options)) {
+		{reason: "a proxy that refuses", setup: func(t testing.TB) (string, func(*Options)) {
 			proxy := listen(t, respond("HTTP/1.1 403 whsec_canary\r\n\r\n"))
 			return "https://shop.example.com/",
 				func(o *Options) { o.Proxy = must(url.Parse("http://user:whsec_canary@" + proxy.Addr().String())) }
@@ -149,10 +151,10 @@ func TestProblems(t *testing.T) {
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			t.Parallel()
-			if row.with == nil {
-				row.with = func(t testing.TB) (string, func(*Options)) { return row.target(t), row.change }
+			if row.setup == nil {
+				row.setup = func(t testing.TB) (string, func(*Options)) { return row.target(t), row.change }
 			}
-			target, change := row.with(t)
+			target, change := row.setup(t)
 			result := newClient(t, change).Post(t.Context(), target, headers(), []byte(`{"id":1}`))
 			require.Equal(t, row.want, result.Problem)
 			require.Equal(t, row.status, result.Status)

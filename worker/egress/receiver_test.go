@@ -196,7 +196,7 @@ func readRequest(conn net.Conn) (head, body string) {
 	head = text.String()
 	length := 0
 	for line := range strings.SplitSeq(head, "\r\n") {
-		if value, is := strings.CutPrefix(line, "Content-Length: "); is {
+		if value, ok := strings.CutPrefix(line, "Content-Length: "); ok {
 			for _, digit := range value {
 				length = length*10 + int(digit-'0')
 			}

@@ -45,7 +45,7 @@ var (
 	errURLSchemes   = &URLError{Reason: "must start with https:// or http://"}
 	errURLUser      = &URLError{Reason: "must not contain a user name or a password"}
 	errURLFragment  = &URLError{Reason: "must not contain a # part, which is never sent"}
-	errURLUnread    = &URLError{Reason: "must be a URL such as https://shop.example.com/webhooks"}
+	errURLInvalid   = &URLError{Reason: "must be a URL such as https://shop.example.com/webhooks"}
 	errURLPort      = &URLError{Reason: "must have a port from 1 to 65535, or none"}
 	errURLHost      = &URLError{Reason: "must contain the name of a host, such as shop.example.com"}
 	errURLIPv4      = &URLError{Reason: "must write an IPv4 address as four decimal numbers", address: true}
@@ -103,7 +103,7 @@ func (p Policy) parse(text string) (*url.URL, *URLError) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, unread(authority)
+		return nil, parseError(authority)
 	}
 	host, refusal := p.host(u)
 	if refusal != nil {
@@ -129,15 +129,15 @@ func mistakable(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\\'
 }
 
-// unread returns an error for a URL that net/url cannot parse, because net/url's own error would repeat the URL.
-func unread(authority string) *URLError {
+// parseError returns an error for a URL that net/url cannot parse, because net/url's own error would repeat the URL.
+func parseError(authority string) *URLError {
 	if strings.HasPrefix(authority, "[") || strings.Count(authority, ":") > 1 {
 		return errURLIPv6
 	}
 	if _, port, found := strings.Cut(authority, ":"); found && strings.Trim(port, "0123456789") != "" {
 		return errURLPort
 	}
-	return errURLUnread
+	return errURLInvalid
 }
 
 // port returns the port of a URL in decimal, or "" if the URL has none or the default port of its scheme.
@@ -156,10 +156,10 @@ func port(u *url.URL) (string, *URLError) {
 	return strconv.FormatUint(number, 10), nil
 }
 
-// names converts the host name of a URL to the form that is looked up (UTS 46). Letters, digits and dots of every script are
-// mapped, so that full-width or circled digits become the IP address that they look like. Underscores stay allowed here,
-// because the function plain makes the final check.
-var names = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false))
+// idnaProfile converts the host name of a URL to the form that is looked up (UTS 46). Letters, digits and dots of every script
+// are mapped, so that full-width or circled digits become the IP address that they look like. Underscores stay allowed here,
+// because the function isDNSName makes the final check.
+var idnaProfile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false))
 
 // host returns the host of a URL as a name in lower-case ASCII without a trailing dot, or as an address without brackets.
 func (p Policy) host(u *url.URL) (string, *URLError) {
@@ -176,14 +176,14 @@ func (p Policy) host(u *url.URL) (string, *URLError) {
 	if strings.Contains(u.Hostname(), ":") {
 		return "", errURLIPv6
 	}
-	name, err := names.ToASCII(u.Hostname())
+	name, err := idnaProfile.ToASCII(u.Hostname())
 	name = strings.TrimSuffix(name, ".")
-	if err != nil || !plain(name) {
+	if err != nil || !isDNSName(name) {
 		return "", errURLHost
 	}
 	// The last label of a public DNS name is never a number. Because of that, libraries read 127.1,
 	// 0x7f.1, 0177.0.0.1 and 2130706433 as addresses (WHATWG URL, section 3.5).
-	if last := name[strings.LastIndexByte(name, '.')+1:]; numeric(last) {
+	if last := name[strings.LastIndexByte(name, '.')+1:]; isNumeric(last) {
 		addr, err := netip.ParseAddr(name)
 		if err != nil {
 			return "", errURLIPv4
@@ -213,9 +213,9 @@ func (p Policy) host(u *url.URL) (string, *URLError) {
 // ICANN's reservation of internal (2024), RFC 8375, and the names that hosts files give loopback.
 var localNames = []string{"localhost", "local", "internal", "home.arpa", "localdomain"}
 
-// plain reports whether a name is a DNS name in lower case: labels of 1 to 63 letters, digits,
+// isDNSName reports whether a name is a DNS name in lower case: labels of 1 to 63 letters, digits,
 // inner hyphens and underscores, 253 characters in all (RFC 1035).
-func plain(name string) bool {
+func isDNSName(name string) bool {
 	if name == "" || len(name) > 253 {
 		return false
 	}
@@ -232,9 +232,9 @@ func plain(name string) bool {
 	return true
 }
 
-// numeric reports whether a label is a decimal, octal or hexadecimal number.
-func numeric(label string) bool {
-	if hex, is := strings.CutPrefix(label, "0x"); is {
+// isNumeric reports whether a label is a decimal, octal or hexadecimal number.
+func isNumeric(label string) bool {
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(hex, "0123456789abcdef") == ""
 	}
 	return strings.Trim(label, "0123456789") == ""

@@ -226,7 +226,7 @@ func TestCheckURLRefuses(t *testing.T) {
 		{"another scheme", "ftp://shop.example.com/", public, errURLScheme},
 		{"another scheme, where http is open", "file:///etc/passwd", local, errURLSchemes},
 		{"a space in front", " https://shop.example.com/", public, errURLCharacter},
-		{"a wrong escape", "https://shop.example.com/%zz", public, errURLUnread},
+		{"a wrong escape", "https://shop.example.com/%zz", public, errURLInvalid},
 		{"metadata stays closed", "https://169.254.169.254/", lab, errURLAddress},
 		{"mapped loopback stays closed", "https://[::ffff:127.0.0.1]/", lab, errURLAddress},
 		{"metadata within unique local stays closed", "https://[fd00:ec2::254]/", lab, errURLAddress},
@@ -271,7 +271,7 @@ func FuzzCheckURL(f *testing.F) {
 		}
 		addr, err := netip.ParseAddr(used.Hostname())
 		if err != nil {
-			require.True(t, plain(used.Hostname()))
+			require.True(t, isDNSName(used.Hostname()))
 			require.Contains(t, used.Hostname(), ".")
 			return
 		}

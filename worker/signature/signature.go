@@ -85,16 +85,17 @@ func NewSecret() string {
 
 // IsSecret reports whether a text can be a secret: it has the prefix and 32 bytes in base64url.
 func IsSecret(text string) bool {
-	encoded, is := strings.CutPrefix(text, SecretPrefix)
+	encoded, ok := strings.CutPrefix(text, SecretPrefix)
 	random, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
-	return is && err == nil && len(random) == secretBytes && !strings.ContainsAny(encoded, "\r\n") // DecodeString ignores line ends
+	// DecodeString ignores line ends.
+	return ok && err == nil && len(random) == secretBytes && !strings.ContainsAny(encoded, "\r\n")
 }
 
 // Sign returns the value of Header for a body and a sending time, in whole Unix seconds. The key is
 // the whole text of the secret, including its prefix. Goroutines may share the body.
 func Sign(secret string, at time.Time, body []byte) string {
-	var room [len(timePart) + 20 + 1 + len(schemePart) + hexDigits]byte // any int64 fits 20 digits
-	value := strconv.AppendInt(append(room[:0], timePart...), at.Unix(), 10)
+	var buf [len(timePart) + 20 + 1 + len(schemePart) + hexDigits]byte // any int64 fits 20 digits
+	value := strconv.AppendInt(append(buf[:0], timePart...), at.Unix(), 10)
 	seconds := value[len(timePart):]
 	var sum [hexDigits]byte
 	signed := appendSum(sum[:0], secret, seconds, body)
@@ -137,7 +138,7 @@ func Verify(header string, body []byte, secret string, now time.Time, tolerance 
 	var seconds string
 	times, candidates := 0, 0
 	for part := range strings.SplitSeq(header, ",") {
-		if text, is := strings.CutPrefix(part, timePart); is {
+		if text, ok := strings.CutPrefix(part, timePart); ok {
 			seconds = text
 			times++
 		} else if strings.HasPrefix(part, schemePart) {
@@ -149,11 +150,11 @@ func Verify(header string, body []byte, secret string, now time.Time, tolerance 
 	if err != nil || times != 1 || candidates == 0 || strconv.FormatInt(at, 10) != seconds {
 		return ErrNoSignature
 	}
-	var room [hexDigits]byte
-	want := appendSum(room[:0], secret, []byte(seconds), body)
+	var buf [hexDigits]byte
+	want := appendSum(buf[:0], secret, []byte(seconds), body)
 	match := 0
 	for part := range strings.SplitSeq(header, ",") {
-		if given, is := strings.CutPrefix(part, schemePart); is {
+		if given, ok := strings.CutPrefix(part, schemePart); ok {
 			match |= subtle.ConstantTimeCompare([]byte(given), want)
 		}
 	}

@@ -69,7 +69,7 @@ func shards(ctx context.Context, d *db.DB, _ Installation) Finding {
 	if err != nil || !sharded {
 		return unreadableIf(err)
 	}
-	misplaced, err := cluster.Misplaced(ctx)
+	misplaced, err := cluster.MisplacedTables(ctx)
 	if err != nil {
 		return unreadable(err)
 	}
@@ -78,7 +78,7 @@ func shards(ctx context.Context, d *db.DB, _ Installation) Finding {
 			"by hand",
 			"%s", strings.Join(misplaced, ", "))
 	}
-	missing, err := cluster.Missing(ctx)
+	missing, err := cluster.MissingKeysAndTriggers(ctx)
 	if err != nil {
 		return unreadable(err)
 	}
