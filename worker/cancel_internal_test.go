@@ -22,32 +22,33 @@ func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 	const n = 3000
 	forEach(t, func(t *testing.T, in *installation) {
 		m, other := in.newMerchant("atelier"), in.newMerchant("elsewhere")
-		off, on := m.newWebhook(), other.newWebhook()
+		disabled, enabled := m.newWebhook(), other.newWebhook()
 		m.change(func(ctx context.Context, tx *ent.Tx) error {
-			if err := hook.NoteLocked(ctx, tx.Webhook.GetX(ctx, off)); err != nil {
+			if err := hook.NoteLocked(ctx, tx.Webhook.GetX(ctx, disabled)); err != nil {
 				return err
 			}
 			drafts := make([]queue.NewDelivery, n)
 			for i := range drafts {
-				drafts[i] = queue.NewDelivery{ID: id.At(m.Now()), StoreID: m.id, WebhookID: off, EventID: uuid.New(),
+				drafts[i] = queue.NewDelivery{ID: id.At(m.Now()), StoreID: m.id, WebhookID: disabled, EventID: uuid.New(),
 					EventType: hook.OrderPaid,
 					Epoch:     1}
 			}
 			if err := queue.Add(ctx, tx, m.DB, drafts); err != nil {
 				return err
 			}
-			if err := tx.Webhook.UpdateOneID(off).SetEnabled(false).Exec(ctx); err != nil {
+			if err := tx.Webhook.UpdateOneID(disabled).SetEnabled(false).Exec(ctx); err != nil {
 				return err
 			}
-			return queue.Cancel(ctx, tx, m.id, off)
+			return queue.Cancel(ctx, tx, m.id, disabled)
 		})
 		in.receiver.watch()
 		first, second := in.run(), in.run()
 		event := other.emit(hook.OrderPaid, 1)[0]
 		r := in.arrives()
-		require.Equal(t, pair{event, on}, pair{r.event, r.webhook})
+		require.Equal(t, pair{event, enabled}, pair{r.event, r.webhook})
 		require.Eventually(t, func() bool {
-			return dbtest.Count(t, in.DB, "finished_deliveries WHERE webhook_id = $1 AND status = $2", off, queue.Cancelled) == n
+			return dbtest.Count(t, in.DB, "finished_deliveries WHERE webhook_id = $1 AND status = $2", disabled,
+				queue.Cancelled) == n
 		}, hangGuard, 5*time.Millisecond)
 		first.stop()
 		second.stop()

@@ -37,9 +37,9 @@ func TestTheWholeSchedule(t *testing.T) {
 			in.clock.advance(time.Millisecond)
 			require.Equal(t, 1, w.pass(), "attempts that were due and are made")
 		}
-		took := in.Now().Sub(start)
-		require.GreaterOrEqual(t, took, 22*time.Hour+21*time.Minute, "the time from the first attempt to the last")
-		require.LessOrEqual(t, took, 24*time.Hour+36*time.Minute, "the time from the first attempt to the last")
+		elapsed := in.Now().Sub(start)
+		require.GreaterOrEqual(t, elapsed, 22*time.Hour+21*time.Minute, "the time from the first attempt to the last")
+		require.LessOrEqual(t, elapsed, 24*time.Hour+36*time.Minute, "the time from the first attempt to the last")
 		in.clock.advance(48 * time.Hour)
 		require.Zero(t, w.pass(), "the eighth was the last")
 

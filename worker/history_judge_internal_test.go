@@ -25,15 +25,15 @@ func (h *history) remember(batch []endedLease) {
 // unchanged checks that the results of lost leases have changed no delivery. Only the waiting deliveries of a disabled
 // webhook may have been cancelled.
 func (h *history) unchanged() {
-	for _, was := range h.late {
-		found := dbtest.Deliveries(h.rt, h.DB, "id = $1", was.ID)
-		disabled := slices.ContainsFunc(h.subscribers, func(s *subscriber) bool { return s.id == was.WebhookID && s.ended })
-		if len(found) == 0 && disabled && (was.Lease == nil || !was.DueAt.After(h.Now())) {
+	for _, late := range h.late {
+		found := dbtest.Deliveries(h.rt, h.DB, "id = $1", late.ID)
+		disabled := slices.ContainsFunc(h.subscribers, func(s *subscriber) bool { return s.id == late.WebhookID && s.ended })
+		if len(found) == 0 && disabled && (late.Lease == nil || !late.DueAt.After(h.Now())) {
 			continue
 		}
 		require.Len(h.rt, found, 1)
 		row := found[0]
-		require.Equal(h.rt, []any{was.Lease, was.DueAt.UTC(), was.Retry, string(was.Attempts)},
+		require.Equal(h.rt, []any{late.Lease, late.DueAt.UTC(), late.Retry, string(late.Attempts)},
 			[]any{row.Lease, row.DueAt.UTC(), row.Retry, string(row.Attempts)}, "who was too slow changes nothing")
 	}
 }

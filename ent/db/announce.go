@@ -53,10 +53,10 @@ func (d *DB) FollowEvents(ctx context.Context, store uuid.UUID) <-chan struct{} 
 }
 
 // SignalEvents sends a value to the channels that FollowEvents returned for the store.
-func (d *DB) SignalEvents(store uuid.UUID) { d.followers.raise(store) }
+func (d *DB) SignalEvents(store uuid.UUID) { d.followers.notify(store) }
 
-// raise puts a value into the channel signal, unless a value is in it already.
-func raise(signal chan struct{}) {
+// notify puts a value into the channel signal, unless a value is in it already.
+func notify(signal chan struct{}) {
 	select {
 	case signal <- struct{}{}:
 	default:
@@ -75,10 +75,10 @@ func (s *signals) add(ctx context.Context, store uuid.UUID) chan struct{} {
 	return signal
 }
 
-func (s *signals) raise(store uuid.UUID) {
+func (s *signals) notify(store uuid.UUID) {
 	s.channels.Range(func(signal, id any) bool {
 		if id == store {
-			raise(signal.(chan struct{}))
+			notify(signal.(chan struct{}))
 		}
 		return true
 	})
@@ -106,7 +106,7 @@ func (n *notifier) announce() {
 	defer n.mu.Unlock()
 	if !n.closed {
 		n.start.Do(func() { go n.run() })
-		raise(n.signal)
+		notify(n.signal)
 	}
 }
 
@@ -160,7 +160,7 @@ func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 			case <-ctx.Done():
 				return
 			case <-listener.Notify: // a nil value means that a lost connection was restored
-				raise(signal)
+				notify(signal)
 			case <-ping.C:
 				// The error is ignored: the listener itself detects and replaces a broken connection.
 				_ = listener.Ping()

@@ -21,7 +21,7 @@ type watcher struct {
 	open func() (*sql.DB, error)
 }
 
-func (w *watcher) announce() { w.raise(uuid.Nil) }
+func (w *watcher) announce() { w.notify(uuid.Nil) }
 func (w *watcher) close()    {}
 
 func (w *watcher) listen(ctx context.Context) <-chan struct{} {
@@ -65,7 +65,7 @@ func (w *watcher) watch(ctx context.Context, signal chan struct{}) error {
 				return err
 			}
 			if queued || !first && bytes.Compare(newest, previous) > 0 {
-				raise(signal)
+				notify(signal)
 			}
 			seen, previous = version, append(previous[:0], newest...)
 		}

@@ -76,7 +76,7 @@ func (b bench) sink(dashboard string) {
 }
 
 // told has the fields of a notice that the tests compare.
-type told struct {
+type payload struct {
 	Type  string
 	Store struct{ ID, Slug string }
 	Data  struct {
@@ -87,12 +87,12 @@ type told struct {
 }
 
 // notices returns the notices written so far, oldest first.
-func (b bench) notices() (all []told) {
+func (b bench) notices() (all []payload) {
 	b.t.Helper()
 	rows, err := b.Client().Event.Query().Where(event.StoreID(notice.Platform)).Order(event.ByID()).All(b.t.Context())
 	require.NoError(b.t, err)
 	for _, row := range rows {
-		var n told
+		var n payload
 		require.NoError(b.t, json.Unmarshal(row.Payload, &n))
 		require.Equal(b.t, row.Type, n.Type)
 		all = append(all, n)

@@ -204,8 +204,8 @@ func TestASnapshotThatIsHeldOpenIsSeen(t *testing.T) {
 
 func TestBacklogIsNotReadAtEveryScrape(t *testing.T) {
 	t.Parallel()
-	var said strings.Builder
-	c := NewCollector(nil, slog.New(slog.NewTextHandler(&said, nil)))
+	var logged strings.Builder
+	c := NewCollector(nil, slog.New(slog.NewTextHandler(&logged, nil)))
 	looks, away := 0, errors.New("away")
 	c.read = func(ctx context.Context, _ *db.DB) (Backlog, error) {
 		_, bounded := ctx.Deadline()
@@ -230,7 +230,7 @@ func TestBacklogIsNotReadAtEveryScrape(t *testing.T) {
 		require.ErrorIs(t, err, row.err)
 	}
 	require.Equal(t, 3, looks)
-	require.Equal(t, 1, strings.Count(said.String(), "backlog not read"))
+	require.Equal(t, 1, strings.Count(logged.String(), "backlog not read"))
 	c.at, c.err = time.Now(), away
 	require.Zero(t, testutil.CollectAndCount(c), "what is not known is not told")
 }

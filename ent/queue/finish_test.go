@@ -168,10 +168,10 @@ func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 				o.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(*row.failingSince) })
 			}
 			var outcomes []queue.Outcome
-			for _, how := range row.batch {
+			for _, outcome := range row.batch {
 				out := queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, d.Now(), 500), Status: queue.Pending,
 					Delay: time.Minute, CountsAsFailure: true}
-				switch how {
+				switch outcome {
 				case 'w':
 					out.Attempt, out.Status = answer(1, d.Now(), 204), queue.Succeeded
 				case 'p':

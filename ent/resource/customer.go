@@ -118,7 +118,7 @@ func Customers(ctx context.Context, l Lists, store tenant.Store, text string, pa
 
 func scanCustomers(ctx context.Context, q Querier, store tenant.Store, query string, args ...any) (customers []*ent.Customer,
 	err error) {
-	err = each(ctx, q, query, args, func(rows *sql.Rows) error {
+	err = forEachRow(ctx, q, query, args, func(rows *sql.Rows) error {
 		c := &ent.Customer{StoreID: store.ID}
 		customers = append(customers, c)
 		return rows.Scan(&c.ID, &c.Name, &c.Email, &c.Phone, &c.OrdersCount, &c.TotalPaid, &c.CreatedAt, &c.UpdatedAt)

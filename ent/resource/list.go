@@ -107,7 +107,7 @@ func (l Lists) read(ctx context.Context, source list, f *filter, page Page, tota
 	if !f.uncounted && s.hasWholeDay() {
 		build = s.countedPage
 	}
-	return each(ctx, l.Querier, build(page), f.args, func(rows *sql.Rows) error {
+	return forEachRow(ctx, l.Querier, build(page), f.args, func(rows *sql.Rows) error {
 		if *total == 0 { // an empty page has one row, which holds only the total
 			if id, err := scanTotal(rows, total); id == nil || err != nil {
 				return err
@@ -132,8 +132,8 @@ func scanTotal(rows *sql.Rows, total *int64) (id any, err error) {
 	return id, err
 }
 
-// each runs a query and calls the function scan for each of the rows.
-func each(ctx context.Context, q Querier, query string, args []any, scan func(*sql.Rows) error) error {
+// forEachRow runs a query and calls the function scan for each of the rows.
+func forEachRow(ctx context.Context, q Querier, query string, args []any, scan func(*sql.Rows) error) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ const (
 // no such order.
 func FindOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) (*storefrontv1.Order, error) {
 	s := &orderScan{currency: store.Currency}
-	if err := each(ctx, q, orderByID, []any{store.ID, id}, s.scan); err != nil {
+	if err := forEachRow(ctx, q, orderByID, []any{store.ID, id}, s.scan); err != nil {
 		return nil, fmt.Errorf("read order: %w", err)
 	}
 	if len(s.orders) == 0 {
@@ -60,7 +60,7 @@ func EachOrder(ctx context.Context, q Querier, store tenant.Store, size int, fn 
 	s, lastID := &orderScan{currency: store.Currency}, uuid.Nil.String()
 	for {
 		s.orders = nil
-		if err := each(ctx, q, ordersAfter, []any{store.ID, s.createdAt, lastID, size}, s.scan); err != nil {
+		if err := forEachRow(ctx, q, ordersAfter, []any{store.ID, s.createdAt, lastID, size}, s.scan); err != nil {
 			return fmt.Errorf("read orders: %w", err)
 		}
 		for _, o := range s.orders {

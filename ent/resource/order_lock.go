@@ -41,7 +41,7 @@ func LockOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID,
 	s := &orderScan{currency: store.Currency, extra: []any{
 		&t.Row.CustomerID, &t.Row.PaymentLinkID, &t.Row.UpdatedAt, &t.Buyer.TotalPaid, &t.Buyer.CreatedAt, &t.Buyer.UpdatedAt,
 	}}
-	if err := each(ctx, q, orderToLock+rowLock, []any{store.ID, id}, s.scan); err != nil {
+	if err := forEachRow(ctx, q, orderToLock+rowLock, []any{store.ID, id}, s.scan); err != nil {
 		return nil, fmt.Errorf("lock order: %w", err)
 	}
 	if len(s.orders) == 0 {

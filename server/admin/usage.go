@@ -24,7 +24,7 @@ func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (
 	return bySubject, err
 }
 
-// RefusedRequests returns the newest refused requests of an API key, at most usage.MaxKept. It refuses with
+// RefusedRequests returns the newest refused requests of an API key, at most usage.MaxRefusedPerKey. It refuses with
 // api_key_not_found if the id is not a UUID. The context must have the key's store (see WithStore).
 func (o *Operator) RefusedRequests(ctx context.Context, keyID string) ([]usage.Refused, error) {
 	t, id, err := validate.StoreAndID(ctx, keyID, func() error { return keyKind.notFound(keyID) })
