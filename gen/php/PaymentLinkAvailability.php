@@ -13,12 +13,12 @@ namespace Storefront;
  */
 final class PaymentLinkAvailability
 {
-    /** It takes payments. */
+    /** The link takes payments. */
     public const ACTIVE = 'ACTIVE';
-    /** It was disabled. */
+    /** The link was disabled. */
     public const DISABLED = 'DISABLED';
-    /** Its end date has passed. */
+    /** The link's end date has passed. */
     public const EXPIRED = 'EXPIRED';
-    /** Its number of payments has reached `maxPayments`. */
+    /** The link's number of payments has reached `maxPayments`. */
     public const EXHAUSTED = 'EXHAUSTED';
 }

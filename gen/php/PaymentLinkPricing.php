@@ -13,8 +13,8 @@ namespace Storefront;
  */
 final class PaymentLinkPricing
 {
-    /** The link sets it: `amount`. */
+    /** The link sets the amount, in `amount`. */
     public const FIXED = 'FIXED';
-    /** The buyer chooses it, at least `minAmount`. */
+    /** The buyer chooses the amount, at least `minAmount`. */
     public const OPEN = 'OPEN';
 }

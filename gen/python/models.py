@@ -34,9 +34,9 @@ class PaymentLinkPricing(OpenEnum):
     """Who sets the amount. A newer service may send other values, which are kept, so give a match a case _."""
 
     FIXED = "FIXED"
-    """The link sets it: `amount`."""
+    """The link sets the amount, in `amount`."""
     OPEN = "OPEN"
-    """The buyer chooses it, at least `minAmount`."""
+    """The buyer chooses the amount, at least `minAmount`."""
 
 
 PaymentLinkPricingLiteral = Literal["FIXED", "OPEN"]
@@ -197,13 +197,13 @@ class PaymentLinkAvailability(OpenEnum):
     """Whether the link takes payments now. A newer service may send other values, which are kept, so give a match a case _."""
 
     ACTIVE = "ACTIVE"
-    """It takes payments."""
+    """The link takes payments."""
     DISABLED = "DISABLED"
-    """It was disabled."""
+    """The link was disabled."""
     EXPIRED = "EXPIRED"
-    """Its end date has passed."""
+    """The link's end date has passed."""
     EXHAUSTED = "EXHAUSTED"
-    """Its number of payments has reached `maxPayments`."""
+    """The link's number of payments has reached `maxPayments`."""
 
 
 PaymentLinkAvailabilityLiteral = Literal["ACTIVE", "DISABLED", "EXPIRED", "EXHAUSTED"]

@@ -31,9 +31,9 @@ type PaymentLink_Pricing int32
 const (
 	// Never sent.
 	PaymentLink_PRICING_UNSPECIFIED PaymentLink_Pricing = 0
-	// The link sets it: `amount`.
+	// The link sets the amount, in `amount`.
 	PaymentLink_FIXED PaymentLink_Pricing = 1
-	// The buyer chooses it, at least `minAmount`.
+	// The buyer chooses the amount, at least `minAmount`.
 	PaymentLink_OPEN PaymentLink_Pricing = 2
 )
 
@@ -78,20 +78,20 @@ func (PaymentLink_Pricing) EnumDescriptor() ([]byte, []int) {
 	return file_storefront_v1_payment_link_proto_rawDescGZIP(), []int{0, 0}
 }
 
-// Whether the link takes payments now, or why not. If several reasons apply, it is the first of them
-// in this list.
+// Whether the link takes payments now, or why not. If several reasons apply, the value is the first of
+// them in this list.
 type PaymentLink_Availability int32
 
 const (
 	// Never sent.
 	PaymentLink_AVAILABILITY_UNSPECIFIED PaymentLink_Availability = 0
-	// It takes payments.
+	// The link takes payments.
 	PaymentLink_ACTIVE PaymentLink_Availability = 1
-	// It was disabled.
+	// The link was disabled.
 	PaymentLink_DISABLED PaymentLink_Availability = 2
-	// Its end date has passed.
+	// The link's end date has passed.
 	PaymentLink_EXPIRED PaymentLink_Availability = 3
-	// Its number of payments has reached `maxPayments`.
+	// The link's number of payments has reached `maxPayments`.
 	PaymentLink_EXHAUSTED PaymentLink_Availability = 4
 )
 

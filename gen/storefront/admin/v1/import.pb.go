@@ -35,10 +35,10 @@ type ImportOptions struct {
 	// CreateCustomer does. Without this option, such a row is refused. Orders match by e-mail first, then by
 	// id. A row with the phone of a customer who has another e-mail is always refused.
 	MatchCustomers bool `protobuf:"varint,3,opt,name=match_customers,json=matchCustomers,proto3" json:"match_customers,omitempty"`
-	// Updates what the store already has, found by id, slug, e-mail, phone or reference. The row's values are
-	// checked and entered in the activity journal as those of a PATCH; fields that the row lacks stay. An
-	// order's status is the only field of an order that can change. Without this option, what the store
-	// already has stays as it is.
+	// Updates what the store already has: the product, customer or order that has the row's id, slug, e-mail,
+	// phone or reference. The row's values are checked, and entered in the activity journal, like the values
+	// of a PATCH; fields that the row lacks stay. Of an order, only the status can change. Without this
+	// option, what the store already has stays as it is.
 	Update bool `protobuf:"varint,4,opt,name=update,proto3" json:"update,omitempty"`
 	// With `update`, clears a product's compareAtAmount if the row has none.
 	ClearCompareAt bool `protobuf:"varint,5,opt,name=clear_compare_at,json=clearCompareAt,proto3" json:"clear_compare_at,omitempty"`

@@ -191,8 +191,9 @@ type CreateStoreRequest struct {
 	UnavailableTypes []v1.Product_Type `protobuf:"varint,13,rep,packed,name=unavailable_types,json=unavailableTypes,proto3,enum=storefront.v1.Product_Type" json:"unavailable_types,omitempty"`
 	// The platform's share of each order, in per cent, 0 to 100; default 0.
 	PlatformFeePercent *float64 `protobuf:"fixed64,14,opt,name=platform_fee_percent,json=platformFeePercent,proto3,oneof" json:"platform_fee_percent,omitempty"`
-	// The bucket of the store, such as `7Q`: two letters or digits that all API keys of the store have after `svc_live_`. By them
-	// a proxy finds the installation that has the store. The default is one of the server's `--buckets`.
+	// The bucket of the store, such as `7Q`: two letters or digits that all API keys of the store have after
+	// `svc_live_`. A proxy can find the installation that has the store by the bucket in a key. The default
+	// is one of the server's `--buckets`.
 	Bucket        *string `protobuf:"bytes,15,opt,name=bucket,proto3,oneof" json:"bucket,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

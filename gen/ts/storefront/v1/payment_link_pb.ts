@@ -186,14 +186,14 @@ export enum PaymentLink_Pricing {
   PRICING_UNSPECIFIED = 0,
 
   /**
-   * The link sets it: `amount`.
+   * The link sets the amount, in `amount`.
    *
    * @generated from enum value: FIXED = 1;
    */
   FIXED = 1,
 
   /**
-   * The buyer chooses it, at least `minAmount`.
+   * The buyer chooses the amount, at least `minAmount`.
    *
    * @generated from enum value: OPEN = 2;
    */
@@ -207,8 +207,8 @@ export const PaymentLink_PricingSchema: GenEnum<PaymentLink_Pricing> = /*@__PURE
   enumDesc(file_storefront_v1_payment_link, 0, 0);
 
 /**
- * Whether the link takes payments now, or why not. If several reasons apply, it is the first of them
- * in this list.
+ * Whether the link takes payments now, or why not. If several reasons apply, the value is the first of
+ * them in this list.
  *
  * @generated from enum storefront.v1.PaymentLink.Availability
  */
@@ -221,28 +221,28 @@ export enum PaymentLink_Availability {
   AVAILABILITY_UNSPECIFIED = 0,
 
   /**
-   * It takes payments.
+   * The link takes payments.
    *
    * @generated from enum value: ACTIVE = 1;
    */
   ACTIVE = 1,
 
   /**
-   * It was disabled.
+   * The link was disabled.
    *
    * @generated from enum value: DISABLED = 2;
    */
   DISABLED = 2,
 
   /**
-   * Its end date has passed.
+   * The link's end date has passed.
    *
    * @generated from enum value: EXPIRED = 3;
    */
   EXPIRED = 3,
 
   /**
-   * Its number of payments has reached `maxPayments`.
+   * The link's number of payments has reached `maxPayments`.
    *
    * @generated from enum value: EXHAUSTED = 4;
    */

@@ -55,9 +55,9 @@ type DashboardServiceClient interface {
 	// Lists the sessions that have not ended and the links that can still be used, newest first. Refused
 	// with `store_not_found`.
 	ListSessions(context.Context, *v1.ListSessionsRequest) (*v1.ListSessionsResponse, error)
-	// Ends a session or an unused link; every server refuses its next request. A session has the id of the link that began it,
-	// so the id of a used link ends the link's session. A session or link that has ended stays as it is. Refused with
-	// `session_not_found`.
+	// Ends a session or an unused link: every server refuses the next request with it. A session has the id
+	// of the link that began it, so the id of a used link ends the link's session. A session or link that has
+	// ended stays as it is. Refused with `session_not_found`.
 	RevokeSession(context.Context, *v1.RevokeSessionRequest) (*v1.Session, error)
 	// Ends all sessions and unused links of a store or, if the request names a member, those of the member. Refused with
 	// `store_not_found`.
@@ -157,9 +157,9 @@ type DashboardServiceHandler interface {
 	// Lists the sessions that have not ended and the links that can still be used, newest first. Refused
 	// with `store_not_found`.
 	ListSessions(context.Context, *v1.ListSessionsRequest) (*v1.ListSessionsResponse, error)
-	// Ends a session or an unused link; every server refuses its next request. A session has the id of the link that began it,
-	// so the id of a used link ends the link's session. A session or link that has ended stays as it is. Refused with
-	// `session_not_found`.
+	// Ends a session or an unused link: every server refuses the next request with it. A session has the id
+	// of the link that began it, so the id of a used link ends the link's session. A session or link that has
+	// ended stays as it is. Refused with `session_not_found`.
 	RevokeSession(context.Context, *v1.RevokeSessionRequest) (*v1.Session, error)
 	// Ends all sessions and unused links of a store or, if the request names a member, those of the member. Refused with
 	// `store_not_found`.

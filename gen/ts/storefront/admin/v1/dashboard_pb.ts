@@ -454,9 +454,9 @@ export const DashboardService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
-   * Ends a session or an unused link; every server refuses its next request. A session has the id of the link that began it,
-   * so the id of a used link ends the link's session. A session or link that has ended stays as it is. Refused with
-   * `session_not_found`.
+   * Ends a session or an unused link: every server refuses the next request with it. A session has the id
+   * of the link that began it, so the id of a used link ends the link's session. A session or link that has
+   * ended stays as it is. Refused with `session_not_found`.
    *
    * @generated from rpc storefront.admin.v1.DashboardService.RevokeSession
    */

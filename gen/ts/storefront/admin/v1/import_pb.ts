@@ -55,10 +55,10 @@ export type ImportOptions = Message<"storefront.admin.v1.ImportOptions"> & {
   matchCustomers: boolean;
 
   /**
-   * Updates what the store already has, found by id, slug, e-mail, phone or reference. The row's values are
-   * checked and entered in the activity journal as those of a PATCH; fields that the row lacks stay. An
-   * order's status is the only field of an order that can change. Without this option, what the store
-   * already has stays as it is.
+   * Updates what the store already has: the product, customer or order that has the row's id, slug, e-mail,
+   * phone or reference. The row's values are checked, and entered in the activity journal, like the values
+   * of a PATCH; fields that the row lacks stay. Of an order, only the status can change. Without this
+   * option, what the store already has stays as it is.
    *
    * @generated from field: bool update = 4;
    */

@@ -205,8 +205,9 @@ export type CreateStoreRequest = Message<"storefront.admin.v1.CreateStoreRequest
   platformFeePercent?: number | undefined;
 
   /**
-   * The bucket of the store, such as `7Q`: two letters or digits that all API keys of the store have after `svc_live_`. By them
-   * a proxy finds the installation that has the store. The default is one of the server's `--buckets`.
+   * The bucket of the store, such as `7Q`: two letters or digits that all API keys of the store have after
+   * `svc_live_`. A proxy can find the installation that has the store by the bucket in a key. The default
+   * is one of the server's `--buckets`.
    *
    * @generated from field: optional string bucket = 15;
    */
