@@ -17,7 +17,7 @@ func laneOf(store, webhook byte, retry bool) queue.Lane {
 	return queue.Lane{StoreID: uuid.UUID{store}, WebhookID: uuid.UUID{store, webhook}, Retry: retry}
 }
 
-// fill begins attempts until there is no room, and returns how many it began.
+// fill begins attempts of the lane until the pool allows no more, and returns how many it began.
 func fill(l *lanePool, lane queue.Lane) int {
 	n := 0
 	for l.begin(lane) {

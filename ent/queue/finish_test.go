@@ -146,7 +146,7 @@ func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 	rows := []struct {
 		reason       string
 		failingSince *time.Time
-		batch        string // w: success; b: failure; p: failure that does not count; c: failure of a cancelled delivery
+		batch        string // outcomes: w success, b failure, p failure that does not count, c failure of a cancelled delivery
 		failing      *time.Time
 	}{
 		{"it begins to fail", nil, "wb", &now},

@@ -153,7 +153,7 @@ CREATE INDEX "order_store_id_coupon_id" ON "orders" ("store_id", "coupon_id");
 	require.Equal(t, 61, dbtest.Count(t, d, "orders WHERE weight = 7 AND coupon_id IS NULL"))
 }
 
-// MissingKeysAndTriggers and MisplacedTables name the objects that an operator has removed or moved by hand.
+// MissingKeysAndTriggers and MisplacedTables list the objects that an operator has removed or moved by hand.
 func TestWhatIsMissingOrMisplacedIsNamed(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)

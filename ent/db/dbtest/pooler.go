@@ -36,7 +36,9 @@ func Pooler(t testing.TB, database string, settings ...string) string {
 	return address
 }
 
-// ReloadablePooler does the same as Pooler. It also returns reload, which changes the settings of the running pooler.
+// ReloadablePooler runs PgBouncer in front of a PostgreSQL server until the test ends, and returns the URL of the database
+// through PgBouncer. Unlike Pooler, it also returns a function, reload, that replaces the settings while PgBouncer runs. If
+// PgBouncer is not installed, the test is skipped, or fails under STOREFRONT_TEST_REQUIRE=1.
 func ReloadablePooler(t testing.TB, database string, settings ...string) (address string, reload func(settings ...string)) {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")

@@ -19,7 +19,7 @@ type Proxy struct {
 	target string
 	mu     sync.Mutex
 	shut   bool
-	conns  map[net.Conn]*atomic.Bool // true if frozen
+	conns  map[net.Conn]*atomic.Bool // the open connections; the value is true once the connection is frozen
 	ended  sync.WaitGroup
 }
 
