@@ -26,7 +26,8 @@ func observer(into prometheus.Registerer) func(edge.Request) {
 		Name: "storefront_rate_limit_hits_total",
 		Help: "Requests to the public API that were beyond a limit: that of their key, or that of their address for unknown keys.",
 	}, []string{"limit"})
-	// Create all series with the value zero now, because a rate is computed from a first value.
+	// Create the counters with the value zero now. Otherwise a counter would begin with its first hit, and Prometheus, which
+	// computes rates from differences, would not show this hit.
 	for _, limit := range []string{edge.LimitKey, edge.LimitAddress} {
 		limits.WithLabelValues(limit)
 	}

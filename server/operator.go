@@ -21,7 +21,7 @@ import (
 func (s *Server) HasDashboard() bool { return s.operator != nil }
 
 // mounts returns the handlers of the operator's listener. Health, metrics and the reference need no token. If the admin
-// services are on, there are also these services behind their gate, and the dashboard, to which members sign in.
+// services are on, mounts also returns these services, which the gate protects, and the dashboard, to which members sign in.
 func (s *Server) mounts() []monitor.Mount {
 	reference := docs.New(s.config.apiAddress(s.publicAddress))
 	all := append(monitor.Mounts(s.monitor()),
@@ -73,8 +73,8 @@ func (s *Server) publicHandler() http.Handler {
 	})
 }
 
-// apiAddress returns a function that finds the API's address for a request to the reference. If APIURL is set, the function
-// always returns APIURL. Otherwise it is find, which finds the address in the request.
+// apiAddress returns a function that returns the API's address for a request to the reference. If APIURL is set, this address
+// is always APIURL. Otherwise apiAddress returns find, which finds the address in the request.
 func (c Config) apiAddress(find func(*http.Request) string) func(*http.Request) string {
 	if c.APIURL == "" {
 		return find

@@ -70,7 +70,8 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 		if _, err := tx.Product.Query().Where(product.StoreID(t.ID)).Exist(ctx); err != nil {
 			return fmt.Errorf("export the store: %w", err)
 		}
-		// If the store's deletion has not begun by now, the snapshot, which is older, has all rows.
+		// The snapshot is older than this statement. So if the deletion of the store's rows has not begun by now, the
+		// snapshot has all rows.
 		complete, err := o.db.Client().Store.Query().Where(store.ID(t.ID), store.DeletionBeganAtIsNil()).Exist(ctx)
 		switch {
 		case err != nil:

@@ -131,10 +131,12 @@ type namedRequest interface {
 	GetName() string
 }
 
-// find returns the id of the row that a request names, and the context for the request's store. If the name is an id, the request
-// needs no store. If it is another text, find looks for the row of the store that has a value in a column; the function lookup
-// returns both. If lookup is nil, or no row has the value, find looks for the row whose id begins or ends with the text. It
-// refuses with store_not_found, and with the kind's code for a missing row if no row matches or several do.
+// find returns the id of the row that a request names, and the context for the request's store. The name may be the row's id;
+// such a request need not name a store. Otherwise find calls lookup, which returns a column and a value, and looks for the
+// store's row with this value, such as the order with this reference. If lookup is nil, or no row has the value, find looks
+// for the row whose id begins or ends with the name.
+//
+// find refuses with store_not_found, and with the kind's code for a missing row if no row matches or several do.
 func (o *Operator) find(ctx context.Context, k kind, in namedRequest, lookup func(tenant.Store) (column, value string)) (
 	context.Context, string, error) {
 	name := in.GetName()

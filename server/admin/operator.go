@@ -185,7 +185,8 @@ func (o *Operator) withReadableStore(ctx context.Context, name string) (context.
 	return o.WithStore(ctx, name)
 }
 
-// withOptionalStore returns ctx unchanged if name is empty, and otherwise what withReadableStore returns.
+// withOptionalStore returns a context for the store with this name, as withReadableStore does. If name is empty, it returns
+// ctx unchanged.
 func (o *Operator) withOptionalStore(ctx context.Context, name string) (context.Context, error) {
 	if name == "" {
 		return ctx, nil

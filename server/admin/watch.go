@@ -133,12 +133,12 @@ type watch struct {
 	// from is the time from which the client wants events. If the client names none, from is the beginning of the stream. No
 	// position in an answer is earlier than from.
 	from time.Time
-	// floor is the earliest time that is read. If the client names a time, floor is this time. Otherwise it is watchOverlap
-	// before the stream's beginning, because an event of that time may still be uncommitted.
+	// floor is the earliest time of events that the stream reads. If the client names a time, floor is this time. Otherwise
+	// it is watchOverlap before the stream's beginning, because an event of that time may still be uncommitted.
 	floor time.Time
 	// next is the time from which the next read looks for events.
 	next time.Time
-	// seen has the ids of events that were sent, if their time is at or after next.
+	// seen has the ids of the sent events whose time is next or later, because the next read finds them again.
 	seen map[uuid.UUID]bool
 }
 
@@ -184,7 +184,8 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// poll finds the events since next that are not in seen, passes their ids to send, oldest first, and moves next forward.
+// poll reads the ids of the events whose time is next or later and that are not in seen. It passes these ids to send, oldest
+// first, with the time of the read. Then it moves next forward and updates seen.
 func (w *watch) poll(ctx context.Context, send func([]uuid.UUID, time.Time) error) error {
 	now := w.db.Now()
 	next := latest(now.Add(-watchOverlap), w.floor)

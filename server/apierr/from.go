@@ -21,15 +21,15 @@ var ErrServiceTimeout = errors.New("the service's deadline for the request passe
 // error of the service.
 func (r *Refusal) CallerGaveUp() bool { return r.Code == Canceled || r.Code == DeadlineExceeded }
 
-// FromRequest returns the refusal for err, an error in a request with the context ctx. As long as ctx has not ended, it
-// returns what FromError returns. Once ctx has ended, the code of the refusal says why:
+// FromRequest returns the refusal for err, an error in a request with the context ctx. If err is a refusal already,
+// FromRequest returns it unchanged, unless its code is unavailable and it has a cause. For any other err, and as long as ctx
+// has not ended, FromRequest calls FromError. Once ctx has ended, the code of the refusal says why:
 //
 //   - unavailable, if the request took longer than the service allows (the cause is ErrServiceTimeout);
 //   - deadline_exceeded, if the caller's own deadline has passed;
 //   - canceled otherwise, because the caller has left.
 //
-// If err is a refusal already, FromRequest returns it unchanged, unless its code is unavailable and it has a cause. err must
-// not be nil.
+// err must not be nil.
 func FromRequest(ctx context.Context, err error, unreachable func(error) bool) *Refusal {
 	if r, ok := errors.AsType[*Refusal](err); ok && (r.Code != Unavailable || r.Cause == nil) {
 		return r

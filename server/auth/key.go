@@ -15,9 +15,9 @@ import (
 // Authentication).
 const Prefix = "svc_live_"
 
-// A key is Prefix, two base-62 digits of its store's bucket, 34 random base-62 digits (202 bits), and the CRC-32 of all this
-// in checksumDigits digits. Old keys have random digits in place of the bucket. So the text of a key does not prove to which
-// store the key belongs.
+// A key consists of svc_live_ (Prefix), two base-62 digits for its store's bucket, 34 random base-62 digits (202 bits), and a
+// checksum: the CRC-32 of all characters before it, in six base-62 digits. Older keys have random digits in place of the
+// bucket, so the two digits do not prove to which store a key belongs.
 const (
 	digits         = tenant.Base62
 	bodyDigits     = 36

@@ -32,11 +32,12 @@ type lookup struct {
 type lookupResult struct {
 	now   time.Time // time of the lookup, in UTC and whole milliseconds
 	known bool      // whether the key exists and the client is within its limit
-	// unknown is set for an unknown key: how many requests with unknown keys the client has made in this minute, with this one.
+	// unknown is how many requests with unknown keys the client has made in this minute, including this one. It is set only
+	// for an unknown key.
 	unknown int
 	// These are set for a known key:
 	principal        Principal
-	count            int // requests of the key in this minute, with this one
+	count            int // requests of the key in this minute, including this one
 	revoked, expired bool
 }
 

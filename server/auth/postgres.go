@@ -29,7 +29,7 @@ func (g *Gate) findCountingInDatabase(ctx context.Context, lookups []lookup) ([]
 	for i := range found {
 		for _, later := range found[i+1:] {
 			if found[i].known && later.principal.KeyID == found[i].principal.KeyID {
-				found[i].count-- // subtract a later request; the row's count includes the whole batch
+				found[i].count-- // the statement returned the count after the whole batch
 			}
 		}
 	}

@@ -131,7 +131,8 @@ func spaced(action string) string {
 	return strings.ToUpper(words[:min(1, len(words))]) + words[min(1, len(words)):]
 }
 
-// changesOf reads the changes of an entry, in the entry's order.
+// changesOf reads the changes of a journal entry from its column, a JSON object, and returns them in the same order. Amounts
+// are in currency.
 func changesOf(column []byte, currency string) ([]change, error) {
 	d := json.NewDecoder(bytes.NewReader(column))
 	d.UseNumber()

@@ -89,8 +89,8 @@ func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*admi
 	return rows, nil
 }
 
-// idsOf returns the result of the function id for each message. It is the message's own id, or the id of another object in
-// it.
+// idsOf returns one id for each message, in the same order. The function id finds it in the message: the message's own id, or
+// the id of another object that the message names, such as the webhook of a delivery.
 func idsOf[Message any](all []Message, id func(Message) string) []string {
 	ids := make([]string, len(all))
 	for i, m := range all {

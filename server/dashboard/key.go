@@ -43,7 +43,7 @@ var lifetimes = []lifetime{
 	{"1y", "After 1 year", adminv1.Key_YEAR_1}, {"never", "Never", adminv1.Key_NEVER},
 }
 
-// lifetimeOf returns the lifetime with this value, or the zero value.
+// lifetimeOf returns the lifetime for the value of the form's choice, or LIFETIME_UNSPECIFIED if no choice has this value.
 func lifetimeOf(value string) adminv1.Key_Lifetime {
 	for _, l := range lifetimes {
 		if l.Value == value {

@@ -34,7 +34,7 @@ func (d *dashboard) cookie(secure bool) *http.Cookie {
 		}
 		return c
 	}
-	// Browsers also send this cookie to servers at other ports of this machine.
+	// Without HTTPS, a browser cannot bind a cookie to a port: it also sends this one to other servers on this machine.
 	return &http.Cookie{Name: plainCookie, Path: Path, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 }
 
@@ -51,7 +51,8 @@ func cookieValue(r *http.Request, secure bool) string {
 	return c.Value
 }
 
-// session finds the session of a request. It returns the results of Sessions.Authenticate, and the secret.
+// session finds the session whose secret is in a cookie of the request. It returns a context with the session's store and
+// member, the member, and the secret. It fails with signin.ErrNoSession if no cookie has the secret of a running session.
 func (d *dashboard) session(r *http.Request) (context.Context, signin.Member, string, error) {
 	if cookieValue(r, true) == "" && cookieValue(r, false) == "" {
 		return nil, signin.Member{}, "", signin.ErrNoSession

@@ -22,9 +22,9 @@ const window = time.Minute
 
 // Rate has the values of an answer's rate limit headers. It is set for every answer, because every answer has these headers.
 type Rate struct {
-	// Limit is how many requests a minute are allowed.
+	// Limit is how many requests are allowed in a minute.
 	Limit int
-	// Remaining is how many of these requests are left in the current minute, at least 0.
+	// Remaining is how many requests are left in the current minute, at least 0.
 	Remaining int
 	// Reset is how long until the count begins anew, in whole seconds, from 1 s to 60 s.
 	Reset time.Duration

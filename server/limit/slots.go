@@ -42,13 +42,13 @@ type Slots struct {
 
 	mu     sync.Mutex
 	owners map[uuid.UUID]*owner
-	pools  map[any]*semaphore.Weighted // by pool; the key nil is for owners that are no stores
+	pools  map[any]*semaphore.Weighted // the slots of each pool of connections; Unauthenticated and Operator use the pool nil
 
 	running, waiting atomic.Int64
 	refused          atomic.Uint64
 }
 
-// owner is an owner of slots, with the slots of its share. It is forgotten once it has no requests.
+// owner has the slots of one store, or of another owner of slots. Slots deletes it when the owner has no requests left.
 type owner struct {
 	slots, searches *semaphore.Weighted
 	pool            *semaphore.Weighted // the slots of the owner's pool, which other owners share

@@ -223,8 +223,8 @@ func storedText(p *validate.Problems, name, value string, b validate.Bound, form
 	return &text
 }
 
-// ChangeRow locks the row whose id is text, and changes the row in the same transaction. If text is no id, it returns the
-// error of notFound.
+// ChangeRow calls lock, which locks and returns the row with the id in text, and then change, which saves the changed row and
+// returns it. Both run in one transaction. If text is no id, ChangeRow returns the error of notFound.
 func ChangeRow[R any](
 	ctx context.Context, d *db.DB, text string, notFound func() error,
 	lock func(context.Context, *ent.Tx, tenant.Store, uuid.UUID) (*R, error),

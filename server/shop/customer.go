@@ -211,7 +211,8 @@ func SaveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*en
 	return saveIdentified(ctx, tx, row, next)
 }
 
-// saveIdentified is SaveCustomer without the checks: the caller has made them.
+// saveIdentified saves the fields in which next differs from row, as SaveCustomer does. It does not check that next has an
+// e-mail or a phone, and that no other customer has it: the caller has checked both.
 func saveIdentified(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
 	u := tx.Customer.UpdateOne(row).SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone))
 	return Save(ctx, resource.CustomerFields, row, next, u.Mutation(), u)

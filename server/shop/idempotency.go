@@ -133,9 +133,9 @@ func (u keyUse) check() error {
 // storedAnswer has the fingerprint of the request that used a key, and the answer.
 type storedAnswer struct{ request, answer []byte }
 
-// claim stores the key, with an empty answer, or returns what an earlier transaction stored under it. If two transactions
-// claim the same key, the database makes the second wait for the end of the first; then the second gets the answer of the
-// first.
+// claim stores the key with an empty answer, and returns nil. If an earlier transaction has stored the key, claim returns the
+// request and the answer that are stored with it. If two transactions claim the same key at once, the database makes the
+// second wait until the first ends, and then the second gets the answer of the first.
 func (u keyUse) claim(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte) (stored *storedAnswer, err error) {
 	if u.key == "" {
 		return nil, nil

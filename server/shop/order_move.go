@@ -156,7 +156,8 @@ func (s *Shop) MoveOrder(ctx context.Context, to order.Status, find FindID) (mov
 	return moved, err
 }
 
-// move changes the totals, as orderMoves says, and then the order's status.
+// move changes the order's status, after updateTotals has changed the totals of its customer and payment link. It refuses
+// with order_transition_invalid if orderMoves does not allow the change.
 func (o lockedOrder) move(ctx context.Context, tx *ent.Tx, to order.Status) error {
 	move := orderMoves[to]
 	if !slices.Contains(move.from, o.Row.Status) {

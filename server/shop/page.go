@@ -19,7 +19,7 @@ var maxPageSize = validate.MaxOf("storefront.v1.ListProductsRequest.page_size")
 // maxQueryRunes is how many characters the text of a search may have.
 var maxQueryRunes = validate.MaxOf("storefront.v1.ListProductsRequest.q")
 
-// list is a list request that was read, with its page and its filter.
+// list is what a list request asks for: a page, and the entries that its filter selects.
 type list[Filter any] struct {
 	number int64 // the page's number
 	page   resource.Page

@@ -23,22 +23,23 @@ const OtherStoresID = "belongs to another store"
 // database.
 type identity struct{ field, text string }
 
-// row is a row of a batch that read has converted, with its index in the batch.
+// row is one row of a batch, in the form that the method read of its kind returned.
 type row[R any] struct {
 	index int
 	id    uuid.UUID
-	names []identity // the row's other values that no second row may have
+	names []identity // values besides the id that no second row may have, such as the e-mail
 	data  R
 }
 
-// batch is the rows of one import request, after read has converted them. If its transaction is run again, plan and store
-// are called again; read is not.
+// batch is the rows of one import request, in the form that the method read of their kind returned. If the database makes the
+// transaction run again, the methods plan and store are called again; read is not.
 type batch[R any] struct {
 	db      *db.DB
 	t       tenant.Store
 	url     string // the store's public address
 	options *adminv1.ImportOptions
-	// exported is true for the rows of an export. These are all rows of a store, with counters that include them already.
+	// exported is true if the rows are those of an export. Their counters are complete, so the orders among them are not
+	// counted again.
 	exported bool
 	refusedRows
 	rows []row[R]
@@ -106,8 +107,8 @@ func (b *batch[R]) holder(names []identity) (name identity, found bool) {
 	return name, false
 }
 
-// claim reserves for each new row its values that only one row may have. It refuses a row if another row, of the store or
-// earlier in the batch, has one of them.
+// claim reserves the values of each new row that no second row may have, such as its e-mail. It refuses a row if the store,
+// or an earlier row of the batch, has one of these values already.
 func (b *batch[R]) claim(problem string) {
 	var remaining []row[R]
 	for _, l := range b.fresh {
@@ -123,7 +124,8 @@ func (b *batch[R]) claim(problem string) {
 	b.fresh = remaining
 }
 
-// update changes the locked rows of the store by the rows of the batch.
+// update calls change for each row of existing and the store's row with the same id, which is one of locked. It adds the
+// indexes of the rows for which change returned another row to b.changed. If change refuses a row, update refuses it too.
 func update[R any, T comparable](b *batch[R], existing []row[R], locked []T, idOf func(T) uuid.UUID,
 	change func(row[R], T) (T, error)) error {
 	rows := map[uuid.UUID]T{}

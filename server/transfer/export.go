@@ -26,13 +26,13 @@ import (
 )
 
 const (
-	// exportPage is how many rows one statement reads, so few that it ends before the statement timeout.
+	// exportPage is how many rows one statement reads. It is small, so that a statement ends before the statement timeout.
 	exportPage = 500
 	// exportBytes is roughly how many bytes of rows a page has.
 	exportBytes = 256 << 10
 )
 
-// Messages has functions that make messages of rows which the public API does not show.
+// Messages has functions that convert rows to messages, for the kinds of rows that the public API does not show.
 type Messages struct {
 	Webhook  func(*ent.Webhook) *adminv1.Webhook
 	Key      func(*ent.ApiKey) *adminv1.Key
@@ -44,9 +44,9 @@ type Messages struct {
 	Secret func(*ent.Webhook) (string, error)
 }
 
-// Export reads all rows of a store that the transaction sees, and calls the function pass with one page of rows after the
-// other. handle must not keep the page, because Export reuses it. at is the time at which payment links count as expired or
-// not. If handle returns an error, Export returns this error.
+// Export reads all rows of a store that the transaction sees, and calls handle with one page of rows after the other. handle
+// must not keep the page, because Export reuses it. at is the time of the export, which decides whether a payment link is
+// shown as expired. If handle returns an error, Export returns this error.
 func Export(ctx context.Context, d *db.DB, tx *ent.Tx, row *ent.Store, at time.Time, messages Messages,
 	handle func(*adminv1.ExportStoreResponse) error) error {
 	t := shop.TenantOf(row)
@@ -111,7 +111,8 @@ type export struct {
 	lines []byte
 }
 
-// add adds a row to the page: the JSON of the message, with members added at its end.
+// add adds a row to the page, and passes the page to handle if it is full. The row is the JSON of m with members added at its
+// end.
 func (e *export) add(m proto.Message, members ...string) error {
 	e.lines = bytes.TrimSuffix(apijson.Append(e.lines, m), []byte("}"))
 	e.lines = append(append(e.lines, strings.Join(members, "")...), "}\n"...)
@@ -122,7 +123,7 @@ func (e *export) add(m proto.Message, members ...string) error {
 	return e.flush()
 }
 
-// flush passes the page, and begins the next one.
+// flush passes the page to handle, and begins the next one.
 func (e *export) flush() error {
 	e.out.Lines = string(e.lines)
 	if err := e.handle(e.out); err != nil {
@@ -151,7 +152,8 @@ func (e *export) key(r *ent.ApiKey) error {
 		RevokedAt: apijson.OptionalTimestamp(r.RevokedAt)})
 }
 
-// stored returns a function that exports the store's rows of a table, oldest first, exportPage rows a statement.
+// stored returns a function that exports all rows of the store in one table, oldest first. Each statement reads the next
+// exportPage rows.
 func stored[P ~func(*sql.Selector), Row any, Q interface {
 	Where(conditions ...P) Q
 	All(ctx context.Context) ([]*Row, error)

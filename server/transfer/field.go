@@ -67,8 +67,9 @@ func (p *problems) requiredText(field, value string, maxRunes int) string {
 	return value
 }
 
-// importedSlug checks the slug of a product from another shop. It accepts every text that stands in a URL without escapes,
-// because another slug would change the product's address. The API accepts fewer slugs. An empty slug is made later.
+// importedSlug checks the slug of a product from another shop. It accepts every slug that needs no escapes in a URL, even if
+// the API would refuse it, because the product keeps its address in this way. The slug may be empty; the import then makes
+// one.
 func (p *problems) importedSlug(field, value string) string {
 	value = p.Text(field, value, validate.MaxTitleRunes)
 	if url.PathEscape(value) != value || strings.ContainsAny(value, "/?#") {

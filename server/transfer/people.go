@@ -16,7 +16,8 @@ import (
 // same customer if they share the id or the e-mail, or share the phone and one of them has no e-mail. People store hashes of
 // the fields to save memory, because a file may have any number of rows.
 type People struct {
-	// All has every person that was added. It keeps a person who was joined with another; Person.Into then says with whom.
+	// All has every person that was added. If Join made two persons one, All still has both, and the Into of the one that was
+	// not kept is the index of the other.
 	All    []Person
 	seed   maphash.Seed
 	byHash map[uint64]int // from the hash of an id, an e-mail or a phone to the person's index in All
@@ -27,13 +28,14 @@ type People struct {
 type Person struct {
 	ID, Name, Email, Phone uint64
 	Row, Line              int
-	// Label is how messages name a customer of the store, and Key is the customer's id. Both are empty for a person of a row.
+	// Label is how messages name a customer of the store, and Key is the customer's id. Both are empty for a person who is
+	// only in rows.
 	Label, Key string
 	// Into is the person's own index or, once the person was joined with another, the index of the person who was kept.
 	Into int
 }
 
-// String returns how messages name the person: Label, or the line of the person's first row.
+// String returns how messages name the person: by Label or, without a label, by the line of the person's first row.
 func (p Person) String() string {
 	if p.Label != "" {
 		return p.Label
@@ -104,8 +106,9 @@ type Match struct {
 	// id, email or phone.
 	Person int
 	Field  string
-	// ID is the index of the person who has the row's id, or Nobody. If a person only got this id from an earlier row that
-	// was matched by e-mail or phone, ID is Nobody and Alias is the person's index; otherwise Alias is Nobody.
+	// ID is the index of the person who has the row's id, or Nobody. A person may have a second id, from an earlier row that
+	// Find matched by e-mail or phone. If the row's id is such a second id, and the person is a customer of the store or
+	// emailFirst is set, ID is Nobody and Alias is the person's index. Otherwise Alias is Nobody.
 	ID, Alias int
 	// Owner is the index of a person other than Person who has the row's phone, or Nobody.
 	Owner int

@@ -15,9 +15,9 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// A plain field has the same form in its message and in its column, and the same name. The functions of this file copy plain
-// fields from messages to rows. So a new plain field needs no code here, only its name in sources.yaml. Fields with rules of
-// their own are read by other code.
+// A plain field of a message has the name of a column, and its value needs no check or conversion of its own. The functions
+// of this file copy the plain fields of a message to the row. So a new plain field needs no code here: it is named only in
+// sources.yaml of cmd/storefront/importfile. Other code reads the fields that have rules of their own.
 
 // copyPlainFields copies the plain fields of the message in to row, a pointer to a struct of ent. It skips a field that row
 // already sets. prefix is written before the names of refused fields.
@@ -82,9 +82,9 @@ func maxRunesOf(fd protoreflect.FieldDescriptor) int {
 	return validate.MaxDescriptionRunes
 }
 
-// fillPlain sets columns of the new row that m inserts to the values in row, the struct of the imported row. It sets only
-// columns with the name of a field of message, the imported message. It leaves columns that m already sets, and zero
-// values.
+// fillPlain sets columns of a new row, which the mutation m inserts, to the values in row, a pointer to a struct of ent. It
+// sets the columns that have the name of a field in message, from which row was read. It does not set the id, columns that m
+// sets already, and columns whose value in row is zero.
 func fillPlain(m ent.Mutation, message proto.Message, row any) error {
 	fields := message.ProtoReflect().Descriptor().Fields()
 	for column, value := range columnsOf(row) {
@@ -110,7 +110,7 @@ func columnsOf(row any) map[protoreflect.Name]reflect.Value {
 	return columns
 }
 
-// overwrite changes row: it copies every value that is not empty in values, a struct of the same type.
+// overwrite copies the fields of table that are not empty in values to row.
 func overwrite[R any](table resource.Fields[R], row, values *R) {
 	for _, f := range table {
 		if f.Pointer != nil && f.Differs(values, new(R)) {

@@ -18,11 +18,12 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// products is a batch of products. A row of an export says whether the product has content. For other rows, a product that
-// was ever published counts as having content.
+// products is a batch of products. A product is content-ready if there is something to deliver to a buyer. A row of an export
+// says whether its product is. For the other rows, products that were ever published count as content-ready.
 type products struct {
 	batch[productRow]
-	// contentReady says for each row of an export, by its index, whether the product has content.
+	// contentReady has, for the rows of an export, by the row's index, whether the product has something to deliver to a
+	// buyer.
 	contentReady map[int]bool
 }
 

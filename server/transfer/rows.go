@@ -51,7 +51,8 @@ var ExportedKinds = []Kind{Products, Customers, Links, Orders, Events, Deliverie
 // before the store has all its rows.
 var SecretKinds = []Kind{Webhooks, Keys}
 
-// ContentReady is the beginning of the last member of an exported product. The product's message lacks this field.
+// ContentReady is the beginning of the last member in the JSON of an exported product. This member is true if there is
+// something to deliver to a buyer. Export adds it, because the product's message has no such field.
 const ContentReady = `,"contentReady":`
 
 // Rows imports rows of an export. Ids and counters stay as they are: the orders are not counted again. Rows that the store
@@ -125,7 +126,8 @@ func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adm
 	return load(ctx, m, in.GetKind(), messages, &adminv1.ImportOptions{}, k)
 }
 
-// verbatim is a batch of rows that are stored unchanged, and cause no counters, events or journal entries.
+// verbatim is a batch of rows that are stored unchanged. Storing them changes no counters, and writes no events and no
+// journal entries.
 type verbatim[M interface {
 	proto.Message
 	GetId() string
@@ -136,12 +138,13 @@ type verbatim[M interface {
 	// them. values returns nil for a row that is not imported.
 	columns []string
 	values  func(*problems, M) []any
-	// all has all columns of the table. A column that is a plain field of the message (see copyPlainFields) need not be in columns.
+	// all lists the columns of the table. columns need not have a column that is a plain field of the message (see
+	// copyPlainFields).
 	all []string
 }
 
-// plainColumns returns the columns that are copied from a field of the message with the same name: the columns in all that have
-// such a field, without id, store_id and those in columns.
+// plainColumns returns the columns that read fills from the plain fields of the message. These are the columns of the table
+// that have the name of a field, except id, store_id and those that the function values fills.
 func (b *verbatim[M]) plainColumns() (columns []string) {
 	var m M
 	fields := m.ProtoReflect().Descriptor().Fields()

@@ -1,14 +1,16 @@
-// Package transfer imports rows into a store, and exports them. An Importer checks and stores batches of rows, which are
-// messages of the API. cmd/storefront/importfile makes them from people's files; an export has them as they are.
+// Package transfer imports rows into a store, and exports them. An Importer checks and stores batches of rows. A row is a
+// message of the API, such as a Product. cmd/storefront/importfile makes these messages from people's files; the file of an
+// export contains them already.
 //
 //	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, and their number in the import's journal entry
 //
-// An import keeps ids, dates, statuses, references and counters of the rows. If the store already has a row with the same
-// id, this row does not change, or with the option update it changes as by a PATCH. So a second import of the same file
-// stores nothing twice, and continues an import that was interrupted. An import sends events only if its options say so. The
-// rows of an export are all rows of a store, with counters that include them already.
+// An import keeps ids, dates, statuses, references and counters of the rows. If the store already has a row with the same id,
+// this row does not change, or with the option update it changes as by a PATCH. So a second import of the same file stores no
+// row a second time, and continues an import that was interrupted. An import sends events only if its options say so.
 //
-// Export reads all rows of a store in one transaction. Importer.Rows takes them in the form in which Export passes them.
+// Export reads all rows of a store in one transaction, and Importer.Rows imports them into another store. The counters in
+// these rows are complete: a customer's ordersCount, for example, includes all orders of the export. So Rows counts nothing
+// again.
 package transfer
 
 import (
@@ -241,8 +243,8 @@ func (r *refusedRows) refuse(index int, field, message string) {
 		Message: message}) //nolint:gosec // Below BatchRows.
 }
 
-// refusalFields says how an import refuses a row that shop refuses. It maps the refusal's code to the field that the import
-// names and to the message. For a code that is missing here, the import uses the refusal's own message.
+// refusalFields says how an import refuses a row that package shop refuses. It maps the code of shop's refusal to the field
+// and the message of the import's refusal. For other codes, the import uses the message of shop's refusal and names no field.
 var refusalFields = map[apierr.Code]apijson.Field{
 	apierr.CompareAtInvalid: {Name: "compareAtAmount", Message: "must be above priceAmount, or null"},
 	apierr.ProductTypeUnavailable: {Name: "status", Message: "cannot be PUBLISHED: the store cannot publish products of " +

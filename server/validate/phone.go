@@ -26,7 +26,8 @@ func Phone(text, country string) (number string, ok bool) {
 	if match := float.FindStringSubmatch(text); match != nil {
 		text = match[1]
 	}
-	// The library reads letters as keys of a phone or as the end of the number, and ignores line breaks. So refuse them first.
+	// Refuse letters and line breaks here, because the library would accept them: it reads a letter as a key of a phone or as
+	// the end of the number, and ignores a line break.
 	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsControl(r) }) {
 		return "", false
 	}

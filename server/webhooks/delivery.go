@@ -37,7 +37,8 @@ type Search struct {
 	BeforeAt time.Time
 }
 
-// maxFoundEvents is how many events with a text one call finds, because queue.EntriesOf takes no more.
+// maxFoundEvents is how many events a call of ListDeliveries finds at most when it searches for a text, because
+// queue.EntriesOf takes no more.
 const maxFoundEvents = 25
 
 // SearchResult has the deliveries that match a search.

@@ -108,8 +108,8 @@ func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int,
 	return sent, nil
 }
 
-// deliver locks a webhook, calls chooseEvent, and adds a delivery of this event to
-// the webhook. It refuses with webhook_not_found or webhook_disabled, and returns the function's error unchanged.
+// deliver locks a webhook, calls chooseEvent, and adds a delivery of the chosen event to the webhook. It refuses with
+// webhook_not_found or webhook_disabled, and returns an error of chooseEvent unchanged.
 func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 	chooseEvent func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error),
 ) (queue.Entry, error) {
@@ -145,7 +145,7 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 // ResendSince sends nothing itself. The caller calls ContinueResend until the job is finished; if the caller stops, a worker
 // continues. It refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time.Time) (queue.Resend, error) {
-	// Round up to a millisecond. Events have times in whole milliseconds, so the job covers the same events.
+	// The database stores whole milliseconds. Rounding since up loses no event, because events have whole milliseconds too.
 	since = since.Add(time.Millisecond - time.Nanosecond).UTC().Truncate(time.Millisecond)
 	var job queue.Resend
 	_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
