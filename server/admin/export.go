@@ -31,10 +31,12 @@ func (o *Operator) ExportStore(ctx context.Context, in *adminv1.ExportStoreReque
 	return o.Export(ctx, in, stream.Send)
 }
 
-// Export reads all rows of a store as of one instant, and calls handle with one page of rows after the other. A
-// page may be used only until handle returns. If handle returns an error, the export ends with this error. Export refuses with
-// store_not_found, or with unavailable while maxExports exports run. If the request asks for secrets, it also refuses as
-// checkSecretsAllowed does, and with secret_key_missing if a secret cannot be decrypted.
+// Export reads all rows of a store as of one instant, and calls handle with one page of rows after the other. A page may be
+// used only until handle returns. If handle returns an error, the export ends with this error.
+//
+// Export refuses with store_not_found, or with unavailable while maxExports exports run. If the request asks for secrets, it
+// also refuses with origin_refused unless they may be sent (see checkSecretsAllowed), and with secret_key_missing if a secret
+// cannot be decrypted.
 func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	handle func(*adminv1.ExportStoreResponse) error) error {
 	if in.GetWithSecrets() {

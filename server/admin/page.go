@@ -44,7 +44,7 @@ func (r *problems) page(size *int32, token string) page {
 		r.Invalid("pageToken", "must be the nextPageToken of an answer")
 		return p
 	}
-	p.at = time.UnixMilli(int64(binary.BigEndian.Uint64(text))).UTC() //nolint:gosec // All 64-bit values are times.
+	p.at = time.UnixMilli(int64(binary.BigEndian.Uint64(text))).UTC() //nolint:gosec // Every value of 64 bits is a time.
 	p.id = uuid.UUID(text[8:])
 	if timestamppb.New(p.at).CheckValid() != nil { // some databases cannot store a time out of this range
 		r.Invalid("pageToken", "must be the nextPageToken of an answer")
@@ -122,7 +122,7 @@ func Collect[Item any](ctx context.Context, limit int,
 	for {
 		size := int32(MaxPageSize)
 		if limit > 0 {
-			size = int32(min(limit-len(all), MaxPageSize)) //nolint:gosec // No more than a page.
+			size = int32(min(limit-len(all), MaxPageSize)) //nolint:gosec // At most MaxPageSize.
 		}
 		items, next, err := page(ctx, &size, token)
 		if err != nil {

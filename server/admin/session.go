@@ -142,7 +142,8 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 	return revoked, err
 }
 
-// readSession returns the session with this id, or the link if no member has signed in with it.
+// readSession returns the session with this id. If there is none, it returns the sign-in link with this id, which no member
+// has used.
 func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*adminv1.Session, error) {
 	begun, err := tx.Session.Query().Where(session.StoreID(t.ID), session.ID(id)).Only(ctx)
 	if err == nil {
@@ -186,7 +187,7 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 		if err != nil || sessions+links == 0 {
 			return err
 		}
-		ended.Sessions, ended.Links = int32(sessions), int32(links) //nolint:gosec // No store has 2^31 of them.
+		ended.Sessions, ended.Links = int32(sessions), int32(links) //nolint:gosec // No store has 2^31 sessions or links.
 		hook.Record(ctx, "store.signed_out", "store", t.ID, append(whose[:len(whose):len(whose)],
 			hook.FieldChange{Field: "sessions", To: int64(sessions)}, hook.FieldChange{Field: "links", To: int64(links)})...)
 		return nil

@@ -27,7 +27,7 @@ import (
 const (
 	// MaxWatches is how many streams of events one server may have open at a time.
 	MaxWatches = 100
-	// MaxStoreWatches is how many of these streams may be of one store.
+	// MaxStoreWatches is how many streams of one store's events one server may have open at a time.
 	MaxStoreWatches = 10
 	// MaxWatch is how long a stream lasts. After that the client opens another stream, perhaps on a new server. So the stream
 	// of a client that vanished ends too, and no longer counts against MaxWatches.
@@ -123,15 +123,15 @@ func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsReque
 
 // watch is one stream.
 //
-//	signal of this process, or watchPoll ──► poll: the ids since next, less those seen ──► their events, sent
-//	                                           └► next = now − watchOverlap
+//	event of this process, or watchPoll is over ──► poll: the ids since next, less those seen ──► their events, sent
+//	                                                 └► next = now − watchOverlap
 type watch struct {
 	db    *db.DB
 	store uuid.UUID
 	types []string
 	send  func(*adminv1.WatchEventsResponse) error
-	// from is the time from which the client wants events. If the client names none, from is the beginning of the stream. No
-	// position in an answer is earlier than from.
+	// from is the time from which the client wants events. If the client names none, from is the beginning of the stream. An
+	// answer's position, the time up to which all events are sent, is never earlier than from.
 	from time.Time
 	// floor is the earliest time of events that the stream reads. If the client names a time, floor is this time. Otherwise
 	// it is watchOverlap before the stream's beginning, because an event of that time may still be uncommitted.

@@ -10,8 +10,8 @@ import (
 const scheme = "Bearer"
 
 // bearer returns the key in the Authorization header. It refuses with api_key_missing unless there is exactly one such
-// header, with the scheme, at least one space, and a text. It does not check the form of the key: a malformed key is treated
-// as an unknown one.
+// header, and it has the scheme Bearer, one space or more, and a text. bearer does not check the form of the key, because a
+// malformed key is treated like an unknown one.
 func bearer(authorization []string) (string, error) {
 	missing := func(message string) error { return apierr.New(apierr.APIKeyMissing, message) }
 	switch {

@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// window is a choice for resending: how far back to begin.
+// window is a choice in the form that sends events again: all events of the last hour, for example.
 type window struct {
 	Value, Name string
 	length      time.Duration

@@ -106,10 +106,10 @@ func protect(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// Each file of the reference is kept in memory in at most maxAddresses versions, one for each address of the service. A
-// client can name any host, and making and compressing a version takes twenty times as long as serving it. If there are
-// maxAddresses versions and a request names a further host, all versions are dropped and one for this host is made, but only
-// if the newest version is at least minVersionAge old. Otherwise the request gets the file with the address of the examples.
+// The server has at most maxAddresses versions of each file of the reference in memory, one for each address of the service.
+// There is a limit because a client can name any host, and because making and compressing a version takes twenty times as
+// long as serving it. If a request names a further host, the server drops all versions and makes the one for this host. But
+// if the newest version is younger than minVersionAge, the request gets the file with the address of the examples instead.
 const (
 	maxAddresses  = 8
 	minVersionAge = time.Second

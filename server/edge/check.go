@@ -24,8 +24,8 @@ import (
 // maxRefused is how many refused parameters an answer lists.
 const maxRefused = 1000
 
-// notInBody are names that no body under /v1 may contain: the path has the id, and the edge makes the mask from the names in
-// the body.
+// notInBody are names of fields that no body under /v1 may contain: the id is in the path, and the edge itself sets
+// updateMask, from the names of the body's fields.
 var notInBody = []string{"id", "updateMask"}
 
 // check refuses a request under /v1 with a wrong query or body. Its error lists all wrong fields, and also those that the

@@ -91,7 +91,7 @@ func (x *Exchange) Recover(logger *slog.Logger, refuse func(error)) {
 	switch {
 	case v == nil:
 		return
-	case v == any(http.ErrAbortHandler): //nolint:errorlint // Handlers panic with this value itself.
+	case v == any(http.ErrAbortHandler): //nolint:errorlint // A handler panics with this value, and never wraps it.
 		panic(v)
 	}
 	begun := x.Status != 0

@@ -19,15 +19,15 @@ const (
 	maxWait = 3 * time.Second
 	// maxWaiting is how many requests may wait at a time; half of them may be of one owner. Each takes some 10 kB of memory.
 	maxWaiting = 1024
-	// searchShare is 4 because an owner's searches may use a quarter of the owner's slots. A search reads all rows of a
-	// store, and a few searches occupy all processors of the database.
+	// An owner's searches may use a quarter (1/searchShare) of the owner's slots, because a search reads all rows of a store,
+	// and a few searches occupy all processors of the database.
 	searchShare = 4
 )
 
 // ErrBusy is the error of Acquire for a request that gets no slot in time.
 var ErrBusy error = apierr.New(apierr.Unavailable, "The service has more requests than it can answer in time; try again later.")
 
-// These owners of slots are no stores.
+// These are the ids of the owners of slots that are no stores: all requests without a session, and all calls of the operator.
 var (
 	Unauthenticated = uuid.Nil
 	Operator        = uuid.Max
@@ -69,9 +69,8 @@ func NewSlots(slots, share int) *Slots {
 	}
 }
 
-// PerPool gives each pool of database connections as many slots as s has, and returns s. The function pool
-// returns the pool which a store's requests use. So requests that wait for one database machine take no slots from stores on
-// other machines.
+// PerPool gives each pool of database connections as many slots as s has, and returns s. pool returns the pool that a store's
+// requests use. So requests that wait for one database machine take no slots from stores on other machines.
 func (s *Slots) PerPool(pool func(store uuid.UUID) any) *Slots {
 	s.pool = pool
 	return s

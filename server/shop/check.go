@@ -11,9 +11,10 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Check is for a request whose JSON could not be decoded. It applies every rule that needs only the request and its store.
-// Its error also lists the fields that could not be decoded, so that one answer names everything that is wrong. Decoded
-// requests need no Check, because the methods of Shop apply the same rules.
+// Check returns the refusal of a request whose JSON could not be decoded entirely. m has the decoded fields, and invalid has
+// the others. The refusal lists the fields in invalid and the fields of m that a rule refuses, so that one answer names
+// everything that is wrong. Check applies the rules that need only the request and its store. It is not called for requests
+// that were decoded, because the methods of Shop apply the same rules.
 //
 // It refuses with validation_failed, phone_invalid, payment_link_expiry_invalid, customer_identifier_required or
 // feature_disabled.

@@ -51,8 +51,8 @@ func idempotencyKeyOf(ctx context.Context) string {
 }
 
 // Once runs a change of a store in a transaction. If a change ran under the context's key within IdempotencyWindow, Once
-// returns the answer of that change instead, even if the rows have changed since. Two requests are the
-// same if their JSON is. The JSON leaves out zero values, so that an upgrade that adds a field does not change the JSON of a
+// returns the answer of that change instead, even if the rows have changed since. Two requests count as the same if their
+// JSON is the same. The JSON leaves out zero values, so that an upgrade that adds a field does not change the JSON of a
 // request without the field.
 //
 // It refuses with idempotency_key_reused if the key was used for another request, with validation_failed if the key is too
@@ -69,7 +69,8 @@ func Once[M proto.Message](
 	return answer, err
 }
 
-// onceInTx does what Once does, in the transaction tx, which the caller has begun and commits.
+// onceInTx runs a change once for its idempotency key, as Once does, but in the transaction tx, which the caller has begun
+// and commits.
 func onceInTx[M proto.Message](
 	ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string, request any,
 	change func(context.Context, *ent.Tx) (M, error),

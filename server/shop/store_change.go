@@ -81,7 +81,7 @@ func (p *problems) storeFields(in proto.Message, country string) Change[ent.Stor
 func StoreURL(public, slug string) string { return strings.TrimSuffix(public, "/") + "/" + slug }
 
 // CreateStore creates a store with a new id, in the bucket that the request names or else in one of Options.Buckets. actor
-// makes the change. If the request has no URL, the store's address is StoreURL with Options.PublicURL.
+// makes the change. If the request has no URL, the store's address is Options.PublicURL with the slug appended.
 //
 // It refuses with validation_failed, phone_invalid or slug_taken.
 func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.CreateStoreRequest) (*storefrontv1.Store, error) {

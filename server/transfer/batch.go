@@ -54,9 +54,9 @@ type batch[R any] struct {
 
 func (b *batch[R]) base() *batch[R] { return b }
 
-// sort puts new rows into fresh, and returns the rows that the store has already. It finds these by id and, if the option
-// update is set, by the values in columns that only one row may have. It refuses an id that belongs to another store, and
-// skips a row with the id of an earlier row.
+// sort puts the rows that the store does not have yet into b.fresh, and returns the others. It looks for the rows of the
+// store by id. With the option update it also looks for the values, such as e-mails, that no second row may have in these
+// columns. sort refuses an id that belongs to another store, and skips a row with the id of an earlier row.
 func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns ...string) (existing []row[R], err error) {
 	var names []string
 	for _, l := range b.rows {

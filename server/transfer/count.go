@@ -17,8 +17,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// lockBuyers locks the rows of the orders' customers and sets buyers. It sets created to the customers that the import
-// creates, and completed to the customers in whom the orders fill empty fields.
+// lockBuyers locks the rows of the orders' customers. It sets b.buyers to these customers, b.created to the customers that
+// the import creates, and b.completed to the customers in whom the orders fill empty fields.
 func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
 	rows := make([]row[ent.Customer], len(b.fresh))

@@ -74,7 +74,7 @@ func Export(ctx context.Context, d *db.DB, tx *ent.Tx, row *ent.Store, at time.T
 		{Activity, stored(e, tx.ActivityEntry.Query, func(r *ent.ActivityEntry) error { return e.add(messages.Activity(r)) })},
 	} {
 		e.out.Kind = string(kind.name)
-		if err := e.flush(); err != nil { // calls pass with a first page of this kind, without rows
+		if err := e.flush(); err != nil { // calls handle with a page of this kind that has no rows yet
 			return err
 		}
 		err := kind.rows(ctx)

@@ -19,8 +19,8 @@ import (
 // orders is a batch of orders with their items. An order's payment link must be in the store. An order's customer is created
 // if the store has no such customer. Products may be missing, because an item itself describes what was bought.
 //
-// The rows are locked in the sequence of a payment: orders whose status changes, then customers, then payment links. New
-// rows are inserted after that.
+// An import locks rows in the same sequence as a payment, so that the two cannot deadlock: orders whose status changes, then
+// customers, then payment links. New rows are inserted after that.
 type orders struct {
 	batch[orderRow]
 	// buyers are the orders' customers whom the store had before the import, by id. completed are those of them in whom the
@@ -86,7 +86,7 @@ func (b *orders) read(p *problems, in *storefrontv1.Order) row[orderRow] {
 		r.buyer.data.CreatedAt = o.CreatedAt
 	}
 	for i, item := range in.GetItems() {
-		r.items = append(r.items, p.item(fmt.Sprintf("items[%d].", i), int32(i), item)) //nolint:gosec // A message has fewer items.
+		r.items = append(r.items, p.item(fmt.Sprintf("items[%d].", i), int32(i), item)) //nolint:gosec // Below 2^31.
 	}
 	return row[orderRow]{id: o.ID, names: []identity{{"reference", o.Reference}}, data: r}
 }
@@ -149,7 +149,8 @@ var importTransitions = map[order.Status][]order.Status{
 	order.StatusPAID:    {order.StatusREFUNDED},
 }
 
-// move plans the change of a store's order to the status in its row, and returns the order as it will be.
+// move plans the change of o, an order of the store, to the status in the row l, and returns the order as it will be. If
+// importTransitions does not allow the change, move refuses the row and returns o.
 func (b *orders) move(l row[orderRow], o *ent.Order) (*ent.Order, error) {
 	to := l.data.order.Status
 	switch {

@@ -154,8 +154,8 @@ func (p *People) Add(c Contact, row, line int, label string) int {
 	return index
 }
 
-// Complete fills in the name, e-mail and phone that a person lacks and the row has. With update it also replaces fields that
-// differ. Afterwards Find also finds the person by the row's id. It reports whether a field changed.
+// Complete sets the name, e-mail and phone that c has and the person with this index lacks. With update it also replaces the
+// fields that differ from c's. Afterwards Find finds the person by the id in c too. It reports whether a field changed.
 func (p *People) Complete(index int, c Contact, update bool) (changes bool) {
 	before := p.All[index]
 	p.undo = append(p.undo, func() { p.All[index] = before })
@@ -208,7 +208,7 @@ func (p *People) Join(a, b int) (kept, removed int, changed bool) {
 	return kept, removed, changed
 }
 
-// Begin begins a step of changes, which Undo reverts.
+// Begin marks the state to which Undo returns.
 func (p *People) Begin() { p.undo = p.undo[:0] }
 
 // Undo reverts all changes since Begin.

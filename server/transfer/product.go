@@ -29,10 +29,11 @@ type products struct {
 
 type productRow struct {
 	ent.Product
-	// statusGiven is false if the row has no status. A new product then becomes a DRAFT, and a known one keeps its status.
+	// statusGiven is false if the row has no status. A new product then becomes a DRAFT, and a product that the store has
+	// keeps its status.
 	statusGiven bool
-	// slugs has two slugs for a row without a slug: the first from the title, the second, for the case that the first is
-	// taken, from title and id.
+	// slugs has two slugs for a row that has none. The first is made from the title. The second, made from title and id, is
+	// used if another product has the first.
 	slugs [2]string
 }
 
@@ -108,9 +109,9 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx) error {
 	return b.slugs(ctx, tx)
 }
 
-// change changes a product of the store to the values of the row. Fields that are empty in the row do not change, with two
-// exceptions: the price changes unless the option keep_price is set, and with clear_compare_at an empty compare-at price
-// clears the product's.
+// change changes from, a product of the store, to the values of its row, to. Values that are empty in the row change nothing,
+// with two exceptions: an empty price sets the price to zero unless the option keep_price is set, and an empty compare-at
+// price clears the product's if the option clear_compare_at is set.
 func (b *products) change(ctx context.Context, to *productRow, from *ent.Product) (*ent.Product, error) {
 	next := *from
 	overwrite(resource.ProductFields, &next, &to.Product)

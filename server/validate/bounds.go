@@ -14,8 +14,8 @@ import (
 )
 
 // Bound is the range that the proto of a request declares for a field, as options of protovalidate: for a number, or for the
-// length of a text in characters after trimming. The protos also declare which characters a text may have. These
-// declarations only document; Text has the rule.
+// length of a text in characters after trimming. The protos also declare which characters a text may have, but only for
+// readers: the service applies the rule in Problems.Text instead.
 type Bound struct {
 	Required bool
 	Min, Max int64

@@ -85,7 +85,7 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next
 			return apierr.Invalid(invalid.Message, invalid.Fields...)
 		}
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, 2*edge.MaxBodyBytes) // twice the limit, so that Connect itself refuses large messages
+	r.Body = http.MaxBytesReader(w, r.Body, 2*edge.MaxBodyBytes) // above its limit, so that Connect itself refuses large messages
 	next.ServeHTTP(w, r)
 	return nil
 }
