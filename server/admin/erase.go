@@ -23,8 +23,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// DefaultGrace is how long a deleted store can be restored if the request names no grace; maxGrace is the longest grace that
-// it may name.
+// DefaultGrace is the grace period, in which a deleted store can be restored, if the request names none. maxGrace is the
+// longest grace period that a request may name.
 const (
 	DefaultGrace = 30 * 24 * time.Hour
 	maxGrace     = 3650 * 24 * time.Hour

@@ -31,7 +31,8 @@ func NewKey(store uuid.UUID) string {
 	key := make([]byte, 0, keyLength)
 	key = append(key, Prefix+tenant.Bucket(store)...)
 	// fair is 248, the largest multiple of 62 that is at most 256. Bytes from 248 on are not used, because with them the
-	// first eight digits would occur more often than the others. Mostly, 48 random bytes suffice.
+	// first eight digits would occur more often than the others. 48 random bytes nearly always contain enough bytes below
+	// 248.
 	const fair = 256 / len(digits) * len(digits)
 	var random [48]byte
 	for len(key) < len(Prefix)+bodyDigits {

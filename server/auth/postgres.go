@@ -9,8 +9,8 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// findCountingInDatabase looks up several keys and counts their requests with one statement, each request as if it had come
-// alone. For an unknown key it returns a zero result and counts nothing.
+// findCountingInDatabase looks up several keys and counts their requests with one statement. The results are the same as if
+// the requests had come one after the other. For an unknown key it returns a zero result and counts nothing.
 func (g *Gate) findCountingInDatabase(ctx context.Context, lookups []lookup) ([]lookupResult, error) {
 	fingerprints, clients := make(pq.ByteaArray, len(lookups)), make(pq.StringArray, len(lookups))
 	for i, q := range lookups {

@@ -38,8 +38,8 @@ func NewServer(handler http.Handler, timeout time.Duration, logger *slog.Logger)
 		IdleTimeout:       IdleTimeout,
 		MaxHeaderBytes:    MaxHeaderBytes,
 		Protocols:         protocols,
-		// These bound how much of a request is buffered before a handler reads it. By default net/http buffers up to 1 MiB
-		// for each connection.
+		// These limits bound how much of a request is buffered before a handler reads it. Without them, net/http buffers up
+		// to 1 MiB for each connection.
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: 128, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 64 << 10,
 		},

@@ -16,8 +16,7 @@ const (
 	UnknownKeysPerMinute = 20
 )
 
-// window is the period in which requests are counted together. An hour has a whole number of periods, so each period begins
-// with a minute of UTC.
+// window is the period in which requests are counted together. Each window is a minute of UTC.
 const window = time.Minute
 
 // Rate has the values of an answer's rate limit headers. It is set for every answer, because every answer has these headers.
@@ -63,6 +62,6 @@ func Counted(count int, t time.Time) Rate {
 	}
 }
 
-// TooManyUnknown reports whether the last of count requests with unknown keys, all of one address in one minute, is over the
-// limit.
+// TooManyUnknown reports whether count is over the limit. count is the number of requests with unknown keys that one address
+// has made in a minute.
 func TooManyUnknown(count int) bool { return count > UnknownKeysPerMinute }

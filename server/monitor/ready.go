@@ -13,8 +13,8 @@ import (
 const (
 	// readyTimeout is how long the check of the database may take.
 	readyTimeout = 2 * time.Second
-	// readyLifetime is how long the result of a check is used. It is not shorter, because anyone may request /readyz, and each
-	// check writes to the database.
+	// readyLifetime is how long all requests to /readyz get the result of the same check. There is no check for each request,
+	// because anyone may request /readyz, and each check writes to the database.
 	readyLifetime = time.Second
 )
 

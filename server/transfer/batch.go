@@ -43,8 +43,8 @@ type batch[R any] struct {
 	exported bool
 	refusedRows
 	rows []row[R]
-	// fresh has the new rows. changed has the indexes of rows that changed a row of the store. held maps values that only
-	// one row may have to the ids of the rows that have them.
+	// fresh has the new rows. changed has the indexes of rows that changed a row of the store. held maps values that no
+	// second row may have, such as e-mails, to the ids of the rows of the store and of the batch that have them.
 	fresh   []row[R]
 	changed []int
 	held    map[string]uuid.UUID

@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// customers is a batch of customers. It stores ordersCount and totalPaid as the rows give them. A later import of the
-// customers' orders counts both again.
+// customers is a batch of customers. Their ordersCount and totalPaid are stored as the rows have them. A later import of
+// orders replaces both by the numbers of the orders that the store then has.
 type customers struct{ batch[ent.Customer] }
 
 func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Customer] {

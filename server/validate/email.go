@@ -96,7 +96,7 @@ func address(text string) (email string, ok bool) {
 	return quoted[1 : len(quoted)-1], true
 }
 
-// Contact checks the e-mail address of a store, which buyers only see. It removes spaces and invisible characters around the
+// Contact checks the e-mail address that a store shows to its buyers. It removes spaces and invisible characters around the
 // address, and does not change it otherwise. The address may be empty.
 func (p *Problems) Contact(field, value string) string {
 	value = p.Text(field, invisible.Trim(value), MaxEmailRunes)

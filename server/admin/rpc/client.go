@@ -24,8 +24,8 @@ import (
 // callTimeout is how long a call with one answer may take.
 const callTimeout = time.Minute
 
-// Client calls the admin services of a server. Its methods refuse as an admin.Operator's do. If no admin service answers,
-// they return an error that says so and is no refusal. Goroutines may share it.
+// Client calls the admin services of a server. Its methods return the refusals of the server's admin.Operator. If no admin
+// service answers, they return an error that says so and is no refusal. Goroutines may share it.
 type Client struct {
 	adminv1connect.StoreServiceClient
 	adminv1connect.ProductServiceClient
