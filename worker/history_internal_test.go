@@ -79,7 +79,9 @@ func TestAnyHistory(t *testing.T) {
 			}
 			h.end()
 		})
-		require.GreaterOrEqual(t, made, histories, "-rapid.checks asks for fewer")
+		if !testing.Short() { // rapid makes fewer with -short
+			require.GreaterOrEqual(t, made, histories, "-rapid.checks asks for fewer")
+		}
 	})
 }
 
