@@ -12,8 +12,8 @@ import (
 )
 
 // nginxConfig is nginx's configuration: as cmd/storefront/nginx.conf has it for several installations, but in one process
-// and without TLS, whose cost is the same for any number of installations. Its parameters are the listener's address, the lines of
-// the map from buckets to installations, and the installations' upstreams.
+// and without TLS, whose cost is the same for any number of installations. Its parameters are the lines of the map from buckets
+// to installations, the installations' upstreams, and the address of the listener.
 const nginxConfig = `daemon off;
 master_process off;
 pid pid;
