@@ -44,7 +44,7 @@ type endedLease struct {
 func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time) {
 	w.metrics.running.Inc()
 	r := w.attempt(ctx, d, leased)
-	w.metrics.running.Dec() // before the result is sent: whoever sees the result must see the lower count
+	w.metrics.running.Dec() // before the result is sent, so that whoever receives it finds the lower count
 	w.results <- r
 }
 

@@ -10,8 +10,8 @@ import (
 const (
 	// eraseInterval is how often a worker looks for customers to forget and stores to delete.
 	eraseInterval = 5 * time.Second
-	// maxWaits bounds the steps in a row that find a delivery of the customer still running. After so many, the worker turns
-	// to the next customer.
+	// maxWaits is how many steps in a row may change nothing, because a delivery about the customer is being attempted. After
+	// them the worker turns to the next customer.
 	maxWaits = 4
 	// longestLogPause is the longest pause between two attempts to empty SQLite's write-ahead log. The pauses double while a
 	// reader keeps the log from being emptied.

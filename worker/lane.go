@@ -25,8 +25,8 @@ const (
 // succeed. Only one goroutine uses the pool.
 type lanePool struct {
 	maxWindow     int // largest window of a webhook
-	perStoreLimit int // of the attempts of one store
-	limit         int // of all attempts that run at once
+	perStoreLimit int // most attempts of one store at once
+	limit         int // most attempts at once
 	inFlight      int
 	// unprovenLimit is the maximum number of running attempts of all unproven webhooks together: those whose last attempt did
 	// not succeed. unprovenInFlight is the present number.
@@ -96,8 +96,8 @@ func (l *lanePool) begin(lane queue.Lane) bool {
 	return true
 }
 
-// retriesDue reports whether a retry must go before first attempts: a retry waits, and a whole window of first attempts has
-// begun since the last retry.
+// retriesDue reports whether the webhook's retries now come before its first attempts: a retry waits, and since the last
+// retry as many first attempts have begun as the webhook's window allows at once.
 func (w *webhook) retriesDue() bool { return w.waiting[1] && w.firstsSinceRetry >= w.window }
 
 func (l *lanePool) start(lane queue.Lane) {

@@ -13,7 +13,7 @@ const (
 	fieldMaskName = protoreflect.FullName("google.protobuf.FieldMask")
 )
 
-// plan has what encoding and decoding need to know about a message type. There is one plan for each type.
+// plan describes a message type for encoding and decoding. There is one plan for each type.
 type plan struct {
 	fields      []field        // in the order of their declaration
 	byName      map[string]int // index in fields by JSON name
@@ -30,7 +30,7 @@ func (p *plan) index(name string, typed bool) (i int, known bool) {
 	return i, known
 }
 
-// field has what encoding and decoding need to know about one field.
+// field describes one field of a message type for encoding and decoding.
 type field struct {
 	desc  protoreflect.FieldDescriptor
 	key   []byte // `"priceAmount":`

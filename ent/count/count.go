@@ -43,7 +43,7 @@ const (
 	foldTimeout = 15 * time.Second
 )
 
-// dialect has what differs between the databases.
+// dialect has the statements and settings that differ between the databases.
 type dialect struct {
 	lists *resource.Dialect
 	// fold is the statement that folds row deltas of all stores; foldStore is the statement that folds row deltas of one

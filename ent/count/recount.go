@@ -13,8 +13,8 @@ import (
 // Kinds lists the tables whose rows are counted.
 func Kinds() []string { return []string{"customers", "orders", "payment_links", "products"} }
 
-// countCTE returns the beginning of a statement, "WITH found AS (…)", in which found has the numbers of a store's rows of a
-// kind by day, status and type. For a kind without a status or a type, that column is "".
+// countCTE returns the beginning of a statement, "WITH found AS (…)". The table found has the numbers of a store's rows of
+// this kind, by day, status and type. If the kind has no status or no type, that column is "".
 func (d *dialect) countCTE(kind string) string {
 	facets := "'' AS status, '' AS type"
 	switch kind {

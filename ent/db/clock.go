@@ -38,7 +38,8 @@ func newClock(c Config) *clock {
 	return k
 }
 
-// monotonic returns what this process's clock would show at the time at if nobody had set the clock since started.
+// monotonic takes at, a time by this process's clock, and returns what the clock would show then if nobody had set it since
+// k.started.
 func (k *clock) monotonic(at time.Time) time.Time { return k.started.Round(0).Add(at.Sub(k.started)) }
 
 // now returns the best estimate of the database's time without a query.

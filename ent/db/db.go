@@ -95,7 +95,7 @@ type DB struct {
 	checkpointer, copier func() (*sql.DB, error)
 }
 
-// dialect has what differs between an open PostgreSQL and an open SQLite database.
+// dialect has the settings, statements and functions that differ between PostgreSQL and SQLite.
 type dialect struct {
 	name string // as in entgo.io/ent/dialect
 	// attempts is how often WithTx runs a transaction at most, if it conflicts with others.

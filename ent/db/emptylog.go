@@ -9,7 +9,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// The kinds of readers that EmptyLog reports. An export and a backup mark themselves with a lock on a file beside the
+// The kinds of readers that EmptyLog reports. While an export or a backup reads, it holds a lock on a file beside the
 // database, because every process sees the lock, and the system releases it when its process dies.
 const (
 	ReaderExport = "export"
@@ -47,17 +47,17 @@ func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 	return "", nil
 }
 
-// markPause is the wait between two tries to mark a reader, because markedReader may hold the lock for a moment.
+// markPause is the wait between two tries to take the lock of a reader, because markedReader may hold it for a moment.
 const markPause = time.Millisecond
 
-// readerLock returns the lock with which readers of this kind mark themselves. flag is passed to os.OpenFile. The file of
-// the lock is never removed; while nobody has locked it, it marks no reader.
+// readerLock returns the lock that readers of this kind, such as ReaderExport, hold while they read. flag is the flag of
+// os.OpenFile for the lock's file. The file is never removed; while nobody has locked it, it shows no reader.
 func (d *DB) readerLock(kind string, flag int) *flock.Flock {
 	return flock.New(withoutLinks(d.path)+"."+kind+".lock", flock.SetFlag(flag), flock.SetPermissions(0o600))
 }
 
-// markReader makes every process see a reader of a kind until the returned function is called. If the lock's file cannot be
-// made, EmptyLog reports the reader as ReaderOther.
+// markReader takes the lock by which every process sees a reader of this kind; the function unmark releases it. If the
+// lock's file cannot be made, EmptyLog reports the reader as ReaderOther.
 func (d *DB) markReader(ctx context.Context, kind string) (unmark func()) {
 	if d.path == "" {
 		return func() {}
@@ -67,7 +67,7 @@ func (d *DB) markReader(ctx context.Context, kind string) (unmark func()) {
 	return func() { _ = lock.Close() }
 }
 
-// markedReader returns the kind of a reader that has marked itself, or ReaderOther if none has.
+// markedReader returns the kind of a reader that holds its lock, or ReaderOther if none does.
 func (d *DB) markedReader() string {
 	for _, kind := range []string{ReaderExport, ReaderBackup} {
 		lock := d.readerLock(kind, os.O_RDONLY)

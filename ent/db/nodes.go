@@ -27,8 +27,9 @@ type nodes struct {
 	shards atomic.Pointer[[]shard]
 }
 
-// shard is a range of hashes of stores. It begins after the end of the shard before it. node has the rows of these stores; nil
-// means the coordinator, which also stands in for a node that this process cannot reach.
+// shard is a range of the hashes of stores: from above the largest hash of the shard before it to its own largest. node is
+// the database with these stores' rows. nil means the coordinator, through which this process also accesses a node that it
+// cannot reach.
 type shard struct {
 	largest int32
 	node    *DB

@@ -77,7 +77,8 @@ var commands = []command{
 	{form(`PRAGMA foreign_key_check -- (\w+)`), "", 0, 7 * time.Second},
 }
 
-// form returns an expression that matches text, which is the form of a command, at the beginning of a line.
+// form returns a regular expression that finds text, itself a regular expression for a form of command, at the beginning of
+// a line.
 func form(text string) *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*` + text) }
 
 // index matches a command that creates an index. Its groups are the names of the index and of its table.

@@ -78,8 +78,9 @@ func (c *conn) leaveSession() {
 	}
 }
 
-// refusePooler fails with ErrPooler if two connections of the pool share a session. It compares two connections; each
-// connection that the pool opens later compares itself with them. timeout bounds the wait for the second connection.
+// refusePooler fails with ErrPooler if two connections of the pool share a session of the server. It opens two connections
+// and compares their sessions, as often as rounds says. Connections that the pool opens later compare themselves with these.
+// timeout bounds the wait for the second connection.
 func refusePooler(ctx context.Context, pool *sql.DB, rounds int, timeout time.Duration) error {
 	first, err := pool.Conn(ctx)
 	if err != nil {

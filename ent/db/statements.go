@@ -23,7 +23,7 @@ const (
 	maxCachedQueryBytes = 4096
 )
 
-// The names under which Config.Observe gets round trips that run no statement of the caller.
+// The texts that Config.Observe gets for round trips that run no statement of the caller.
 const (
 	tripPrepare  = "prepare"
 	tripBegin    = "BEGIN"

@@ -116,8 +116,8 @@ var (
 	readClause   = regexp.MustCompile("(FROM) [\"`]?([a-z_]+)")
 )
 
-// summary returns the verb and the table of a statement, such as UPDATE orders. If the statement has several parts, they are
-// those of its last change or, if it changes nothing, of its first read.
+// summary returns the verb and the table of a statement, such as UPDATE orders. A statement with several parts has the verb
+// and the table of its last change or, if it changes nothing, of its first read.
 func summary(query string) string {
 	if found := changeClause.FindAllStringSubmatch(query, -1); len(found) > 0 {
 		last := found[len(found)-1]

@@ -14,8 +14,8 @@ import (
 // firstPause is the longest pause before the second attempt of a transaction. The longest pause doubles with each attempt.
 const firstPause = 5 * time.Millisecond
 
-// txKey is the key of a value that a context has inside a transaction. clock is the clock of the transaction's database; all
-// nodes of a cluster share it.
+// txKey is the key of the value by which WithTx recognizes that a context is inside a transaction. clock is the clock of the
+// transaction's database; all nodes of a cluster share it.
 type txKey struct{ clock *clock }
 
 // WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back. It writes no journal entries and

@@ -55,8 +55,8 @@ const (
 	busyPause = 250 * time.Millisecond
 	// forgotten is the text that replaces a personal value that must not be empty.
 	forgotten = "forgotten"
-	// stepNotes is how many notes of orders of any status one step removes at most. Besides, the step removes all notes of
-	// PENDING and FAILED orders, because the next change of such an order sends an event.
+	// stepNotes is how many notes of orders one step removes at most, whatever the status of the orders. The step also
+	// removes all other notes of PENDING and FAILED orders, because the next change of such an order sends an event.
 	stepNotes = 2000
 	// stepTexts is how many comparisons of a text with a value one step makes at most.
 	stepTexts = 20_000
@@ -64,8 +64,8 @@ const (
 	failurePause, maxFailurePause = 10 * time.Second, time.Hour
 )
 
-// phases are the phases of erasing a customer, in order; Forgetting.Pass is the index of the current one. Each function does
-// one step of its phase. It returns last as true if the phase is done.
+// phases has a function for each phase of erasing a customer, in order; Forgetting.Pass is the index of the current phase.
+// One call of the function is one step of the phase. It returns last as true if the phase is done.
 var phases = []func(eraser, context.Context, *ent.Tx, *Forgetting) (last bool, err error){
 	eraser.customer, eraser.activity, eraser.events, eraser.refused, eraser.keys,
 }
@@ -85,7 +85,7 @@ type Forgetting struct {
 	FinishedAt *time.Time
 	// LogWaitsFor is the kind of reader (db.EmptyLog) that keeps old pages in SQLite's log; "" once the log has none.
 	LogWaitsFor string `json:"-"`
-	// Pass is the index of the current phase in passes. This phase has read the rows up to PositionAt and PositionID.
+	// Pass is the index of the current phase in phases. This phase has read the rows up to PositionAt and PositionID.
 	Pass       int
 	PositionAt time.Time
 	PositionID uuid.UUID
@@ -122,7 +122,8 @@ type row struct {
 	flag  bool
 }
 
-// read returns the rows of a query, which has the columns of row. name is the name of the rows in the text of an error.
+// read runs a query whose columns are the fields of the type row, and returns its rows. In the text of an error, name says
+// which rows they are.
 func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (rows []row, err error) {
 	for read := range db.Rows(ctx, tx, query, args...) {
 		var r row
@@ -134,8 +135,8 @@ func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (row
 	return rows, nil
 }
 
-// page reads at most limit rows after the position of f, with the statement of erase.sql that is called name and its further
-// arguments args. Then it moves the position to the last of these rows. last is true if there are no more rows.
+// page reads at most limit rows after the position of f, and moves the position to the last of them. The statement of
+// erase.sql with this name reads the rows; args are its arguments after the limit. last is true if there are no more rows.
 func (e eraser) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, limit int, args ...any) (rows []row, last bool,
 	err error) {
 	rows, err = read(ctx, tx, name, statements[name], append([]any{f.StoreID, f.PositionAt, f.PositionID, limit}, args...)...)

@@ -33,7 +33,7 @@ const (
 	// longPhone is the number of digits above which a phone is found by its last phoneSuffix digits alone. In some countries,
 	// such as Argentina, the earlier digits differ between the national and the international form.
 	longPhone, phoneSuffix = 10, 8
-	// cutBytes is the number of bytes from which on the stored name of a refused field may have lost its end, because package
+	// cutBytes is the length in bytes from which the stored name of a refused field may have lost its end, because package
 	// usage cuts names at 64 bytes.
 	cutBytes = 64 - utf8.UTFMax + 1
 )
@@ -58,8 +58,9 @@ func (i *identity) add(name, email, phone string) {
 	}
 }
 
-// searchDigits returns the digits by which texts are searched for a phone. These are the digits of the national number: only the
-// last phoneSuffix digits if it has more than longPhone, and the country's code as well if it has fewer than shortPhone.
+// searchDigits returns the digits by which texts are searched for a phone: those of the national number. If that number has
+// more than longPhone digits, they are only its last phoneSuffix digits. If it has fewer than shortPhone, the country's code
+// is among them.
 func searchDigits(phone string) string {
 	parsed, err := phonenumbers.Parse(phone, "")
 	if err != nil {

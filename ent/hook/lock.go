@@ -22,9 +22,9 @@ type lockableQuery[Q any, R ent.Value] interface {
 	All(ctx context.Context) ([]R, error)
 }
 
-// LockRow locks the row that q finds for the rest of the transaction and returns it; the transaction may then change it. It
-// fails with ent's NotFoundError if there is no such row, or if options has db.SkipLocked and another transaction has locked
-// the row.
+// LockRow returns the row that the query q finds, and locks it until the transaction ends. The transaction may then change
+// the row. LockRow fails with ent's NotFoundError if there is no such row, or if options has db.SkipLocked and another
+// transaction has locked the row.
 //
 // A transaction locks every row that it changes before it asks for the time (Time), in the order store, order, customer,
 // payment link; if it locks a product, a key or a webhook, it locks no other row. So transactions never deadlock.
@@ -93,7 +93,7 @@ var errLockAfterTime = errors.New("the transaction has asked for its time (hook.
 
 func (r *recorder) lock(id uuid.UUID, row ent.Value, moments ...*time.Time) error {
 	if _, known := r.rows[id]; known {
-		return nil // the row may have this transaction's moment by now, and o.lastMoment must be an earlier one
+		return nil // keep the first lastMoment, because row may have this transaction's own moment by now
 	}
 	if !r.now.IsZero() && testing.Testing() {
 		return errLockAfterTime

@@ -62,8 +62,9 @@ func (w webhookRow) state(now time.Time) int {
 	return failing
 }
 
-// WriteForWebhook writes a notice about the webhook if one is due at the time now. The caller's transaction may hold the lock
-// on the webhook's row. If another transaction holds it, Webhook writes nothing, and the next Sweep writes the notice.
+// WriteForWebhook writes a notice about the webhook if one is due at the time now. The caller's transaction may hold the
+// lock on the webhook's row. If another transaction holds it, WriteForWebhook writes nothing, and the next Sweep writes the
+// notice.
 func WriteForWebhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, now time.Time) error {
 	var w webhookRow
 	if found, err := scanRow(ctx, tx, "read the notice level of a webhook", `SELECT w.store_id, w.url, w.description, w.enabled,

@@ -24,10 +24,10 @@ type Backlog struct {
 	Lag time.Duration
 	// Outbox is how many events are in the outbox, up to maxCounted.
 	Outbox int
-	// FirstAttempts is how many deliveries wait for their first attempt or are in it, up to maxCounted. Cancelled deliveries do
-	// not count, even those that no worker has moved to finished_deliveries yet.
+	// FirstAttempts is how many deliveries wait for their first attempt or are being attempted for the first time, up to
+	// maxCounted. Cancelled deliveries do not count, even those that no worker has moved to finished_deliveries yet.
 	FirstAttempts int
-	// Retries is how many deliveries wait for another attempt or are in it, up to maxCounted.
+	// Retries is how many deliveries wait for another attempt or are being attempted again, up to maxCounted.
 	Retries int
 	// NoticesFailing is how long the sink has been failing; 0 if it is not failing.
 	NoticesFailing time.Duration

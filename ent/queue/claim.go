@@ -40,8 +40,8 @@ func scanClaimed(rows iter.Seq[db.Row]) (claimed []Delivery, err error) {
 	return claimed, nil
 }
 
-// dueOverlap is how much of the time that one call of Due has searched the next call searches again, because a row may be
-// committed late and clocks differ.
+// dueOverlap is how far before the previous call of Due the next call begins to search, because a row may be committed late
+// and the clocks of hosts differ.
 const dueOverlap = 2 * time.Second
 
 // dueInterval is how often Due reads all due deliveries, not only those that became due since its previous call.

@@ -21,7 +21,8 @@ func Settings() map[string]string {
 	}
 }
 
-// dialect has what differs between the databases. Statements with the same name have the same arguments in every dialect.
+// dialect has the statements and properties that differ between the databases. Statements with the same name have the same
+// arguments in every dialect.
 type dialect struct {
 	statements map[string]string
 	// singleWriter is true if only one transaction at a time writes, on one machine with one clock.

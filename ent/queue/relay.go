@@ -106,9 +106,9 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 // entry is an outbox entry: an event and its store.
 type entry struct{ ID, StoreID uuid.UUID }
 
-// take takes at most limit outbox entries with ids above after, by the statement with this name. It returns the entries and,
-// as found, their events with each webhook that subscribes to them. found has no payloads if the events are on other
-// machines.
+// take runs the statement with this name, which takes at most limit outbox entries: the oldest whose ids are higher than
+// after. It returns the entries and, as found, their events with each webhook that subscribes to them. found has no payloads
+// if the events are on other machines.
 func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uuid.UUID, limit int) (found []Delivery,
 	entries []entry, err error) {
 	if turn := q.dialect.statements["turn"]; turn != "" {

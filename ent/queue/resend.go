@@ -133,7 +133,7 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resendJob, w *ent.Webh
 			return fmt.Errorf("read events: %w", err)
 		}
 		if queued {
-			next.ID = id.Derive(next.EventID, w.ID) // the relay derives the same id, so only one of the two adds it
+			next.ID = id.Derive(next.EventID, w.ID) // the relay derives the same id, so the delivery is added once
 		}
 		job.positionID = next.EventID
 		events = append(events, next.EventID)

@@ -2,7 +2,7 @@ package resource
 
 import "go.storefront.example/gen/ent"
 
-// StoreFields are the fields of stores that the activity journal has. Requests can set the fields that have an Of.
+// StoreFields are the fields of stores that the activity journal has. Requests can set the fields that have a Pointer.
 var StoreFields = Fields[ent.Store]{
 	{Name: "name", Pointer: func(s *ent.Store) any { return &s.Name }},
 	{Name: "slug"},
@@ -20,7 +20,7 @@ var StoreFields = Fields[ent.Store]{
 	{Name: "platform_fee_percent", Pointer: func(s *ent.Store) any { return &s.PlatformFeePercent }},
 }
 
-// ProductFields are the fields of products that the activity journal has. Requests can set the fields that have an Of.
+// ProductFields are the fields of products that the activity journal has. Requests can set the fields that have a Pointer.
 var ProductFields = Fields[ent.Product]{
 	{Name: "title", Pointer: func(p *ent.Product) any { return &p.Title }},
 	{Name: "slug"},
@@ -51,7 +51,8 @@ var OrderFields = Fields[ent.Order]{
 	{Name: "note"},
 }
 
-// PaymentLinkFields are the fields of payment links that the activity journal has. Requests can set the fields that have an Of.
+// PaymentLinkFields are the fields of payment links that the activity journal has. Requests can set the fields that have a
+// Pointer.
 var PaymentLinkFields = Fields[ent.PaymentLink]{
 	{Name: "code"},
 	{Name: "title", Pointer: func(l *ent.PaymentLink) any { return &l.Title }},
@@ -69,7 +70,7 @@ var PaymentLinkFields = Fields[ent.PaymentLink]{
 // APIKeyFields are the fields of API keys that the activity journal has.
 var APIKeyFields = Fields[ent.ApiKey]{{Name: "name"}, {Name: "scopes"}, {Name: "expires_at"}, {Name: "revoked_at"}}
 
-// WebhookFields are the fields of webhooks that the activity journal has. Requests can set the fields that have an Of.
+// WebhookFields are the fields of webhooks that the activity journal has. Requests can set the fields that have a Pointer.
 var WebhookFields = Fields[ent.Webhook]{
 	{Name: "url", Pointer: func(w *ent.Webhook) any { return &w.URL }, Form: Unchecked},
 	{Name: "description", Pointer: func(w *ent.Webhook) any { return &w.Description }},

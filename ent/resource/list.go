@@ -42,8 +42,8 @@ type filter struct {
 	from, to *time.Time
 }
 
-// facet adds the condition that a column of the rows has this value. Only a column by which package count counts may be
-// used, because the condition is also on the counts.
+// facet adds the condition that a column of the rows has this value. The column must be one by which package count counts,
+// such as the status, because the same condition also selects the counts.
 func (f *filter) facet(column string, value any) {
 	condition := " AND " + column + " = " + f.args.Add(value)
 	f.where += condition
@@ -62,10 +62,10 @@ func (f *filter) search(condition string) {
 	f.text = true
 }
 
-// searchColumn returns the SQL expression that a search compares with patterns that contain the texts. It is the column, except
-// on PostgreSQL if one of the texts has no trigram. Then it is an expression that PostgreSQL does not look up in the trigram
-// index. PostgreSQL keeps one plan for all texts, which uses this index, and for a text without a trigram that plan would read
-// the whole index with the rows of all stores.
+// searchColumn returns the SQL expression that a search compares with patterns that contain the texts. This is the column
+// itself, unless PostgreSQL searches for a text without a trigram. For such a text it would read the whole trigram index,
+// with the rows of all stores, because it keeps one plan for all texts. So it gets an expression for which it cannot use the
+// index.
 func (l Lists) searchColumn(column string, texts ...string) string {
 	if l.Dialect.trigrams && slices.ContainsFunc(texts, hasNoTrigram) {
 		return "(" + column + " || '')"
@@ -73,10 +73,9 @@ func (l Lists) searchColumn(column string, texts ...string) string {
 	return column
 }
 
-// hasNoTrigram reports whether pg_trgm finds no trigram (three characters) in a search for text, so that the search cannot
-// use the trigram index. pg_trgm looks only at words, and counts two spaces before each word and one after it. It does not
-// count them where the text begins or ends within a word, because the search finds the text within longer words too. So
-// "ab" has no trigram, but " ab" has one.
+// hasNoTrigram reports whether a search for the text cannot use the trigram index, because pg_trgm finds no trigram (three
+// characters) in the text. pg_trgm puts spaces around a word, but only on a side where the text shows that the word ends
+// there. So " ab" has a trigram. "ab" has none, because the search also finds it in the middle of longer words.
 func hasNoTrigram(text string) bool {
 	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	length := 0

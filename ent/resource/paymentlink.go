@@ -66,10 +66,10 @@ var paymentLinkList = list{
  l.expires_at, l.max_payments, l.disabled_at, l.paid_count, l.paid_amount, l.last_paid_at, l.created_at, l.updated_at`,
 }
 
-// PaymentLinks reads a page of the payment links with this status at the time now, newest first, and counts all links with
-// it. The zero status means any status; then each page costs the same, however many links the store has (see statement). For
-// another status PaymentLinks reads all of the store's links along the list's index. No stored count or index could help,
-// because the status depends on the time and on a counter that every payment changes.
+// PaymentLinks reads a page of the payment links that have this status at the time now, newest first. total is the number of
+// all links with the status. The zero status means any status; then each page costs the same, however many links the store
+// has (see statement). For another status PaymentLinks reads all of the store's links along the list's index. No stored
+// count or index could help, because the status depends on the time and on a counter that every payment changes.
 func PaymentLinks(ctx context.Context, l Lists, store tenant.Store, status storefrontv1.ListPaymentLinksRequest_Status,
 	now time.Time,
 	page Page,

@@ -50,21 +50,21 @@ type statement struct {
 	toParameter string // the SQL placeholder of the filter's time to; "" if the list has no such filter
 }
 
-// Dialect has what differs in lists between the databases.
+// Dialect has the parts of a list's SQL that differ between PostgreSQL and SQLite.
 type Dialect struct {
 	// trigrams is true if the database has trigram indexes for searches.
 	trigrams bool
 	// deltas is true if a list must add the row deltas to the counts.
 	deltas bool
-	// page returns its arguments where and limit, and makes one of them stricter, so that a page beyond the end of the list
-	// reads no rows.
+	// page makes the query of a page stricter, so that a page beyond the end of the list reads no rows. It returns where and
+	// limit, one of them with a further condition on offset.
 	page func(where, offset, limit string) (string, string)
-	// createdBefore returns the condition that a row was created before the time to of the list's filter, if it has one, and
-	// before a day begins. day is SQL for the number of the day.
+	// createdBefore returns the condition that a row was created before a day begins and, if the list's filter has an end,
+	// before that end. day is SQL for the number of the day.
 	createdBefore func(s *statement, day string) string
 }
 
-// The databases.
+// The dialects of the two databases.
 var (
 	Postgres = &Dialect{
 		trigrams: true,
@@ -176,8 +176,8 @@ func (s *statement) rows(total, page string, byID bool) string {
 		"\n ORDER BY " + s.alias + ".created_at DESC, " + s.alias + ".id DESC" + s.order
 }
 
-// hasWholeDay reports whether there is a whole day between from and to. Without one, the rows between them are of less than
-// two days and side by side in the index, so counting them is cheap.
+// hasWholeDay reports whether there is a whole day between the times from and to of the list's filter. If there is none,
+// counting the rows one by one is cheap: they are of less than two days and side by side in the index.
 func (s *statement) hasWholeDay() bool {
 	return s.from == nil || s.to == nil || nextDay(*s.from) < Day(*s.to)
 }
@@ -191,8 +191,8 @@ func (s *statement) countedPage(page Page) string {
 		return pieces + "\n" + s.rows(total, s.page(s.where+s.toCondition(), limit, page), false)
 	}
 	offset := s.numberParameter(page.Offset)
-	// The function pageStart makes two queries: one finds the piece in which the page begins and, if the piece is a wide bucket,
-	// the other finds the day in it.
+	// The query "place" finds the piece in which the page begins. If that piece is a wide bucket, the query "spot" finds the
+	// day in it.
 	wide := strconv.Itoa(WideDays)
 	days := s.buckets(1, ">= (SELECT day FROM place WHERE days = "+wide+")",
 		"< (SELECT day + "+wide+" FROM place WHERE days = "+wide+")")
@@ -207,7 +207,7 @@ func (s *statement) countedPage(page Page) string {
 	return query + s.rows(total, s.page(where, limit, page), true)
 }
 
-// toCondition returns the condition for rows before the time to, or "" if to is nil.
+// toCondition returns the condition that a row was created before s.to, or "" if s.to is nil.
 func (s *statement) toCondition() string {
 	if s.toParameter == "" {
 		return ""
@@ -215,17 +215,19 @@ func (s *statement) toCondition() string {
 	return " AND created_at < " + s.toParameter
 }
 
-// pageStart returns a query that finds the part with the row number offset of a list, whose newest row has the number 0. parts
-// is a table of parts; its column days has the number of days in a part. In the result, skip is how many rows of the found part
-// are newer than the row. The query returns no row if the list has at most offset rows.
+// pageStart returns a query that finds where a page of a list begins. parts is a table of consecutive parts of the list: the
+// first day of each, its number of rows and, in the column days, its length in days. offset is the number of the row at
+// which the page begins; the newest row has the number 0. In the result, skip is how many rows of the found part are newer
+// than that row. The query returns no row if the list has at most offset rows.
 func pageStart(parts, days, offset string) string {
 	return `SELECT day, ` + days + `, ` + offset + ` - (upto - total) AS skip
   FROM (SELECT day, ` + days + `, total, sum(total) OVER (ORDER BY day DESC) AS upto FROM ` + parts + `) r
   WHERE upto > ` + offset + ` ORDER BY day DESC LIMIT 1`
 }
 
-// pieces cuts the matching rows into pieces by their times, and returns a query of the pieces' sizes. It also adds the
-// conditions that the rows are between from and to.
+// pieces cuts the time between s.from and s.to into pieces (see statement). It returns a query of the pieces: the first day
+// of each, its number of whole days, and how many matching rows it has. It also adds to s.where that the rows are not older
+// than s.from, and sets s.toParameter.
 func (s *statement) pieces() string {
 	var parts, wide []string
 	sums := func(days int, bounds ...string) {
@@ -268,8 +270,9 @@ func (s *statement) pieces() string {
 	return strings.Join(parts, "\n  UNION ALL ")
 }
 
-// buckets returns a query of the counts of the buckets that are days long and match the filter. bounds are conditions on a
-// bucket's first day. On PostgreSQL the query also returns the row deltas that are not folded yet.
+// buckets returns a query of the stored counts that match the filter and are each of a bucket of this length: days is 1 or
+// WideDays. bounds are conditions on a bucket's first day. On PostgreSQL the query also returns the row deltas that are not
+// folded yet.
 func (s *statement) buckets(days int, bounds ...string) string {
 	within := func(first string) string {
 		text := ""

@@ -258,8 +258,8 @@ type step struct{ name, statement string }
 // steps returns the statements of Apply's transaction, with a name for each.
 func steps(plan Plan) []step {
 	all := []step{
-		// Use one connection to each node (sequential): of several, only one would see the foreign keys that this transaction
-		// changes.
+		// Use one connection to each node (sequential), because a second connection to the node would not see the foreign keys
+		// that this transaction changes.
 		{"prepare", "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '" +
 			lockWait + "'; SET LOCAL citus.multi_shard_modify_mode = 'sequential'; " +
 			// Citus rejects triggers unless this setting is on. The triggers that count rows are safe, because each of them writes

@@ -30,7 +30,7 @@ type Store struct {
 	Slug     string    `json:"slug"`
 	Bucket   string    `json:"bucket"`
 	Rows     int64     `json:"rows,omitempty"`     // products, customers, orders and payment links; set only in a list of the largest stores
-	Requests int64     `json:"requests,omitempty"` // of all keys of the store, in this minute or the minute before
+	Requests int64     `json:"requests,omitempty"` // with all keys of the store, in this minute and the minute before
 	Node     string    `json:"node,omitempty"`     // HOST:PORT of the node that has the store; set once the tables are distributed
 	Alone    bool      `json:"alone"`              // true if the store has its own shard
 }
@@ -103,8 +103,9 @@ func (c *Cluster) largest(ctx context.Context, distributed bool) ([]Store, error
 		func(s *Store) *int64 { return &s.Rows })
 }
 
-// top returns at most maxStores stores, those with the highest sums, highest first. sums is a query of store ids and sums.
-// field returns the field of a Store that gets the sum.
+// top returns at most maxStores stores, those with the highest sums, highest first. sums is a query of the ids of stores and
+// a sum for each, without its GROUP BY. top stores the sum in the field of a Store to which field points. If distributed is
+// true, it also sets Node and Alone.
 func (c *Cluster) top(ctx context.Context, sums string, distributed bool, field func(*Store) *int64) ([]Store, error) {
 	columns, join := "'', false", ""
 	if distributed {

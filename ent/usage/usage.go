@@ -52,15 +52,16 @@ const (
 	// flushEvery is how often a recorder writes to the database. A shorter time would keep the only writer of SQLite busier.
 	flushEvery   = 5 * time.Second
 	flushTimeout = 5 * time.Second
-	// maxBuffered is how many refused requests memory has at most, and maxBufferedPerKey how many of one key. maxTallies is how
-	// many counts memory has at most; there is one for each key or webhook and period.
+	// maxBuffered and maxBufferedPerKey are the largest numbers of refused requests in memory: of all keys together, and of
+	// one key. maxTallies is the largest number of counts in memory. There is one count for each period of each key or
+	// webhook.
 	maxBuffered       = 5000
 	maxBufferedPerKey = 20
 	maxTallies        = 50000
 	// batchSize is how many rows one statement writes at most.
 	batchSize = 500
-	// maxFields is how many names of refused fields are kept of a request at most, and maxFieldBytes how long a name may be.
-	// There are limits because callers can choose the names.
+	// maxFields is how many names of refused fields are stored of one request at most, and maxFieldBytes is the length of the
+	// longest stored name. Both are limited, because callers can choose the names.
 	maxFields, maxFieldBytes = 20, 64
 )
 
@@ -115,8 +116,8 @@ func New(d *db.DB, log *slog.Logger) *Recorder {
 // Dropped returns how many uses were dropped because memory had no room for them.
 func (l *Recorder) Dropped() int64 { return l.dropped.Load() }
 
-// Count adds one use of a subject, an API key or a webhook, to the counts of the period that contains at. duration is
-// how long the use took.
+// Count adds one use of an API key or a webhook, whose id is subjectID, to the counts of the period that contains the time
+// at. duration is how long the use took.
 func (l *Recorder) Count(storeID, subjectID uuid.UUID, at time.Time, period time.Duration, succeeded bool,
 	duration time.Duration) {
 	c := count{millis: duration.Milliseconds()}
@@ -130,7 +131,8 @@ func (l *Recorder) Count(storeID, subjectID uuid.UUID, at time.Time, period time
 	l.add(subject{storeID, subjectID, at.Truncate(period).UnixMilli()}, c)
 }
 
-// add adds c to the count of the subject and period. The caller holds the lock.
+// add adds c to the count of s, which is a key or a webhook in one period. If memory has no room for another count, add
+// drops c. The caller holds the lock.
 func (l *Recorder) add(s subject, c count) {
 	sum, known := l.tallies[s]
 	if !known && len(l.tallies) >= maxTallies {
@@ -301,7 +303,7 @@ type Tally struct {
 	Duration time.Duration
 }
 
-// Tallies lists the tallies of the subjects whose periods began at or after since, oldest first.
+// Tallies lists the tallies of these keys and webhooks whose periods began at the time since or later, oldest first.
 func Tallies(ctx context.Context, d *db.DB, storeID uuid.UUID, subjects []uuid.UUID, since time.Time) ([]Tally, error) {
 	selector := entsql.Dialect(d.Dialect()).Select("subject_id", "began_at", "succeeded", "failed", "duration_ms").
 		From(entsql.Table("tallies")).Where(entsql.And(entsql.EQ("store_id", storeID), entsql.GTE("began_at", since))).OrderBy(

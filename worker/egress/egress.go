@@ -200,7 +200,7 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 		GotConn:              func(info httptrace.GotConnInfo) { reused.Store(info.Reused) },
 		GotFirstResponseByte: func() { answered.Store(true) },
 	}))
-	// RoundTrip instead of http.Client: no redirects, no cookies, no Referer.
+	// Call RoundTrip and not an http.Client, because RoundTrip follows no redirects and adds no cookies and no Referer.
 	answer, err := c.transport.RoundTrip(request)
 	// Send once more here, because net/http does not repeat a POST after it has sent a part of it.
 	if err != nil && reused.Load() && !answered.Load() && slices.Contains([]string{ProblemClosed, ProblemReset}, problemOf(err)) {

@@ -1,6 +1,6 @@
 // Package signature signs webhook deliveries and verifies them: the signature header of the
 // specification's Delivery part, the names of the other headers, and new secrets. The scheme is
-// that of Stripe's "t=,v1=" header, so published verifiers for it accept our deliveries. It stores
+// the same as in Stripe's "t=,v1=" header, so published verifiers accept our deliveries. It stores
 // no secret, reads no clock and sends nothing: the caller passes the secret and the time, and
 // decides which errors to show. It imports nothing of the project.
 package signature

@@ -84,7 +84,8 @@ func hideStore(t *atlas.Table) {
 		if len(f.Columns) == 2 && f.Columns[1].Name == storeColumn {
 			f.Columns, f.RefColumns = f.Columns[:1], f.RefColumns[:1]
 			if f.Columns[0].Type.Null {
-				// ent models this action. The tables do without it, because a distributed database rejects it and nobody deletes such rows.
+				// ent models ON DELETE SET NULL for this key. The tables do without it, because a distributed database rejects
+				// it and nobody deletes the rows that the key refers to.
 				f.OnDelete = atlas.SetNull
 			}
 		}
