@@ -41,8 +41,8 @@ const (
 type decoder struct {
 	*jsontext.Decoder
 
-	// typed also accepts forms that generated clients send and /v1 refuses: 64-bit integers as strings, enum values as numbers,
-	// the name of an enum's zero, and a field's name in the .proto file.
+	// If typed is true, the decoder also accepts forms that generated clients send and /v1 refuses: 64-bit integers as
+	// strings, enum values as numbers, the name of an enum's zero, and a field's name in the .proto file.
 	typed        bool
 	plan         *plan    // the plan of the whole message
 	unknown      []string // top-level names to refuse

@@ -16,8 +16,8 @@ const (
 // plan describes a message type for encoding and decoding. There is one plan for each type.
 type plan struct {
 	fields      []field        // in the order of their declaration
-	byName      map[string]int // index in fields by JSON name
-	byProtoName map[string]int // index in fields by the name in the .proto file; only names that differ from the JSON name
+	byName      map[string]int // from the JSON name to the index in fields
+	byProtoName map[string]int // from the name in the .proto file to the index in fields; only names that differ from JSON
 	mask        int            // index of update_mask; -1 without one
 }
 

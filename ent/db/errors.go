@@ -58,7 +58,8 @@ func IsUnreachable(err error) bool {
 		case pqerror.InternalError:
 			return e.Routine == routineNodeFailed
 		case pqerror.QueryCanceled:
-			// A cancelled statement counts only if the server's timeout ended it. It does not count if the caller's context did.
+			// If the server's timeout cancelled the statement, the database counts as unreachable. If the caller's context did,
+			// it does not.
 			return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 		}
 		class := e.Code.Class()
@@ -122,8 +123,8 @@ func isRetryable(err error) bool {
 // isBusy reports whether another connection has locked the SQLite file.
 func isBusy(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY }
 
-// isStale reports whether the server rejects a prepared statement that it accepted before. A migration has changed the
-// statement's columns, the statement was deallocated, or a pooler has begun to share sessions.
+// isStale reports whether the server rejects a prepared statement that it accepted before. The cause may be a migration that
+// changed the statement's columns, a deallocation of the statement, or a pooler that has begun to share sessions.
 func isStale(err error) bool {
 	if pq.As(err, pqerror.InvalidSQLStatementName, codeDuplicateStatement,
 		pqerror.ProtocolViolation) != nil { // such as a wrong number of parameters

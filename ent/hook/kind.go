@@ -218,8 +218,9 @@ func column(row ent.Value, name string) any {
 	return nil
 }
 
-// basicValue returns the value v of a column as one of the types that FieldChange can have: nil for a nil pointer, the value that
-// another pointer points to, and a value of a basic type in place of a named type.
+// basicValue returns the value v of a column in a type that FieldChange allows. A nil pointer becomes nil, any other pointer
+// becomes the value to which it points, and a value of a named type becomes a value of its basic type, and a UUID becomes
+// text.
 func basicValue(v any) any {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() == reflect.Pointer {

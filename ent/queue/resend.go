@@ -59,8 +59,8 @@ func OrderResend(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID, 
 type resendJob struct {
 	Resend
 	until      time.Time // the resend sends only events from before this time
-	positionAt time.Time // time of the last event that it read
-	positionID uuid.UUID // id of the same event
+	positionAt time.Time // time of the last event that the resend has read
+	positionID uuid.UUID // id of the last event that the resend has read
 }
 
 // readResend reads a resend, or fails with ErrNoResend.

@@ -112,14 +112,14 @@ func (q *Queue) deleteBelow(ctx context.Context, table, condition string, below 
 }
 
 const (
-	// baselineAge is how long the mark of a sweep proves that the clock is right. A running worker sets a mark every ten
+	// baselineAge is how long the stored time of a sweep shows that the clock is right. A running worker sweeps every ten
 	// minutes.
 	baselineAge = 24 * time.Hour
-	// baselineHold is how long sweeps delete nothing after a sweep that found no mark of the last day, so that somebody can
-	// correct the clock.
+	// baselineHold is how long sweeps delete nothing once a sweep finds that none before it ran in the last day, so that
+	// somebody can correct the clock.
 	baselineHold = 24 * time.Hour
-	// baselineTolerance is how far the clock may go back after a mark without stopping the deletion, because NTP may set it back
-	// a little.
+	// baselineTolerance is how far the clock may go back after a sweep without stopping the deletion, because NTP may set it
+	// back a little.
 	baselineTolerance = time.Minute
 )
 
@@ -134,7 +134,7 @@ var ErrHeld = errors.New("nothing is deleted for a day, " +
 //	        ▲                                                             │
 //	        └──────────── the clock leaps, or no worker runs for a day ◄──┘
 
-// takeBaseline stores now as the mark of this sweep. It fails with ErrHeld while sweeps must delete nothing.
+// takeBaseline stores now as the time of this sweep. It fails with ErrHeld while sweeps must delete nothing.
 func (q *Queue) takeBaseline(ctx context.Context, now time.Time) error {
 	var held sql.NullTime
 	err := q.db.Writer().QueryRowContext(ctx, shared["mark clock"],

@@ -26,7 +26,7 @@ var errKey = errors.New("secret key must be 32 bytes in base64: `storefront secr
 // Goroutines may share it.
 type Key struct {
 	id     string
-	cipher func() cipher.AEAD // a func, so that no printer shows the key
+	cipher func() cipher.AEAD // a function, so that printing a Key never shows the key
 }
 
 // NewKey returns the text of a new random key, which ParseKey reads. The text has only letters and digits, so that a double

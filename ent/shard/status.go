@@ -168,7 +168,7 @@ func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
 	return err == nil, err
 }
 
-// Health is what a node reports about itself.
+// Health is the state of a node, as the node itself reports it.
 type Health struct {
 	Node string
 	// Refusal says why the node did not answer; "" if it answered. The other fields are zero if it did not.
@@ -246,8 +246,9 @@ func (c *Cluster) Health(ctx context.Context) ([]Health, error) {
 	return all, nil
 }
 
-// MisplacedTables lists tables in the wrong place: tables in Tables that are not distributed by store beside the others, other
-// tables that Citus distributes, and distributed tables that have rows on the coordinator as well.
+// MisplacedTables lists the tables that are in the wrong place, each with its fault: tables of Tables that are not
+// distributed by store, or whose shards do not lie beside those of customers; other tables that Citus distributes; and
+// distributed tables that have rows on the coordinator as well.
 func (c *Cluster) MisplacedTables(ctx context.Context) ([]string, error) {
 	var found []string
 	for row := range db.Rows(ctx, c.db.Reader(), `SELECT r.relname || CASE

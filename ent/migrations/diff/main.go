@@ -100,8 +100,7 @@ func diff(ctx context.Context, root, name, address string) error {
 	return os.WriteFile(path, []byte(migrations.Header+missing), 0o644)
 }
 
-// createScratch makes an empty database on the server. It returns its URL and the function that
-// drops it.
+// createScratch makes an empty database on the server. It returns the database's URL and a function that drops the database.
 func createScratch(ctx context.Context, server string) (string, func(), error) {
 	cfg, err := pq.NewConfig(server)
 	if err != nil {
