@@ -155,9 +155,10 @@ func (l *lanePool) markWaiting(lane queue.Lane) {
 	l.webhook(lane).waiting[laneIndex(lane.Retry)] = true
 }
 
-// claimRequests returns for which webhooks the worker should claim deliveries now, and how many. A webhook is among them if
-// more of its attempts may start and deliveries wait. Its first attempts are claimed before its retries, unless retriesDue is
-// true. A webhook with running attempts is left out until a quarter of its window is free, so that a claim is worth its cost.
+// claimRequests returns how many deliveries the worker should claim now, and of which webhooks. It includes a webhook if
+// deliveries wait and more of its attempts may start. Its first attempts are claimed before its retries, unless retriesDue
+// is true. A webhook with running attempts is left out until a quarter of its window is free, so that a claim is worth its
+// cost.
 func (l *lanePool) claimRequests() []queue.ClaimRequest {
 	var requests []queue.ClaimRequest
 	remaining, unprovenRemaining := min(l.limit-l.inFlight, claimBatch), l.unprovenLimit-l.unprovenInFlight

@@ -162,8 +162,8 @@ func (w *Worker) checkSecrets(ctx context.Context) error {
 	return nil
 }
 
-// Run works until the context ends, then shuts down: it returns when every running attempt has ended and its result is written,
-// or has been released. Call it once.
+// Run works until the context ends, and then shuts down. It returns when every running attempt has ended and its result is
+// written. Deliveries whose attempts do not end in time are released. Call Run once.
 func (w *Worker) Run(ctx context.Context) {
 	// attemptCtx is the context of attempts and of writing their results, which continue after ctx ends.
 	attemptCtx, release := context.WithCancel(context.WithoutCancel(ctx))

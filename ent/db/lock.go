@@ -6,10 +6,10 @@ import (
 	"entgo.io/ent/dialect/sql"
 )
 
-// RowLock returns the clause that makes a SELECT lock its rows until the transaction ends. On SQLite it returns "", because a
-// single writer needs no row locks. tables, such as " OF o", limits the lock to the rows of some tables; "" locks the rows of
-// all. Other transactions can still insert rows that refer to a locked row. So creating a key, which locks the store's row,
-// does not delay the store's new orders.
+// RowLock returns the clause that makes a SELECT lock its rows until the transaction ends. On SQLite it returns "", because
+// a single writer needs no row locks. The argument tables, such as " OF o", limits the lock to the rows of those tables;
+// with "" the clause locks the rows of all tables. Other transactions can still insert rows that refer to a locked row. So
+// creating a key, which locks the store's row, does not delay the store's new orders.
 func (d *DB) RowLock(tables string) string {
 	if d.dialect.rowLock == "" {
 		return ""

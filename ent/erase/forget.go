@@ -331,9 +331,9 @@ func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forge
 	return f, nil
 }
 
-// finish ends the erasure and makes it the receipt. reader is the kind of reader that keeps SQLite's log, or "" if the log
-// is empty. If somebody has named the customer again or added a note, or if an import has added rows, finish starts the
-// first phase again instead.
+// finish ends the erasure f, whose row becomes the receipt. reader is the kind of reader that keeps SQLite's log, or "" if
+// the log is empty. If somebody has named the customer again or added a note, or if an import has added rows, finish starts
+// the first phase again instead.
 func (e eraser) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
 	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
 	if err != nil {

@@ -17,8 +17,9 @@ const (
 )
 
 // emptyLog empties SQLite's write-ahead log, because the log keeps old pages with erased data. If a reader prevents that,
-// emptyLog pauses without a lock and tries again. It returns "" once the log is empty. If the last try fails as well, it
-// returns the kind of the reader. In the database file itself SQLite overwrites deleted bytes (secure_delete).
+// emptyLog pauses, without a lock on the database, and tries again. It returns "" once the log is empty. If the last try
+// fails as well, it returns the kind of the reader. In the database file itself SQLite overwrites deleted bytes
+// (secure_delete).
 func (e eraser) emptyLog(ctx context.Context) (reader string, err error) {
 	for pause := firstLogPause; ; pause *= 2 {
 		reader, err = e.EmptyLog(ctx)

@@ -72,8 +72,8 @@ const (
 	statementEnd   = "-- +goose StatementEnd"
 )
 
-// split returns the statements of a file as goose reads them, because goose's parser is internal. It leaves out comments
-// before a statement.
+// split returns the statements of a file, divided as goose divides them; goose's own parser is internal, so it cannot be
+// imported. split leaves out comments before a statement.
 func split(text string) (statements []string) {
 	var lines []string
 	inStatement := false // true between StatementBegin and StatementEnd

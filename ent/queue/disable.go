@@ -132,8 +132,8 @@ type CancelledDeliveries struct {
 	Epoch              int64
 }
 
-// FindCancelled returns the webhooks and epochs whose cancelled deliveries MoveCancelled has yet to move to
-// finished_deliveries.
+// FindCancelled returns the webhooks and epochs whose cancelled deliveries are still in the table deliveries, from which
+// MoveCancelled moves them.
 func (q *Queue) FindCancelled(ctx context.Context) (found []CancelledDeliveries, err error) {
 	for row := range db.Rows(ctx, q.db.Reader(), q.dialect.statements["cancelled"]) {
 		var c CancelledDeliveries
@@ -145,8 +145,8 @@ func (q *Queue) FindCancelled(ctx context.Context) (found []CancelledDeliveries,
 	return found, nil
 }
 
-// MoveCancelled moves at most cancelBatch of the deliveries of c to finished_deliveries. It moves none that is leased. It
-// returns how many it moved; more is true if some may be left.
+// MoveCancelled moves at most cancelBatch of the cancelled deliveries that c names to finished_deliveries. It leaves out
+// deliveries under a lease that has not ended. moved is how many it moved; more is true if some may be left.
 func (q *Queue) MoveCancelled(ctx context.Context, c CancelledDeliveries) (moved int, more bool, err error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		n, err := q.dialect.exec(ctx, tx, "cancel", q.db.TimeArg(), c.StoreID, c.WebhookID, c.Epoch, cancelBatch)

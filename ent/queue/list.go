@@ -100,8 +100,8 @@ func EntriesIn(ctx context.Context, d *db.DB, tx db.Querier, search Search) ([]E
 	return entries, wrap("list deliveries", err)
 }
 
-// EntriesOf lists those deliveries of the events that match the search, newest first. events may have at most maxEventIDs ids.
-// EntriesOf ignores the search's Since, Until, Before and Limit.
+// EntriesOf lists the deliveries that match the search and deliver one of these events, newest first. events may have at
+// most maxEventIDs ids. EntriesOf ignores the search's Since, Until, Before and Limit.
 func EntriesOf(ctx context.Context, d *db.DB, search Search, events []uuid.UUID) ([]Entry, error) {
 	if len(events) == 0 {
 		return nil, nil

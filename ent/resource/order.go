@@ -55,8 +55,8 @@ func FindOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID)
 	return s.orders[0], nil
 }
 
-// EachOrder calls fn with each of the store's orders, oldest first. An order has everything that FindOrder reads. Each
-// statement reads size orders.
+// EachOrder calls fn with each of the store's orders, oldest first. An order has everything that FindOrder reads. EachOrder
+// reads the orders in several statements; each reads at most size orders.
 func EachOrder(ctx context.Context, q Querier, store tenant.Store, size int, fn func(*storefrontv1.Order) error) error {
 	s, lastID := &orderScan{currency: store.Currency}, uuid.Nil.String()
 	for {

@@ -75,7 +75,7 @@ func literalDefaults(table *atlas.ModifyTable) {
 
 const storeColumn = "store_id"
 
-// hideStore removes store_id from the table's primary key and foreign keys of two columns.
+// hideStore removes store_id from each key of the table, primary or foreign, that has two columns.
 func hideStore(t *atlas.Table) {
 	if key := t.PrimaryKey; key != nil && len(key.Parts) == 2 && key.Parts[1].C != nil && key.Parts[1].C.Name == storeColumn {
 		key.Parts = key.Parts[:1]
