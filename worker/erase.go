@@ -19,8 +19,8 @@ const (
 )
 
 // erase continues the erasures of customers and deletes the stores that are due for deletion. It continues an erasure even
-// while the process that began it still works on it. If one erasure or deletion fails, erase goes on with the others. It
-// tries the erasure of a customer again after a pause that grows.
+// while the process that began the erasure still works on it. If one erasure or deletion fails, erase goes on with the
+// others, and tries a failed erasure again after a pause that grows.
 func (w *Worker) erase(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, w.sweepTimeout) // if the time is over, the next call of erase continues
 	defer cancel()

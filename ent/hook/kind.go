@@ -218,9 +218,9 @@ func column(row ent.Value, name string) any {
 	return nil
 }
 
-// basicValue returns the value v of a column in a type that FieldChange allows. A nil pointer becomes nil, any other pointer
-// becomes the value to which it points, and a value of a named type becomes a value of its basic type, and a UUID becomes
-// text.
+// basicValue returns the value v of a column in a type that FieldChange allows. A nil pointer becomes nil, and any other
+// pointer becomes the value to which it points. A value of a named type becomes a value of its basic type, and a UUID
+// becomes text.
 func basicValue(v any) any {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() == reflect.Pointer {

@@ -142,9 +142,10 @@ SELECT (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
   LIMIT 10000) d LIMIT 10000) r)
 
 -- name: snapshots
--- Lists who keeps VACUUM from removing dead rows, the holder of the oldest snapshot first. seconds is the snapshot's age; it
--- is null for slots and standbys, because PostgreSQL does not store their age. transactions is how many transactions have
--- begun since the snapshot began. A role sees the times of other roles' sessions only with pg_read_all_stats.
+-- Lists who keeps VACUUM from removing dead rows. The first is the holder since whose snapshot the most transactions have
+-- begun. seconds is the snapshot's age; it is null for slots and standbys, because PostgreSQL does not store their age.
+-- transactions is how many transactions have begun since the snapshot began. A role sees the times of other roles' sessions
+-- only with pg_read_all_stats.
 SELECT holder, seconds, transactions FROM (
  SELECT format('process %s (%s, %s)', pid, COALESCE(NULLIF(application_name, ''), '-'), state) AS holder,
   extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds, GREATEST(age(backend_xmin), age(backend_xid)) AS transactions

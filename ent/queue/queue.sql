@@ -1,6 +1,7 @@
 -- Statements that are the same on both databases. The current time is COALESCE(CAST($n AS timestamptz), CURRENT_TIMESTAMP),
--- given the database's TimeArg: null on PostgreSQL, where the transaction's time decides, and always a time on SQLite. A
--- delivery may be attempted if its webhook is enabled and still has the delivery's epoch; see the package's comment.
+-- where $n is the database's TimeArg: null on PostgreSQL, so that the transaction's time decides, and always a time on
+-- SQLite. A delivery may be attempted if its webhook is enabled and still has the delivery's epoch; see the package's
+-- comment.
 
 -- name: live
 -- The deliveries that are not yet moved to finished_deliveries. Cancelled ones among them have no finishing time yet.

@@ -263,8 +263,8 @@ func unleasedRows(deliveries []NewDelivery) []newRow {
 	return rows
 }
 
-// insert adds the rows in one statement and returns the ids of those that did not exist. It sorts the rows by id, so that
-// two statements that add the same rows never deadlock.
+// insert adds the rows in one statement, except those that exist already, and returns the ids of the added ones. It sorts
+// the rows by id, so that two statements that add the same rows never deadlock.
 func insert(ctx context.Context, q db.Querier, d *db.DB, rows []newRow, now time.Time, lease time.Duration) ([]uuid.UUID, error) {
 	if len(rows) == 0 {
 		return nil, nil

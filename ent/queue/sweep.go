@@ -87,8 +87,8 @@ func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
 	return oldest, nil
 }
 
-// deleteBelow deletes the rows of table with ids lower than below that meet the SQL in condition, batch by batch.
-// Between two batches it waits for as long as the batch took, so that others can use the database.
+// deleteBelow deletes, batch by batch, the rows of a table whose ids are lower than the id below and that meet the SQL in
+// condition. Between two batches it waits for as long as the batch took, so that others can use the database.
 func (q *Queue) deleteBelow(ctx context.Context, table, condition string, below uuid.UUID) (rows int64, err error) {
 	statement := "DELETE FROM " + table + " WHERE id IN (" +
 		"SELECT id FROM " + table + " WHERE id < $1" + condition + " ORDER BY id LIMIT $2)"

@@ -270,9 +270,9 @@ func (s *statement) pieces() string {
 	return strings.Join(parts, "\n  UNION ALL ")
 }
 
-// buckets returns a query of the stored counts that match the filter and are each of a bucket of this length: days is 1 or
-// WideDays. bounds are conditions on a bucket's first day. On PostgreSQL the query also returns the row deltas that are not
-// folded yet.
+// buckets returns a query of the stored counts that match the filter. Each is the count of one bucket; days is the length of
+// the buckets, 1 or WideDays. bounds are conditions on a bucket's first day. On PostgreSQL the query also returns the row
+// deltas that are not folded yet.
 func (s *statement) buckets(days int, bounds ...string) string {
 	within := func(first string) string {
 		text := ""
