@@ -20,7 +20,7 @@ func (Codec) IsBinary() bool { return false }
 // Marshal returns the JSON of a proto.Message; anything else is an error.
 func (c Codec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
-// MarshalStable returns the same as Marshal, which always returns the same bytes for a message.
+// MarshalStable returns the same text as Marshal, because Marshal always returns the same bytes for a message.
 func (c Codec) MarshalStable(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
 // MarshalAppend appends the JSON of a proto.Message; anything else is an error.

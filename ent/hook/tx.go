@@ -54,9 +54,9 @@ func WithoutCreations(r *recorder) { r.journal = func(op ent.Op) bool { return !
 // WithoutEvents leaves out the events that the mutations of the transaction would cause.
 func WithoutEvents(r *recorder) { r.withoutEvents = true }
 
-// EventData sets the function source, from which the commit takes the data of the events of one object, so that the commit need
-// not read the object. The commit calls source after the last change. id is the object's id, and data is what a GET of the
-// object answers right after the commit.
+// EventData sets the function source, from which the commit takes the data of the events of one object, so that the commit
+// need not read the object. The commit calls source after the last change. id is the object's id, and data is the object as
+// a GET returns it right after the commit.
 func EventData(source func() (id uuid.UUID, data proto.Message)) Option {
 	return func(r *recorder) { r.eventData = source }
 }
@@ -80,7 +80,8 @@ func WithTx(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.
 // raceAttempts is how often Change runs fn at most. The second run already reads the row that the other transaction stored.
 const raceAttempts = 5
 
-// Change does the same as WithTx, and runs fn again if another transaction has stored the same unique value first.
+// Change runs fn in a transaction as WithTx does. If another transaction has stored the same unique value first, Change runs
+// fn again, at most raceAttempts times in all.
 func Change(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.Tx) error, options ...Option) error {
 	var err error
 	for range raceAttempts {
