@@ -96,7 +96,8 @@ func (d *decoder) body(m protoreflect.Message) error {
 	return nil
 }
 
-// refuse adds the field of the value that was read last to d.fields, by its JSON name, unless the field is in there.
+// refuse refuses the field whose value was read last: it adds the field's JSON name with the message to d.fields, unless
+// d.fields has the name already.
 func (d *decoder) refuse(message string) {
 	if len(d.fields) >= maxFields {
 		return

@@ -16,7 +16,7 @@ import (
 // Open opens a database as db.Open does, and adds the hook to its clients, so that their changes are recorded.
 func Open(ctx context.Context, c db.Config) (*db.DB, error) { return db.Open(ctx, c, register) }
 
-// recorder collects the changes of one transaction. The transaction's context has it.
+// recorder collects the changes of one transaction. It is a value of the transaction's context.
 type recorder struct {
 	db            *db.DB
 	tx            *ent.Tx

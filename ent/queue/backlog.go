@@ -168,8 +168,8 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// backlog returns the backlog that was read last, if that was less than collectEvery before now. Otherwise it reads the
-// backlog.
+// backlog returns the last backlog that c has read, if it is not older than collectEvery at the time now. Otherwise backlog
+// reads it again.
 func (c *Collector) backlog(now time.Time) (Backlog, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

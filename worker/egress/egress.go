@@ -238,7 +238,7 @@ func (c *Client) drainBody(answer *http.Response, release context.CancelFunc) {
 	}
 }
 
-// Close closes the idle connections. No Post may run during or after it.
+// Close closes the idle connections. No Post may run during or after the call.
 func (c *Client) Close() {
 	c.drains.Wait()
 	c.transport.CloseIdleConnections()
