@@ -176,8 +176,8 @@ func occupied() uint64 {
 	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
-// peak calls do, and returns by how many bytes the process's memory grows at most meanwhile.
-func peak(do func()) uint64 {
+// peak calls run, and returns how far the process's memory rose meanwhile above its size before, in bytes, at its highest.
+func peak(run func()) uint64 {
 	runtime.GC()
 	debug.FreeOSMemory()
 	before, most := occupied(), uint64(0)
@@ -194,7 +194,7 @@ func peak(do func()) uint64 {
 			}
 		}
 	}()
-	do()
+	run()
 	close(stop)
 	<-done
 	return most - min(most, before)

@@ -107,7 +107,7 @@ func (h *history) addStandby() {
 	h.cleanup(standby.Close)
 	h.nodes[1-h.primary] = standby
 	d := h.stage.database
-	h.require(d.release(h.ctx)) // release closes the connection, because its server was deleted
+	h.require(d.release(h.ctx)) // closes the connection at the first call, because the faults delete its server; then does nothing
 	d.url, err = withPorts(d.url, h.nodes[h.primary].Port())
 	h.require(err)
 	h.synchronous(d.url)

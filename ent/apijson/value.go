@@ -96,7 +96,7 @@ func (f *field) number(text string, enumNumbers bool) (v protoreflect.Value, pro
 // is64 reports whether the field holds 64-bit integers.
 func (f *field) is64() bool { return f.desc.Kind() == protoreflect.Int64Kind }
 
-// maxDigits is the most digits, and the highest exponent, of a number that the function integer evaluates exactly.
+// maxDigits bounds the characters of a number's text, and its exponent in both directions. integer() refuses other numbers.
 const maxDigits = 400
 
 // integer returns the value of a JSON number that is an integer, such as 100.0 or 1e2, or a problem for any other number,

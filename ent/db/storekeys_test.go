@@ -47,7 +47,8 @@ var withoutStore = map[string]string{
 	"signinlink_fingerprint": "not distributed: see sign_in_links",
 }
 
-// Every table of stores' rows can be distributed by store, because each of its keys contains the store.
+// Each unique key and foreign key of a distributed table contains store_id, as Citus requires. withoutStore names the keys of
+// tables that are not distributed.
 func TestKeysHaveTheirStore(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{})

@@ -15,7 +15,8 @@ import (
 	"go.storefront.example/ent/usage"
 )
 
-// sweepBatch is how many rows one transaction deletes at most, so that other writers wait no longer than for a request.
+// sweepBatch is the most rows that one transaction deletes. It is small, so that other writers wait for it about as long as
+// for the transaction of a request.
 const sweepBatch = 1000
 
 // keyAge is how long idempotency keys are stored at least.

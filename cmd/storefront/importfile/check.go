@@ -312,7 +312,8 @@ func lineOf(person transfer.Person, e *entry) int {
 	return person.Line
 }
 
-// Remarks on rows of one customer.
+// The ends of remarks on a row that has the id, e-mail or phone of an earlier row or of a stored customer. "This one" is the
+// row of the remark. sameID is for products and orders, too.
 const (
 	sameID         = "is that of a row further up: this one is left out"
 	emailDiffers   = "is that of another line, which has another e-mail"

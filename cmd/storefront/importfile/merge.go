@@ -16,7 +16,9 @@ import (
 
 // completion has what a row of customers gets from the rows that were merged into it.
 type completion struct {
-	fill          *storefrontv1.Customer // values of the merged rows for fields that are empty in the row
+	// fill has, for each field, the first value among the rows that were merged into this row. complete uses it if this row
+	// has none.
+	fill          *storefrontv1.Customer
 	orders, total int64
 	// The names of the fields that are set in the row itself, and its own order count and total. All are empty until
 	// collectMerged has read the row.

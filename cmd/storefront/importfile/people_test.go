@@ -308,9 +308,10 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 	})
 }
 
-// checkTotals requires that the customers' totals add up to the totals before the import plus the totals of the imported
-// rows. named has the report's remark on each row that was merged or left out, by line number.
-func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, named map[int]string) {
+// checkTotals requires that the sum of all customers' total_paid has grown by the total_paid of the rows that were stored or
+// whose amounts were added to another row. If a row is about a customer of the store, the sum may have grown by less. remarks
+// has the report's remark on each row that was merged or left out, by line number.
+func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, remarks map[int]string) {
 	s.t.Helper()
 	want, has, known := 0, map[string]bool{}, false
 	for _, c := range before {
@@ -318,8 +319,8 @@ func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, named
 	}
 	for i, text := range rows {
 		values := strings.Split(text, ",")
-		known = known || strings.Contains(named[i+2], "customer of the store, who")
-		if why := named[i+2]; why == "" || strings.Contains(why, "the sums of") {
+		known = known || strings.Contains(remarks[i+2], "customer of the store, who")
+		if why := remarks[i+2]; why == "" || strings.Contains(why, "the sums of") {
 			var total int
 			_, _ = fmt.Sscan(values[5], &total)
 			want += total
