@@ -144,8 +144,8 @@ func (d *dispatcher) relay(ctx context.Context) error {
 	}
 	d.relaying = relayed.Entries == relayBatch
 	if relayed.Entries == 0 {
-		// The outbox was empty, so the notification came from a resend or a ping. These create deliveries without an entry in
-		// the outbox.
+		// The outbox had no entry for this worker. If a notification caused this call, it may have come from a resend or a ping,
+		// which create deliveries without an entry in the outbox.
 		d.findingDue = true
 	}
 	return nil

@@ -46,7 +46,7 @@ type history struct {
 	outbox      []emitted
 	expected    map[pair]bool
 	uncertain   map[pair]bool     // deliveries whose attempts ran when their worker hung or died
-	late        []dbtest.Delivery // deliveries whose lease the worker has lost, as they were before its batch was written
+	late        []dbtest.Delivery // of the batch now written, the deliveries whose leases were lost, as they were before
 	workers     [2]*stepped
 }
 

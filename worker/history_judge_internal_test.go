@@ -22,8 +22,8 @@ func (h *history) remember(batch []endedLease) {
 	}
 }
 
-// unchanged checks that the results of lost leases have changed no delivery. Only the waiting deliveries of a disabled
-// webhook may have been cancelled.
+// unchanged checks that the results of lost leases have changed no delivery. A delivery without a running attempt may have been
+// cancelled, if its webhook was ever disabled or deleted.
 func (h *history) unchanged() {
 	for _, late := range h.late {
 		found := dbtest.Deliveries(h.rt, h.DB, "id = $1", late.ID)

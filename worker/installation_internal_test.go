@@ -257,12 +257,12 @@ func (s *stepped) one() endedLease {
 	}
 }
 
-// pass makes attempts until nothing more is due, and returns how many attempts ended.
+// pass makes attempts until nothing more is due, and returns how many it made.
 func (s *stepped) pass() int {
 	ended := 0
-	// A step may start nothing although more deliveries are due, for two reasons. The deliveries of a disabled webhook stay due
-	// but are never claimed. And a step may claim from the lane of first attempts, find it empty, and leave the lane of retries
-	// to the next step. So pass ends only after three steps in a row have started nothing.
+	// A step that starts nothing sets claiming if a lane had fewer deliveries than it had claimed. Then the webhook's other lane
+	// may have some, which the next step finds; or the webhook is disabled, and its deliveries stay due but are never claimed.
+	// So pass makes another step, but ends after three such steps in a row.
 	for idle := 0; idle < 3; idle++ {
 		begun := s.begin()
 		ended += begun

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// firstWindow is how many attempts of a new webhook may run at once.
+	// firstWindow is how many attempts of a webhook may run at once before the pool knows the result of any of them.
 	firstWindow = 4
 	// minWindow is how many attempts of a webhook may run at once after any number of failures.
 	minWindow = 2
-	// claimBatch is how many deliveries one claim leases: few, so that the last attempt begins soon after
+	// claimBatch is the most deliveries that one claim leases. It is small, so that the last of their attempts begins soon after
 	// the first.
 	claimBatch = 32
 	// forgetAfter is how long the pool keeps the state of a webhook without attempts.
@@ -21,15 +21,14 @@ const (
 )
 
 // lanePool has a worker's state of each webhook with work. It bounds the attempts that run at once: in total, for each
-// store, for each webhook, and for all unproven webhooks together. A webhook is unproven if its last attempt did not
-// succeed. Only one goroutine uses the pool.
+// store, for each webhook, and for all unproven webhooks together. A webhook is unproven until an attempt succeeds, and again
+// after an attempt has failed. Only one goroutine uses the pool.
 type lanePool struct {
 	maxWindow     int // largest window of a webhook
 	perStoreLimit int // most attempts of one store at once
 	limit         int // most attempts at once
 	inFlight      int
-	// unprovenLimit is the maximum number of running attempts of all unproven webhooks together: those whose last attempt did
-	// not succeed. unprovenInFlight is the present number.
+	// unprovenLimit is the most running attempts of all unproven webhooks together. unprovenInFlight is the present number.
 	unprovenLimit, unprovenInFlight int
 	stores                          map[uuid.UUID]int
 	webhooks                        map[uuid.UUID]*webhook
@@ -41,7 +40,7 @@ type webhook struct {
 	store            uuid.UUID
 	inFlight         int
 	window           int
-	proven           bool // true if the last attempt succeeded
+	proven           bool // true if an attempt has succeeded and no attempt has failed since
 	firstsSinceRetry int  // how many first attempts have begun since the last retry, while retries waited
 	// waiting[0] is true if first attempts of the webhook may be due in the database, waiting[1] if retries may be due.
 	waiting [2]bool
@@ -129,7 +128,8 @@ func (l *lanePool) release(lane queue.Lane) {
 	}
 }
 
-// end counts an attempt as no longer running. A success widens the webhook's window, and a failure halves it.
+// end counts an attempt as no longer running. A success widens the webhook's window, and a failure halves it. An attempt
+// without a result (receiverUnknown) leaves the window as it is.
 func (l *lanePool) end(lane queue.Lane, state receiverState, now time.Time) {
 	l.release(lane)
 	w := l.webhook(lane)

@@ -51,7 +51,7 @@ func (in *installation) run(change ...func(*Worker)) *running {
 	return r
 }
 
-// wait waits for the worker's end, which must return no error and leave no goroutine.
+// wait waits until the worker has ended. The test fails if a goroutine of the worker is left.
 func (r *running) wait() {
 	r.t.Helper()
 	select {
@@ -108,7 +108,7 @@ func TestAWorkerThatIsToldToStop(t *testing.T) {
 		w := in.run(func(w *Worker) { w.lanes = newLanes(1) })
 		event := m.emit(hook.OrderPaid, 1)[0]
 		in.arrives()
-		later := m.emit(hook.OrderPaid, 1)[0] // not relayed, because no attempt is free until the worker is told to stop
+		later := m.emit(hook.OrderPaid, 1)[0] // stays in the outbox, because the only attempt of the lane pool is still running
 		w.stop()
 		require.Empty(t, w.ended, "it waits for the attempt under way")
 		open()

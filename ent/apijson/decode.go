@@ -96,8 +96,8 @@ func (d *decoder) body(m protoreflect.Message) error {
 	return nil
 }
 
-// refuse refuses the field whose value was read last: it adds the field's JSON name with the message to d.fields, unless
-// d.fields has the name already.
+// refuse refuses the field whose value was read last: it adds the field's JSON name with the message to d.fields. It adds
+// nothing if d.fields has the name already, or has maxFields fields.
 func (d *decoder) refuse(message string) {
 	if len(d.fields) >= maxFields {
 		return

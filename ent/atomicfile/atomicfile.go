@@ -103,8 +103,8 @@ func inTemporaryFolder(path string, write func(temporary string) error) error {
 	return err
 }
 
-// maxTries is how many folders a call makes at most. Until a folder is locked, another call may take it for a dead process's
-// folder and remove it. Then the call makes another folder.
+// maxTries is how many folders makeFolder makes at most. It makes another one if the last was removed before it was locked: a
+// folder without a lock looks like the folder of a dead process, which removeAbandoned removes.
 const maxTries = 10
 
 // makeFolder makes a folder in parent and locks it.

@@ -35,7 +35,8 @@ import (
 const (
 	// foldBatch is how many row deltas one statement folds at most.
 	foldBatch = 5000
-	// interval is how often Run folds. So a list adds to the counts only row deltas that are little older than this.
+	// interval is how long Run waits after a fold of fewer than foldBatch row deltas. So row deltas, which every list must add
+	// to the counts, are folded soon.
 	interval = time.Second
 	// errorPause is how long Run waits after a database error.
 	errorPause = 10 * time.Second
@@ -50,8 +51,8 @@ type dialect struct {
 	// store. Each dialect has at most one of them; the other is "".
 	fold, foldStore string
 	day             string // SQL for the day of a row's created_at, as in the triggers
-	// lock is the first statement of Recount's transaction: until the transaction ends, no other process can fold. It
-	// is "" if there is only one writer.
+	// lock is the first statement of Recount's transaction: until the transaction ends, no other process can fold. On SQLite
+	// it is "", because no other transaction can write meanwhile.
 	lock      string
 	isolation sql.IsolationLevel
 	// tables are the tables from which Recount deletes a store's counts and row deltas.
@@ -127,7 +128,7 @@ func (c *Counts) Run(ctx context.Context, log *slog.Logger) {
 			log.WarnContext(ctx, "keep the counts of rows", "error", err)
 			wait = errorPause
 		case folded >= foldBatch:
-			wait = time.Since(start) // leave other writers as much time
+			wait = time.Since(start) // leave other writers as much time as the fold took
 		}
 		select {
 		case <-time.After(wait):

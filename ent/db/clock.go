@@ -38,8 +38,8 @@ func newClock(c Config) *clock {
 	return k
 }
 
-// monotonic takes at, a time by this process's clock, and returns what the clock would show then if nobody had set it since
-// k.started.
+// monotonic takes at, a time by this process's clock. It returns the time that this clock would have shown instead if nobody
+// had set the clock since k.started.
 func (k *clock) monotonic(at time.Time) time.Time { return k.started.Round(0).Add(at.Sub(k.started)) }
 
 // now returns the best estimate of the database's time without a query.

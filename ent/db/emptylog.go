@@ -47,7 +47,7 @@ func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 	return "", nil
 }
 
-// markPause is the wait between two tries to take the lock of a reader, because markedReader may hold it for a moment.
+// markPause is the wait between two tries of markReader to take a lock. A try fails while markedReader tests the same lock.
 const markPause = time.Millisecond
 
 // readerLock returns the lock that readers of this kind, such as ReaderExport, hold while they read. flag is the flag of

@@ -26,8 +26,8 @@ func writeMark(t *testing.T, d *db.DB) {
 	require.NoError(t, err)
 }
 
-// EmptyLog does not wait for readers and writers of the log: while there is one, EmptyLog returns its kind. Once there is
-// none, EmptyLog empties the log.
+// EmptyLog does not wait for readers and writers. While an export or a backup reads, it returns "export" or "backup", and for
+// any other reader or writer "reader". Once nobody reads or writes, EmptyLog empties the log.
 func TestEmptyLogWaitsForNothing(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)

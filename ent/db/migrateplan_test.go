@@ -197,9 +197,9 @@ func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 	require.Zero(t, dbtest.Count(t, d, "pg_constraint WHERE NOT convalidated OR conname LIKE '%2026_09'"))
 }
 
-// watch runs a migration in a goroutine and returns the migration's error. It passes the migration's progress to the first
-// function, each, until each returns true or the migration ends. Then it calls the second function, after, with a function
-// that stops the migration.
+// watch runs a migration in a goroutine and returns the migration's error. It reports the migration's progress by calls of the
+// function each. When such a call has returned true, or the migration has ended, it calls the function after, whose argument
+// is a function that stops the migration.
 func watch(t *testing.T, d *db.DB, each func(db.MigrationProgress) bool, after func(stop func())) error {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

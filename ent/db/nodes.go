@@ -27,9 +27,9 @@ type nodes struct {
 	shards atomic.Pointer[[]shard]
 }
 
-// shard is a range of the hashes of stores: from above the largest hash of the shard before it to its own largest. node is
-// the database with these stores' rows. nil means the coordinator, through which this process also accesses a node that it
-// cannot reach.
+// shard is a range of the hashes of stores. largest is the highest hash of the range, which begins above the highest hash of the
+// shard before it. node is the database on which statements about these stores run. It is nil for the coordinator, which also
+// forwards statements to a node that this process cannot reach.
 type shard struct {
 	largest int32
 	node    *DB

@@ -162,7 +162,7 @@ func (d *DB) plan(sql string, tables map[string]PlannedTable, indexes map[string
 	return s
 }
 
-// add adds a table to the statement's tables. If the table is among them already, add keeps the stronger of its two locks.
+// add adds a table to the statement's tables. If the table is there already with a weaker lock, add replaces the lock.
 func (s *PlannedStatement) add(t PlannedTable) {
 	for i, known := range s.Tables {
 		if known.Name == t.Name {

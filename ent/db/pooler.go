@@ -33,8 +33,8 @@ const (
 type sessions struct {
 	mu    sync.Mutex
 	conns map[string]*conn
-	// shared counts how often a shared session was found. Each time all older connections are dropped, because the pooler may
-	// have changed its mode.
+	// shared is how often two connections with the same session were found. When it rises, all connections that were opened
+	// before are dropped, because a pooler may have begun to share sessions.
 	shared atomic.Int64
 }
 
@@ -78,9 +78,9 @@ func (c *conn) leaveSession() {
 	}
 }
 
-// refusePooler fails with ErrPooler if two connections of the pool share a session of the server. It opens two connections
-// and compares their sessions, as often as rounds says. Connections that the pool opens later compare themselves with these.
-// timeout bounds the wait for the second connection.
+// refusePooler fails with ErrPooler if two connections of the pool share a session of the server. It takes two connections from
+// the pool and compares their sessions, rounds times. timeout bounds the wait for the second connection. If that does not come
+// in time, refusePooler checks rounds times that the first connection keeps its session.
 func refusePooler(ctx context.Context, pool *sql.DB, rounds int, timeout time.Duration) error {
 	first, err := pool.Conn(ctx)
 	if err != nil {

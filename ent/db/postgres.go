@@ -42,8 +42,9 @@ const (
 	unlockTries = 30
 )
 
-// migrationLockTimeout bounds how long a migration waits for a table's lock, because other statements wait behind it. It is
-// longer than PostgreSQL's deadlock_timeout of a second, after which PostgreSQL cancels an autovacuum that has the lock.
+// migrationLockTimeout bounds how long a migration waits for a table's lock. While the migration waits, later statements on the
+// table wait behind it. The timeout is longer than PostgreSQL's deadlock_timeout of a second: if an autovacuum has the lock,
+// PostgreSQL cancels the autovacuum after that second.
 const migrationLockTimeout = 1200 * time.Millisecond
 
 var postgres = &dialect{
@@ -221,7 +222,7 @@ func requiredSettings() map[string]string {
 }
 
 // settings are the settings of each connection to PostgreSQL, including the timeouts. idle_in_transaction_session_timeout ends
-// a transaction that its process left open, and so releases its locks.
+// a transaction that a process left open, so that the locks of the transaction are released.
 func (c Config) settings() map[string]string {
 	all := requiredSettings()
 	maps.Copy(all, c.Settings)

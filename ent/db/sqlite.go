@@ -130,8 +130,9 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		checkpointer:   func() (*sql.DB, error) { return c.openFile(path, "deferred", 0) },
 		copier:         func() (*sql.DB, error) { return c.openFile(path, "deferred", reads) },
 		migrator: func() (*sql.DB, error) {
-			// Foreign keys are off, because SQLite's migrations rebuild a table by dropping the old one, and DROP TABLE would delete
-			// the rows that refer to it. A migration with a DROP TABLE checks all foreign keys before it commits.
+			// Foreign keys are off, because SQLite's migrations rebuild a table by dropping the old one. With foreign keys on, DROP
+			// TABLE first deletes the table's rows, and so fails, or clears references, if rows of other tables refer to them. A
+			// migration with a DROP TABLE checks all foreign keys before it commits.
 			return c.openFile(path, "immediate", migratorWait, "foreign_keys(0)", "secure_delete(1)")
 		},
 	}, nil
@@ -169,8 +170,8 @@ func (d *DB) WithoutForeignKeys(fn func(writer *sql.DB) error) error {
 	return errors.Join(fn(writer), writer.Close())
 }
 
-// creating serialises the creation and closing of database files in this process, because closing any descriptor of a file
-// releases all of the process's locks on it.
+// creating is the lock under which createFile creates and closes a file, because closing any descriptor of a file releases all
+// locks that the process has on the file.
 var creating sync.Mutex
 
 // createFile creates a new database file itself, because SQLite would make it readable by everyone.

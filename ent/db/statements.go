@@ -18,8 +18,8 @@ const (
 	// If the cache is full, the connection drops the statement that it has not used for the longest time.
 	maxCachedStatements = 200
 
-	// maxCachedQueryBytes is the length in bytes of the longest cached query. Longer ones are inserts of many rows, whose text
-	// depends on their number.
+	// maxCachedQueryBytes is the length in bytes of the longest cached query. Longer queries insert many rows. Their text is
+	// rarely the same twice, because it depends on the number of rows.
 	maxCachedQueryBytes = 4096
 )
 

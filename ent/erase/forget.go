@@ -49,14 +49,15 @@ var eraseSQL string
 var statements = db.Statements(eraseSQL)
 
 const (
-	// stepRows is how many rows one step reads at most, so that its transaction takes no longer than a request.
+	// stepRows is the most rows that one step reads. It is small, so that the step's transaction takes about as long as the
+	// transaction of a request.
 	stepRows = 200
 	// busyPause is how long Step waits if a worker is attempting a delivery about the customer.
 	busyPause = 250 * time.Millisecond
 	// forgotten is the text that replaces a personal value that must not be empty.
 	forgotten = "forgotten"
-	// stepNotes is how many notes of orders one step removes at most, whatever the status of the orders. The step also
-	// removes all other notes of PENDING and FAILED orders, because the next change of such an order sends an event.
+	// stepNotes is how many notes one step removes from the customer's orders of any status. Without a limit, the step also
+	// removes the notes of all PENDING and FAILED orders, because the next change of such an order sends an event.
 	stepNotes = 2000
 	// stepTexts is how many comparisons of a text with a value one step makes at most.
 	stepTexts = 20_000
@@ -136,7 +137,8 @@ func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (row
 }
 
 // page reads at most limit rows after the position of f, and moves the position to the last of them. The statement of
-// erase.sql with this name reads the rows; args are its arguments after the limit. last is true if there are no more rows.
+// erase.sql with this name reads the rows; args are its arguments after the limit. last is true if fewer than limit rows were
+// left.
 func (e eraser) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, limit int, args ...any) (rows []row, last bool,
 	err error) {
 	rows, err = read(ctx, tx, name, statements[name], append([]any{f.StoreID, f.PositionAt, f.PositionID, limit}, args...)...)
@@ -331,9 +333,9 @@ func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forge
 	return f, nil
 }
 
-// finish ends the erasure f, whose row becomes the receipt. reader is the kind of reader that keeps SQLite's log, or "" if
-// the log is empty. If somebody has named the customer again or added a note, or if an import has added rows, finish starts
-// the first phase again instead.
+// finish ends the erasure f and makes it the receipt. If f has erased nothing and there is a receipt of an earlier erasure of
+// the customer, that receipt stays. reader is the kind of reader that keeps SQLite's log, or "" if the log is empty. If
+// somebody has named the customer again or added a note, or if an import has added rows, f begins again with the first phase.
 func (e eraser) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
 	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
 	if err != nil {
@@ -433,8 +435,9 @@ func (e eraser) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last boo
 		return false, err
 	}
 	f.Events, f.Deliveries = f.Events+int64(len(ids)), f.Deliveries+deliveries
-	// End the leases, so that the result of a running attempt is not stored. The next worker that claims such a delivery
-	// cancels it.
+	// Remove the leases. They have expired, because the function answers returns errBusy for others; but an attempt may still
+	// run, and its result must not be stored. Make all these deliveries due: the worker that claims one cancels it, because its
+	// event is erased.
 	args := db.Args{f.StoreID, e.TimeArg()}
 	_, err = exec(ctx, tx, "UPDATE deliveries SET lease = NULL, due_at = COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)"+
 		" WHERE store_id = $1 AND event_id IN ("+args.AddIDs(ids)+")", args...)
@@ -495,10 +498,10 @@ func withoutAnswers(delivery row) ([]byte, error) {
 	return json.Marshal(attempts)
 }
 
-// foundIn reports whether a text contains the customer's id or values. The text is JSON, but cannot be parsed as the expected
-// message.
+// foundIn reports whether a text contains the customer's id or values. It is for texts that cannot be parsed as the expected
+// message. If the text is JSON, its strings are also searched without their escapes.
 func (f *Forgetting) foundIn(text []byte) bool {
-	plain := bytes.Clone(text) // will have the JSON and, after it, its strings without escapes
+	plain := bytes.Clone(text) // will have the text and, after it, the text's JSON strings without escapes
 	for tokens := json.NewDecoder(bytes.NewReader(text)); ; {
 		token, err := tokens.Token()
 		if err != nil {
@@ -526,7 +529,7 @@ func (e eraser) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last b
 var personal = []string{"name", "email", "phone", "note"}
 
 // withoutValues returns the changes of a journal entry without the personal values of the customer. It keeps nulls and empty
-// texts. It returns no changes if it cannot read them.
+// texts. If it cannot read the changes and they are about the customer, it returns no changes.
 func (f *Forgetting) withoutValues(entry row) ([]byte, error) {
 	var changes map[string]map[string]any
 	number := json.NewDecoder(bytes.NewReader(entry.text))

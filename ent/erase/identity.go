@@ -58,9 +58,9 @@ func (i *identity) add(name, email, phone string) {
 	}
 }
 
-// searchDigits returns the digits by which texts are searched for a phone: those of the national number. If that number has
-// more than longPhone digits, they are only its last phoneSuffix digits. If it has fewer than shortPhone, the country's code
-// is among them.
+// searchDigits returns the digits that foundIn looks for in a text to find the phone. These are the digits of the national
+// number, but only the last phoneSuffix if the national number has more than longPhone digits. If it has fewer than shortPhone
+// digits, or if the phone cannot be parsed, searchDigits returns all digits of the phone, with the country's code.
 func searchDigits(phone string) string {
 	parsed, err := phonenumbers.Parse(phone, "")
 	if err != nil {
@@ -199,8 +199,9 @@ type buyer interface {
 	GetPhone() string
 }
 
-// collectValues reports whether a message contains the customer's data besides the id, and adds these data to Known. The
-// message is a *Customer, or an *Order with its buyer and note.
+// collectValues adds the name, the e-mail address and the phone of the customer in message to Known. It reports whether the
+// message has personal data of the customer: one of these values, or a note. The message is a *Customer, or an *Order, whose
+// customer is then the buyer. If it shows another customer, collectValues does nothing and returns false.
 func (f *Forgetting) collectValues(message any) bool {
 	var c buyer
 	note := ""

@@ -208,7 +208,7 @@ func TestALockAfterTheTimeFails(t *testing.T) {
 		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			require.NoError(t, lock(ctx, tx))
 			_ = hook.Time(ctx)
-			return lock(ctx, tx) // locking a row again is allowed, if this transaction has locked it before
+			return lock(ctx, tx) // allowed, because this transaction locked the row before it called hook.Time
 		}))
 		err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			_ = hook.Time(ctx)

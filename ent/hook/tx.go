@@ -77,7 +77,8 @@ func WithTx(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.
 	})
 }
 
-// raceAttempts is how often Change runs fn at most. The second run already reads the row that the other transaction stored.
+// raceAttempts is how often Change runs fn at most. Two runs are usually enough: if another transaction has stored the unique
+// value, the second run reads the row with this value.
 const raceAttempts = 5
 
 // Change runs fn in a transaction as WithTx does. If another transaction has stored the same unique value first, Change runs

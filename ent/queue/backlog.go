@@ -14,8 +14,8 @@ import (
 	"go.storefront.example/ent/notice"
 )
 
-// maxCounted is the highest count in a Backlog. A longer table also has this count, because counting all its rows would be
-// slow.
+// maxCounted is the highest count in a Backlog. If a table has more rows, its count is maxCounted too, because counting all rows
+// would be slow.
 const maxCounted = 10000
 
 // Backlog is the work that waits in a database.

@@ -121,8 +121,8 @@ func Cancel(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID) error
 	return wrap("end its resends", err)
 }
 
-// cancelBatch is how many deliveries one call of MoveCancelled moves at most, so that its transaction takes no longer than a
-// request.
+// cancelBatch is the most deliveries that one call of MoveCancelled moves. It is small, so that other writers wait for the call
+// about as long as for the transaction of a request.
 const cancelBatch = 400
 
 // CancelledDeliveries names the cancelled deliveries of one epoch of a webhook: they were made in that epoch and still

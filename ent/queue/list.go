@@ -119,9 +119,9 @@ func (s Search) list(ctx context.Context, d *db.DB, q db.Querier) ([]Entry, erro
 }
 
 // statement returns the text and the arguments of the SQL statement for a search; moment is the database's TimeArg. The
-// statement reads each status separately, and of each at most Limit rows, because in the index the status comes before the
-// id. The limit is written into the text, because PostgreSQL would plan the statement anew at every call if the limit were
-// an argument.
+// statement has one part for each finished status, which selects at most Limit rows, because in the index the status comes
+// before the id. A further part selects unfinished deliveries. The limit is written into the text, because PostgreSQL would
+// plan the statement anew at every call if the limit were an argument.
 func (s Search) statement(d *dialect, moment any) (string, []any) {
 	var args db.Args
 	live := s.Status == "" || s.Status == Pending || s.Status == Cancelled

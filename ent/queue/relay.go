@@ -17,9 +17,9 @@ import (
 )
 
 // A transaction may commit after another transaction whose events are newer. So most searches of the outbox start relayOverlap
-// before the newest event that Relay has taken, and one search every fullScanInterval starts at the oldest entry. That search
-// is slower if a transaction is open for long, because it also reads the deleted rows that PostgreSQL keeps for the
-// transaction.
+// before the newest event that Relay has taken, and one search every fullScanInterval starts at the oldest entry. A search from
+// the oldest entry is slow while any transaction has been open for long, because PostgreSQL keeps deleted entries for that
+// transaction, and the search reads them.
 const (
 	relayOverlap     = 200 * time.Millisecond
 	fullScanInterval = time.Second
@@ -192,8 +192,8 @@ func (q *Queue) readPayloads(ctx context.Context, conn db.Querier, deliveries []
 	return nil
 }
 
-// distribute returns the rows to insert for the deliveries found. It leases each delivery for which room returns true and
-// adds it to done.Leased. It adds the lanes of the other deliveries to done.Waiting.
+// distribute returns the row to insert for each delivery in found. It leases a delivery if room returns true for its lane, and
+// adds the delivery to done.Leased. It adds the lanes in which it leaves deliveries without a lease to done.Waiting.
 func distribute(found []Delivery, now time.Time, room func(Lane) bool, done *Relayed) []newRow {
 	var inserts []newRow
 	waiting := map[Lane]bool{}

@@ -41,8 +41,8 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 		return 0, wrap("sweep", err)
 	}
 	oldest := id.Floor(now.Add(-retention))
-	// Events with ids below eventsBefore are deleted. It is the lowest id within the retention or, if that is lower, the id
-	// of the oldest event that an unfinished delivery or the outbox needs.
+	// Events with ids below eventsBefore are deleted. Usually eventsBefore is the lowest id within the retention. If an
+	// unfinished delivery or the outbox needs an older event, eventsBefore is the id of the oldest of these events.
 	eventsBefore := oldest
 	if needed != uuid.Nil && bytes.Compare(needed[:], oldest[:]) < 0 {
 		eventsBefore = needed
@@ -89,7 +89,7 @@ func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
 }
 
 // deleteBelow deletes, batch by batch, the rows of a table whose ids are lower than the id below and that meet the SQL in
-// condition. Between two batches it waits for as long as the batch took, so that others can use the database.
+// condition. After a batch it waits for as long as the batch took, so that other writers can use the database.
 func (q *Queue) deleteBelow(ctx context.Context, table, condition string, below uuid.UUID) (rows int64, err error) {
 	statement := "DELETE FROM " + table + " WHERE id IN (" +
 		"SELECT id FROM " + table + " WHERE id < $1" + condition + " ORDER BY id LIMIT $2)"
@@ -116,8 +116,8 @@ const (
 	// baselineAge is how long the stored time of a sweep shows that the clock is right. A running worker sweeps every ten
 	// minutes.
 	baselineAge = 24 * time.Hour
-	// baselineHold is how long sweeps delete nothing once a sweep finds that none before it ran in the last day, so that
-	// somebody can correct the clock.
+	// baselineHold is how long sweeps delete nothing after a sweep that found no mark of the last day, or one in the future
+	// (see below), so that somebody can correct the clock.
 	baselineHold = 24 * time.Hour
 	// baselineTolerance is how far the clock may go back after a sweep without stopping the deletion, because NTP may set it
 	// back a little.

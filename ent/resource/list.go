@@ -34,7 +34,8 @@ type filter struct {
 	where string
 	// counted has the conditions on columns by which package count counts, such as the status.
 	counted string
-	// uncounted is true if there are other conditions, so that the total cannot come from the counts.
+	// uncounted is true if where has conditions on columns by which package count does not count. Then the total cannot come
+	// from the counts.
 	uncounted bool
 	// text is true if a condition searches for a text.
 	text bool
@@ -62,10 +63,10 @@ func (f *filter) search(condition string) {
 	f.text = true
 }
 
-// searchColumn returns the SQL expression that a search compares with patterns that contain the texts. This is the column
-// itself, unless PostgreSQL searches for a text without a trigram. For such a text it would read the whole trigram index,
-// with the rows of all stores, because it keeps one plan for all texts. So it gets an expression for which it cannot use the
-// index.
+// searchColumn returns the SQL expression that a search compares with patterns that contain the texts. Usually this is the name
+// of the column. If one of the texts has no trigram, PostgreSQL gets another expression with the same value, for which it cannot
+// use the column's trigram index. With the index it would read all entries, of all stores, because it keeps one plan for all
+// texts.
 func (l Lists) searchColumn(column string, texts ...string) string {
 	if l.Dialect.trigrams && slices.ContainsFunc(texts, hasNoTrigram) {
 		return "(" + column + " || '')"

@@ -25,8 +25,8 @@ const (
  LEFT JOIN payment_links l ON l.id = o.payment_link_id AND l.store_id = $1
  LEFT JOIN order_items i ON i.store_id = $1 AND i.order_id = o.id`
 
-	// orderByID is the statement that reads one order. It costs the same in a store of any size: two look-ups by primary key
-	// and one by the index on the items.
+	// orderByID is the statement that reads one order. It costs the same in a store of any size: it looks up the order, the
+	// customer and the payment link by their primary keys, and the items by an index.
 	orderByID = "SELECT 0, " + orderColumns + orderFrom
 
 	orderFrom = `

@@ -41,8 +41,8 @@ func nextDay(at time.Time) int64 { return Day(at.Add(day - time.Millisecond)) }
 //	   index          counts     counts        counts        counts    index
 //
 // The total is the sum of the pieces. A running sum over the pieces finds the piece in which a page begins. If this piece is
-// a wide bucket, a running sum over its days finds the day. From there the page is read along the index. So a list reads one
-// piece for each 32 days of the store, and skips the rows of less than a day.
+// a wide bucket, a running sum over its days finds the day. From there the page is read along the index. So a list reads the
+// counts of all wide buckets and of fewer than 100 days, and skips along the index only rows of one day.
 type statement struct {
 	*filter
 	list
@@ -215,10 +215,10 @@ func (s *statement) toCondition() string {
 	return " AND created_at < " + s.toParameter
 }
 
-// pageStart returns a query that finds where a page of a list begins. parts is a table of consecutive parts of the list: the
-// first day of each, its number of rows and, in the column days, its length in days. offset is the number of the row at
-// which the page begins; the newest row has the number 0. In the result, skip is how many rows of the found part are newer
-// than that row. The query returns no row if the list has at most offset rows.
+// pageStart returns a query that finds where a page of a list begins. parts is a table of consecutive parts of the list, with
+// the first day of each part (day), its number of rows (total), and its length in days, in the column that is named by the
+// argument days. offset is the number of the row at which the page begins; the newest row has the number 0. In the result, skip
+// is how many rows of the found part are newer than that row. The query returns no row if the page begins beyond the list's end.
 func pageStart(parts, days, offset string) string {
 	return `SELECT day, ` + days + `, ` + offset + ` - (upto - total) AS skip
   FROM (SELECT day, ` + days + `, total, sum(total) OVER (ORDER BY day DESC) AS upto FROM ` + parts + `) r

@@ -35,7 +35,7 @@ func ForeignKeys() []string {
 	return []string{"order_items_orders_items", "orders_customers_orders", "orders_payment_links_orders"}
 }
 
-// anchor is the distributed table beside whose shards Citus places the shards of all other tables.
+// anchor is one of the distributed tables. Citus places the shards of the others on the same nodes as the anchor's shards.
 const anchor = "customers"
 
 var (
@@ -262,8 +262,8 @@ func steps(plan Plan) []step {
 		// that this transaction changes.
 		{"prepare", "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '" +
 			lockWait + "'; SET LOCAL citus.multi_shard_modify_mode = 'sequential'; " +
-			// Citus rejects triggers unless this setting is on. The triggers that count rows are safe, because each of them writes
-			// only rows of the same store, which are on the same node.
+			// Citus rejects triggers unless this setting is on. The triggers that count rows are safe: when a row of a store
+			// changes, they write only rows of this store, and all rows of a store are on one node.
 			"SET LOCAL citus.enable_unsafe_triggers = on"},
 	}
 	for _, k := range plan.Keys {

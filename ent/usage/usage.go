@@ -266,8 +266,8 @@ func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	return nil
 }
 
-// lastForgettings returns, by the store's id, the time of the last erasure of a customer of the store. It leaves out stores
-// with no erasure since the oldest of the requests.
+// lastForgettings returns, by the store's id, the time at which the last erasure of a customer of the store began. It leaves
+// out stores in which no erasure has begun since the oldest of the requests.
 func (l *Recorder) lastForgettings(ctx context.Context, requests []Refused) (last map[uuid.UUID]time.Time, err error) {
 	oldest := slices.MinFunc(requests, func(a, b Refused) int { return a.At.Compare(b.At) }).At
 	last = map[uuid.UUID]time.Time{}

@@ -80,10 +80,10 @@ func behindNAT64(addr netip.Addr) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte(ip16[12:])), true
 }
 
-// refused reports whether connections to an address are forbidden. An IPv4 address inside an IPv6 one is always refused,
-// because callers unwrap a resolver's IPv4 answers first. For an address behind NAT64 its IPv4 address decides. A private
-// address behind NAT64 is refused even with AllowPrivate: RFC 6052, section 3.1, forbids it, and it would be in the gateway's
-// private network, not in this machine's.
+// refused reports whether connections to an address are forbidden. For an address with the prefix nat64, the IPv4 address inside
+// decides. If that is private, the connection is forbidden even with AllowPrivate: RFC 6052, section 3.1, forbids such an
+// address, and it would be in the gateway's private network, not in this machine's. Any other IPv6 form of an IPv4 address is
+// forbidden. Callers have turned a resolver's answers in such a form into plain IPv4 addresses before.
 func (p Policy) refused(addr netip.Addr) bool {
 	if !addr.IsValid() || addr.Zone() != "" {
 		return true // an address with a zone belongs to an interface of this machine, and no prefix contains it
@@ -99,8 +99,8 @@ func (p Policy) refused(addr netip.Addr) bool {
 	return false
 }
 
-// secondGuard is a second table of refused addresses. Others generate it from the same registries and maintain it. Unless
-// AllowPrivate is set, an address is refused if either table has it, so that a gap in one table does no harm.
+// secondGuard is a library's table of refused addresses, generated from the same registries as blocks. Unless AllowPrivate is
+// set, an address is refused if it is in one of the two tables, so that a gap in one table does no harm.
 var secondGuard = ssrf.New(ssrf.WithAnyPort())
 
 // control checks the address that the system is about to connect to, regardless of earlier checks.

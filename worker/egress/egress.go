@@ -202,14 +202,14 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 	}))
 	// Call RoundTrip and not an http.Client, because RoundTrip follows no redirects and adds no cookies and no Referer.
 	answer, err := c.transport.RoundTrip(request)
-	// Send once more here, because net/http does not repeat a POST after it has sent a part of it.
+	// Send once more here, because net/http itself does not repeat a POST once any byte of the request was sent.
 	if err != nil && reused.Load() && !answered.Load() && slices.Contains([]string{ProblemClosed, ProblemReset}, problemOf(err)) {
 		request.Body, _ = request.GetBody() // never fails
 		answer, err = c.fresh.RoundTrip(request)
 	}
 	if err != nil {
-		// Join the context's error to err, so that err counts as a timeout: a dial may end a moment before the request's
-		// deadline.
+		// Put the context's error before err. If the deadline has passed or the caller has cancelled, the attempt then ends with
+		// ProblemTimeout or ProblemInterrupted, whatever error net/http returned.
 		err = errors.Join(ctx.Err(), err)
 		release()
 		return nil, nil, err

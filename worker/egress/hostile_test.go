@@ -160,9 +160,9 @@ func TestHostileReceivers(t *testing.T) {
 				body = make([]byte, 8<<20) // more than a connection's buffers hold
 			}
 
-			// The client single makes one attempt. It must end with the row's problem and, in one of three tries, within timeout.
-			// Unless the row's problem is the timeout, single has a longer timeout, so that a slow machine causes no other problem.
-			// The many attempts at once, below, must only stay within the bounds of memory and time.
+			// First make attempts one by one, three at most, until one ends within timeout + slack. Each must end with the problem
+			// row.want. If that is not the timeout, their client has a long timeout, so that a slow machine causes none. The attempts
+			// further below, which all run at once, may end with any problem.
 			single := newClient(t, func(o *Options) {
 				o.Timeout = crowded
 				if row.want == ProblemTimeout {
