@@ -96,7 +96,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 			require.Equal(t, 1, w.pass(), row.reason)
 			requests := 1
 			if row.answer == drop {
-				requests = 2 // sent on the connection that the row before left open, and once more on a new one
+				requests = 2 // the first on a kept connection, which the receiver closes; the second on a new connection
 			}
 			require.Len(t, in.receiver.got(), requests, "%d: one attempt is one request", row.answer)
 			require.NotContains(t, in.receiver.got()[0].header, "Cookie")

@@ -12,11 +12,12 @@ import (
 	"go.storefront.example/ent/usage"
 )
 
-// recordBatch is how many outcomes one statement writes.
+// recordBatch is how many results record writes at most in one batch.
 const recordBatch = 200
 
-// record writes the results of attempts until the channel results is closed. While it writes one batch, the next one
-// collects in the channel. So batches grow with the load, and a single result never waits for others.
+// record writes the results of attempts until the channel results is closed. It writes all results that are in the channel as
+// one batch, and more results come into the channel meanwhile. So batches grow with the load, and record never waits until a
+// batch is full.
 func (w *Worker) record(ctx context.Context) {
 	for first := range w.results {
 		batch := append(make([]endedLease, 0, recordBatch), first)
@@ -57,7 +58,7 @@ func (w *Worker) write(ctx context.Context, batch []endedLease) {
 	}
 }
 
-// lost counts n outcomes that were written too late, after their leases had ended.
+// lost counts n outcomes that are not stored, because their leases have ended or another worker has the deliveries.
 func (w *Worker) lost(ctx context.Context, n int) {
 	if n == 0 {
 		return

@@ -36,7 +36,7 @@ INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total)
 SELECT COALESCE(CAST(sum(total) AS bigint), 0) FROM row_counts WHERE store_id = $1 AND kind = $2 AND days = 32
 
 -- name: wrong
--- Returns how many stored counts differ from the result of the query "found".
+-- Returns how many counts are wrong: with the row deltas added, they differ from the query "found". A missing count is zero.
 SELECT count(*) FROM (SELECT 1 FROM (
   SELECT 1 AS days, day, status, type, -total AS total FROM found
   UNION ALL SELECT 32, day & -32, status, type, -total FROM found

@@ -94,7 +94,7 @@ func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
 	writing.Announce() // does nothing on a closed database
 }
 
-// A worker that started while its server was a standby, which refuses LISTEN, receives signals once the standby is promoted.
+// A worker that connected to a standby, which refuses LISTEN, receives signals once the standby is promoted.
 func TestAListenerOnAStandbyIsHeardOnceItIsPromoted(t *testing.T) {
 	t.Parallel()
 	primary := dbtest.Cluster(t, cluster.Options{})

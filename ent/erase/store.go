@@ -19,8 +19,8 @@ import (
 // storeRows is how many rows of a store one transaction deletes at most.
 const storeRows = 50
 
-// storeTables lists the per-store tables in the order of their deletion: a table comes before those that it refers to. Sessions,
-// sign-in links and webhooks come first, so that members and deliveries add no rows meanwhile.
+// storeTables lists the per-store tables in the order in which their rows are deleted. A table comes before the tables to which
+// its rows refer. Sessions, sign-in links and webhooks come first, so that no member and no worker adds rows to the rest.
 var storeTables = []string{
 	"sessions", "sign_in_links", "webhooks", "outbox", "deliveries", "finished_deliveries", "resends", "rate_counters", "api_keys",
 	"refused_requests", "tallies", "idempotency_keys", "forgettings", "order_items", "orders", "customers", "payment_links",

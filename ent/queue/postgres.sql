@@ -1,5 +1,5 @@
--- Statements of a worker on PostgreSQL. In a statement that needs the current time, $1 is null, so that the database's clock
--- decides. In tests with a clock of their own, $1 is the time.
+-- Statements of a worker on PostgreSQL. A statement that needs the current time has a parameter for it, usually $1. The
+-- parameter is null, so that the database's clock decides; only in tests with their own clock it is the time of that clock.
 
 -- name: take
 -- Deletes the oldest entries of the outbox, and returns them with the webhooks that subscribe to each.
@@ -90,7 +90,8 @@ UPDATE deliveries d SET lease = NULL, due_at = COALESCE($1::timestamptz, now())
  FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid) WHERE d.id = r.id AND d.lease = r.lease
 
 -- name: mark
--- Skips a webhook whose row is locked. The next outcome of the webhook updates the row.
+-- Sets or clears the failing_since of webhooks. It skips a webhook whose row is locked: the next outcome of an attempt of this
+-- webhook updates the row.
 UPDATE webhooks SET failing_since = CASE WHEN m.failed THEN date_trunc('milliseconds', COALESCE($1::timestamptz, now())) END
  FROM (SELECT w.id, r.failed FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, succeeded boolean, failed boolean)
   JOIN webhooks w ON w.id = r.id AND w.enabled
@@ -165,8 +166,8 @@ SELECT COALESCE(sum(n_dead_tup), 0)::bigint FROM pg_stat_user_tables
  WHERE relid = ANY (ARRAY[to_regclass('deliveries'), to_regclass('outbox'), to_regclass('row_deltas')]::oid[])
 
 -- name: deliveries of
--- Returns the events that have a delivery to the webhook, and whether the delivery settles its event: it succeeded or is
--- pending. A waiting delivery of an earlier epoch of the webhook is cancelled, and so settles nothing.
+-- Returns the event of each delivery to the webhook, and true if the delivery has succeeded or is pending, so that the event
+-- needs no other delivery. A delivery of an earlier epoch of the webhook is not pending but cancelled.
 SELECT d.event_id, w.id IS NOT NULL FROM deliveries d
  LEFT JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch
  WHERE d.store_id = $1 AND d.webhook_id = $2 AND d.event_id = ANY ($3::uuid[])

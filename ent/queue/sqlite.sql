@@ -31,7 +31,7 @@ SELECT r.value->>'id', r.value->>'store_id', r.value->>'webhook_id', r.value->>'
  ON CONFLICT (id) DO NOTHING RETURNING id
 
 -- name: due
--- The ids of the first delivery of each lane, and a null at the end.
+-- Reads the first delivery of each lane. The table lanes has the ids of these deliveries, and a null at its end.
 WITH RECURSIVE lanes (id) AS (
  SELECT (SELECT id FROM deliveries ORDER BY store_id, webhook_id, epoch, retry, due_at, id LIMIT 1)
  UNION ALL
@@ -56,7 +56,7 @@ SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_typ
  WHERE d.due_at = $1 AND d.lease = $2
 
 -- name: end
--- Copies ended deliveries to finished_deliveries. Then "drop ended" deletes the same deliveries from their table.
+-- Copies ended deliveries to finished_deliveries. Then "drop ended" deletes the same deliveries from the table deliveries.
 INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
 SELECT d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, r.value->>'status', CAST(r.value->>'attempts' AS BLOB),
  d.created_at, $1
@@ -94,7 +94,8 @@ SELECT d.store_id, d.webhook_id, d.epoch FROM made m JOIN deliveries d ON d.id =
  SELECT 1 FROM webhooks w WHERE w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch)
 
 -- name: cancel
--- Copies cancelled deliveries to finished_deliveries. Then "drop cancelled" deletes the same deliveries from their table.
+-- Copies cancelled deliveries to finished_deliveries. Then "drop cancelled" deletes the same deliveries from the table
+-- deliveries.
 INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
 SELECT id, store_id, webhook_id, event_id, event_type, 'cancelled', attempts, created_at, max(created_at, $1) FROM deliveries
  WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4 AND (lease IS NULL OR due_at <= $1) ORDER BY retry, due_at, id LIMIT $5

@@ -15,7 +15,7 @@ SELECT id, store_id, key_id, request_id, method, route, status, code, fields, ti
   status integer, code text, fields text, at bigint)
 
 -- name: trim refused
--- Deletes all but the newest 200 (MaxRefusedPerKey) refused requests of each key.
+-- Deletes all but the newest 200 (MaxRefusedPerKey) refused requests of each key that occurs in $1.
 DELETE FROM refused_requests d USING (SELECT DISTINCT r.store_id, r.key_id, n.id
  FROM jsonb_to_recordset($1::jsonb) AS r(store_id uuid, key_id uuid) CROSS JOIN LATERAL (
   SELECT id FROM refused_requests o WHERE o.store_id = r.store_id AND o.key_id = r.key_id ORDER BY id DESC OFFSET 200 LIMIT 1) n) over

@@ -13,7 +13,7 @@ SELECT value->>'id', value->>'store_id', value->>'key_id', value->>'request_id',
  value->>'code', value->>'fields', value->>'at' FROM json_each($1)
 
 -- name: trim refused
--- Deletes all but the newest 200 (MaxRefusedPerKey) refused requests of each key.
+-- Deletes all but the newest 200 (MaxRefusedPerKey) refused requests of each key that occurs in $1.
 DELETE FROM refused_requests WHERE id IN (SELECT d.id FROM json_each($1) r
  JOIN refused_requests d ON d.store_id = r.value->>'store_id' AND d.key_id = r.value->>'key_id' AND d.id <= (
   SELECT o.id FROM refused_requests o WHERE o.store_id = r.value->>'store_id' AND o.key_id = r.value->>'key_id'
