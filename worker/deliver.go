@@ -72,7 +72,8 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		r.outcome.Status = queue.Cancelled
 		return r
 	case number > len(w.config.RetryDelays)+1:
-		// The worker that made the last attempt was killed before it could disable the webhook.
+		// The delivery has had all its attempts. It stayed pending then, because its webhook was to be disabled (see
+		// applyWebhookState), but the webhook is still enabled.
 		r.outcome.Status = queue.Failed
 		return r
 	}

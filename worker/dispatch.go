@@ -7,7 +7,7 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// relayBatch is how many entries of the outbox one transaction relays.
+// relayBatch is the most outbox entries that one transaction relays.
 const relayBatch = 200
 
 // dispatcher decides which deliveries are attempted, and when. One goroutine runs it.

@@ -45,7 +45,7 @@ type history struct {
 	subscribers []*subscriber
 	outbox      []emitted
 	expected    map[pair]bool
-	uncertain   map[pair]bool     // deliveries whose attempts ran when their worker hung or died
+	uncertain   map[pair]bool     // deliveries whose receivers may have got a request that the journal does not show
 	late        []dbtest.Delivery // of the batch now written, the deliveries whose leases were lost, as they were before
 	workers     [2]*stepped
 }

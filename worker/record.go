@@ -154,8 +154,8 @@ func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome
 			o.Status = queue.Cancelled
 		case state.FailedTooLong && o.CountsAsFailure && o.Delivery.StoreID != notice.Platform:
 			// The webhook must be disabled. The function disable then cancels this delivery with all other pending ones, so the
-			// delivery stays pending, even if it has no attempts left. If a success keeps the webhook enabled, the delivery gets
-			// another attempt.
+			// delivery stays pending, even after its last attempt. If the webhook stays enabled, because an attempt succeeded or
+			// disabling failed, the delivery gets its next attempt; if it has had all attempts, the method attempt ends it as failed.
 			if o.Status != queue.Pending {
 				o.Status, o.Delay = queue.Pending, w.leaseDuration()
 			}

@@ -145,15 +145,15 @@ func removeAbandoned(parent string) {
 	}
 }
 
-// remove removes folder, a folder that this call has locked, and unlocks it.
+// remove removes a folder that this call has made or locked, and releases the folder's lock.
 func remove(folder string, lock *flock.Flock) {
 	_ = os.RemoveAll(folder)
 	_ = lock.Close()
 	_ = os.RemoveAll(folder) // Once more after unlocking, because Windows removes no open file.
 }
 
-// renameExclusive gives a file another name, and fails if a file has that name already; os.Rename would replace that file. The
-// file may keep its old name as well.
+// renameExclusive renames a file. It fails if the new name exists already, where os.Rename would replace the file with that
+// name. After a success the renamed file may have both names, the old one and the new one.
 func renameExclusive(from, to string) error {
 	if err := os.Link(from, to); err == nil || errors.Is(err, fs.ErrExist) {
 		return err
