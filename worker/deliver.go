@@ -72,8 +72,8 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		r.outcome.Status = queue.Cancelled
 		return r
 	case number > len(w.config.RetryDelays)+1:
-		// The delivery has had all its attempts. It stayed pending then, because its webhook was to be disabled (see
-		// applyWebhookState), but the webhook is still enabled.
+		// The delivery has had all its attempts, but is pending: for example, the last attempt left it pending because its webhook
+		// was to be disabled (applyWebhookState), and the webhook was not disabled.
 		r.outcome.Status = queue.Failed
 		return r
 	}

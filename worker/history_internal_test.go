@@ -46,7 +46,7 @@ type history struct {
 	outbox      []emitted
 	expected    map[pair]bool
 	uncertain   map[pair]bool     // deliveries whose receivers may have got a request that the journal does not show
-	late        []dbtest.Delivery // of the batch now written, the deliveries whose leases were lost, as they were before
+	late        []dbtest.Delivery // copies of deliveries whose leases were lost, made before their results are written
 	workers     [2]*stepped
 }
 

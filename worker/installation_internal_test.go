@@ -260,9 +260,9 @@ func (s *stepped) one() endedLease {
 // pass makes attempts until nothing more is due, and returns how many it made.
 func (s *stepped) pass() int {
 	ended := 0
-	// A step that starts nothing sets claiming if a lane had fewer deliveries than it had claimed. Then the webhook's other lane
-	// may have some, which the next step finds; or the webhook is disabled, and its deliveries stay due but are never claimed.
-	// So pass makes another step, but ends after three such steps in a row.
+	// A step that starts nothing sets claiming if it asked for deliveries of a lane and got none. Then the webhook's other lane
+	// may have some, which the next step gets. Or the webhook is disabled: its deliveries stay due, but no step gets them. So
+	// pass makes another step, but ends after three such steps in a row.
 	for idle := 0; idle < 3; idle++ {
 		begun := s.begin()
 		ended += begun

@@ -199,9 +199,9 @@ type buyer interface {
 	GetPhone() string
 }
 
-// collectValues adds the name, the e-mail address and the phone of the customer in message to Known. It reports whether the
-// message has personal data of the customer: one of these values, or a note. The message is a *Customer, or an *Order, whose
-// customer is then the buyer. If it shows another customer, collectValues does nothing and returns false.
+// collectValues adds the name, the e-mail address and the phone of the customer in message to Known. It returns true if the
+// message still has a name, a phone or a note, or an e-mail address other than the one that replaces an erased address. The
+// message is a *Customer, or an *Order with its buyer. If it is about another customer, collectValues only returns false.
 func (f *Forgetting) collectValues(message any) bool {
 	var c buyer
 	note := ""

@@ -161,8 +161,8 @@ func TestHostileReceivers(t *testing.T) {
 			}
 
 			// First make attempts one by one, three at most, until one ends within timeout + slack. Each must end with the problem
-			// row.want. If that is not the timeout, their client has a long timeout, so that a slow machine causes none. The attempts
-			// further below, which all run at once, may end with any problem.
+			// row.want. Unless row.want is ProblemTimeout, their client has a long timeout, so that a slow machine does not cause
+			// ProblemTimeout. The attempts further below, which all run at once, may end with any problem.
 			single := newClient(t, func(o *Options) {
 				o.Timeout = crowded
 				if row.want == ProblemTimeout {
