@@ -126,7 +126,8 @@ func TestNothingIsLeftOfADeletedStore(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []uuid.UUID{gone}, due)
 
-		// Stop the deletion five times, after 20 ms each. Each call continues where the call before it stopped.
+		// Begin the deletion five times, and stop it after 20 ms each time. Each call continues where the call before it
+		// stopped.
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			_ = erase.Store(ctx, d, gone)

@@ -30,7 +30,7 @@ type deletion struct {
 	db    *db.DB
 	clock *shoptest.Clock
 	id    uuid.UUID
-	// observe points to the function that is called with the text of each SQL statement, or to nothing.
+	// observe has the function that is called with the text of each SQL statement, or nil.
 	observe *atomic.Pointer[func(query string)]
 }
 
@@ -59,7 +59,8 @@ func (d deletion) now(t *testing.T) {
 	d.clock.Advance(time.Second) // because the deletion's time may be some milliseconds later than the clock
 }
 
-// begin deletes rows of the store "two", as a worker does, and stops while later tables still have rows.
+// begin deletes rows of the store "two", as a worker does, and stops at the orders: the store has no API keys then, but
+// still has products.
 func (d deletion) begin(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

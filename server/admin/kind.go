@@ -131,10 +131,10 @@ type namedRequest interface {
 	GetName() string
 }
 
-// find returns the id of the row that a request names, and the context for the request's store. The name may be the row's id;
-// such a request need not name a store. Otherwise find calls lookup, which returns a column and a value, and looks for the
-// store's row with this value, such as the order with this reference. If lookup is nil, or no row has the value, find looks
-// for the row whose id begins or ends with the name.
+// find returns the id of the row that a request names, and the context for the request's store. If the name is a UUID, it is
+// the row's id; the request then need not name a store, and find returns ctx if it does not. For any other name, find calls
+// lookup, which returns a column and a value, and looks for the store's row with this value, such as the order with this
+// reference. If lookup is nil, or no row has the value, find looks for the row whose id begins or ends with the name.
 //
 // find refuses with store_not_found, and with the kind's code for a missing row if no row matches or several do.
 func (o *Operator) find(ctx context.Context, k kind, in namedRequest, lookup func(tenant.Store) (column, value string)) (

@@ -149,8 +149,8 @@ func (o *Operator) WithStore(ctx context.Context, name string) (context.Context,
 	return ctx, nil
 }
 
-// withExistingStore returns the context and the store, as WithStore does, but also accepts a store that is being deleted. It
-// refuses with store_not_found.
+// withExistingStore returns the store whose slug or id is name, and a context for it. Unlike WithStore, it accepts a store
+// whose rows are being deleted. It refuses with store_not_found.
 func (o *Operator) withExistingStore(ctx context.Context, name string) (context.Context, tenant.Store, error) {
 	if t, _, ok := tenant.From(ctx); ok {
 		if name == "" || name == t.Slug || strings.EqualFold(name, t.ID.String()) {
@@ -194,8 +194,8 @@ func (o *Operator) withOptionalStore(ctx context.Context, name string) (context.
 	return o.withReadableStore(ctx, name)
 }
 
-// check returns the error of the problems that the caller has found, if there are any; refused may be nil. Otherwise it
-// returns the store with this slug or id, and a context for it. It refuses as withReadableStore does.
+// check refuses with the problems in refused, if there are any; refused may be nil. Otherwise it returns the store with this
+// slug or id, and a context for it. It refuses as withReadableStore does.
 func (o *Operator) check(ctx context.Context, refused *problems, name string) (context.Context, tenant.Store, error) {
 	if refused != nil && refused.Any() {
 		return nil, tenant.Store{}, refused.Err()

@@ -19,8 +19,8 @@ const (
 	MaxPageSize = 1000
 )
 
-// page describes the page that a request asks for: at most size items, newest first, all of them older than the item with
-// this time and id. If id is zero, it is the first page.
+// page is a page of a list: at most size items, newest first. It begins after the item that has this id and was created at
+// this time, the last item of the page before. id is zero for the first page.
 type page struct {
 	size int
 	at   time.Time

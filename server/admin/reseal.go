@@ -14,8 +14,8 @@ import (
 	"go.storefront.example/gen/ent/webhook"
 )
 
-// resealBatch is how many secrets one transaction reseals. It is small, because deliveries to these webhooks and changes of
-// them wait for the transaction.
+// resealBatch is how many secrets one transaction reseals. It is small, because other changes of these webhooks wait until
+// the transaction ends.
 const resealBatch = 200
 
 // resealPasses is how many times ResealSecrets goes through all webhooks at most. A second pass reseals secrets that a
@@ -87,7 +87,7 @@ func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report 
 }
 
 // reseal reseals the secrets of a batch in one transaction and returns how many it resealed. It skips secrets whose key is
-// not in the keyring, and webhooks that changed since they were read.
+// not in the keyring, and secrets that changed since the batch was read.
 func reseal(ctx context.Context, d *db.DB, secrets *seal.Keyring, batch []*ent.Webhook) (done int, err error) {
 	tx, err := d.Writer().BeginTx(ctx, nil)
 	if err != nil {

@@ -189,7 +189,7 @@ func (w *watch) run(ctx context.Context) error {
 func (w *watch) poll(ctx context.Context, send func([]uuid.UUID, time.Time) error) error {
 	now := w.db.Now()
 	next := latest(now.Add(-watchOverlap), w.floor)
-	oldest := id.Floor(next) // no row has this id, because Floor returns one below all ids of its time
+	oldest := id.Floor(next) // is below the ids of all events whose time is next or later
 	isOld := func(id uuid.UUID) bool { return bytes.Compare(id[:], oldest[:]) < 0 }
 	// An id begins with its event's time. So the condition on created_at and the condition on the id agree.
 	after, more := id.Floor(w.next), true
@@ -249,7 +249,7 @@ func (w *watch) sendEvents(ctx context.Context, ids []uuid.UUID, now time.Time) 
 			return err
 		}
 		if len(rows) == 0 {
-			continue // the client wants none of these events
+			continue // all these events are of other types than the client wants, or were erased
 		}
 		last := id.Time(chunk[len(chunk)-1])
 		if last.After(now) {

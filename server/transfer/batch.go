@@ -19,44 +19,47 @@ import (
 // OtherStoresID is the message with which an import refuses a row whose id belongs to a row of another store.
 const OtherStoresID = "belongs to another store"
 
-// identity is a value that only one row may have, such as an e-mail, with the field that has it. It is spelled as in the
-// database.
+// identity is a customer's e-mail or phone, a product's slug or an order's reference, spelled as in the database. Two rows
+// of a store must not have the same one. field is the name under which the request has it.
 type identity struct{ field, text string }
 
-// row is one row of a batch, in the form that the method read of its kind returned.
+// row is one row of an import request, as kind.read returned it. index is its position in the request.
 type row[R any] struct {
 	index int
 	id    uuid.UUID
-	names []identity // values besides the id that no second row may have, such as the e-mail
+	names []identity // without the empty ones
 	data  R
 }
 
-// batch is the rows of one import request, in the form that the method read of their kind returned. If the database makes the
-// transaction run again, the methods plan and store are called again; read is not.
+// batch is the rows of one import request. If the database makes the transaction run again, kind.plan and kind.store are
+// called again, but not kind.read.
 type batch[R any] struct {
 	db      *db.DB
 	t       tenant.Store
 	url     string // the store's public address
 	options *adminv1.ImportOptions
-	// exported is true if the rows are those of an export. Their counters are complete, so the orders among them are not
-	// counted again.
+	// exported is true if the rows come from an export. Then their orders change no counters, because the rows of an
+	// export's customers and payment links have complete counters.
 	exported bool
 	refusedRows
 	rows []row[R]
-	// fresh has the new rows. changed has the indexes of rows that changed a row of the store. held maps values that no
-	// second row may have, such as e-mails, to the ids of the rows of the store and of the batch that have them.
+	// fresh has the rows to insert. changed has the indexes of rows of the request that changed a row of the store. held
+	// maps the slugs or references that products or orders of the store, or earlier rows of the request, have to the ids of
+	// these products or orders.
 	fresh   []row[R]
 	changed []int
 	held    map[string]uuid.UUID
-	// known are customers of the store to whom the rows may refer, as they were before the batch.
+	// known are the customers of the store whom the import locked. They are as before the import, but count changes their
+	// counters.
 	known []*ent.Customer
 }
 
 func (b *batch[R]) base() *batch[R] { return b }
 
-// sort puts the rows that the store does not have yet into b.fresh, and returns the others. It looks for the rows of the
-// store by id. With the option update it also looks for the values, such as e-mails, that no second row may have in these
-// columns. sort refuses an id that belongs to another store, and skips a row with the id of an earlier row.
+// sort puts new rows into b.fresh, and returns the rows that the store already has. The store has a row if it has the row's
+// id or, with the option update, the row's slug or reference, which sort looks for in columns. A row that sort finds by slug
+// or reference gets the id that it has in the store. sort refuses an id of another store, and skips a row with the id of an
+// earlier row.
 func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns ...string) (existing []row[R], err error) {
 	var names []string
 	for _, l := range b.rows {
@@ -97,7 +100,7 @@ func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns .
 	return existing, nil
 }
 
-// holder returns the first of names that another row has already. The second result is false if there is none.
+// holder returns the first of names that is in b.held. found is false if none is.
 func (b *batch[R]) holder(names []identity) (name identity, found bool) {
 	for _, name := range names {
 		if _, ok := b.held[name.text]; ok {
@@ -107,8 +110,8 @@ func (b *batch[R]) holder(names []identity) (name identity, found bool) {
 	return name, false
 }
 
-// claim reserves the values of each new row that no second row may have, such as its e-mail. It refuses a row if the store,
-// or an earlier row of the batch, has one of these values already.
+// claim adds the slugs or references of the new rows to b.held. It refuses a new row whose slug or reference is already
+// there, and removes this row from b.fresh.
 func (b *batch[R]) claim(problem string) {
 	var remaining []row[R]
 	for _, l := range b.fresh {
@@ -124,8 +127,8 @@ func (b *batch[R]) claim(problem string) {
 	b.fresh = remaining
 }
 
-// update calls change for each row of existing and the store's row with the same id, which is one of locked. It adds the
-// indexes of the rows for which change returned another row to b.changed. If change refuses a row, update refuses it too.
+// update calls change with each row of existing and the row of locked that has the same id. If change returns a changed row,
+// update adds the row's index to b.changed. If change returns a refusal, update refuses the row.
 func update[R any, T comparable](b *batch[R], existing []row[R], locked []T, idOf func(T) uuid.UUID,
 	change func(row[R], T) (T, error)) error {
 	rows := map[uuid.UUID]T{}
@@ -135,7 +138,7 @@ func update[R any, T comparable](b *batch[R], existing []row[R], locked []T, idO
 	for _, l := range existing {
 		before, ok := rows[l.id]
 		if !ok {
-			continue // another request has deleted the row
+			continue // another request has deleted it from the store
 		}
 		after, err := change(l, before)
 		if refused, err := b.refused(l.index, err); err != nil {
@@ -177,7 +180,7 @@ func listOf[V any](values []V) string {
 	return string(text)
 }
 
-// inStore restricts a query to those rows of the store that have these ids, and sorts them by id.
+// inStore restricts a query to the rows of the store whose id is in ids, and sorts them by id.
 func (b *batch[R]) inStore(ids []uuid.UUID) func(*sql.Selector) {
 	before, after, _ := strings.Cut(b.inList("?"), "?")
 	return func(s *sql.Selector) {
@@ -187,7 +190,7 @@ func (b *batch[R]) inStore(ids []uuid.UUID) func(*sql.Selector) {
 	}
 }
 
-// owners returns the stores to which rows with these ids belong, by id. It has no entry for an id without a row.
+// owners maps those of ids that rows of the table have to the ids of the rows' stores.
 func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	stores := map[uuid.UUID]uuid.UUID{}
 	for r := range db.Rows(ctx, tx, "SELECT id, store_id FROM "+table+" WHERE id"+b.inList("$1"), listOf(ids)) {

@@ -17,8 +17,9 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// lockBuyers locks the rows of the orders' customers. It sets b.buyers to these customers, b.created to the customers that
-// the import creates, and b.completed to the customers in whom the orders fill empty fields.
+// lockBuyers locks the store's customers whose orders the import inserts or changes. It sets b.buyers to these customers,
+// b.created to the customers that the import creates, and b.completed to the customers whose empty fields a new order fills.
+// It refuses a new order whose customer it can neither find nor create.
 func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
 	rows := make([]row[ent.Customer], len(b.fresh))
@@ -91,7 +92,8 @@ func (b *orders) saveBuyers(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// lockLinks locks the rows of the orders' payment links. It refuses a new order with a link that the store does not have.
+// lockLinks locks the payment links of the orders that are new or become paid. It refuses a new order with a link that the
+// store does not have.
 func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
 	for _, l := range b.paid {
@@ -171,7 +173,8 @@ func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// countForLink adds a paid order to the counters of its payment link, if it has one.
+// countForLink adds an order to the counters of its payment link. It does nothing if the order was never paid, or has no
+// link.
 func (b *orders) countForLink(index int, o *ent.Order) {
 	if o.PaymentLinkID == nil || !wasPaid(o) || b.links[*o.PaymentLinkID] == nil {
 		return
@@ -197,8 +200,8 @@ func (b *orders) refusePast(index int, total string) {
 	b.refuse(index, "amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
 }
 
-// countExisting counts the orders that the store already has of the customers with these ids. It sets OrdersCount and TotalPaid
-// of these customers in counts.
+// countExisting sets OrdersCount and TotalPaid of the customers with these ids in counts. It counts only orders that are
+// already in the database.
 func (b *orders) countExisting(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
 	const sums = "count(*) AS orders, coalesce(sum(CASE WHEN status = 'PAID' THEN amount END), 0) AS paid FROM orders " +
 		"WHERE store_id = $1 AND customer_id "
@@ -218,8 +221,8 @@ func (b *orders) countExisting(ctx context.Context, tx *ent.Tx, ids []uuid.UUID,
 	return nil
 }
 
-// storeCounters updates the counters of customers and payment links that were in the store before. New customers are
-// inserted with their counters.
+// storeCounters updates the counters of customers and payment links that the import did not create. storeCustomers inserts
+// new customers with their counters.
 func (b *orders) storeCounters(ctx context.Context, tx *ent.Tx) error {
 	for id, c := range b.buyers {
 		err := tx.Customer.Update().Where(customer.StoreID(b.t.ID),

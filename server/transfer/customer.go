@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// customers is a batch of customers. Their ordersCount and totalPaid are stored as the rows have them. A later import of
-// orders replaces both by the numbers of the orders that the store then has.
+// customers is a batch of customers. Their ordersCount and totalPaid are stored as the rows have them. If a later import,
+// which is not of an export, adds orders of a customer, it counts all the customer's orders in the store anew.
 type customers struct{ batch[ent.Customer] }
 
 func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Customer] {
@@ -32,7 +32,7 @@ func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Custome
 	return l
 }
 
-// customer reads the fields that a customer's row and the buyer in an order's row both have.
+// customer reads the id, name, e-mail and phone of a customer's row, or of the buyer in an order's row.
 func (p *problems) customer(prefix string, in interface {
 	GetId() string
 	GetName() string
@@ -116,8 +116,8 @@ func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer],
 // otherCustomers is the message for an e-mail or a phone that another customer has.
 const otherCustomers = "is another customer's"
 
-// lockPeople locks the customers of the store who have one of the ids, or an e-mail or phone of the rows, and returns them
-// as existing. stores has, for each of the ids that a customer has, the store of this customer, which may be another store.
+// lockPeople locks the store's customers who have one of ids, or the e-mail or phone of one of rows, and returns these
+// customers as existing. stores maps those of ids that customers have, in any store, to the ids of the customers' stores.
 func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, rows []row[ent.Customer]) (
 	existing []*ent.Customer, stores map[uuid.UUID]uuid.UUID, err error) {
 	var names []string

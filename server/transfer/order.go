@@ -23,23 +23,24 @@ import (
 // customers, then payment links. New rows are inserted after that.
 type orders struct {
 	batch[orderRow]
-	// buyers are the orders' customers whom the store had before the import, by id. completed are those of them in whom the
-	// orders fill empty fields; its values have the filled fields. created are the customers whom the import creates.
+	// buyers are the orders' customers whom the store had before the import, by id. completed has those buyers whose empty
+	// fields the orders fill, with these fields filled. created are the customers whom the import creates.
 	buyers    map[uuid.UUID]*ent.Customer
 	completed map[uuid.UUID]*ent.Customer
 	created   []row[ent.Customer]
 	links     map[uuid.UUID]*ent.PaymentLink
-	// moved are the store's orders whose status changes. paid are those of them that become paid.
+	// moved are the store's orders whose status changes. paid are the orders of moved that were not paid before and are now,
+	// even if they are refunded at once.
 	moved, paid []row[*ent.Order]
 	// moves are the changes of status of the orders in moved. They are saved once all rows are locked.
 	moves []orderMove
 }
 
-// orderMove is the change of an order's status, in one or two steps.
+// orderMove is the change of an order's status. It has two steps if an unpaid order becomes PAID and then REFUNDED.
 type orderMove struct {
-	order  *ent.Order // the order as it will be after the last step
+	order  *ent.Order // as it will be after the change
 	steps  []order.Status
-	paidAt *time.Time // nil means the time of the change
+	paidAt *time.Time // the order's PaidAt, if the change makes it paid; nil means the time of the change
 }
 
 // orderRow is the values of an order's row.

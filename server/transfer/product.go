@@ -18,12 +18,13 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// products is a batch of products. A product is content-ready if there is something to deliver to a buyer. A row of an export
-// says whether its product is. For the other rows, products that were ever published count as content-ready.
+// products is a batch of products. A product is content-ready if there is something to deliver to a buyer. A row of an
+// export says whether its product is content-ready. A product of another file counts as content-ready if it was ever
+// published.
 type products struct {
 	batch[productRow]
-	// contentReady has, for the rows of an export, by the row's index, whether the product has something to deliver to a
-	// buyer.
+	// contentReady says, by the row's index, whether the product of a row is content-ready. It has entries only for rows of
+	// an export.
 	contentReady map[int]bool
 }
 
@@ -109,9 +110,10 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx) error {
 	return b.slugs(ctx, tx)
 }
 
-// change changes from, a product of the store, to the values of its row, to. Values that are empty in the row change nothing,
-// with two exceptions: an empty price sets the price to zero unless the option keep_price is set, and an empty compare-at
-// price clears the product's if the option clear_compare_at is set.
+// change overwrites a product of the store, which is from, with the values of the product's row, which is to, and returns
+// the saved product. Values that are empty in the row change nothing, with two exceptions: an empty price sets the price to
+// zero unless the option keep_price is set, and an empty compare-at price clears the product's if the option
+// clear_compare_at is set.
 func (b *products) change(ctx context.Context, to *productRow, from *ent.Product) (*ent.Product, error) {
 	next := *from
 	overwrite(resource.ProductFields, &next, &to.Product)
@@ -127,9 +129,9 @@ func (b *products) change(ctx context.Context, to *productRow, from *ent.Product
 	return shop.SaveProduct(ctx, b.t, from, &next, true)
 }
 
-// slugs makes a slug and an address for each row that lacks them. The slug is made from the title. If the title gives none,
-// or another product has this slug, the slug ends with characters of the product's id. slugs refuses the row if another
-// product has this slug too.
+// slugs makes a slug for each new row without a slug, and an address for each new row without an address. The slug is made
+// from the title. If the title gives no slug, or another product has it, slugs uses one that ends with characters of the
+// product's id. If another product has this one too, slugs refuses the row.
 func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
 	var slugs []string
 	for _, l := range b.fresh {

@@ -104,8 +104,8 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 		strings.Join(names, ", ")})
 }
 
-// loadLines parses lines of JSON into messages and loads them. If some lines cannot be parsed, it loads none and returns
-// these lines as refused.
+// loadLines parses lines of JSON into messages, and imports them. If it cannot parse some lines, it imports nothing and
+// returns the lines that it cannot parse as refused.
 func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adminv1.ImportRowsRequest, lines [][]byte,
 	k kind[M, R]) (*adminv1.ImportResponse, error) {
 	k.base().exported = true
@@ -134,17 +134,17 @@ type verbatim[M interface {
 }] struct {
 	batch[[]any]
 	table string
-	// columns are the columns that the function values fills, in the order of its results; id and store_id are not among
-	// them. values returns nil for a row that is not imported.
+	// values converts a message to the values of columns, in the order of columns. It returns nil for a row that is not
+	// imported. id and store_id are not in columns.
 	columns []string
 	values  func(*problems, M) []any
-	// all lists the columns of the table. columns need not have a column that is a plain field of the message (see
-	// copyPlainFields).
+	// all has the names of all columns of the table. read also fills those that plainColumns returns. If all is nil, read
+	// fills only columns.
 	all []string
 }
 
-// plainColumns returns the columns that read fills from the plain fields of the message. These are the columns of the table
-// that have the name of a field, except id, store_id and those that the function values fills.
+// plainColumns returns the table's columns that have the name of a field of the message, except id, store_id and b.columns.
+// They are filled with the values of these fields (see plainValue).
 func (b *verbatim[M]) plainColumns() (columns []string) {
 	var m M
 	fields := m.ProtoReflect().Descriptor().Fields()
@@ -190,7 +190,7 @@ func (b *verbatim[M]) store(ctx context.Context, tx *ent.Tx) error {
 	return erase.RestartForgettings(ctx, tx, b.t.ID) // the rows may contain data of a customer who was erased
 }
 
-// requiredTime reads a date-time that must be present and not in the future.
+// requiredTime reads a date-time, and refuses the row if there is none.
 func (p *problems) requiredTime(field string, at *timestamppb.Timestamp) time.Time {
 	if at == nil {
 		p.Invalid(field, "is required")
@@ -270,8 +270,8 @@ var (
 )
 
 // changes checks the changes in an entry of the activity journal, such as {"title":{"from":"a","to":"b"}}, and returns them
-// as bytes. In an entry about a customer or an order it accepts only fields and values as the journal itself writes them, so
-// that an erasure finds personal data in them.
+// as bytes. In an entry about a customer or an order it accepts only fields that the journal writes, and only short texts,
+// numbers, booleans and null, so that an erasure finds all personal data in the entry.
 func (p *problems) changes(field, resourceType, text string) []byte {
 	var changes map[string]map[string]any
 	if !jsontext.Value(text).IsValid() || json.Unmarshal([]byte(text), &changes) != nil || changes == nil {

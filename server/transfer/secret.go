@@ -101,7 +101,7 @@ func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) error {
 	for i, l := range b.fresh {
 		fingerprints[i] = l.data.Fingerprint
 	}
-	// Look for the fingerprints in all stores: no two keys may have the same one.
+	// Look in all stores: two keys must not have the same fingerprint, even if they are of different stores.
 	others, err := tx.ApiKey.Query().Where(apikey.FingerprintIn(fingerprints...)).All(ctx)
 	if err != nil {
 		return fmt.Errorf("look for fingerprints: %w", err)
@@ -139,7 +139,7 @@ func (b *keyRows) store(ctx context.Context, tx *ent.Tx) error {
 			SetCreatedAt(r.CreatedAt)
 	}
 	err := tx.ApiKey.CreateBulk(creates...).Exec(ctx)
-	if db.IsUnique(err) { // another import has just stored it
+	if db.IsUnique(err) { // another transaction has just stored a key with such a fingerprint
 		return apierr.Invalid("A key of the export is a key here already.", apijson.Field{Name: "fingerprint", Message: "is another key's"})
 	}
 	return err

@@ -107,10 +107,10 @@ type kind[M, R any] interface {
 	base() *batch[R]
 	// read converts a message to a row.
 	read(p *problems, in M) row[R]
-	// plan locks the rows of the store that the batch changes, refuses rows that conflict with rows of the store, and
-	// changes rows of the store.
+	// plan locks and changes the rows of the store that the batch changes, and refuses rows of the batch that conflict with
+	// the store's rows.
 	plan(ctx context.Context, tx *ent.Tx) error
-	// store inserts the new rows, and updates the counters that depend on new and changed rows.
+	// store inserts the rows that the store lacks, and updates the counters that depend on the batch.
 	store(ctx context.Context, tx *ent.Tx) error
 }
 
@@ -223,7 +223,7 @@ const (
 	storeSetting = "SET LOCAL plan_cache_mode = auto"
 )
 
-// applySetting applies one of these settings if the database is PostgreSQL.
+// applySetting applies lookupSetting or storeSetting if the database is PostgreSQL.
 func (m *Importer) applySetting(ctx context.Context, tx *ent.Tx, setting string) error {
 	if m.db.Dialect() != dialect.Postgres {
 		return nil

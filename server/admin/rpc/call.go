@@ -85,13 +85,13 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next
 			return apierr.Invalid(invalid.Message, invalid.Fields...)
 		}
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, 2*edge.MaxBodyBytes) // above its limit, so that Connect itself refuses large messages
+	r.Body = http.MaxBytesReader(w, r.Body, 2*edge.MaxBodyBytes) // above Connect's limit, so that Connect itself refuses large messages
 	next.ServeHTTP(w, r)
 	return nil
 }
 
-// deadlineWriter sets a new write deadline for each part of a long answer. So a client may read an export slowly, but if it
-// stops reading, the export ends, because its database snapshot is open all that time.
+// deadlineWriter sets a new write deadline for each part of a long answer. So a client may read an export slowly. If the
+// client stops reading, the deadline ends the export, because its database snapshot must not stay open.
 type deadlineWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController

@@ -184,8 +184,8 @@ func (c *Client) Now(ctx context.Context) (time.Time, error) {
 }
 
 // refusalOf converts the error of a call to the refusal that the server sent. If Connect did not send the message, because
-// it is too large, refusalOf returns the refusal that the server would send for it. If the error is no refusal, it describes
-// what is wrong with the server at this address.
+// it is too large, refusalOf returns the refusal that the server would send for it. If the error is no refusal, refusalOf
+// returns an error that says what is wrong with the server at this address.
 func refusalOf(address string, err error) error {
 	refused, requestID := apierr.FromConnect(err)
 	switch {

@@ -154,8 +154,8 @@ func (h *history) order(customer string) {
 
 func (h *history) randomOrder() string { return h.orders[h.rand.IntN(len(h.orders))] }
 
-// move calls the function in its argument, which changes the status of an order, with a random order. sends is the number of
-// events that such a change sends.
+// move changes the status of a random order by calling the argument move. sends is the number of events that a successful
+// change sends.
 func (h *history) move(move func(id, key string) (*storefrontv1.Order, error), sends int) {
 	before, err := h.operator.GetOrder(h.Context(), &adminv1.GetOrderRequest{Id: h.randomOrder()})
 	require.NoError(h, err)
@@ -195,8 +195,8 @@ func (h *history) importUpdate(customer string) {
 	h.refusedOrDone(err)
 }
 
-// deliver adds a waiting or a finished delivery for some events. In its attempt, the receiver's answer repeats the personal
-// data of the event's payload.
+// deliver adds a delivery for some events. The delivery is waiting or finished. It has one attempt, in which the receiver's
+// answer repeats the personal data of the event's payload.
 func (h *history) deliver(string) {
 	now := h.db.Now()
 	for _, event := range h.db.Client().Event.Query().AllX(h.Context()) {
@@ -237,7 +237,8 @@ func (h *history) takeExport(string) {
 	}))
 }
 
-// sweepAndImport deletes old rows, as workers do after the retention, and imports the last export, which restores some of them.
+// sweepAndImport deletes random events with their deliveries, and all rows of some journals, as workers delete old rows.
+// Then it imports the last export, which restores some of the deleted rows.
 func (h *history) sweepAndImport(string) {
 	for _, event := range h.db.Client().Event.Query().AllX(h.Context()) {
 		if h.rand.IntN(3) == 0 && !strings.Contains(string(event.Payload), h.bystander) {

@@ -39,15 +39,15 @@ var rowOf = map[string]string{
 	"EventService.id":            "event", "DashboardService.id": "session",
 }
 
-// notNamed has request fields whose names end as if the fields named a row, although they only filter a list. The value is
-// the reason.
+// notNamed has request fields that contain a row's id, but only filter a list, so that the row need not be in the store. The
+// value is the reason.
 var notNamed = map[string]string{
 	"ListActivity.resource_id": "chooses entries of the named store's journal, also about what is gone",
 }
 
-// rest returns a request that lacks only one of the fields that a method requires. named is the method with the missing
-// field, such as "StartResend.webhook_id"; the field names a row. rest returns nil if the method requires no other field.
-// own has the id of the store's row of each kind.
+// rest returns a request with all fields that a method requires, except the store and one field that names a row. named is
+// the method with this field, such as "StartResend.webhook_id". rest returns nil if the method requires no other field. own
+// has the ids of the store's rows, by kind.
 func rest(b *bench, named string, own map[string]string) proto.Message {
 	item := []*adminv1.CreateOrderRequest_Item{{ProductId: own["product"], Quantity: 1}}
 	switch named {
@@ -116,9 +116,9 @@ func (n naming) name() string {
 	return name
 }
 
-// request returns a request to the method of n. Its field store is the argument store, and the field that n describes is id.
-// If the method requires ids of other rows, the request has the ids in own, which has the id of the store's row of each
-// kind.
+// request returns a request to the method of n. The request names this store and, in the field that n describes, the row
+// with this id. If the method requires ids of other rows, request takes them from own, which has the ids of the store's
+// rows, by kind.
 func (n naming) request(b *bench, store, id string, own map[string]string) proto.Message {
 	b.Helper()
 	typ, err := protoregistry.GlobalTypes.FindMessageByName(n.method.Input().FullName())
@@ -212,7 +212,7 @@ func contents(t *testing.T, d *db.DB) map[string]string {
 func TestANamedStoreHolds(t *testing.T) {
 	t.Parallel()
 	all := namings(t)
-	// Call the methods that delete a row last, because the others need the row.
+	// Call the methods that delete a row last, because the other methods need the row.
 	deletes := func(n naming) bool { return strings.HasPrefix(string(n.method.Name()), "Delete") }
 	all = append(slices.DeleteFunc(slices.Clone(all), deletes), slices.DeleteFunc(all, func(n naming) bool { return !deletes(n) })...)
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -153,8 +153,8 @@ func TestWatchEvents(t *testing.T) {
 	}
 }
 
-// event stores an event as a transaction does that commits late, and returns the event's id. The event's time is the current
-// time minus ago, so it is in the future if ago is negative.
+// event stores an event whose time is the current time minus ago, as if its transaction had committed late, and returns the
+// event's id. If ago is negative, the event's time is in the future.
 func (b *bench) event(ago time.Duration) string {
 	b.Helper()
 	at := b.db.Now().Add(-ago)
