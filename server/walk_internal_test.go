@@ -176,7 +176,8 @@ func occupied() uint64 {
 	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
-// peak calls run, and returns how far the process's memory rose meanwhile above its size before, in bytes, at its highest.
+// peak calls run. It returns the largest size of the process's memory during run, minus its size before, in bytes; 0 if it
+// did not grow.
 func peak(run func()) uint64 {
 	runtime.GC()
 	debug.FreeOSMemory()

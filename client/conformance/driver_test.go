@@ -97,8 +97,8 @@ func needPHP(t *testing.T) string {
 	return "php"
 }
 
-// needPython returns the command of a Python 3.10 or later that can import the module. It tries the PATH's python3 first, then
-// /usr/bin/python3, because Debian's packages install their modules for that one.
+// needPython returns the command of a Python 3.10 or later that can import the module. It tries python3 of the PATH first,
+// then /usr/bin/python3, for which Debian's packages install their modules.
 func needPython(t *testing.T, module string) string {
 	t.Helper()
 	for _, python := range []string{"python3", "/usr/bin/python3"} {

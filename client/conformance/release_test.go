@@ -432,9 +432,9 @@ func TestAFieldMoreOrLess(t *testing.T) {
 	eachOf(t, append(languages, golang), func(t *testing.T, l language) {
 		r := d.replay(t, l)
 		isGo := l.name == golang.name
-		// refused reports whether the client must refuse the variant, because a required field is missing or a value has a wrong
-		// type. The test fails if the client did not refuse such a variant with this code and name the field, or if it refused
-		// another variant.
+		// refused checks that the client refuses the variant if a required field is missing or a value has a wrong type, and
+		// accepts it otherwise. The refusal must have this code, and its message must name the field. refused reports
+		// whether the client refused the variant.
 		refused := func(v variant, got result, code, reason string) bool {
 			if !v.isNeeded && !v.isWrong {
 				require.Nil(t, got.Refused, "%s: %+v", reason, got.Refused)

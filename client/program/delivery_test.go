@@ -111,7 +111,8 @@ func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	require.NotEqual(t, both[webhook.OrderPaid].ID, both[webhook.PaymentLinkPaid].ID, "two events")
 }
 
-// verified requires that both verifiers accept a delivery and refuse changed ones, and returns the event.
+// verified requires that the client's verifier and Stripe's accept a delivery and refuse it once it is changed. It returns
+// the event.
 func verified(t *testing.T, got delivery, secret string) *webhook.Event {
 	t.Helper()
 	event, err := webhook.Verify(got.body, got.header, secret)

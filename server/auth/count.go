@@ -17,10 +17,10 @@ type counters struct {
 	changed bool // whether a count changed since the last call of unwritten
 }
 
-// add counts one request of a key, and returns how many the key has made in this minute. stored is the key's count in the
-// database. add continues from it at the key's first request since the server started. If minute is one before the minute
-// that is counted, the request counts in the later minute, because requests may overtake each other. If minute is even
-// earlier, the clock was set back, and all counts begin anew.
+// add counts one request of a key, and returns how many the key has made in this minute. At the key's first request in a
+// minute, add begins with stored, the key's count in the database, because the server may have started in this minute. If
+// minute is one before the minute that is counted, the request counts in the later minute, because requests may overtake
+// each other. If minute is even earlier, the clock was set back, and all counts begin anew.
 func (c *counters) add(key uuid.UUID, minute int64, stored int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,7 +35,7 @@ func (c *counters) add(key uuid.UUID, minute int64, stored int) int {
 	return int(count) + 1
 }
 
-// unwritten returns the counts of the current minute, or nil if no count has changed since the last call.
+// unwritten returns the counts of the current minute, or nil if no count has changed since unwritten was last called.
 func (c *counters) unwritten() (minute int64, counts map[uuid.UUID]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

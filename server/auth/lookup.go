@@ -32,8 +32,8 @@ type lookup struct {
 type lookupResult struct {
 	now   time.Time // time of the lookup, in UTC and whole milliseconds
 	known bool      // whether the key exists and the client is within its limit
-	// unknown is how many requests with unknown keys the client has made in this minute, including this one. It is set only
-	// for an unknown key.
+	// unknown is how many requests with unknown keys the client has made in this minute, including this one. It is 0 if
+	// known is true. If the client is over its limit, requests with existing keys count, too.
 	unknown int
 	// These are set for a known key:
 	principal        Principal

@@ -41,7 +41,7 @@ type arrival struct {
 type receiver struct {
 	*httptest.Server
 	arrivals chan arrival
-	// answers are the statuses of the receiver's next answers. When they are used up, it answers 204.
+	// answers are the statuses of the receiver's next answers. If there is none, the receiver answers 204.
 	answers chan int
 }
 

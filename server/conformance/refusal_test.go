@@ -29,21 +29,19 @@ type occasion struct {
 	prepare func(b *bench) (*bench, func(x *openapi.Exchange))
 }
 
-// state returns a value of the field occasion.prepare. It changes the bench with the argument, and leaves requests as they
-// are.
+// state returns a function for occasion.prepare that changes the bench, by calling the argument, but no request.
 func state(prepare func(b *bench) *bench) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) {
 		return prepare(b), func(*openapi.Exchange) {}
 	}
 }
 
-// asked returns a value of the field occasion.prepare. It changes requests with the argument, and leaves the bench as it is.
+// asked returns a function for occasion.prepare that changes requests, by calling the argument, but not the bench.
 func asked(change func(x *openapi.Exchange)) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) { return b, change }
 }
 
-// nowhere is a value of the field occasion.prepare. It replaces the id in a request's path by an id that no resource has,
-// and leaves the bench as it is.
+// nowhere is a function for occasion.prepare that replaces the id in a request's path by an id that no resource has.
 var nowhere = asked(func(x *openapi.Exchange) {
 	steps := strings.Split(x.URL.Path, "/")
 	steps[3] = unknownID()

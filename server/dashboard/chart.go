@@ -52,8 +52,8 @@ func (s span) start(now time.Time) time.Time {
 // barWidth and chartHeight are in the drawing's own units.
 const barWidth, chartHeight = 6, 48
 
-// counts adds up tallies, each of which counts the attempts of one hour. bars has the sum for each bar of the chart, and all
-// the sum for the whole span. It ignores tallies outside the span.
+// counts adds up tallies, each of which counts the attempts of one hour. bars has a sum for each bar of the chart, and all
+// is the sum of bars. counts ignores tallies outside the span.
 func (s span) counts(tallies []usage.Tally, now time.Time) (bars []usage.Tally, all usage.Tally) {
 	bars, first := make([]usage.Tally, s.bars), s.start(now)
 	for _, t := range tallies {

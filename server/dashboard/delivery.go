@@ -75,7 +75,8 @@ func (d *dashboard) deliveries(v *visit) error {
 	return d.page(v, view{Title: "Deliveries", Section: "deliveries", Template: "deliveries", Body: body})
 }
 
-// list adds to deliveries their webhooks and the descriptions of their events.
+// list returns a row for each of the deliveries, with the delivery's webhook, which is one of hooks, and the description of
+// its event.
 func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*adminv1.Webhook) ([]deliveryRow, error) {
 	payloads, err := d.Operator.PayloadsOf(v, idsOf(deliveries, (*adminv1.Delivery).GetEventId))
 	if err != nil {

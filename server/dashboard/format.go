@@ -60,7 +60,7 @@ var functions = template.FuncMap{
 // secret is a text to be copied, which is shown once.
 type secret struct{ Label, Text, Hint string }
 
-// rows is a table of deliveries; Webhook is true if the table has a column with their webhooks.
+// rows is a table of deliveries. Webhook is true if the table has a column with the webhook of each delivery.
 type rows struct {
 	frame
 	Caption    string
@@ -194,7 +194,7 @@ func parts(address string) []string {
 	return slices.DeleteFunc(all, func(part string) bool { return part == "" })
 }
 
-// lastAttempt is the newest attempt of a delivery, nil before the first one has ended.
+// lastAttempt is the newest attempt of a delivery, or nil before the first attempt has ended.
 func lastAttempt(d *adminv1.Delivery) *adminv1.Delivery_Attempt {
 	if n := len(d.GetAttempts()); n > 0 {
 		return d.GetAttempts()[n-1]

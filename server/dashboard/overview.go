@@ -36,9 +36,9 @@ type refusals struct {
 // overviewBody is the first page: what needs attention, and the state of each webhook.
 type overviewBody struct {
 	Webhooks []health
-	// Failing are webhooks that fail, or that a worker disabled because they failed. Expiring are keys that expire within the
-	// next 14 days (expirySoon). Expired are keys that expired in the last 14 days, unless another key has the same name and
-	// replaces them. Unused were never used. Refused are keys with refused requests today or yesterday.
+	// Failing are webhooks that fail, or that a worker disabled because they failed. Expiring are active keys that expire
+	// within 14 days (expirySoon). Expired are keys that expired in the last 14 days, unless an active key has the same
+	// name. Unused are active keys that were never used. Refused are active keys with refused requests today or yesterday.
 	Failing                   []health
 	Expiring, Expired, Unused []*adminv1.Key
 	Refused                   []refusals

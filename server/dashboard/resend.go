@@ -31,8 +31,8 @@ var windows = []window{
 // resendTime is how long the answer to a form waits for the resend; after that a worker continues it.
 const resendTime = 5 * time.Second
 
-// resendSince sends a webhook all events since a time again, except events that were already delivered to it. The time is
-// the one that the member typed; if the member typed none, it is the choice in the list.
+// resendSince sends a webhook all events since a time again, except events that were already delivered to the webhook. The
+// member types the time, or leaves the field empty and chooses one of windows.
 func (d *dashboard) resendSince(v *visit, id string) error {
 	var job *adminv1.Resend
 	since, err := sinceOf(v.r, v.now)

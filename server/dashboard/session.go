@@ -38,7 +38,8 @@ func (d *dashboard) cookie(secure bool) *http.Cookie {
 	return &http.Cookie{Name: plainCookie, Path: Path, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 }
 
-// cookieValue returns the secret in one of the two cookies of a request, or "" if the request has no such cookie.
+// cookieValue returns the secret in the cookie secureCookie or, if secure is false, in plainCookie. It returns "" if the
+// request has no such cookie.
 func cookieValue(r *http.Request, secure bool) string {
 	name := plainCookie
 	if secure {

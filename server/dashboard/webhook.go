@@ -143,8 +143,8 @@ func formValues(w *adminv1.Webhook) url.Values {
 	return url.Values{"url": {w.GetUrl()}, "description": {w.GetDescription()}, "events": w.GetEvents()}
 }
 
-// updateWebhook saves the fields that the member changed in the form. If another member has changed one of these fields
-// since the form was opened, it saves nothing and shows the form again with an explanation.
+// updateWebhook saves the fields that the member changed in the form. If another member has given one of these fields
+// another value since the form was opened, updateWebhook saves nothing, and shows the form again with an explanation.
 func (d *dashboard) updateWebhook(v *visit) error {
 	sent, id := v.r.PostForm, v.r.PathValue("id")
 	current, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: id})

@@ -100,7 +100,8 @@ func (x *exchange) addRefusal(request *Request) {
 	}
 }
 
-// log writes the request's log line and ends its span. Of the client's data, line and span have only the address.
+// log writes the request's log line and completes its span. They show no data that the client sent; the line shows the
+// client's address.
 func (e *Edge) log(x *exchange, request Request) {
 	var added [4]slog.Attr
 	attrs := append(added[:0], slog.String("protocol", string(x.protocol)))

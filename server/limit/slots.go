@@ -48,10 +48,11 @@ type Slots struct {
 	refused          atomic.Uint64
 }
 
-// owner has the slots of one store, or of another owner of slots. Slots deletes it when the owner has no requests left.
+// owner has the slots of a store, of Unauthenticated or of Operator. Slots deletes an owner when it has no running or
+// waiting request.
 type owner struct {
 	slots, searches *semaphore.Weighted
-	pool            *semaphore.Weighted // the slots of the owner's pool, which other owners share
+	pool            *semaphore.Weighted // the slots of the owner's pool of database connections; other owners may use this pool
 	requests        int                 // number of running and waiting requests; protected by mu
 	waiting         atomic.Int64
 }
@@ -148,7 +149,7 @@ func (s *Slots) poolOf(id uuid.UUID) *semaphore.Weighted {
 	return s.pools[key]
 }
 
-// leave removes a request from its owner. It forgets an owner without requests.
+// leave counts one request of the owner less, and deletes an owner without requests.
 func (s *Slots) leave(id uuid.UUID, o *owner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,8 +15,9 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// audit is a log in the database of all changes of each object. Triggers write an entry while they hold the lock of the
-// object's row, so an object's entries are numbered in the order of the commits.
+// audit is a log in the database. It has an entry for each time that a column of moments gets, and for each event and
+// journal entry. Triggers write an entry in the transaction of the change, which holds the lock of the changed object's row.
+// So an object's entries are numbered in the order of the commits.
 type audit struct {
 	t  *testing.T
 	db *db.DB
@@ -33,7 +34,7 @@ var moments = map[string][]string{
 	"webhooks":      {"updated_at", "disabled_at"},
 }
 
-// newAudit creates the log and its triggers. From now on the log has every change in the database.
+// newAudit creates the log and its triggers. It has no entries for earlier changes.
 func newAudit(t *testing.T, d *db.DB) audit {
 	t.Helper()
 	a := audit{t, d}

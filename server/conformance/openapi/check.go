@@ -263,8 +263,8 @@ func (p *parameter) value(text string) any {
 	return trimmed(text)
 }
 
-// shapeFor returns the schema that the document has for the media type in header, or nil if it has none. The charset may only
-// be UTF-8. A request may have further parameters of the media type; an answer may have none.
+// shapeFor returns the schema that the document has for the media type in header, or nil if it has none. The media type may
+// have the parameter charset, which must be UTF-8. In a request it may also have other parameters.
 func (b *body) shapeFor(header http.Header) *shape {
 	kind, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	charset, hasCharset := parameters["charset"]
@@ -275,7 +275,8 @@ func (b *body) shapeFor(header http.Header) *shape {
 	return b.types[kind]
 }
 
-// validate returns the value in a body, and an error if the body breaks its schema or has another media type.
+// validate returns the value in a body, or an error if the body is no JSON, breaks its schema, or is of a media type that
+// the document lacks.
 func (b *body) validate(header http.Header, text []byte) (any, error) {
 	s := b.shapeFor(header)
 	if s == nil {

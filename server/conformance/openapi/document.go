@@ -164,7 +164,7 @@ var methods = []string{
 	http.MethodTrace,
 }
 
-// operation reads an operation. item is the place of its path in the document.
+// operation reads the operation with this method and path. item is the place of the path in the document.
 func (d *Document) operation(method, path, item string) (*Operation, error) {
 	pointer := item + "/" + strings.ToLower(method)
 	node, err := d.object(pointer)
@@ -204,9 +204,9 @@ func (d *Document) operation(method, path, item string) (*Operation, error) {
 	return op, nil
 }
 
-// parameters reads the list of parameters at this pointer into the document. It returns nil if there is no list. It refuses
-// a parameter that is not of one of kinds: "path" or "query" for operations, "header" for webhooks. owner is the operation
-// or the webhook, for messages to a reader.
+// parameters reads the list of parameters that is at the place pointer of the document. It returns nil if there is no list.
+// It refuses a parameter whose "in" is not one of kinds: "path" or "query" for operations, "header" for webhooks. owner is
+// the name of the operation or the webhook in error messages and marks.
 func (d *Document) parameters(owner, pointer string, kinds ...string) ([]*parameter, error) {
 	list, _ := d.find(pointer).([]any)
 	var out []*parameter

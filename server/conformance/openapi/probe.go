@@ -163,7 +163,7 @@ func (op *Operation) bodyProbes() []Probe {
 	return out
 }
 
-// names returns the names of a schema's properties, sorted. It follows references.
+// names returns the names of a schema's properties, sorted. It includes properties from references, allOf, anyOf and oneOf.
 func (s *shape) names() []string {
 	found := slices.Collect(maps.Keys(s.properties))
 	for _, part := range slices.Concat(s.allOf, s.anyOf) {
@@ -179,7 +179,8 @@ type value struct {
 	plain bool
 }
 
-// values returns values that test a schema: one of every JSON type, values on both sides of every bound, and edgeTexts.
+// values returns values that test a schema: one of every JSON type, the schema's listed texts, and values at, below and
+// above every bound. For a schema of texts without a list, it also returns edgeTexts.
 func (s *shape) values() []value {
 	var out []value
 	plain := func(values ...any) {
@@ -219,8 +220,8 @@ func (s *shape) values() []value {
 	return out
 }
 
-// edgeTexts are unusual date-times, e-mails, URLs and UUIDs, some valid and some not. Every text field is tested with all of
-// them, because the document may describe such a field by a pattern in place of a format.
+// edgeTexts are unusual date-times, e-mails, URLs and UUIDs, some valid and some not. Every field for texts that are not
+// listed is tested with all of them, because the document may describe a field by a pattern in place of a format.
 var edgeTexts = []string{
 	"2099-10-01", "2099-02-30T00:00:00Z", "2099-10-01T00:00:00", "2099-10-01 00:00:00Z", "2099-10-01t00:00:00z",
 	"2099-10-01T00:00:00.123456789Z",
@@ -255,7 +256,8 @@ func textsOfLength(length int) []any {
 	return out
 }
 
-// number returns an integer keyword of a schema, such as maximum. It follows references.
+// number returns the value of a keyword of a schema that is a whole number, such as maximum. If the schema itself lacks the
+// keyword, number looks in references, allOf, anyOf and oneOf.
 func (s *shape) number(keyword string) (*big.Int, bool) {
 	if n, ok := s.node[keyword].(json.Number); ok {
 		return new(big.Int).SetString(fmt.Sprint(n), 10)

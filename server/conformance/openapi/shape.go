@@ -40,7 +40,8 @@ type shape struct {
 	pointer string
 	node    map[string]any
 	schema  *jsonschema.Schema
-	// mark records whether an exchange has shown the property, item or branch with this schema; nil for other schemas.
+	// mark records whether an exchange had a value with this schema. It is nil unless the schema is that of a property, of a
+	// list's items, or of an alternative in anyOf. If the schema allows null, a null sets the field null in place of mark.
 	mark *mark
 	null *mark            // whether an exchange has shown null; nil if the schema does not allow null
 	enum map[string]*mark // whether an exchange has shown each of the enum's values, by the value's JSON
@@ -214,7 +215,8 @@ func scalarText(value any) string {
 	return ""
 }
 
-// property returns the schema of a property. It follows references and allOf.
+// property returns the schema of a property, or nil. If properties does not list it, property looks in references, allOf,
+// anyOf and oneOf.
 func (s *shape) property(name string) *shape {
 	if p := s.properties[name]; p != nil {
 		return p
@@ -247,7 +249,8 @@ func (s *shape) texts() []string {
 	return out
 }
 
-// types returns the JSON types that a schema allows, or nil if it allows all. It follows references.
+// types returns the JSON types that a schema names or, if it names none, those that its references, allOf, anyOf and oneOf
+// name. It returns nil if none of them names a type.
 func (s *shape) types() []string {
 	switch types := s.node["type"].(type) {
 	case string:
