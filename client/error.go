@@ -139,7 +139,8 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(seconds) * time.Second //nolint:gosec // seconds has at most 31 bits.
 }
 
-// truncated reports whether a successful answer of the service broke off before its end.
+// truncated reports whether the answer of a failed attempt begins as a success of the service does, so that it must have
+// broken off before its end.
 func (a *attempt) truncated() bool {
 	return a.response.StatusCode == http.StatusOK && a.contentType() == "application/proto"
 }

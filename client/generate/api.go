@@ -203,7 +203,7 @@ func read(text []byte) (*api, error) {
 	return r.api, nil
 }
 
-// operations reads the operations in the document's order, and the models of their answers.
+// operations reads the operations, grouped by tag and in the document's order, and adds the models of their answers.
 func (r *reader) operations() error {
 	for _, tag := range r.Tags {
 		res := &resource{Name: pascal(tag.Name), Doc: tag.Description}
@@ -278,7 +278,8 @@ func (r *reader) events() error {
 	return r.model("EventStore")
 }
 
-// model adds a schema to the models, unless it was added before, and then the schemas that it refers to.
+// model adds the schema with this name to the models, after the schemas to which it refers. It does nothing if the schema
+// was added before.
 func (r *reader) model(name string) error {
 	if r.seen[name] {
 		return nil
@@ -346,7 +347,7 @@ func (r *reader) field(owner, property string, s schema) (*field, error) {
 	return f, nil
 }
 
-// enumOf returns the name of the enum with these values, or "" if there is none yet.
+// enumOf returns the name of the enum with these values in this order, or "" if there is none yet.
 func (r *reader) enumOf(values []string) string {
 	for _, e := range r.Enums {
 		if slices.EqualFunc(e.Values, values, func(a value, b string) bool { return a.Text == b }) {

@@ -104,7 +104,8 @@ func (f *lookupResult) scan(row interface{ Scan(into ...any) error }) (position 
 	return position, nil
 }
 
-// countUnknown counts a request with an unknown key for its client. It reports whether the key exists after all.
+// countUnknown counts a request for its client, because the key is unknown or the client is over its limit. exists is true
+// if the key exists.
 func (g *Gate) countUnknown(ctx context.Context, q lookup) (f lookupResult, exists bool, err error) {
 	var now int64
 	err = g.writer.QueryRowContext(ctx, g.statements["unknown"], q.fingerprint[:], q.client, q.timeArg).

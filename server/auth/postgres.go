@@ -10,7 +10,8 @@ import (
 )
 
 // findCountingInDatabase looks up several keys and counts their requests with one statement. The results are the same as if
-// the requests had come one after the other. For an unknown key it returns a zero result and counts nothing.
+// the requests had come one after the other. If a key is unknown, or a client over its limit, findCountingInDatabase returns
+// a zero result for the request and does not count it.
 func (g *Gate) findCountingInDatabase(ctx context.Context, lookups []lookup) ([]lookupResult, error) {
 	fingerprints, clients := make(pq.ByteaArray, len(lookups)), make(pq.StringArray, len(lookups))
 	for i, q := range lookups {

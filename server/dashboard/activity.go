@@ -30,7 +30,8 @@ type entry struct {
 	*adminv1.ActivityEntry
 	// Who is the kind of actor, and What is the action, both in words.
 	Who, What string
-	// Kind is the kind of resource in words. Name is the resource's name, and To the address of its page; both may be empty.
+	// Kind is the kind of resource in words. Name is the resource's name, or "". To is the address to which the entry links,
+	// as resourceURL returns it, or "".
 	Kind, Name, To string
 	Changes        []change
 }
@@ -131,8 +132,8 @@ func spaced(action string) string {
 	return strings.ToUpper(words[:min(1, len(words))]) + words[min(1, len(words)):]
 }
 
-// changesOf reads the changes of a journal entry from its column, a JSON object, and returns them in the same order. Amounts
-// are in currency.
+// changesOf reads the changes of a journal entry from its column, a JSON object, and returns them in the order of the
+// object's members. Amounts are in currency.
 func changesOf(column []byte, currency string) ([]change, error) {
 	d := json.NewDecoder(bytes.NewReader(column))
 	d.UseNumber()

@@ -10,8 +10,8 @@ import (
 // chart is a bar chart over time, with its title, the labels of its axes, and its figures.
 type chart struct {
 	Title, Summary string
-	// Top is the label at the top of the vertical axis; Times are the labels of the horizontal axis. Without data, both are
-	// empty. Most says in words how high the highest bar is, for readers who cannot see the chart.
+	// Top is the label at the top of the vertical axis; Times are the labels of the horizontal axis. Top and Times are empty
+	// if the chart has no data. Most says in words how high the highest bar is, for readers who cannot see the chart.
 	Top, Most string
 	Times     []string
 	Bars      []bar

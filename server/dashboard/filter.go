@@ -22,7 +22,7 @@ type filter struct {
 	from, until *timestamppb.Timestamp
 	// Older is the address of the page with the next older entries; empty on the last page.
 	Older string
-	// LookedBackTo is the time at which a search stopped before it had searched all older entries; nil if it searched them all.
+	// LookedBackTo is the time to which a search looked back, if it stopped before the oldest entry; otherwise nil.
 	LookedBackTo *timestamppb.Timestamp
 }
 

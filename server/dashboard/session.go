@@ -187,7 +187,7 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, Path+"/", http.StatusSeeOther)
 }
 
-// clearCookie makes the browser delete one of the two cookies.
+// clearCookie makes the browser delete the cookie secureCookie or, if secure is false, plainCookie.
 func (d *dashboard) clearCookie(w http.ResponseWriter, secure bool) {
 	c := d.cookie(secure)
 	c.MaxAge = -1

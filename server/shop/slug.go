@@ -15,9 +15,9 @@ import (
 // slugEndBytes is the length of the random end that makes a slug differ from another slug made from the same title.
 const slugEndBytes = 6
 
-// freeSlug returns the slug for a new row. requested is the slug in the request; freeSlug refuses it with slug_taken if another
-// row has it. If requested is empty, freeSlug makes a slug from the title, and appends a random end if another row has this
-// slug.
+// freeSlug returns the slug for a new row. requested is the slug in the request; freeSlug refuses it with slug_taken if
+// another row has it. If requested is empty, freeSlug makes a slug from the title. It appends a random end if another row
+// has this slug. If the title gives no slug, the random end is the slug.
 func freeSlug(ctx context.Context, requested, title string, taken func(context.Context, string) (bool, error)) (string, error) {
 	slug := requested
 	if slug == "" {

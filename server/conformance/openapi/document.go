@@ -31,8 +31,8 @@ type Document struct {
 	marks      map[string]*mark
 	operations []*Operation
 	webhooks   map[string]*webhook
-	// refusal is the schema of the error body, which every answer with a status from 400 on has. details maps a code to the
-	// member of details that errors with this code have.
+	// refusal is the schema of the error body, which every answer with a status from 400 on has. For each error code whose
+	// errors have details, the map details has the name of the one member that these details have.
 	refusal *shape
 	details map[string]string
 	// headers has the headers that any answer may have, by canonical name; the value is true if every answer must have the
@@ -231,7 +231,8 @@ func (d *Document) parameters(owner, pointer string, kinds ...string) ([]*parame
 	return out, nil
 }
 
-// body reads the content of the object at a place of the document, or returns nil if there is no object.
+// body reads the content of the object at a place of the document. It returns nil if there is no object, or the object has
+// no content.
 func (d *Document) body(pointer string) (*body, error) {
 	if d.find(pointer) == nil {
 		return nil, nil

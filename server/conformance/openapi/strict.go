@@ -39,7 +39,7 @@ func forbidAdditions(node any) {
 	}
 }
 
-// readDetails reads, for each error code, the name of the member that an error with this code has in details.
+// readDetails sets d.details from the document.
 func (d *Document) readDetails() {
 	fields, _ := d.refusal.node["x-details"].(map[string]any)
 	for code, field := range fields {
