@@ -119,7 +119,7 @@ var (
 
 func TestWhatIsSentAgain(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
-		d := l.start(t) // one process makes all calls, because it takes longer to start than to make them
+		d := l.start(t) // one process makes all calls, because starting a process takes longer than the calls
 		for _, row := range []struct {
 			reason    string
 			do        operation

@@ -13,7 +13,7 @@ export class Fields {
     this.#errors = new Set(Object.entries(this.#schemas).filter(([, s]) => s.properties?.statusCode && s.properties?.code).map(([name]) => name));
   }
 
-  // name returns the name of the schema to which a schema refers, even if it is an array of it, or it or null.
+  // name returns the name of the schema to which a schema refers: itself, for its items, or for its values other than null.
   name(schema) {
     const ref = schema?.$ref ?? schema?.items?.$ref ?? schema?.oneOf?.find((one) => one.$ref)?.$ref;
     return ref?.split("/").at(-1);
@@ -24,7 +24,7 @@ export class Fields {
   }
 
   // objects returns the named schemas that get a section of their own. Requests, events and pages of lists get none. If several
-  // schemas have the same fields, only the one with the shortest name gets one.
+  // schemas have the same fields, only the schema with the shortest name gets a section.
   objects() {
     return Object.entries(this.#schemas).filter(
       ([name, s]) => s.properties && !/(Request|Event)$/.test(name) && !this.#errors.has(name) && !this.#page(s) && this.#same(name) === name,

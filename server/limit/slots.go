@@ -38,11 +38,11 @@ var (
 // arrival.
 type Slots struct {
 	slots, share int64
-	pool         func(store uuid.UUID) any // returns the pool of database connections of a store; nil if all share one
+	pool         func(store uuid.UUID) any // returns the pool of database connections of a store; nil if all stores share one pool
 
 	mu     sync.Mutex
 	owners map[uuid.UUID]*owner
-	pools  map[any]*semaphore.Weighted // the slots of each pool of connections; Unauthenticated and Operator use the pool nil
+	pools  map[any]*semaphore.Weighted // the slots of each pool of connections; the key nil is for Unauthenticated, Operator and, if pool is nil, all stores
 
 	running, waiting atomic.Int64
 	refused          atomic.Uint64

@@ -27,7 +27,7 @@ type identity struct{ field, text string }
 type row[R any] struct {
 	index int
 	id    uuid.UUID
-	names []identity // without the empty ones
+	names []identity // the row's e-mail and phone, slug or reference, unless empty
 	data  R
 }
 

@@ -84,7 +84,7 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
 		case m.Person == Nobody:
 			all.Add(c, l.index, l.index, "")
 			b.fresh = append(b.fresh, l)
-		case m.Person < len(existing): // a larger index is a customer of an earlier row
+		case m.Person < len(existing): // a customer of the store; a larger index is that of a customer who is only in earlier rows
 			after, err := b.change(ctx, tx, l, existing[m.Person], m.Field == "id")
 			if refused, err := b.refused(l.index, err); err != nil {
 				return err

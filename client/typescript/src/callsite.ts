@@ -1,6 +1,6 @@
 /** The stack of a call. It becomes the stack of the call's error, which is created later and has lost the caller's frames. */
 export class CallSite {
-  /** Its stack is formatted only when it is read, because the runtime formats stacks lazily. */
+  /** Has the recorded frames in `stack`. The runtime formats them only when `stack` is read, so recording costs little. */
   readonly #holder: { stack?: string } = {};
 
   /** Records the frames that called the function above. */

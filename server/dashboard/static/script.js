@@ -81,7 +81,7 @@
     }
   });
 
-  // Send a form only once. The answer to a second click would replace the first answer, and only the first shows a secret.
+  // Send a form only once. The answer to a second click would replace the first answer, and only the first answer shows a secret.
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (form.dataset.sent !== undefined) event.preventDefault();
