@@ -49,7 +49,7 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 		"products:write", "customers:write"}, Lifetime: adminv1.Key_DAYS_30})
 	require.NoError(t, err)
 	for _, owner := range []uuid.UUID{limit.Operator, uuid.MustParse(store.GetId())} {
-		for range d.Conns() / 2 { // take all slots that this owner may have
+		for range d.Conns() / 2 { // take all slots that one owner may have
 			_, err := running.slots.Acquire(t.Context(), owner, false)
 			require.NoError(t, err)
 		}

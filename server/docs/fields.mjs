@@ -13,7 +13,7 @@ export class Fields {
     this.#errors = new Set(Object.entries(this.#schemas).filter(([, s]) => s.properties?.statusCode && s.properties?.code).map(([name]) => name));
   }
 
-  // name returns the name of the schema to which a schema refers: itself, for its items, or for its values other than null.
+  // name returns the name of the schema to which a schema refers, itself or with its items or one of its alternatives.
   name(schema) {
     const ref = schema?.$ref ?? schema?.items?.$ref ?? schema?.oneOf?.find((one) => one.$ref)?.$ref;
     return ref?.split("/").at(-1);

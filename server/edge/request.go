@@ -100,7 +100,7 @@ func (x *exchange) addRefusal(request *Request) {
 	}
 }
 
-// log writes the request's log line and completes its span. They show no data that the client sent; the line shows the
+// log writes the request's log line and completes its span. Neither shows data that the client sent. The line shows the
 // client's address.
 func (e *Edge) log(x *exchange, request Request) {
 	var added [4]slog.Attr

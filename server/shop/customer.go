@@ -141,10 +141,10 @@ func (s *Shop) lockKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer 
 	return known[0], hook.NoteLocked(ctx, known[0])
 }
 
-// completeOrCreate fills the empty fields of a stored customer, known, with the buyer's values, and saves the customer. If
-// known is nil, completeOrCreate creates a customer from buyer. If two transactions create a customer with the same e-mail
-// or phone, a unique index makes one of them fail. The failed transaction runs again, and then finds the customer that the
-// other transaction created.
+// completeOrCreate fills the empty fields of a customer of the store (known) with the buyer's values, and saves the
+// customer. If known is nil, completeOrCreate creates a customer from buyer. If two transactions create a customer with the
+// same e-mail or phone, a unique index makes one of them fail. The failed transaction runs again, and then finds the
+// customer that the other transaction created.
 func completeOrCreate(
 	ctx context.Context, tx *ent.Tx, t tenant.Store, known, buyer *ent.Customer,
 ) (row *ent.Customer, created bool, err error) {

@@ -34,9 +34,9 @@ func newWaiting(t *testing.T) waiting {
 	return waiting{newBench(t, d, shop.Options{}), a, now}
 }
 
-// behind makes a change wait for a row that another transaction has locked. Then it advances the clock by a minute, executes
-// the SQL statement meanwhile in the other transaction, unless the statement is "", and commits this transaction. behind
-// returns once the change is made.
+// behind makes a change wait for a row that another transaction has locked. Then it advances the clock by a minute. If the
+// argument meanwhile is an SQL statement and not "", behind executes it in the other transaction. Then it commits this
+// transaction, and returns once the change is made.
 func (w waiting) behind(table, id string, change func() error, meanwhile string) {
 	w.T.Helper()
 	holder, err := w.DB.Writer().Begin()

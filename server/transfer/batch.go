@@ -44,8 +44,7 @@ type batch[R any] struct {
 	refusedRows
 	rows []row[R]
 	// fresh has the rows to insert. changed has the indexes of rows of the request that changed a row of the store. held
-	// maps the slugs or references that products or orders of the store, or earlier rows of the request, have to the ids of
-	// these products or orders.
+	// maps the slugs or references in use to the ids of their products or orders, which are in the store or in the request.
 	fresh   []row[R]
 	changed []int
 	held    map[string]uuid.UUID
@@ -58,8 +57,8 @@ func (b *batch[R]) base() *batch[R] { return b }
 
 // sort puts new rows into b.fresh, and returns the rows that the store already has. The store has a row if it has the row's
 // id or, with the option update, the row's slug or reference, which sort looks for in columns. A row that sort finds by slug
-// or reference gets the id that it has in the store. sort refuses an id of another store, and skips a row with the id of an
-// earlier row.
+// or reference gets the id that it has in the store. sort refuses a row whose id is in another store, and skips a row with
+// the id of an earlier row.
 func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns ...string) (existing []row[R], err error) {
 	var names []string
 	for _, l := range b.rows {

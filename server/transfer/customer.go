@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// customers is a batch of customers. Their ordersCount and totalPaid are stored as the rows have them. If a later import,
-// which is not of an export, adds orders of a customer, it counts all the customer's orders in the store anew.
+// customers is a batch of customers. Their ordersCount and totalPaid are stored as the rows have them. A later import of
+// orders, unless they are from an export, counts all orders of their customers in the store anew.
 type customers struct{ batch[ent.Customer] }
 
 func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Customer] {

@@ -31,8 +31,8 @@ type Document struct {
 	marks      map[string]*mark
 	operations []*Operation
 	webhooks   map[string]*webhook
-	// refusal is the schema of the error body, which every answer with a status from 400 on has. For each error code whose
-	// errors have details, the map details has the name of the one member that these details have.
+	// refusal is the schema of the error body, which every answer with a status from 400 on has. details maps an error code
+	// to the name of the only member of the object "details" in the error body; codes without this object are missing.
 	refusal *shape
 	details map[string]string
 	// headers has the headers that any answer may have, by canonical name; the value is true if every answer must have the
@@ -204,9 +204,9 @@ func (d *Document) operation(method, path, item string) (*Operation, error) {
 	return op, nil
 }
 
-// parameters reads the list of parameters that is at the place pointer of the document. It returns nil if there is no list.
-// It refuses a parameter whose "in" is not one of kinds: "path" or "query" for operations, "header" for webhooks. owner is
-// the name of the operation or the webhook in error messages and marks.
+// parameters reads the list of parameters at a place of the document. It returns nil if there is no list. It refuses a
+// parameter whose "in" is not one of kinds: "path" or "query" for operations, "header" for webhooks. owner is the name of
+// the operation or the webhook in error messages and marks.
 func (d *Document) parameters(owner, pointer string, kinds ...string) ([]*parameter, error) {
 	list, _ := d.find(pointer).([]any)
 	var out []*parameter

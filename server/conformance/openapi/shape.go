@@ -40,8 +40,9 @@ type shape struct {
 	pointer string
 	node    map[string]any
 	schema  *jsonschema.Schema
-	// mark records whether an exchange had a value with this schema. It is nil unless the schema is that of a property, of a
-	// list's items, or of an alternative in anyOf. If the schema allows null, a null sets the field null in place of mark.
+	// mark records whether an exchange had a value with this schema. It is nil unless the schema is that of a property, of
+	// additional properties, of a list's items, or of an alternative in anyOf. If the schema allows null, a null sets the
+	// field null in place of mark.
 	mark *mark
 	null *mark            // whether an exchange has shown null; nil if the schema does not allow null
 	enum map[string]*mark // whether an exchange has shown each of the enum's values, by the value's JSON
