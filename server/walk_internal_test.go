@@ -39,7 +39,7 @@ const (
 	// patience is how long a request may take to be answered. The service aims at 2 s; the rest is for busy machines.
 	patience = 30 * time.Second
 	// unread is how long the server waits for a client that does not read its answer. If a busy machine stops the test for
-	// longer, the test sends the request again.
+	// longer than that, the test sends the request again.
 	unread = 10 * time.Second
 	// marker is in all hostile requests. No log, span or metric may contain it.
 	marker = "hunter2"

@@ -236,8 +236,8 @@ func withTimeout[Found any](ctx context.Context, find func(context.Context) ([]F
 	return found, nil
 }
 
-// sendEvents sends the events with these ids, except those of types that the client does not want. now is the time at which their
-// ids were read.
+// sendEvents sends the events with these ids, except erased events and events of types that the client does not want. now is
+// the time at which the ids were read.
 func (w *watch) sendEvents(ctx context.Context, ids []uuid.UUID, now time.Time) error {
 	for chunk := range slices.Chunk(ids, watchChunk) {
 		query := w.query(ctx, event.IDIn(chunk...), event.PayloadNEQ([]byte(hook.Forgotten)))

@@ -21,8 +21,9 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// The server is killed while clients write. After a restart, every write that was answered has its row, its journal entry
-// and its outbox row, and no row is there without the other two.
+// The server is killed while clients write. After a restart, every customer that was answered is stored, and every price
+// that was answered is in the journal. Each stored customer has a journal entry and an outbox row, and no journal entry or
+// outbox row is about another customer.
 func TestKilledServer(t *testing.T) {
 	t.Parallel()
 	const (

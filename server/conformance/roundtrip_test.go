@@ -60,8 +60,8 @@ func singleStore(t *testing.T, d *db.DB, statements []string) {
 	}
 }
 
-// Each request makes a small, fixed number of round trips to the database. The first looks up the key, its store and its
-// counter with one statement. Each statement reads rows of one store only, by the store's id.
+// Each request makes a small, fixed number of round trips to the database. The first round trip looks up the key, its store
+// and its counter with one statement. Each statement reads rows of one store only, by the store's id.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	var ids struct{ product, order, customer, link, disabled string }

@@ -104,9 +104,9 @@ var kinds = []string{"product", "order", "customer", "payment_link", "api_key", 
 // referred maps the fields that have the id of another resource to the kind of that resource.
 var referred = map[string]string{"customerId": "customer", "paymentLinkId": "payment_link"}
 
-// resourceURL returns the address of the page to which an entry of the activity journal links. For a webhook or a key it is the
-// resource's page. For any other resource it is the list of the deliveries of its events. For a deleted resource resourceURL
-// returns "".
+// resourceURL returns the address to which an entry of the activity journal links: the page of a webhook, the line of a key
+// in the list of keys or, for any other resource, the deliveries that a search for the resource's id finds. It returns "" if
+// names has no name of the resource, because the resource was deleted or is of a kind without names.
 func resourceURL(r *adminv1.ActivityEntry_Resource, names map[string]string) string {
 	if names[r.GetId()] == "" {
 		return ""

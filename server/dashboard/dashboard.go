@@ -152,8 +152,8 @@ type visit struct {
 	session string
 }
 
-// member returns a handler that calls do for requests of signed-in members. It refuses a form that lacks the token of the
-// member's session.
+// member returns a handler that calls do for requests of signed-in members. It refuses a request without a session, and a
+// form that a page of another site sent or that lacks the session's token.
 func (d *dashboard) member(do func(*visit) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		malformed := parseForm(r)

@@ -50,8 +50,8 @@ func (e *Edge) check(ctx context.Context, m *method, query string, body []byte) 
 	return values, e.refuseInvalid(ctx, in, invalid)
 }
 
-// refuseInvalid refuses a message if some of its fields could not be decoded. If the rules of the shop refuse other fields
-// too, the error lists both.
+// refuseInvalid refuses a message if some of its fields could not be decoded. The error lists these fields and the fields
+// that the rules of the shop refuse.
 func (e *Edge) refuseInvalid(ctx context.Context, in proto.Message, invalid *apijson.Invalid) error {
 	if invalid == nil {
 		return nil

@@ -91,8 +91,8 @@ func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
 	return nil
 }
 
-// send sends body, the body of vanguard's answer. It compresses a large body if the client accepts compression. It does not
-// use vanguard's headers and status: the status is 200, 201 or the refusal's.
+// send sends an answer with the body that vanguard has made. Its status is 200, 201 or the refusal's, and it has none of
+// vanguard's headers. send compresses a large body if the client accepts compression, but not the body of a refusal.
 func (x *exchange) send(r *http.Request, body []byte) {
 	h, status := x.Header(), http.StatusOK
 	h["Content-Type"], h["Content-Length"] = contentTypeJSON, headerNumber(len(body))

@@ -42,8 +42,8 @@ type OrderDraft struct {
 	PaymentLinkID string `json:",omitzero"`
 }
 
-// itemsAtOnce bounds the items of a statement, because an order may have any number of them and a statement has at most 32,766
-// parameters.
+// itemsAtOnce is how many items one statement inserts, because an order may have any number of items and a statement has at
+// most 32,766 parameters.
 const itemsAtOnce = 2000
 
 // OrderLine is a product of the store and its quantity, at least 1.

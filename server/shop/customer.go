@@ -212,8 +212,8 @@ func SaveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*en
 	return saveIdentified(ctx, tx, row, next)
 }
 
-// saveIdentified saves the fields in which next differs from row, as SaveCustomer does. It does not check that next has an
-// e-mail or a phone, and that no other customer has it: the caller has checked both.
+// saveIdentified saves the fields in which next differs from row, as SaveCustomer does. It leaves out two checks, which the
+// caller has made: that next has an e-mail or a phone, and that no other customer has the same one.
 func saveIdentified(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
 	u := tx.Customer.UpdateOne(row).SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone))
 	return Save(ctx, resource.CustomerFields, row, next, u.Mutation(), u)

@@ -131,8 +131,8 @@ func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
 // Adding the batch to the old counters would count some orders twice, because an imported customer's counters may include
 // orders that are imported only now.
 //
-// The batch's payments are added to the counters of their payment links. No payment is counted twice, because each of these
-// orders is new or was not paid before.
+// The payments of the batch's orders are added to the counters of the orders' payment links. No payment is counted twice,
+// because the batch has only orders that are new or were not paid before.
 //
 // count refuses rows with which a customer's totalPaid or a link's paidAmount would pass validate.MaxAmount.
 func (b *orders) count(ctx context.Context, tx *ent.Tx) error {

@@ -132,8 +132,8 @@ func TestWatchEvents(t *testing.T) {
 			require.Equal(t, kept.GetPayload(), some.next().GetPayload(), "as it is kept")
 			some.end()
 
-			// A second stream begins at the first one's position. It sends the events since then, and may repeat events of
-			// the first stream.
+			// A second stream begins at the position of the first stream. It sends the events after this position, and may
+			// repeat events of the first stream.
 			position := all.end()
 			missed := b.ping()
 			again := b.watch(&adminv1.WatchEventsRequest{Store: "s", Since: position})
