@@ -10,8 +10,8 @@ type page[T any] interface {
 	GetData() []*T
 }
 
-// all iterates over a list. It begins with the page that the argument first numbers, or with page 1 if first is 0. It
-// requests a page only when the loop needs the page's first item. Every new loop over the sequence requests the pages again.
+// all iterates over a list. first is the number of the page with which it begins; 0 means 1. It requests a page only when
+// the loop needs the page's first item. Every new loop over the sequence requests the pages again.
 func all[A page[T], T any](first int64, load func(page int64) (A, error)) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		number := first

@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/server/admin"
 )
 
-// A filtered list that finds nothing stops after maxLooked entries. Its answer says how far back it read, and has a token
+// A filtered list that finds nothing stops after maxScanned entries. Its answer says how far back it read, and has a token
 // with which the next call continues.
 func TestARareChangeIsLookedForInSteps(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 )
 
 // counters count the requests of each key in the current minute. They are used on SQLite, where one server counts in memory.
-// Flush writes them to the database, from which a new server continues. Goroutines may share it. The zero value is ready for
-// use.
+// Flush writes the counts to the database, from which a new server continues. Goroutines may share counters. The zero value
+// is ready for use.
 type counters struct {
 	mu      sync.Mutex
 	minute  int64

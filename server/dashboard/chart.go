@@ -30,8 +30,8 @@ type bar struct {
 // Height returns the height of the drawing, in its own units.
 func (chart) Height() int { return chartHeight }
 
-// span is a period that a chart shows, such as the last day. bars is the number of its bars, and bar the length of time that
-// each of them shows.
+// span is a period that a chart shows in bars of equal length, such as the last day. bar is how much time one bar shows, and
+// bars is the number of bars.
 type span struct {
 	name, unit string
 	bar        time.Duration

@@ -75,9 +75,9 @@ func (e *Edge) finish(x *exchange) {
 	e.log(x, request)
 }
 
-// addRefusal copies to request what is known of the refusal: its code, the limit that was exceeded, and the names of fields
-// or of the scope in its details. A request over the address limit has no principal, because the gate checks that limit
-// before it looks up the key.
+// addRefusal sets the request's code, the limit that it exceeded, if any, and the names of fields or of the scope in the
+// refusal's details. If the caller left, it also sets the status 499. A request over the address limit has no principal,
+// because the gate checks that limit before it looks up the key.
 func (x *exchange) addRefusal(request *Request) {
 	request.Code = string(x.Refusal.Code)
 	if x.Refusal.CallerGaveUp() {
