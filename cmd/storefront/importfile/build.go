@@ -72,9 +72,9 @@ func (b *builder) refuseRounded() {
 	}
 }
 
-// checkFurtherLines checks the second and later lines of a record, from which the import reads only items. Another value on
-// such a line is lost, unless the first line has the same value. In an order that is not from a shop's export, a lost value
-// is refused, because the lines may be two orders. Otherwise it is only reported, because it may be the price of a variant.
+// checkFurtherLines checks the second and later lines of a record, from which the import reads only items. It finds values of
+// other fields that differ from the first line's. If the record is an order that is not from a shop's export, it refuses them,
+// because the lines may be two orders. Otherwise it only reports them.
 func (b *builder) checkFurtherLines() {
 	for i := range b.lines[1:] {
 		for _, field := range slices.Sorted(maps.Keys(b.source.Columns)) {
@@ -378,8 +378,9 @@ func (b *builder) product() *storefrontv1.Product {
 	return m
 }
 
-// fullName returns the name, or the first and the last name. A column called name may have the last name, as in French (Nom,
-// Prénom), or the first name, as in Spanish (Nombre, Apellidos). The other column shows which one it is.
+// fullName returns the name of a row's customer. The field name may have only the last name, if the file also has a column for
+// the first name, as in French (Nom, Prénom). It may have only the first name, if the file also has a column for the last name,
+// as in Spanish (Nombre, Apellidos). fullName then puts the first name before the last.
 func (b *builder) fullName() string {
 	name, given, family := b.value("name"), b.value("firstName"), b.value("lastName")
 	switch {
@@ -416,12 +417,12 @@ func (b *builder) order() *storefrontv1.Order {
 	case isYes(b.value("refunded")):
 		m.Status = storefrontv1.Order_REFUNDED
 	case b.source.Columns["status"] == nil:
-		m.Status = storefrontv1.Order_PAID // the export lists only sales
+		m.Status = storefrontv1.Order_PAID // an export without statuses lists only sales
 	case b.value("cancelledAt") != "" && m.GetStatus() == storefrontv1.Order_PENDING:
 		m.Status = storefrontv1.Order_CANCELLED
 	}
 	if b.source.shop && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
-		m.PaidAt = nil // for an authorized or partly paid order the export's date is no time of payment
+		m.PaidAt = nil // a shop may export such a date for an order that is not paid, such as the date of an authorization
 	}
 	if text := b.value("platformFeePercent"); text != "" {
 		percent, err := strconv.ParseFloat(text, 64)
@@ -447,7 +448,7 @@ func (b *builder) order() *storefrontv1.Order {
 	b.priceItems(m, given)
 	if b.Update && (!given && len(m.GetItems()) == 0 || b.entry.lacksPrice ||
 		customerKey(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "") {
-		m.Customer, given = nil, true // without a customer, the importer only updates a stored order
+		m.Customer, given = nil, true // the importer never creates an order without a customer, but updates a stored order
 	}
 	if !given {
 		m.Amount = sum.Int64()
@@ -548,9 +549,9 @@ func (b *builder) priceFromTotal(item *storefrontv1.Order_Item, n int, total int
 	b.entry.lost = append(b.entry.lost, note)
 }
 
-// priceItems sets the prices of items that have none in the file. If the order has one item and an amount, the item's price
-// is the amount divided by the quantity. For other items priceItems refuses the row or, if the import updates orders, sets
-// lacksPrice. given is true if the order has an amount.
+// priceItems sets the prices of items that have none in the file. If the order has exactly one item, and given says that it has
+// an amount, the item's price is the amount divided by the quantity. In all other cases priceItems refuses the row or, if
+// Update is set, sets lacksPrice.
 func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	for _, n := range b.entry.unpricedItems {
 		switch {
@@ -576,7 +577,7 @@ func (o Options) objectID(kind transfer.Kind, from, fileID string) string {
 }
 
 // setIDs sets the ids and the type that a row's message lacks. Ids are derived from the id in the file. Without one,
-// they are derived from a product's title, a customer's e-mail or else phone, or an order's reference.
+// they are derived from a product's title or else slug, a customer's e-mail or else phone, or an order's reference.
 func (l *loader) setIDs(e *entry, from string) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Product:

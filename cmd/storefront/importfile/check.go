@@ -22,16 +22,16 @@ import (
 // identity is a field whose value no two rows of a kind may share (id, slug, reference), with its value as it is stored.
 type identity struct{ field, text string }
 
-// checker decides in the first pass which rows repeat earlier rows, which are merged into other rows, and which are
-// customers of the store. The second pass obeys these decisions, so that a dry run reports what an import would do. All rows
-// count as new for a nil checker.
+// checker decides in the first pass which rows repeat earlier rows, which rows are merged into other rows, and which rows are
+// about customers of the store. The second pass obeys these decisions, so that a dry run reports what an import would do. A
+// nil checker, as in the second pass, sends all rows that it gets.
 type checker struct {
 	update bool // whether the import updates what the store has
 	seed   maphash.Seed
 	seen   map[uint64]seenRow // the good rows of earlier batches, by the hash of an identity
 	people *transfer.People
 	// batch has the good rows of the current batch, by the hash of an identity, and merges has its merged rows. judge computes
-	// both anew each time it is called. accept adds batch to seen when all rows of the batch are good.
+	// both anew each time it is called. accept adds batch to seen.
 	batch  map[uint64]seenRow
 	merges []merge
 }
@@ -49,7 +49,7 @@ func (s seenRow) String() string { return fmt.Sprint("line ", s.line) }
 type merge struct {
 	row, target int
 	// adds is true if the two rows are two records of one customer, whose order counts and totals are summed. It is false if
-	// they are one record twice: then only the numbers of the row into which the other is merged count.
+	// the file has one record twice: then the order count and the total of row are ignored.
 	adds bool
 	note LineError
 }
@@ -58,8 +58,8 @@ func newChecker(update bool) *checker {
 	return &checker{update: update, seed: maphash.MakeSeed(), seen: map[uint64]seenRow{}, people: transfer.NewPeople()}
 }
 
-// identify sets, in the first pass, the identities, the contact and the hash of a row. It refuses a row of customers with
-// invalid values.
+// identify sets, in the first pass, the fields of e that the checker compares with other rows. It refuses a row of customers
+// with invalid values.
 func (l *loader) identify(e *entry) {
 	if l.check == nil {
 		return
@@ -75,7 +75,7 @@ func (l *loader) identify(e *entry) {
 		}
 	case *storefrontv1.Customer:
 		e.identities = []identity{{"id", m.GetId()}}
-		// Apply the importer's rules here, because a row that is merged into another row is not sent to the importer.
+		// Apply the importer's rules here, because send ignores the importer's refusal of a row that is merged into another row.
 		var wrong []apijson.Field
 		e.contact, wrong = transfer.CheckCustomer(tenant.Store{Currency: l.Store.GetCurrency(), Country: l.Store.GetCountry()}, m)
 		for _, f := range wrong {
@@ -91,15 +91,15 @@ func (l *loader) identify(e *entry) {
 	e.sum = maphash.Bytes(l.check.seed, text)
 }
 
-// verdict is the checker's result for a batch: the rows to send, the rows that repeat earlier rows, and the rows that
-// conflict with earlier rows.
+// verdict is the checker's result for a batch: the rows to send, the rows that repeat earlier rows, and the rows that are
+// refused because of an earlier row.
 type verdict struct {
 	fresh, repeated []*entry
 	conflicts       []conflict
 }
 
-// conflict is a row that cannot be stored, because a field that must be unique has the same value in another row, or for
-// another customer. related is the other row or customer. problem says for the report what is wrong with field.
+// conflict is a row that is refused, because its field has a value that an earlier row has used for another object. related is
+// that earlier row, or its customer if the store has the customer. problem is the report's text about field.
 type conflict struct {
 	*entry
 	field, problem string
@@ -196,7 +196,7 @@ func (c *checker) compare(e *entry) (repeated bool, found conflict) {
 	for _, id := range e.identities {
 		s, ok := c.find(id)
 		switch {
-		case !ok, customer && s.sum != e.sum: // for customers, match decides
+		case !ok, customer && s.sum != e.sum: // no earlier row has the identity, or match decides what to do with the customer
 		case s.sum == e.sum:
 			e.notes = append(e.notes, e.note("", "is left out: it is the same as a row further up", s))
 			return true, conflict{}
@@ -229,9 +229,9 @@ func (c *checker) match(e *entry) (repeated bool, found conflict) {
 	return false, conflict{}
 }
 
-// matchCustomer decides what happens to a row of customers. A row with a new customer creates the customer. A row with a
-// customer of the store may change the stored customer. A row with the customer of an earlier row is merged into the earlier
-// row.
+// matchCustomer decides what happens to a row of customers. A new customer is created. A customer of the store is changed or
+// left unchanged. If an earlier row has the same customer, e is merged into that row. If e shows that two persons are one
+// customer, such as two earlier rows, the rows of the two are merged too. The results are those of match.
 func (c *checker) matchCustomer(e *entry) (repeated bool, found conflict) {
 	all := c.people
 	m := all.Find(e.contact, false)
@@ -296,8 +296,8 @@ func (c *checker) matchCustomer(e *entry) (repeated bool, found conflict) {
 	return false, conflict{}
 }
 
-// rowOf and lineOf return the number and the line of the first row with the customer person. If the store already has this
-// customer, they return those of the row e.
+// rowOf returns the number, and lineOf the line, of the row into which rows about person are merged: the first row about
+// person or, if the store already has this customer, the row e.
 func rowOf(person transfer.Person, e *entry) int {
 	if person.Stored() {
 		return e.row
@@ -354,9 +354,8 @@ func (c *checker) matchBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	}
 }
 
-// skip marks the rows of a batch that the store already has, as the importer says in out. rejudge is true if one of these
-// rows is an order, or a product without a slug, that judge has treated as new. Then judge must be called again for the
-// batch.
+// skip marks the rows that the store already has. out is the importer's answer for rows. rejudge is true if judge has treated
+// an order, or a product without a slug, as new although the store has it. judge must then be called again for the batch.
 func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (rejudge bool) {
 	if c == nil {
 		return false
@@ -369,8 +368,8 @@ func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (rejudge bool
 	return rejudge
 }
 
-// addStored adds customers of the store to those that the checker knows. It reports whether one of them was not known, so that
-// the batch must be judged again.
+// addStored tells the checker about customers of the store. rejudge is true if the checker did not know one of these customers.
+// judge must then be called again for the batch.
 func (c *checker) addStored(customers []*storefrontv1.Customer) (rejudge bool) {
 	if c == nil {
 		return false
@@ -438,8 +437,7 @@ func idOf(m proto.Message) *string {
 	return &m.(*storefrontv1.Customer).Id
 }
 
-// restore gives the row's message its id, phone and e-mail from the file again, if the checker has changed them. It also
-// removes the checker's remarks.
+// restore undoes what judge has changed in e: the customer's id, a dropped phone, an invented e-mail, and the remarks.
 func (e *entry) restore() {
 	e.notes = nil
 	if e.id != "" {

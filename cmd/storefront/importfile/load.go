@@ -38,7 +38,8 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// maxBatchBytes is the maximum size of a batch. It is a little smaller than the largest request that a server reads.
+// maxBatchBytes is the maximum size of the messages of a batch; a larger row is a batch of its own. It is a little smaller than
+// the largest request that a server reads.
 const maxBatchBytes = 900 << 10
 
 // API has the methods of storefront.admin.v1 that an import calls.
@@ -178,8 +179,8 @@ type loader struct {
 	row      int          // number of the current record, from 1
 	excluded map[int]bool // numbers of bad and repeated records, which are not stored
 	check    *checker     // nil after the first pass
-	// The checker's decisions, by the number of a record. merged says into which record a record is merged. completions has the
-	// values that a record gets from the records merged into it. phoneless is true for a record whose phone is left out,
+	// What the first pass and collectMerged found out, by the number of a row. merged has the rows that are merged into other
+	// rows. completions has what a row gets from the rows merged into it. phoneless is true for a row whose phone is left out,
 	// because another customer has the phone.
 	merged      map[int]merge
 	completions map[int]*completion
@@ -199,17 +200,17 @@ type entry struct {
 	hasCustomerID bool
 	// idFromTitle is true for a product without an id in the file: its id is derived from its title.
 	idFromTitle bool
-	// clearsCompareAt is true if the row removes the product's reference price: the file has a column for it, and the row's value is
-	// empty.
+	// clearsCompareAt is true if the CSV file has a column, or the JSON object a member, for a product's reference price. Then an
+	// update removes the stored reference price if the row's value is empty.
 	clearsCompareAt bool
-	// unpriced is true if the row of a product has no price. The stored product then keeps its price.
+	// unpriced is true if Update is set and the row of a product has no price. The stored product then keeps its price.
 	unpriced bool
 	bad      []LineError
 	lost     []LineError // remarks on values that are left out, or read differently than written
 	skus     []string    // the items' SKUs
-	// unpricedItems are the indexes of the order's items that have no price in the file. lacksPrice is true if one of them cannot
-	// get the order's total as its price, and Update is set. Such a row can change an order of the store, but cannot create
-	// one.
+	// unpricedItems are the indexes of the order's items that have no price in the file. lacksPrice is true if Update is set, and
+	// priceItems could not compute such an item's price from the order's total. The row can then change an order of the store,
+	// but cannot create an order.
 	unpricedItems []int
 	lacksPrice    bool
 	unknown       []string // titles of items that match no product of the store
@@ -217,13 +218,13 @@ type entry struct {
 	identities []identity
 	sum        uint64
 	contact    transfer.Contact
-	slugs      [2]string // the slug that the store would make for a product without one, and the slug if the first is taken
-	// The checker's findings about the row. notes has its remarks. stored is true if the store has the row already. If the row
-	// is a customer, fate says what happens to the customer.
+	slugs      [2]string // for a product without a slug: the slug that the store would make, and the slug if that is taken
+	// What the checker found out: remarks on the row (notes), whether the store already has the row's object (stored) and, for a
+	// row of customers, what happens to the customer (fate).
 	notes         []LineError
 	stored        bool
 	fate          fate
-	id            string // the row's id, while the message has the id of a stored customer instead; otherwise ""
+	id            string // the customer's id from the file, while the message has a stored customer's id instead; otherwise ""
 	phone         *string
 	phoneless     bool
 	inventedEmail bool // true if matchBuyer gave an order's customer an invented e-mail
@@ -364,9 +365,9 @@ func (l *loader) text() (*bufio.Reader, error) {
 	return l.encoding.reader(l.file), nil
 }
 
-// records returns a function that returns the next row of a table, or io.EOF. The function returns variable products
-// (products with variations) after all other rows. The price of a variable product is the lowest of its variations, which
-// come later in the file.
+// records returns a function that returns the next row of a table, or io.EOF. A variable product is a product with variations.
+// If it has no price, it gets the lowest price of its variations. The function returns such products after all other rows,
+// because the variations come later in the file.
 func (l *loader) records(t *table) func() (*entry, error) {
 	var waiting []*builder
 	lowest := map[string]int64{} // the lowest price of a product's variations, by the product's id or SKU
@@ -420,8 +421,8 @@ func (l *loader) records(t *table) func() (*entry, error) {
 	}
 }
 
-// leaveOut counts a record that is not imported and adds it to the report. value is the record's
-// value on which the decision depends. leaveOut does nothing in the second pass.
+// leaveOut counts a record that is not imported and adds it to the report. value is the value of the record that the report
+// shows beside reason. leaveOut does nothing after the first pass.
 func (l *loader) leaveOut(r *record, value, reason string) error {
 	if l.check == nil {
 		return nil
@@ -479,8 +480,8 @@ func (l *loader) send(ctx context.Context) error {
 		Events: l.Events, DryRun: l.check != nil, MatchCustomers: true, Update: l.Update, ClearCompareAt: batch[0].clearsCompareAt,
 		KeepPrice: batch[0].unpriced, ImportId: l.id.String(),
 	}
-	// raw is set in the first pass over a file of customers. It is the API's answer for all rows, also for rows that are merged
-	// into others.
+	// In the first pass over a file of customers, ask the API first about all rows, because its answer (raw) has the stored
+	// customers that judge must know. It is the result of the batch, too, if judge then sends all rows unchanged.
 	var raw *adminv1.ImportResponse
 	if l.check != nil && l.Kind == transfer.Customers {
 		var err error
@@ -489,8 +490,8 @@ func (l *loader) send(ctx context.Context) error {
 		}
 		l.check.addStored(raw.GetCustomers())
 	}
-	// If the importer refuses a row, it stores nothing of the batch. Then the loop sends the good rows again, and counts the
-	// result only when all rows that were sent are good.
+	// An importer that refuses a row stores nothing of the batch. Then the loop sends the batch again without the bad rows, except
+	// in the second pass without SkipBad. The loop counts only the answer for a batch whose rows are all good.
 	for len(rows) > 0 {
 		v := l.check.judge(rows)
 		out := raw
@@ -549,8 +550,8 @@ func (l *loader) send(ctx context.Context) error {
 	return nil
 }
 
-// reportBatch adds to the report the problems of a batch's bad rows and, in the first pass, the remarks on its other rows. It
-// writes the bad rows and those left out to Rejects.
+// reportBatch adds to the report the problems of bad rows and, in the first pass, the remarks on all other rows of the batch.
+// It writes bad rows and, in the first pass, repeated rows to Rejects.
 func (l *loader) reportBatch(batch []*entry) error {
 	for _, e := range batch {
 		for _, bad := range e.bad {

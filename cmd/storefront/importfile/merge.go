@@ -20,18 +20,17 @@ type completion struct {
 	// has none.
 	fill          *storefrontv1.Customer
 	orders, total int64
-	// The names of the fields that are set in the row itself, and its own order count and total. All are empty until
-	// collectMerged has read the row.
+	// present, ownOrders and ownTotal are about this row alone: the names of its set fields, its order count and its total. They
+	// are zero until collectMerged reads this row.
 	present             map[protoreflect.Name]bool
 	ownOrders, ownTotal int64
 }
 
-// summedFields are the fields whose values are summed when rows are merged. addCounts sums them, so they are never set in
-// completion.fill.
+// summedFields are never set in completion.fill, because addCounts sums their values.
 var summedFields = map[protoreflect.Name]bool{"orders_count": true, "total_paid": true}
 
-// root returns the number of the row into which a row was merged, directly or through other merged rows. For a row that was
-// not merged it returns the row's own number.
+// root follows merges: if row 7 was merged into row 5, and row 5 into row 2, root(7) is 2. It returns the number of a row that
+// was not merged unchanged.
 func (l *loader) root(row int) int {
 	for {
 		m, merged := l.merged[row]
@@ -42,8 +41,8 @@ func (l *loader) root(row int) int {
 	}
 }
 
-// collectMerged reads the file once more, if rows were merged into others, and collects the merged rows' values in memory. It
-// runs after the first pass, because a row anywhere in the file may have been merged into an earlier one.
+// collectMerged fills l.completions. If the first pass merged rows, collectMerged reads the file once more, to get their
+// values. It runs after the first pass, because only then are all merges known.
 func (l *loader) collectMerged(ctx context.Context) error {
 	l.completions = map[int]*completion{}
 	for row := range l.merged {
@@ -93,8 +92,8 @@ func (l *loader) collectMerged(ctx context.Context) error {
 	}
 }
 
-// addCounts adds the order count and the total of a merged row to c, which has the sums for the row into which it was merged.
-// If a sum would exceed its limit, addCounts refuses the merged row and clears all its values.
+// addCounts adds the order count and the total of m to c, unless adds is false. m is the message of the merged row e. If the
+// customer's order count or total would exceed its limit, addCounts refuses e and clears all values of m.
 func (l *loader) addCounts(e *entry, c *completion, m *storefrontv1.Customer, adds bool) error {
 	if !adds {
 		return nil
@@ -115,8 +114,8 @@ func (l *loader) addCounts(e *entry, c *completion, m *storefrontv1.Customer, ad
 	return l.reportBatch([]*entry{e})
 }
 
-// complete sets the row's empty fields to the values of the rows merged into it. It removes the row's phone if another
-// customer has it. In the first pass complete changes nothing, because merged rows and phones are known only after it.
+// complete prepares a row for the second pass. It removes a phone that another customer has, fills empty fields with values
+// of the rows merged into this row, and adds their order counts and totals. In the first pass complete changes nothing.
 func (l *loader) complete(e *entry) {
 	if phone := phoneOf(e.message); l.phoneless[e.row] && phone != nil {
 		*phone = nil
@@ -132,9 +131,8 @@ func (l *loader) complete(e *entry) {
 		}
 		return true
 	})
-	// A sum can exceed its limit only for a row that comes later in the file than the rows merged into it, because addCounts did not
-	// know the numbers of this row. Such a row is about a stored customer, who keeps the stored numbers. So it does not matter
-	// that the sum is cut here.
+	// Cut a sum that exceeds its limit. addCounts has let it pass only if e comes later in the file than the rows merged into e.
+	// Then e is about a stored customer, who keeps the stored order count and total, so that the importer does not use the sum.
 	m.OrdersCount += int32(min(c.orders, math.MaxInt32-int64(m.OrdersCount))) //nolint:gosec // The sum is at most the largest int32.
 	m.TotalPaid += min(c.total, max(0, validate.MaxAmount-m.TotalPaid))
 }

@@ -117,7 +117,7 @@ func (t *table) isRead(column int) bool {
 	return column < len(t.header) && t.fields[fold(t.header[column])] != ""
 }
 
-// maxTitleLines is how many lines above a header may be a title.
+// maxTitleLines is how many lines below a file's first line titleError examines, to find the header.
 const maxTitleLines = 20
 
 // titleError returns an error if the file has a title above its header. head is the beginning of the file. There is a title
@@ -158,8 +158,8 @@ func blank(values []string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) != "" })
 }
 
-// maxMembers is the maximum number of columns that a JSON file gets from members that are read as no field. It is bounded
-// because each line in memory has a value for every column.
+// maxMembers bounds the columns of a JSON file, because a line in memory may have a value for every column. Once a table has
+// this many columns, a new member gets a column only if it is read as a field.
 const maxMembers = 1000
 
 // newObjects returns a table of JSON objects, with a column for each member of the objects. A member of an object inside an
@@ -169,7 +169,7 @@ func newObjects(next func() ([]byte, int, error), s source, e textEncoding, stri
 	t := newTable(s)
 	t.letters, t.encoding = e.samples(), e
 	if strict {
-		t.Group = "" // an object is always a whole record
+		t.Group = "" // each object is a whole record: objects with one reference are not joined
 	}
 	t.read = func() (line, error) {
 		text, at, err := next()
