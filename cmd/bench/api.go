@@ -82,7 +82,8 @@ type operation struct {
 // listedPages is how many pages of a list, from the first, are requested.
 const listedPages = 4
 
-// operations are the measured calls, in this order. Calls that write come last, so that they change nothing for the others.
+// operations are the measured calls, in this order. Calls that write come last, so that calls that read find the data set
+// unchanged.
 var operations = []operation{
 	{name: "get-order", next: func(s *stage) request {
 		store, key := s.keys.next()
@@ -189,7 +190,7 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 type variant struct {
 	name   string
 	stages []*stage
-	// api is the address for requests with API keys: of the server if there is only one, otherwise of nginx.
+	// api is the address for requests with API keys: nginx's if proxy is set, otherwise the server's.
 	api   string
 	proxy *process // nginx, or nil
 	turn  atomic.Int64
@@ -236,8 +237,8 @@ func (c *apiCommand) measure(ctx context.Context, io streams, variants []*varian
 	rounds := make([][]round, len(variants))
 	for n := range c.Rounds + 1 {
 		for turn := range variants {
-			// The builds take turns at being the first of a round, because otherwise a machine that slows down would favour one
-			// build.
+			// Another variant is measured first in each round, because a machine that slows down during each round would favour
+			// the first.
 			i := (n + turn) % len(variants)
 			load := closedLoop{
 				address: variants[i].api, clients: c.Connections * len(variants[i].stages), strict: true,
@@ -286,7 +287,7 @@ func (c *apiCommand) measure(ctx context.Context, io streams, variants []*varian
 	}, nil
 }
 
-// round has the measurements of one round on one server.
+// round has the measurements of one variant in one round.
 type round struct {
 	took             time.Duration
 	latencies        []time.Duration // of each request, unsorted
@@ -312,8 +313,8 @@ func (v *variant) round(ctx context.Context, load closedLoop, length time.Durati
 	}, nil
 }
 
-// figures summarize all rounds of one build of the service: the median of the requests a second, latencies, and the
-// processor time for one request.
+// figures summarize all rounds of one variant: the median of the requests a second, percentiles of the latencies of all
+// requests, and the mean processor time for one request.
 type figures struct {
 	rate                                    float64
 	p50, p99, server, database, coordinator time.Duration
@@ -339,7 +340,7 @@ func summarize(rounds []round) figures {
 	return f
 }
 
-// cell returns the text of a table's cell: one text for each build of the service, separated by " · ".
+// cell returns the text of a table's cell. values has a value for each variant; cell joins their texts with " · ".
 func cell[T any](values []T, text func(T) string) string {
 	parts := make([]string, len(values))
 	for i, v := range values {

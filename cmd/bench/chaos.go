@@ -301,8 +301,8 @@ func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	return r.fleet.balance(ctx, r.created, r.kills)
 }
 
-// balance collects the ledger, which has all that is known about the events, and reconciles it. created are the new
-// customers that the server acknowledged. The ledger also has the orders that the fleet took. kills are all kills so far.
+// balance collects a ledger and reconciles it. created has the ids of customers whose creation the server acknowledged, and
+// kills has all kills so far.
 func (f *fleet) balance(ctx context.Context, created []uuid.UUID, kills []kill) (balance, error) {
 	l := ledger{customers: created, orders: f.paid, requests: f.receiver.Requests(), kills: kills, lost: int(f.lost.Load())}
 	var err, journalErr, leasesErr error

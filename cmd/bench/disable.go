@@ -22,8 +22,8 @@ const (
 	// claimedBefore is the longest time from the claim of an attempt to its arrival at the receiver. So the receiver may get
 	// attempts for this time after the webhook was disabled.
 	claimedBefore = 2 * time.Second
-	// deliveredP99 bounds the time from an answer to the arrival of its event on PostgreSQL. disabledWithin bounds how long the
-	// command that disables the webhook may take.
+	// deliveredP99 is the limit, on PostgreSQL, for the p99 of the time from a client's answer to the arrival of the event.
+	// disabledWithin is the limit for the time of the command that disables the webhook.
 	deliveredP99, disabledWithin = 100 * time.Millisecond, 500 * time.Millisecond
 	// cancelledLimit bounds the wait until all waiting deliveries are cancelled.
 	cancelledLimit = 3 * time.Minute
@@ -52,8 +52,9 @@ type disabling struct {
 	event   uuid.UUID // the event of every delivery in the webhook's backlog
 }
 
-// playLargeDisable disables a webhook with a large backlog while workers deliver to others. It enables the webhook again
-// before its whole backlog is cancelled. Workers must send none of the backlog.
+// playLargeDisable disables a webhook with a large backlog while workers deliver to other webhooks. Soon afterwards it enables
+// the webhook again, when part of the backlog may not be cancelled yet. Workers must send nothing of the backlog after
+// claimedBefore, and all of it must be cancelled.
 func playLargeDisable(p *play) {
 	s := p.open(shape{stores: 1 + healthyStores + 1})
 	p.require(s.subscribe(p.ctx, 1+healthyStores, receiver.OK, func(store int) bool { return store == 0 }))

@@ -5,7 +5,7 @@ import "time"
 const (
 	// greedyConnections is how many connections the greedy store uses at a time.
 	greedyConnections = 16
-	// greedyPause is how long the greedy store waits after a refusal. The store does not heed Retry-After.
+	// greedyPause is how long a client waits after a refusal, if it does not heed Retry-After.
 	greedyPause = 50 * time.Millisecond
 	// defaultDeadline is the service's default for the longest time that a request may take.
 	defaultDeadline = 10 * time.Second

@@ -29,8 +29,8 @@ const (
 	// historyKeys is how many API keys the callers use in turns: enough for 1000 requests a second. The store's further keys
 	// are for counting and revoking.
 	historyKeys = 600
-	// maxUnknown is the number of requests without a known outcome after which callers leave an object, because each such
-	// request doubles porcupine's work. A few more may have been sent by then.
+	// maxUnknown is the number of requests without a known outcome after which callers leave an object, because each of these
+	// requests doubles porcupine's work. Requests that other callers have already sent may increase the number further.
 	maxUnknown = 6
 	// restAfterRefusal is the longest pause of a caller after a request without an answer.
 	restAfterRefusal = 100 * time.Millisecond
@@ -177,7 +177,7 @@ func (h *history) ask(o *object, c *caller, q question) *answer {
 }
 
 // create sends a request that must succeed, and returns the answer. It returns nil if the request failed. The request is in
-// no object's history, because only this caller uses what it creates.
+// no object's history, because no model describes it.
 func (h *history) create(c *caller, q question) *answer {
 	a := h.ask(&object{}, c, q)
 	if a != nil && a.status >= 300 {

@@ -18,8 +18,8 @@ type question struct {
 	n int
 }
 
-// answer is the answer that a caller got. A nil *answer means an unknown outcome: the request got 503 or its connection
-// broke. Then the request may have taken effect, or may still take effect at any later time.
+// answer is the answer that a caller got. A nil *answer means an unknown outcome: the status was 5xx, or no answer came. Then the
+// request may have taken effect, or may still take effect at any later time.
 type answer struct {
 	status    int
 	code      string // the code in the body of an error
@@ -157,8 +157,8 @@ func (all customers) post(asked customer, a *answer) (customers, bool) {
 	return all, a.status == status && got == *c
 }
 
-// free returns the index of a customer without e-mail and phone. There always is one among the four, because each other
-// customer has at least one of two e-mails and two phones.
+// free returns the index of a customer without e-mail and phone. post calls free for a new customer whose e-mail and phone no
+// customer in all has. One of the two e-mails and two phones is therefore unused, so that at most three customers have one.
 func (all customers) free() int {
 	for i, c := range all {
 		if c.Email == "" && c.Phone == "" {

@@ -27,9 +27,9 @@ const (
 	buyerRate = 200
 )
 
-// playHousekeeping deletes a store with many customers. Meanwhile buyers of a second store are erased one after the other, a
-// third store is exported again and again, and one more export stays open. On SQLite, backups are made as well. The writes
-// of a fourth store are watched.
+// playHousekeeping deletes a store with many customers. During the deletion it erases buyers of a second store one after the
+// other, exports a third store again and again, and keeps the snapshot of an export open. On SQLite it also makes backups. It
+// measures the writes of a fourth store.
 func playHousekeeping(p *play) {
 	s := p.open(shape{stores: housekeepingStores, firstCustomers: p.Customers})
 	p.require(s.serve(p.ctx))
@@ -73,7 +73,8 @@ func playHousekeeping(p *play) {
 // writer returns a load that creates customers in the watched store, which is the last one.
 func (p *play) writer(s *stage) *openLoop { return p.creator(s, housekeepingStores-1, writerRate) }
 
-// housekeeping runs the operator's commands, such as an export, one run after another.
+// housekeeping runs three of the operator's commands at the same time, each again and again: forget a customer, export a store
+// and, on SQLite, back up.
 type housekeeping struct {
 	*play
 	*stage
@@ -82,7 +83,7 @@ type housekeeping struct {
 	err  error          // the first error
 }
 
-// repeat runs the commands, each again and again, until the context ends.
+// repeat runs the commands until ctx ends. Each command has a goroutine, which runs it again and again.
 func (h *housekeeping) repeat(ctx context.Context) {
 	h.done = map[string]int{}
 	var group sync.WaitGroup

@@ -227,11 +227,12 @@ func (l *ledger) checkAcknowledged(b *balance) {
 	}
 }
 
-// checkAttempts checks the requests that the receiver got: they must be the attempts in the journal, and those that a kill cut
-// short (orphans). It counts the duplicates.
+// checkAttempts compares the requests that the receiver got with the attempts in the journal. orphans has the number of
+// further requests that an attempt may have caused, because kills cut its leases short. checkAttempts sets b.duplicates and
+// b.late.
 func (l *ledger) checkAttempts(b *balance, journal map[uuid.UUID]journalDelivery, orphans map[attemptKey]int) {
 	statuses := map[attemptKey][]int{}
-	accepted := map[uuid.UUID]int{} // number of the first accepted attempt
+	accepted := map[uuid.UUID]int{} // by event: number of the first attempt that the receiver accepted
 	attempts := map[uuid.UUID][]queue.Attempt{}
 	for _, d := range journal {
 		attempts[d.event] = d.attempts
@@ -255,7 +256,7 @@ func (l *ledger) checkAttempts(b *balance, journal map[uuid.UUID]journalDelivery
 			accepted[r.Event] = r.Attempt
 		}
 	}
-	var late string // a description of the first late attempt
+	var late string // describes the last of the attempts that b.late counts
 	for _, d := range journal {
 		for _, made := range d.attempts {
 			attempt := attemptKey{d.event, made.Number}

@@ -16,7 +16,7 @@ import (
 type rotation struct {
 	stores  []storeData
 	turn    atomic.Int64 // number of the next key
-	created atomic.Int64 // number of requests so far that create a customer; it is the number of the last customer
+	created atomic.Int64 // newCustomer adds 1, and makes the customer's e-mail and phone from the result
 }
 
 // next returns the next key and its store. It takes one key of every store before the second of any, so that each key is used

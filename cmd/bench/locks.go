@@ -15,7 +15,7 @@ const (
 )
 
 // playRowLock holds the lock on a customer's row, or on SQLite the lock to write, while clients of the customer's store try to
-// change it. It watches another store, which reads.
+// change the customer. It measures the reads of another store.
 func playRowLock(p *play) {
 	s, held := p.lockStage()
 	customer := s.stores[0].customer

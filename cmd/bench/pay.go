@@ -43,8 +43,8 @@ type dueOrder struct {
 	store tenant.Store
 }
 
-// pay pays orders by the shop's rules, as a payment provider's callback does. It returns the time of each commit, in the
-// order of the orders.
+// pay pays the orders that plan selects, by the shop's rules, as a payment provider's callback does. It returns the payments
+// from the oldest order to the newest.
 func (r *webhooksRun) pay(ctx context.Context, plan paymentPlan) (_ []payment, err error) {
 	s, err := hook.Open(ctx, db.Config{URL: r.url, MaxConns: r.Writers})
 	if err != nil {
@@ -92,8 +92,7 @@ func (p paymentPlan) orders(ctx context.Context, d *db.DB, rules *shop.Shop) ([]
 		}
 		tenants[found.ID] = found
 	}
-	// Ids sort by time, and the orders of all stores were made over the same period. So consecutive ids are from different
-	// stores.
+	// Ids sort by time, and the orders of all stores were made over the same period. So the orders of all stores are mixed.
 	var orders []dueOrder
 	counts := map[uuid.UUID]int{}
 	for row := range db.Rows(ctx, d.Reader(), "SELECT id, store_id FROM orders WHERE status = 'PENDING' ORDER BY id") {

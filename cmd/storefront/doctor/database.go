@@ -402,8 +402,8 @@ func listening(ctx context.Context, d *db.DB) string {
 	return fmt.Sprintf("; workers listening: %d", n)
 }
 
-// transactions looks for transactions that have been open for long on PostgreSQL. While one is open, vacuum cannot remove
-// rows that were deleted since it began.
+// transactions looks for PostgreSQL transactions that have been open for more than longTransaction. Vacuum cannot remove a row
+// that was deleted after the beginning of a transaction that is still open.
 func transactions(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return openFor(ctx, d, longTransaction)
 }
@@ -432,7 +432,8 @@ func openFor(ctx context.Context, d *db.DB, long time.Duration) Finding {
 	return ok("none open for more than %v", long)
 }
 
-// manyDeadRows is how many dead rows make scans of deliveries, the outbox and the row deltas slow.
+// manyDeadRows is the number of dead rows from which scans of deliveries, the outbox and the row deltas are slow. The doctor
+// warns of a younger snapshot than longTransaction only if there are so many dead rows, and so many later transactions.
 const manyDeadRows = 100_000
 
 // snapshots looks for what keeps PostgreSQL from removing dead rows, and checks how many dead rows there are.
@@ -538,7 +539,8 @@ func idsOf(missing map[string]int) string {
 	return strings.Join(ids, ", ")
 }
 
-// counts compares the stored counts of some random stores with their rows, and checks how many row deltas wait to be folded.
+// counts compares the stored row counts of some random stores with the actual numbers of rows. Before that it checks how many
+// row deltas wait to be folded into the stored counts.
 func counts(ctx context.Context, d *db.DB, _ Installation) Finding {
 	c := count.New(d)
 	waiting, err := c.PendingDeltas(ctx, manyRowDeltas)
@@ -572,7 +574,8 @@ func counts(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("of %s compared with their rows", plural(len(stores), "store"))
 }
 
-// forgettings looks for customers whose erasure does not finish because each try fails, or because no worker tries.
+// forgettings looks for customers whose erasure has begun and makes no progress: a try has failed, or nobody has tried for
+// MaxLag.
 func forgettings(ctx context.Context, d *db.DB, _ Installation) Finding {
 	var failing, waiting []string
 	for row := range db.Rows(ctx, d.Reader(), "SELECT id, failures, due_at FROM forgettings WHERE finished_at IS NULL AND "+

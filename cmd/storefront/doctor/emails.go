@@ -19,8 +19,8 @@ const (
 		`OR email LIKE '%-@%' OR length(email) > 64`
 )
 
-// emails counts the customers whose e-mail was stored under an older rule that allowed it. The service still shows such an
-// e-mail, but refuses a request with it or creates another customer.
+// emails counts the customers whose stored e-mail validate.Email refuses or would change, because an older rule allowed it. The
+// service still shows such an e-mail. But it refuses a request with the e-mail, or creates another customer.
 func emails(ctx context.Context, d *db.DB, _ Installation) Finding {
 	condition := unusualPostgres
 	if d.Dialect() == dialect.SQLite {

@@ -104,8 +104,8 @@ func tokenFinding(token string) Finding {
 const (
 	// tightBytes is the free space on the database's disk below which the check fails.
 	tightBytes = 64 << 20
-	// lowBytes is the free space on the database's disk below which the check warns. For a larger database the check warns
-	// below the size of the database, because a backup beside it needs as much.
+	// lowBytes is the free space on the database's disk below which the check warns. If the database is larger than lowBytes, the
+	// limit is the size of the database, because a backup on the same disk needs as much.
 	lowBytes = 1 << 30
 )
 
