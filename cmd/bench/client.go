@@ -23,7 +23,7 @@ type request struct {
 }
 
 // client calls a service over kept-alive connections, one for each running request. It uses fasthttp and not net/http, because
-// it shares the processors with the service and fasthttp needs less of them. Goroutines may share it.
+// the bench shares the processors with the service, and fasthttp needs less processor time. Goroutines may share a client.
 type client struct{ http fasthttp.HostClient }
 
 // newClient returns a client of the service at the address that the function address returns. The client calls that function

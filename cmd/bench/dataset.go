@@ -176,8 +176,8 @@ func (g *generator) catalogue(s *storeData, count int) []productData {
 	return list
 }
 
-// Surnames are made of two syllables of two letters. So there are syllables² of them, and searching for four letters finds
-// the buyers with one surname.
+// Surnames are made of two of the ten syllables. So there are 100 surnames, and a search for the four letters of two syllables
+// finds the buyers with one surname.
 var (
 	firstNames = []string{"Ada", "Boris", "Chantal", "Denis", "Estelle", "Firmin", "Grace", "Hervé", "Irène", "Joël"}
 	syllables  = []string{"ba", "ko", "mu", "ne", "ti", "wo", "ze", "fu", "la", "gi"}

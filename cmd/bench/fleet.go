@@ -123,7 +123,8 @@ func (f *fleet) takeOrders(ctx context.Context) (stop func() error) {
 	}
 }
 
-// sell creates an order of a new buyer, pays it and returns its id. It returns uuid.Nil if a request got no answer.
+// sell creates an order of a new buyer, pays it and returns its id. It returns uuid.Nil if the server was unavailable for one of
+// the two requests.
 func (f *fleet) sell(operator *client, s storeData) (uuid.UUID, error) {
 	recorded, err := f.operate(operator, f.recordOrder(&s))
 	if err != nil || recorded == uuid.Nil {

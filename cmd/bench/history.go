@@ -163,8 +163,8 @@ func openHistory(p *play, seed uint64, rate float64, progress func(string, ...an
 	return h
 }
 
-// record runs callers for the span, and causes faults meanwhile, one after the other. At the end it reads every object once
-// more.
+// record runs callers for the span, and causes faults during that time, one after the other. At the end it reads the objects
+// that have a function read, and counts the orders of the idempotency keys.
 func (h *history) record() {
 	h.begun = time.Now()
 	ctx, cancel := context.WithTimeout(h.ctx, h.Span)

@@ -21,7 +21,7 @@ const (
 // fault breaks something and repairs it.
 type fault struct {
 	name string
-	// losesCounters is true if the fault makes the request counters of API keys begin again at 0.
+	// losesCounters is true if the fault sets the request counters of API keys to 0 on PostgreSQL. Every fault on SQLite does.
 	losesCounters bool
 	inject        func(h *history, random *rand.Rand)
 }

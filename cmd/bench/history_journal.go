@@ -23,7 +23,7 @@ type chain struct {
 	resource string
 	states   []map[string]any
 	began    []time.Time
-	events   tally // for each type of event, how many events the journal entries require that do not exist
+	events   tally // by type: how many events the journal entries require, less the events that checkEvents has found
 }
 
 // requiredEvents maps each change to the types of the events that it must send. A change is a type of resource and its new
@@ -160,8 +160,8 @@ func (h *history) readJournal(seen map[string][]*sighting) map[string]*chain {
 	return chains
 }
 
-// checkEvents compares the events with the journal. Each event must show the state after the journal entry of the same time.
-// Each change that must send an event has exactly one.
+// checkEvents compares the events with the journal. Each event must show its object in the state after the last journal entry
+// that is not later than the event. Each change that must send an event must have sent exactly one.
 func (h *history) checkEvents(chains map[string]*chain) {
 	events, err := h.stage.events(h.ctx, time.Time{})
 	h.require(err)

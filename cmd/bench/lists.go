@@ -178,9 +178,9 @@ const (
  FROM (SELECT n, CAST($2 + (n + 0.5) * $6 AS bigint) AS at FROM generate_series(CAST($3 AS integer), CAST($4 AS integer)) n) r`
 )
 
-// makeOrders adds orders to a store; size is their number. Their times are spread evenly over a period that ends at the time
-// now and is as long as the constant years says. The order of their ids is the order of their times. On PostgreSQL triggers
-// and foreign keys are off meanwhile, so makeOrders fills the counts of lists afterwards.
+// makeOrders adds a number of orders, size, to a store. Their creation times are spread evenly over the three years before now,
+// and their ids are in the order of these times. On PostgreSQL makeOrders switches triggers and foreign keys off while it adds
+// the orders, and afterwards computes the counts of the store's lists.
 func (s *stage) makeOrders(ctx context.Context, store storeData, size int, now time.Time) error {
 	handle, err := s.open(ctx)
 	if err != nil {

@@ -25,8 +25,7 @@ import (
 )
 
 const (
-	// maxManifestBytes is how many bytes of manifest.json an import reads at most. The file may be large, because any file
-	// can have this name.
+	// maxManifestBytes is the maximum length of manifest.json. It is bounded because an import reads the file into memory.
 	maxManifestBytes = 1 << 20
 	// maxExportFiles is how many files an export may have. It usually has about ten.
 	maxExportFiles = 100

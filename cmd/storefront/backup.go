@@ -164,10 +164,9 @@ func (f backupFolder) name(at time.Time) string {
 
 const backupTime = "2006-01-02T150405.000Z"
 
-// prune removes older backups of the same database from the folder. newest is the file name of the current backup; verified
-// is true if the current backup is verified. Then prune keeps it and the keep-1 verified backups before it, and removes all
-// others. If verified is false, prune removes only unverified copies. It never removes folders, links, files with other
-// names, or backups with later times.
+// prune removes backups of the same database that are older than the current backup. newest is the file name of the current
+// backup, and verified is true if this backup is verified. prune removes all older unverified copies. If verified is true, it
+// also removes older verified backups, except the last keep-1. It never removes folders, links or files with other names.
 func (f backupFolder) prune(newest string, keep int, verified bool) (removed []string, err error) {
 	removed = []string{}
 	entries, err := os.ReadDir(f.path) // sorted by name

@@ -181,8 +181,8 @@ type exportWriter struct {
 	table *csvTable
 }
 
-// writeRows writes the rows of one answer of the server. If they are of another kind than the rows before, it begins a new
-// file.
+// writeRows writes the rows of one answer of the server. If in has another kind than the answer before it, writeRows begins a
+// new file.
 func (w *exportWriter) writeRows(in *adminv1.ExportStoreResponse) error {
 	if in.GetKind() != w.kind {
 		if err := errors.Join(w.end(), w.begin(in)); err != nil {

@@ -67,7 +67,8 @@ func gets() (paths []string) {
 	return paths
 }
 
-// filters are queries for the lists of the API. A test gets each list without a query, and with each of its queries.
+// filters has queries for the lists of the API, by the list's path. reader.all gets each list without a query, and with each
+// of these queries.
 var filters = map[string][]string{
 	"/v1/products": {"q=guide", "q=%C3%A9", "status=DRAFT", "status=PUBLISHED", "status=ARCHIVED", "type=FILE",
 		"page=2&pageSize=3"},
@@ -535,8 +536,8 @@ func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 }
 
 // A small archive may unpack to half a gigabyte: to one line of a listed file, to the manifest, or to a file that is not
-// listed. An import refuses such an archive, and needs no more memory than for others. The test measures memory, so it does
-// not run in parallel.
+// listed. An import refuses such an archive, and allocates only a small part of half a gigabyte. The test measures memory, so
+// it does not run in parallel.
 func TestALargeFileNeedsLittleMemory(t *testing.T) {
 	const size, mostAllocated = 512 << 20, 64 << 20
 	target := dbtest.URL(t, dbtest.SQLite)

@@ -30,8 +30,8 @@ const stuckAt = 2750
 // before the end of the batch.
 const stuckTitle = "Stuck here"
 
-// stick makes a database hang when an item with stuckTitle is stored. stuck reports whether it hangs. loosen makes it
-// continue.
+// stick has a function for each kind of database. It creates a trigger that makes the statement hang that stores an item with
+// stuckTitle. stuck reports whether a statement hangs, and loosen removes the trigger.
 var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen func()){
 	dbtest.SQLite: func(t *testing.T, d *db.DB) (func() bool, func()) {
 		// The trigger counts for hours. Its count ends with the process of the import.
@@ -69,8 +69,8 @@ var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen f
 		}
 		stuck := func() bool { return counted(t, d, "SELECT count(*)"+sleeping) == 1 }
 		return stuck, func() {
-			// After an import was killed, PostgreSQL may still run its sleeping statement. End it, so that the trigger can be
-			// dropped.
+			// After an import was killed, PostgreSQL may still run the import's sleeping statement. End this statement, so that
+			// the trigger can be dropped.
 			exec("SELECT pg_terminate_backend(" + id + ")" + sleeping)
 			exec("DROP TRIGGER stuck ON order_items")
 		}

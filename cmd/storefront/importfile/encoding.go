@@ -187,11 +187,11 @@ func (e textEncoding) problem() string {
 // letterSamples collects values with letters beyond ASCII. A person can see from them whether the encoding is right, because
 // the same bytes are other letters in another encoding.
 type letterSamples struct {
-	// read has the first values with letters beyond ASCII in columns that are imported. others has the first ones in the header
-	// and in all other columns.
+	// read and others have the first values with letters beyond ASCII: read those of columns that are imported, others those of
+	// the header and of columns that are not imported.
 	read, others []string
 	// readLines is empty, or has one remark with the numbers of all lines that have letters beyond ASCII in imported columns.
-	// otherLines has the same for the header and all other columns.
+	// otherLines is the same for the header and for columns that are not imported.
 	readLines, otherLines []*Remark
 }
 

@@ -138,7 +138,7 @@ func TestFilesOfNoOneEncoding(t *testing.T) {
 	require.ErrorContains(t, err, "was read as Windows-1252, unless --encoding names another")
 }
 
-// A line with bytes that are invalid in the file's encoding is refused; they are never replaced by other letters.
+// A line with bytes that are invalid in the file's encoding is refused. The import never stores other letters for such bytes.
 func TestLinesThatAreNotInTheirEncoding(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -54,7 +54,8 @@ func TestItemsWithoutATitle(t *testing.T) {
 	})
 }
 
-// An item without a price gets the order's total if it is the only item; its price is never 0.
+// If an order has only one item, and the item has no price, the price is computed from the order's total. In any other order
+// an item without a price is refused.
 func TestItemsWithoutAPrice(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -71,8 +71,8 @@ func TestJSONFilesWithAWrapper(t *testing.T) {
 		`"items":[{"title":"T","unitAmount":5,"quantity":1,"type":"FILE"}]}`+"\n"))
 	require.Equal(t, 1, done.Stored)
 	require.Len(t, o.orders()[0].GetItems(), 1)
-	// A product with a list of objects, such as variants, is a row, and not an object that contains the list of rows. This is
-	// so even if only --map shows that its members are columns of products.
+	// A product with a list of objects, such as variants, is a row. The import does not take its variants for the rows, even if
+	// only --map shows that the product's members are fields of products.
 	p := storeOf(t, "EUR", "FR")
 	done = p.load(options{Kind: products, Columns: []column{{"cost", "price"}}},
 		[]byte(`{"title":"A","cost":1,"variants":[{"sku":"x"},{"sku":"y"}]}`+"\n"+`{"title":"B","cost":2,"variants":[]}`+"\n"))

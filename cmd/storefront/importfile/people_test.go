@@ -63,8 +63,8 @@ func TestTwoCustomersWithOnePhone(t *testing.T) {
 			require.Equal(t, email+"@example.com", by(s.orders(), (*storefrontv1.Order).GetReference)[reference].GetCustomer().GetEmail())
 		}
 
-		// A row with an e-mail of its own, and the phone of a stored customer, becomes another customer without the phone. A row
-		// with only this phone belongs to the stored customer.
+		// A row with a new e-mail and a stored customer's phone creates a customer without the phone. A row with only the phone is
+		// about the stored customer.
 		other := transfertest.OneCustomer().With("phone", "+237670000001").With("email", "dora@example.com")
 		text := transfertest.Lines(other, transfertest.Fields{"name": "A.", "phone": "+237670000001"})
 		var lines bytes.Buffer
@@ -78,7 +78,8 @@ func TestTwoCustomersWithOnePhone(t *testing.T) {
 	})
 }
 
-// Rows of one customer are merged. Each field comes from the first row that has it; counts and totals are added.
+// Rows of one customer are merged. Each field comes from the first row that has a value. Order counts and totals are summed,
+// unless two rows are the same record.
 func TestRowsOfOneCustomer(t *testing.T) {
 	t.Parallel()
 	const sums = "they are stored as one customer, with what the first row that has it says, and the sums of their counts and totals; a customer of the store keeps its own"

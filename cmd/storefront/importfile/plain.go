@@ -18,8 +18,8 @@ var interpreted = map[transfer.Kind][]string{
 	transfer.Orders:    {"id", "reference", "status", "amount", "paidAt"},
 }
 
-// copyFields sets the fields of m from the fields of the record with the same names. It leaves fields that are set already,
-// lists, and the fields in interpreted.
+// copyFields sets the fields of m from the fields of the record with the same names. It skips fields that m already has, lists,
+// and the fields in interpreted.
 func (b *builder) copyFields(m protoreflect.Message) {
 	for fields, i := m.Descriptor().Fields(), 0; i < fields.Len(); i++ {
 		fd := fields.Get(i)

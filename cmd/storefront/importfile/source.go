@@ -74,8 +74,8 @@ type source struct {
 	// Partly has the statuses of orders that an import cannot store completely. The text of each status says, for the report,
 	// what is lost.
 	Partly meanings
-	// Variation and Variable are values of the field kind. A product of the kind Variable has no price of its own; a line of
-	// the kind Variation has one of that product's prices.
+	// Variation and Variable are words in the field kind, in lower case. A product with the word Variable has variations, and
+	// may lack a price. A line with the word Variation is one of the variations, with its price.
 	Variation, Variable string
 	// shop is true if the file is another shop's export. The amounts and times in such a file may contradict each other.
 	shop bool

@@ -258,7 +258,7 @@ func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
 	}
 }
 
-// away is an API whose ImportCustomers succeeds as many times as the number left says, and then fails.
+// away is an API whose ImportCustomers fails once the field left is 0. Each successful call decrements left.
 type away struct {
 	importfile.API
 	left int

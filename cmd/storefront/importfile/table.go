@@ -436,8 +436,8 @@ func (r *record) columnOf(field string) string {
 	return column
 }
 
-// key returns the value that the lines of a record share: the value of the group's field, or else the id. It is empty if each
-// line is a record of its own.
+// key returns the value that the lines of a record share: the value of the field Group, or else the id. If key returns "", no
+// further line can belong to the record.
 func (r *record) key() string {
 	if r.table.Group == "" {
 		return ""

@@ -20,8 +20,8 @@ func isNo(text string) bool {
 var harmless = regexp.MustCompile(`^\+[0-9][0-9 ().-]*$|^-[0-9]+([.,][0-9]+)?$`)
 
 // isFormula reports whether a spreadsheet may evaluate a text as a formula (OWASP, CSV Injection). Such a text begins with
-// =, +, - or @, or with one of these signs in full width, as in Japanese and Chinese spreadsheets. It may also begin with
-// white space, because some spreadsheets drop it. Texts that harmless matches are no formulas.
+// =, +, - or @, or with one of these signs in full width, as in Japanese and Chinese spreadsheets. It may also begin with a tab
+// or a line end, because some spreadsheets drop these characters. Texts that harmless matches are no formulas.
 func isFormula(text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	return text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) && !harmless.MatchString(text)
