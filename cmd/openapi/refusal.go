@@ -62,8 +62,8 @@ func byStatus(codes []apierr.Code) ordered[[]apierr.Code] {
 	return grouped
 }
 
-// addRefusals adds the refusals of an operation to it: those that its method's comment lists, and those that all operations
-// share.
+// addRefusals adds to op the answers that refuse its requests. Their codes are validation_failed, the codes that text lists, the
+// common codes and, if the request has a body, the codes about bodies. d is the operation's method, and text is d's comment.
 func (c *completion) addRefusals(verb string, op *operation, d protoreflect.MethodDescriptor, text string) error {
 	listed, err := codesOf(text)
 	if err != nil {

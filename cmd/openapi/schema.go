@@ -164,8 +164,8 @@ func enumSchema(d protoreflect.EnumDescriptor) (*schema, error) {
 	return s, nil
 }
 
-// openEnum returns the schema of an enum in answers. It lists the enum's words and allows others. It does not list the word
-// for 0, which is never sent.
+// openEnum returns the schema of an enum in answers. The schema lists the enum's words, but also allows other words, which a
+// later release may add. It does not list the word for 0, which is never sent.
 func openEnum(d protoreflect.EnumDescriptor) (*schema, error) {
 	s := &schema{Type: types{"string"}}
 	for i := range d.Values().Len() {
@@ -295,7 +295,7 @@ func valueSchema(fd protoreflect.FieldDescriptor, request bool) (*schema, error)
 
 // setBounds adds the bounds to the schema of a value.
 func (s *schema) setBounds(b bounds) {
-	if s.Pattern != phonePattern { // a phone in requests may be longer than in answers
+	if s.Pattern != phonePattern { // s is no phone of an answer; b has the bounds of requests, whose phones may be longer
 		s.MinLength, s.MaxLength = b.minLength, b.maxLength
 	}
 	if b.minimum != nil {

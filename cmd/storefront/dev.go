@@ -59,8 +59,8 @@ func (c *devCmd) Run(s *invocation) error {
 		return fmt.Errorf("--data: %w", err)
 	}
 	data := database{DatabaseURL: "sqlite:" + filepath.Join(c.Data, devDatabase)}
-	// Claim the database first, so that a second dev in the same folder changes nothing; above all it must not revoke the
-	// first one's key.
+	// Claim the database before anything else. The claim fails while a dev runs in the same folder. So a second dev changes
+	// nothing there and, above all, does not revoke the API key of the running dev.
 	return withClaim(data.DatabaseURL, func() error { return c.start(s, data, logger) })
 }
 
@@ -207,7 +207,8 @@ type greeting struct {
 	AdminURL string          `json:"adminUrl"`
 	// Docs is the address of the API's reference.
 	Docs string `json:"docs"`
-	// Dashboard is a link that signs in to the dashboard once; "" if --admin-addr is no loopback address.
+	// Dashboard is a link that signs in to the dashboard once; "" if there is no dashboard, or AdminURL is not an address of this
+	// machine.
 	Dashboard string `json:"dashboard"`
 	Receiver  string `json:"receiver"`
 	Data      string `json:"data"`

@@ -71,7 +71,7 @@ func currencyOf(ctx context.Context, o admin.API, store string) func() (string, 
 	}
 }
 
-// isID reports whether name is an id. A command finds an id without knowing which store it is in.
+// isID reports whether name is an id. A command can find an object by its id without knowing the object's store.
 func isID(name string) bool {
 	_, err := uuid.Parse(name)
 	return err == nil && len(name) == len(uuid.Nil.String())
@@ -152,8 +152,8 @@ func webhooksOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Webh
 		(*adminv1.ListWebhooksResponse).GetWebhooks)
 }
 
-// findKey returns the key whose id, name or hint is name. If several keys match, those that are not active are ignored,
-// unless none is active. If several are left, findKey returns an error.
+// findKey returns the key whose id, name or hint is name. If an active key has this name or hint, findKey ignores all keys that
+// are not active. It returns an error if several keys match then.
 func findKey(ctx context.Context, o admin.API, store, name string) (*adminv1.Key, error) {
 	if isID(name) {
 		return o.GetKey(ctx, &adminv1.GetKeyRequest{Id: name, Store: store})

@@ -188,10 +188,10 @@ func escaped(text string) string {
 
 const (
 	columnGap = "  "
-	// minCut is the smallest number of characters to which fit cuts a text. It is also the default of shownColumn.room.
+	// minCut is the smallest number of characters to which fit cuts a text. It is also the default of column.room.
 	minCut = 12
-	// shortID is how many characters of an id a narrow terminal shows. These are the last characters, because they are random;
-	// the first ones are the time. Commands accept them in place of the id.
+	// shortID is how many of an id's last characters a narrow terminal shows. Commands accept these characters in place of the
+	// id. The last characters are random, while the first characters of an id are its time.
 	shortID = 8
 )
 

@@ -27,8 +27,8 @@ type resolvable interface {
 	resolve(ctx context.Context, o admin.API, currency func() (string, error)) error
 }
 
-// fill sets fields of the request, and its update mask, from the flags that the user gave. It calls currency only if one of
-// these flags is an amount.
+// fill sets fields of the request, and its update mask, from the flags that the user gave. It calls currency only for a flag
+// with an amount that has a decimal point.
 func (s *invocation) fill(ctx context.Context, o admin.API, in proto.Message, currency func() (string, error)) error {
 	var members []string
 	for _, f := range s.flags {
@@ -243,8 +243,8 @@ func listPages[Item entry, In proto.Message, Out interface {
 			page, size, flag = int64(valueOr(c.Page, 1)), int(valueOr(c.PageSize, defaultPageSize)), "--page"
 			limit = size
 		}
-		// An object that is created between two requests moves the others towards the end, so the next page may repeat an
-		// object. Print it once.
+		// If an object is created between two requests, all older objects move towards the end of the list, so that the next
+		// page begins with an object of the page before. Print this object only once.
 		var all []Item
 		var total int64
 		for seen := map[string]bool{}; ; page++ {

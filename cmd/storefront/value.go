@@ -72,7 +72,7 @@ type amount struct {
 func (a *amount) UnmarshalText(text []byte) error {
 	*a = amount{}
 	n, err := strconv.ParseInt(string(text), 10, 64)
-	// The store's currency is not known yet, so allow as many decimals as CLF has, which has the most.
+	// The store's currency is not known yet. So read the number as an amount of CLF, the currency with the most decimals.
 	if _, notDecimal := validate.ParseDecimal(string(text), "CLF"); err != nil && notDecimal == nil {
 		a.decimal, n, err = string(text), 0, nil
 	}
@@ -327,7 +327,7 @@ func (l *orderLine) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// productTypes is a list of types of products. An item "none" adds no type, so it alone makes the list empty.
+// productTypes is a list of types of products. An item "none" adds no type: a list with only this item means no type.
 type productTypes []productType
 
 type productType string
@@ -353,7 +353,8 @@ func (t productTypes) MarshalJSON() ([]byte, error) {
 	return json.Marshal(names)
 }
 
-// socials are the URLs of a store's pages in social networks. An item "none" adds no page, so it alone removes all pages.
+// socials are the URLs of a store's pages in social networks. An item "none" adds no page: a list with only this item means no
+// page.
 type socials []social
 
 type social struct{ network, address string }
