@@ -140,8 +140,8 @@ func TestADamagedCopyIsNotVerified(t *testing.T) {
 		_, err := verify(whole[:cut-1])
 		require.Error(t, err, "cut after %d bytes", cut-1)
 	}
-	// Change one occurrence of the e-mail after the other. If it is in the customer's row or in the index, the two then
-	// differ, and verifying fails. The other occurrences are in texts without an index.
+	// Change each occurrence of the e-mail in turn. If the changed occurrence is in the customer's row or in the index, row and
+	// index differ, and verifying fails. All further occurrences are in texts without an index.
 	found := 0
 	const email = "awa@example.com"
 	for at := bytes.Index(whole, []byte(email)); at >= 0; {

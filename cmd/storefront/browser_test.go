@@ -132,7 +132,7 @@ func (b *browser) heading(text string) {
 func (b *browser) shows(path string) {
 	b.t.Helper()
 	b.run(chromedp.WaitVisible(path))
-	// A long page arrives in parts, so wait until all have loaded.
+	// Wait until the whole page has loaded, because the beginning of a long page is visible before its end.
 	value[bool](b, `new Promise((done) => document.readyState === "complete" ? done(true) : addEventListener("load", () => done(true)))`)
 }
 
@@ -178,7 +178,7 @@ const layoutShift = `new Promise((done) => {
 })`
 
 // maxLayoutShift is the largest layoutShift that see allows: a fifth of what counts as good (web.dev/cls). It is not 0,
-// because parts of a page that arrive late may move others.
+// because a part of a page that arrives late may move the parts below.
 const maxLayoutShift = 0.02
 
 // tooWide is a script that returns the first table or badge that is wider than its container, or a badge that overlaps the
@@ -201,7 +201,7 @@ const touching = `(() => {
 
 // see checks that the parts of the open page moved by at most maxLayoutShift while it loaded. Then it checks the page at every
 // width and in both colour schemes: axe finds no problem, the page is not wider than the window, and the scripts tooWide and
-// touching find no element. It saves a picture of each.
+// touching find no element. It saves a picture of the page for each width and scheme.
 func (b *browser) see(name string) {
 	b.t.Helper()
 	if shift := value[float64](b, layoutShift); shift > maxLayoutShift {

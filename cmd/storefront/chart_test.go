@@ -231,7 +231,7 @@ func TestChartFitsTheCommands(t *testing.T) {
 				}
 			}
 			require.Len(t, pods, map[string]int{"made": 3, "existing": 3, "sqlite": 4}[name])
-			// Kubernetes gives no warning if a selector matches no pod, so compare them.
+			// Kubernetes gives no warning if a selector matches no pod. So compare the selectors with the labels of the pods.
 			for _, o := range objects {
 				component := o.Metadata.Labels["app.kubernetes.io/component"]
 				switch o.Kind {

@@ -204,12 +204,14 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Send a test event", "ping")
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 	require.Equal(t, []string{"ping"}, o.received())
-	// Parts of the page moved when the result appeared. Reload the page, because b.see fails if its parts have moved.
+	// Parts of the page moved when the result appeared. Reload the page, because b.see fails if parts of the page have moved since
+	// the page was opened.
 	b.run(chromedp.Reload())
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 	b.see("delivery-succeeded")
 
-	// If the receiver fails, the page shows the attempt, the time of the next one, and when the webhook would be disabled.
+	// If the receiver fails, the delivery's page shows the attempt, the time of the next attempt, and when the webhook would be
+	// disabled.
 	o.set("", http.StatusInternalServerError)
 	newCustomer(t, said.URL, said.Key, "nadege@example.com")
 	failing := func() bool {
@@ -241,8 +243,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.shows(`//p[contains(., "The shop's own server") and contains(., "has failed since")]`)
 	b.see("overview-failing")
 
-	// The owner makes waiting deliveries go out at once: first all deliveries of a webhook, then one on its own page. The page
-	// of a delivery shows each attempt without a reload.
+	// The owner makes waiting deliveries go out at once: first all deliveries of a webhook, on the webhook's page, then one
+	// delivery, on the delivery's page. The page of a delivery shows each attempt without a reload.
 	b.run(mine("h3"))
 	b.heading(o.URL)
 	b.press("Send now", o.URL)

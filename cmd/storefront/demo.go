@@ -72,7 +72,7 @@ func (r *request[M]) UnmarshalJSON(text []byte) error {
 	return apijson.Unmarshal(text, any(r.message).(proto.Message)) //nolint:errcheck // M is a message, so *M is a proto.Message
 }
 
-// demoDays is the number of days before today on which a demo store opened.
+// demoDays is the age of a demo store in days.
 const demoDays = 45
 
 // demoClock is a clock that the program sets by hand while it makes a demo store. It advances the clock from the store's opening

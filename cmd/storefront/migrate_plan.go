@@ -113,8 +113,8 @@ func formatEstimate(d time.Duration) string {
 	return fmt.Sprintf("%.0f min", d.Minutes())
 }
 
-// progressLine returns a line about a running migration: the number of its current statement in the plan, the statement's
-// tables with their rows, how much is done, and the sessions for whose locks it waits.
+// progressLine returns a line about a running migration: its version and name, the number of the current statement in plan, the
+// statement's tables with their numbers of rows, and how much is done. It leaves out what is unknown.
 func progressLine(plan []db.PlannedMigration, p db.MigrationProgress) (line string) {
 	line = shortSQL(p.SQL)
 	for _, m := range plan {

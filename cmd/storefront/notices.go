@@ -19,7 +19,7 @@ type notices struct {
 	DashboardURL  apiURL `name:"dashboard-url" placeholder:"URL" help:"Public address of the dashboard, such as https://dashboard.example.com, for the links in notices."`
 }
 
-// noticesSecret matches a whole secret, so that one that was cut off while copying is refused.
+// noticesSecret matches a whole secret. set refuses all other texts, such as a secret that was only partly copied.
 var noticesSecret = regexp.MustCompile(`^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$`)
 
 // set stores the sink if one of the flags is set. ring returns the keys that encrypt secrets; it may return nil.

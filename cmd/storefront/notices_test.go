@@ -34,8 +34,8 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// Servers, workers and commands write each notice once. All notices arrive signed and in order. The test causes them as they
-// are caused in practice, except that it changes times in the database.
+// Servers, workers and commands write each notice once. All notices arrive signed and in order. The test causes each notice by
+// what causes it in practice, but changes times in the database to make them pass faster.
 func TestNoticesOfWhatHappens(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {

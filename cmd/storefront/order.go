@@ -156,7 +156,7 @@ func (c *orderRefundCmd) Run(s *invocation) error {
 }
 
 // moveOrder calls a method that changes the named order's status, and prints the order. If the user names the order by its
-// reference, the method itself looks it up, in the transaction that changes it.
+// reference, the method itself looks up the order, in the transaction that changes the order.
 func moveOrder[In proto.Message](s *invocation, c orderNamed, in In, call method[In, *storefrontv1.Order]) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		store, err := c.storeOfName(ctx, o, c.Name)

@@ -82,8 +82,8 @@ func (c *serverCmd) check() error {
 	return nil
 }
 
-// options returns the options of the admin services. They lack the keyring if no secret key is set on PostgreSQL. Methods
-// that encrypt webhooks' secrets then fail, and all others work.
+// options returns the options of the admin services. They lack the keyring without an admin token, because there are no admin
+// services then. They also lack it on PostgreSQL if no secret key is set: then only methods that encrypt webhooks' secrets fail.
 func (c *serverCmd) options() (admin.Options, error) {
 	o := admin.Options{
 		Shop:     shop.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: string(c.PublicURL), Buckets: c.Buckets},
@@ -189,7 +189,7 @@ type watcher struct {
 	// progress is called about twice a second with a line about the current migration. begun is true for the first line of a
 	// statement.
 	progress func(line string, begun bool)
-	// waits is called with a line about the sessions for whose locks a migration waits, whenever they change.
+	// waits is called with a line about the sessions for whose locks a migration waits, whenever this line has changed.
 	waits func(line string)
 }
 

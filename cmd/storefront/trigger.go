@@ -117,8 +117,8 @@ var (
 	linkFields     = []string{"title", "amount", "description", "coverUrl", "thankYouMessage", "expiresAt", "maxPayments"}
 )
 
-// demoBuyer is the e-mail of the buyer in trigger's orders. The first of these orders creates a customer with it, and later
-// ones find this customer.
+// demoBuyer is the e-mail of the buyer in trigger's orders. The first of these orders in a store creates a customer with this
+// e-mail, and all later orders are of this customer.
 const demoBuyer = "buyer@example.com"
 
 // newTriggerData returns the demo data for an event of the type kind.
