@@ -54,7 +54,8 @@ func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o adm
 	if key, err = newDevKey(ctx, o); err != nil {
 		return devKey{}, fmt.Errorf("make an API key: %w", err)
 	}
-	// Remove the old file first, because it may belong to another user, or be a link.
+	// Remove a file from an earlier start before writing the new one, because the old file may belong to another user, or be a
+	// link.
 	if err = os.Remove(path); err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = atomicfile.Create(path, func(temporary string) error { return os.WriteFile(temporary, []byte(key.text+"\n"), 0o600) })
 	}

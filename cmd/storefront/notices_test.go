@@ -35,7 +35,7 @@ import (
 )
 
 // Servers, workers and commands write each notice once. All notices arrive signed and in order. The test causes each notice by
-// what causes it in practice, but changes times in the database to make them pass faster.
+// what causes it in practice, except that it changes times in the database where it would have to wait.
 func TestNoticesOfWhatHappens(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {

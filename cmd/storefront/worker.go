@@ -86,10 +86,11 @@ func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Keyring, lo
 	})
 }
 
-// maxDelays is how many waits --retry-delays may have, so it limits the attempts of one delivery.
+// maxDelays is how many waits --retry-delays may have. A delivery has at most one attempt more than waits.
 const maxDelays = 30
 
-// delays are the waits before each further attempt of a delivery. The flag's default is worker.DefaultRetryDelays.
+// delays are the waits before the second and each later attempt of a delivery. The flag's default is
+// worker.DefaultRetryDelays.
 type delays struct{ waits []time.Duration }
 
 // UnmarshalText reads at most maxDelays durations, separated by commas.
