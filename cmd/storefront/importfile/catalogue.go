@@ -72,7 +72,7 @@ func (l *loader) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from 
 	case title != "" || sku != "":
 		item.Title = cmp.Or(title, sku)
 	case l.Update:
-		e.message.(*storefrontv1.Order).Customer = nil // the importer never creates an order without a customer, but updates a stored order
+		e.message.(*storefrontv1.Order).Customer = nil // without a customer the importer creates no order, but updates a stored one
 	default:
 		e.refuse(fmt.Sprintf("items[%d].title", n), "is required: the item has no title and no SKU, and is of no product of the store")
 	}
