@@ -237,8 +237,8 @@ func (c *apiCommand) measure(ctx context.Context, io streams, variants []*varian
 	rounds := make([][]round, len(variants))
 	for n := range c.Rounds + 1 {
 		for turn := range variants {
-			// Another variant is measured first in each round, because a machine that slows down during each round would favour
-			// the first.
+			// In each round another variant comes first. If the same variant always came first, a machine that slows down during
+			// a round would favour this variant.
 			i := (n + turn) % len(variants)
 			load := closedLoop{
 				address: variants[i].api, clients: c.Connections * len(variants[i].stages), strict: true,

@@ -71,8 +71,7 @@ func (p *play) lockStage() (s *stage, held time.Duration) {
 	return s, max(p.Span, lockDeadline+busySlack+time.Second)
 }
 
-// begin begins a transaction of the bench itself. It is rolled back at the end of the scene, unless the scene has ended it
-// before.
+// begin begins a transaction of the bench itself. If the transaction is still open at the end of the scene, it is rolled back.
 func (p *play) begin(s *stage) *sql.Tx {
 	handle, err := s.open(p.ctx)
 	p.require(err)

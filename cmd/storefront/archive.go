@@ -162,7 +162,7 @@ func (a *archiveFiles) open(name string) (io.Reader, error) {
 				return in, err
 			}
 		}
-		// End the decoder's goroutines, which read ahead: they would read from the file while its position is reset.
+		// End the decoder's goroutines, because they read ahead: they would read from the file while Seek resets its position.
 		if err := a.decompressed.Reset(nil); err != nil {
 			return nil, err
 		}

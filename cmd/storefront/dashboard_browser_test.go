@@ -156,7 +156,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Revoke key", "API keys")
 	b.shows(`//*[@role="status"][contains(., "revoked")]`)
 	b.see("keys-revoked")
-	// Slow the processor down. The browser would then paint the first rows of a table before it has read the others, if the
+	// Slow the processor down. The browser would then paint the first rows of a table before it has read the whole table, if the
 	// page allowed that.
 	slowdown := func(factor float64) step {
 		return order(emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: factor})
@@ -200,7 +200,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.run(mine("h3"))
 	b.heading(o.URL)
 
-	// The button for a test sends a ping. Its page shows the result without a reload.
+	// The button for a test sends a ping. The page of this delivery shows the result without a reload.
 	b.press("Send a test event", "ping")
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 	require.Equal(t, []string{"ping"}, o.received())

@@ -189,8 +189,8 @@ func lowerFirst(text string) string {
 	return string(unicode.ToLower(first)) + text[size:]
 }
 
-// nearest returns the word of known that differs least from word. It returns "" if every word of known differs in more than
-// three letters, or in more than half of the letters of word.
+// nearest returns the text in known that differs from word in the fewest letters. It returns "" if every text in known differs
+// in more than three letters, or in more letters than half the length of word.
 func nearest(word string, known []string) string {
 	best, least := "", min(3, len(word)/2)
 	for _, k := range known {

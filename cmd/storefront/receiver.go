@@ -79,7 +79,7 @@ func (r *receiver) register(ctx context.Context, o admin.API, storeName string) 
 			return err
 		}
 	}
-	// If the store has as many webhooks of its owner as it can have, the receiver gets only notices.
+	// If the store's owner has registered the maximum number of webhooks, dev registers none, and the receiver gets only notices.
 	if others == webhooks.Max {
 		r.secret = signature.NewSecret()
 		return nil

@@ -49,7 +49,7 @@ func (b *builder) build() {
 	b.copyFields(b.entry.message.ProtoReflect())
 }
 
-// idFields are the fields that name an object: the row's own object, or another to which the row refers.
+// idFields are the fields that name an object: the row's object, or an object to which the row refers.
 var idFields = []string{"id", "sku", "slug", "reference", "customer", "paymentLink", "parent", "itemProduct", "itemSku"}
 
 // roundedNumber matches a number such as 1.23457E+12, whose last digits a spreadsheet has dropped. It knows the decimal
@@ -73,8 +73,8 @@ func (b *builder) refuseRounded() {
 }
 
 // checkFurtherLines checks the second and later lines of a record, from which the import reads only items. It finds values of
-// other fields that differ from the first line's. If the record is an order that is not from a shop's export, it refuses them,
-// because the lines may be two orders. Otherwise it only reports them.
+// other fields that differ from the first line's. If the record is an order that is not from a shop's export, these values make
+// the record bad, because its lines may be two orders. Otherwise the report only says that the values are left out.
 func (b *builder) checkFurtherLines() {
 	for i := range b.lines[1:] {
 		for _, field := range slices.Sorted(maps.Keys(b.source.Columns)) {

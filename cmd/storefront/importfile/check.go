@@ -98,8 +98,9 @@ type verdict struct {
 	conflicts       []conflict
 }
 
-// conflict is a row that is refused, because its field has a value that an earlier row has used for another object. related is
-// that earlier row, or its customer if the store has the customer. problem is the report's text about field.
+// conflict is a row that is refused, because an earlier row has used one of its values for another object. field names the
+// value, and problem is the report's text about the value. related is the earlier row or, if the store has the earlier row's
+// customer, this customer.
 type conflict struct {
 	*entry
 	field, problem string

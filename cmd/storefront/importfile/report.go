@@ -81,7 +81,7 @@ func addRemark(all []*Remark, e LineError) []*Remark {
 	return all
 }
 
-// Text returns the remark in one line of at most some hundred characters; unit is line or object.
+// Text returns the remark as one line of text. unit is what the remark's line numbers count: "line" or "object".
 func (r *Remark) Text(unit string) string {
 	var text strings.Builder
 	if r.Column != "" {

@@ -121,7 +121,7 @@ func (t *transport) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// begin records a call that has no answer yet. It returns false if there is already one with the same id.
+// begin records a call that has no answer yet. It returns false if an earlier call with the same id has no answer yet.
 func (t *transport) begin(id jsonrpc.ID) bool {
 	t.writing.Lock()
 	defer t.writing.Unlock()
