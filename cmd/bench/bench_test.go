@@ -113,7 +113,7 @@ func TestListsAreMeasuredInStoresOfEverySize(t *testing.T) {
 func TestAnExhaustedKeyFailsTheRun(t *testing.T) {
 	t.Parallel()
 	// The run has three stores with one key each, so the service allows it 360 requests a minute. The rounds of the first
-	// operation send so many requests that they exceed this limit, even if a new minute begins meanwhile.
+	// operation send so many requests that they exceed this limit, even if a new minute begins during these rounds.
 	code, out := bench(t, append([]string{"api"}, append(small, "--keys=1", "--rounds=1000", "--seconds=0.2")...)...)
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, out, "answered 429 rate_limited")

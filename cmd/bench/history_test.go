@@ -177,8 +177,9 @@ func TestJournalIsAChainOfTheStatesThatWereSeen(t *testing.T) {
 
 // broken is a server that answers wrongly: a proxy that changes the real server's answers, or answers a request without it.
 type broken struct {
-	// instead, if not nil, gets each PATCH. If answers is true, answered is the body of the answer and the server does not get
-	// the PATCH. Otherwise the server answers. found is the server's answer to a GET of the same path.
+	// instead, if not nil, is called for each PATCH with its body and with found, the server's answer to a GET of the same path. If
+	// instead returns true, the proxy answers with the body that instead returns, and the server does not get the PATCH. If instead
+	// returns false, the proxy forwards the PATCH to the server.
 	instead func(r *http.Request, body, found []byte) (answered []byte, answers bool)
 	// change, if not nil, returns the body that replaces the body of a server's answer.
 	change func(r *http.Response, body []byte) []byte

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// link forwards bytes to a port of this machine until it is cut. Then it forwards nothing, and connections stay open, as when a
-// network fails. Goroutines may share it.
+// link forwards bytes to a port of this machine and back. While the link is cut, it forwards nothing, and connections stay open,
+// as when a network fails. Goroutines may share a link.
 type link struct {
 	listener net.Listener
 	target   atomic.Int64 // the port to which bytes are forwarded

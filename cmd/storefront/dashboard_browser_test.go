@@ -531,8 +531,8 @@ func TestEmptyPagesInABrowser(t *testing.T) {
 	}
 }
 
-// A page of the platform, on another site than the dashboard, shows the dashboard in a frame. The owner stays signed in
-// there.
+// A page of the platform, on another site than the dashboard, shows the dashboard in a frame. The owner stays signed in to the
+// dashboard in this frame.
 func TestDashboardInAFrameInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, chromedp.Flag("ignore-certificate-errors", true),

@@ -94,7 +94,7 @@ func TestTheWorkersDefaultDelaysAreThoseOfItsPackage(t *testing.T) {
 	require.Equal(t, worker.DefaultRetryDelays(), c.Worker.RetryDelays.waits)
 }
 
-// emptyable maps commands to the flags that may have an empty value, which clears a field. All other flags refuse it.
+// emptyable maps commands to the flags that accept an empty value, which clears a field. All other flags refuse an empty value.
 var emptyable = map[string][]string{
 	"webhook create":  {"description"},
 	"webhook update":  {"description"},

@@ -367,8 +367,7 @@ func outbox(ctx context.Context, d *db.DB, inst Installation) Finding {
 func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
 	switch err := queue.CheckHeld(ctx, d); {
 	case errors.Is(err, queue.ErrHeld):
-		// It is no fault that workers delete nothing for a while. They do so also on the first day, and after a day on which no
-		// worker ran.
+		// This is no fault: workers delete nothing for a while also on the first day, and after a day on which no worker ran.
 		return ok("%v", err)
 	case err != nil:
 		return unreadable(err)
@@ -376,8 +375,8 @@ func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("not held")
 }
 
-// connected reports whether other clients use the database. On SQLite the parameter used says this. On PostgreSQL connected
-// does not count the doctor's own connections and those of Citus.
+// connected reports whether a client other than the doctor uses the database. On SQLite it returns the parameter used. On
+// PostgreSQL it looks for connections that are neither the doctor's nor those of Citus.
 func connected(ctx context.Context, d *db.DB, used bool) (bool, error) {
 	if d.Dialect() == dialect.SQLite {
 		return used, nil

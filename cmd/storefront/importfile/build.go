@@ -28,8 +28,8 @@ type builder struct {
 	*loader
 	*record
 	entry *entry
-	// price is the lowest price of the variations of a variable product, which has no price of its own. priced is true if
-	// price is set.
+	// price is the lowest price of a product's variations, if the record is a product with variations and without a price. priced
+	// is true if price is set.
 	price  int64
 	priced bool
 }

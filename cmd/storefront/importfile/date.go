@@ -32,8 +32,8 @@ type date struct {
 	dateOnly bool
 	// zoned is true if the text names its zone.
 	zoned bool
-	// repeatedHour is true for a time of day that the zone's clocks showed twice, because they were set back. The earlier of the two
-	// is used.
+	// repeatedHour is true if the zone's clocks showed the time of day twice on that day, because the clocks were set back. Then at
+	// is the earlier of the two times.
 	repeatedHour bool
 }
 

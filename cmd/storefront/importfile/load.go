@@ -481,7 +481,7 @@ func (l *loader) send(ctx context.Context) error {
 		KeepPrice: batch[0].unpriced, ImportId: l.id.String(),
 	}
 	// In the first pass over a file of customers, ask the API first about all rows, because its answer (raw) has the stored
-	// customers that judge must know. It is the result of the batch, too, if judge then sends all rows unchanged.
+	// customers that judge must know. If judge then decides to send all rows unchanged, raw is also the answer to that request.
 	var raw *adminv1.ImportResponse
 	if l.check != nil && l.Kind == transfer.Customers {
 		var err error

@@ -294,8 +294,8 @@ func (t *table) columnsOf(field string) []int {
 	return indexes
 }
 
-// readColumns returns the columns that are read, each with its field if the names differ, and the columns that are not read,
-// each with the field that was probably meant.
+// readColumns returns the columns that are read, each with its field if the names differ. It also returns the columns that are
+// not read, with a question if the name is probably a misspelled one. fields are the fields that a misspelled name can mean.
 func (t *table) readColumns(fields []string) (read, unread []string) {
 	for i, name := range t.header {
 		field := t.fields[fold(name)]
