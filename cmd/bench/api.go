@@ -106,8 +106,8 @@ var operations = []operation{
 	}, operator: true},
 }
 
-// warmUp is how long each build is called before the first round of an operation, so that statements are prepared, caches
-// filled and connections open.
+// warmUp is the longest time for which each variant gets requests before the first round of an operation, so that statements
+// are prepared, caches filled and connections open.
 const warmUp = 500 * time.Millisecond
 
 // Run makes the data sets, starts the builds, measures and reports.

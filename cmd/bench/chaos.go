@@ -236,7 +236,8 @@ func (r *chaosRun) round(ctx context.Context) (string, error) {
 
 func roundDuration(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond) }
 
-// strikeAll calls strike a few times during a round, and returns the names of the processes that were killed.
+// strikeAll calls strike up to r.Strikes times during a round, and starts the killed processes after each call. It returns the
+// names that strike returned.
 func (r *chaosRun) strikeAll(ctx context.Context) (killed []string, err error) {
 	strikes := 1 + r.random.IntN(r.Strikes)
 	for range strikes {
@@ -261,8 +262,8 @@ func (r *chaosRun) strikeAll(ctx context.Context) (killed []string, err error) {
 	return killed, wait(ctx, r.Length/4)
 }
 
-// strike kills some processes of the fleet at once, and sometimes crashes the database and starts it again. It returns the
-// names of the killed processes.
+// strike kills some processes of the fleet at once, and sometimes crashes the database and starts the database again. It returns
+// the names of the killed processes, and "database" if it crashed the database.
 func (r *chaosRun) strike(ctx context.Context) ([]string, error) {
 	var victims []int
 	var killed, holders []string

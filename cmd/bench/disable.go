@@ -53,8 +53,8 @@ type disabling struct {
 }
 
 // playLargeDisable disables a webhook with a large backlog while workers deliver to other webhooks. Soon afterwards it enables
-// the webhook again, when part of the backlog may not be cancelled yet. Workers must send nothing of the backlog after
-// claimedBefore, and all of it must be cancelled.
+// the webhook again, when part of the backlog may not be cancelled yet. All of the backlog must be cancelled, and no attempt may
+// arrive later than claimedBefore after the webhook was disabled.
 func playLargeDisable(p *play) {
 	s := p.open(shape{stores: 1 + healthyStores + 1})
 	p.require(s.subscribe(p.ctx, 1+healthyStores, receiver.OK, func(store int) bool { return store == 0 }))

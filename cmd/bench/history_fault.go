@@ -21,7 +21,8 @@ const (
 // fault breaks something and repairs it.
 type fault struct {
 	name string
-	// losesCounters is true if the fault sets the request counters of API keys to 0 on PostgreSQL. Every fault on SQLite does.
+	// losesCounters is true if the fault makes the service on PostgreSQL forget how many requests API keys have made. On SQLite the
+	// service forgets the last of these requests in every fault.
 	losesCounters bool
 	inject        func(h *history, random *rand.Rand)
 }

@@ -226,14 +226,15 @@ func (r revoked) step(q question, a *answer) (revoked, bool) {
 }
 
 // counter counts the requests that an API key made in a minute. The service may have counted more requests, because the
-// counter leaves out requests without an answer. A fault may reset the service's counters to 0.
+// counter leaves out requests without an answer. In a fault the service may forget requests that it has counted.
 type counter struct {
 	minute int64
 	count  int
 }
 
-// lostCounters is the fault that resets the counters: on PostgreSQL a crash, which empties unlogged tables; on SQLite the
-// server's end, which loses the counts of the last ten seconds.
+// lostCounters is the method of a question that stands for a fault in which the service forgets requests that it has counted. On
+// PostgreSQL this is a crash, which empties unlogged tables. On SQLite it is the server's end, which loses the counts of the
+// last ten seconds.
 const lostCounters = "LOST"
 
 func (c counter) step(q question, a *answer) (counter, bool) {

@@ -37,9 +37,9 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("line %d: %s %s", e.Line, e.Column, e.Problem)
 }
 
-// seekable returns the input as a file that can be read twice. If the input cannot, such as a pipe, seekable copies it to a
-// temporary file, which remove deletes. If ctx ends while seekable waits for the input, seekable returns the context's
-// error.
+// seekable returns the input as a file that can be read twice. If the input can be read only once, such as a pipe, seekable
+// copies the input to a temporary file, which remove deletes. If ctx ends while seekable waits for the input, seekable returns
+// the context's error.
 func seekable(ctx context.Context, in io.Reader) (file io.ReadSeeker, remove func(), err error) {
 	if s, ok := in.(io.ReadSeeker); ok {
 		if _, err := s.Seek(0, io.SeekStart); err == nil {
