@@ -48,8 +48,7 @@ type batch[R any] struct {
 	fresh   []row[R]
 	changed []int
 	held    map[string]uuid.UUID
-	// known are the customers of the store whom the import locked. They are as before the import, but count changes their
-	// counters.
+	// known are the customers of the store whom the import locked, as they were then.
 	known []*ent.Customer
 }
 

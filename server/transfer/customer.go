@@ -27,7 +27,7 @@ func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Custome
 	l := p.customer("", in)
 	l.data.OrdersCount = int32(min(p.nonNegative("ordersCount", int64(in.GetOrdersCount())), math.MaxInt32))
 	l.data.TotalPaid = p.nonNegative("totalPaid", in.GetTotalPaid())
-	l.data.CreatedAt = p.pastTime("createdAt", in.GetCreatedAt())
+	l.data.CreatedAt = p.timeOrZero("createdAt", in.GetCreatedAt())
 	p.copyPlainFields("", in, &l.data)
 	return l
 }
@@ -149,7 +149,10 @@ func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the customers: %w", err)
 	}
-	b.known = slices.Clone(existing)
+	b.known = nil
+	for _, c := range existing {
+		b.known = append(b.known, new(*c)) // a copy, because an import of orders changes the counters of existing
+	}
 	return existing, stores, nil
 }
 

@@ -35,8 +35,8 @@ func (p *problems) id(field, text string) uuid.UUID {
 	return id
 }
 
-// pastTime reads a date-time, and returns the zero time if there is none.
-func (p *problems) pastTime(field string, at *timestamppb.Timestamp) time.Time {
+// timeOrZero reads a date-time, and returns the zero time if there is none.
+func (p *problems) timeOrZero(field string, at *timestamppb.Timestamp) time.Time {
 	if t := p.Time(field, at); t != nil {
 		return *t
 	}

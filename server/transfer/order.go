@@ -66,7 +66,7 @@ func (b *orders) read(p *problems, in *storefrontv1.Order) row[orderRow] {
 		PlatformFeePercent: in.GetPlatformFeePercent(),
 		Note:               p.OptionalText("note", in.Note, validate.MaxNoteRunes),
 		PaidAt:             p.Time("paidAt", in.GetPaidAt()),
-		CreatedAt:          p.pastTime("createdAt", in.GetCreatedAt()),
+		CreatedAt:          p.timeOrZero("createdAt", in.GetCreatedAt()),
 	}
 	if !(o.PlatformFeePercent >= 0 && o.PlatformFeePercent <= 100) {
 		p.Invalid("platformFeePercent", "must be a percentage from 0 to 100")

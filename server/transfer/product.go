@@ -54,8 +54,8 @@ func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
 		CompareAtAmount: in.CompareAtAmount,
 		CoverURL:        p.URL("coverUrl", in.CoverUrl),
 		PublishedAt:     p.Time("publishedAt", in.GetPublishedAt()),
-		CreatedAt:       p.pastTime("createdAt", in.GetCreatedAt()),
-		UpdatedAt:       p.pastTime("updatedAt", in.GetUpdatedAt()),
+		CreatedAt:       p.timeOrZero("createdAt", in.GetCreatedAt()),
+		UpdatedAt:       p.timeOrZero("updatedAt", in.GetUpdatedAt()),
 	}}
 	if in.GetTitle() != "" || !b.options.GetUpdate() {
 		r.Title = p.Title("title", in.GetTitle())

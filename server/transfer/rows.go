@@ -195,7 +195,7 @@ func (p *problems) requiredTime(field string, at *timestamppb.Timestamp) time.Ti
 	if at == nil {
 		p.Invalid(field, "is required")
 	}
-	return p.pastTime(field, at)
+	return p.timeOrZero(field, at)
 }
 
 func linkValues(p *problems, in *storefrontv1.PaymentLink) []any {

@@ -195,7 +195,8 @@ func TestAnOrderLeavesTheOwnerOfItsPhoneAlone(t *testing.T) {
 func TestABatchThatTakesAnothersEmailIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
-	b.load(customers, transfertest.OneCustomer().With("email", "a@example.com").With("phone", "+237670000001"))
+	b.load(customers, transfertest.OneCustomer().With("email", "a@example.com").With("phone", "+237670000001").
+		With("ordersCount", 3).With("totalPaid", 500))
 	m := transfer.New(b.DB, nil)
 	for _, row := range []struct {
 		email, phone string
@@ -221,6 +222,8 @@ func TestABatchThatTakesAnothersEmailIsRefused(t *testing.T) {
 			Orders: []*storefrontv1.Order{{Id: "5f0c3c3e-0000-4000-8000-000000000003", Reference: "R", Status: storefrontv1.Order_FAILED,
 				Customer: &storefrontv1.Order_Customer{Id: c.GetId(), Email: &row.email, Phone: &row.phone}}}})
 		require.NoError(t, err)
+		require.Len(t, out.GetCustomers(), 1)
+		require.EqualValues(t, 500, out.GetCustomers()[0].GetTotalPaid(), "as it is now, and not as after the import")
 		if row.want == "" {
 			require.EqualValues(t, 1, out.GetStored())
 		} else {
