@@ -45,7 +45,7 @@ import (
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
 
-// Client calls the API of the store to which its key belongs. Goroutines may share a Client.
+// Client calls the API of one store, the store of its key. Goroutines may share a Client.
 type Client struct {
 	Store        *Store
 	Products     *Products

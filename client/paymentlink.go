@@ -72,7 +72,7 @@ type PaymentLinkChange struct {
 	MaxPayments       Field[int32]
 }
 
-// PaymentLinks has the operations on the store's payment links: addresses at which a buyer pays without going through the
+// PaymentLinks has the operations on the store's payment links. A buyer pays at the address of a payment link, without the
 // catalogue. Goroutines may share a PaymentLinks.
 type PaymentLinks struct {
 	caller *caller

@@ -25,7 +25,7 @@ import (
 // golang is the Go client, which runs in this process without a driver.
 var golang = language{name: "go"}
 
-// goClient calls the Go client and its verifier in this process. Its methods give the same results as those of a driver.
+// goClient calls the Go client and its verifier in this process. Its methods give the same results as the methods of driver.
 type goClient struct {
 	t    *testing.T
 	shop *client.Client

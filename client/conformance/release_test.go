@@ -364,7 +364,7 @@ func TestEveryReleaseIsRead(t *testing.T) {
 				require.Nil(t, got.Refused, "%s: %+v", reason, got.Refused)
 				r.requireAnswer(t, x.called.schema, x.body, got.Answer, reason)
 				// d.events puts the object of this answer into an event, as the release of this folder would have sent it. The client
-				// must read the event, too.
+				// must read the event as well as the answer.
 				for _, e := range d.events(x) {
 					r.requireEvent(t, e, e.body, reason)
 				}

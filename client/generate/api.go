@@ -33,8 +33,8 @@ type model struct {
 }
 
 // Needed returns the fields that every object must have; a client refuses an object without them. They are ids, and the fields
-// of a page from which a loop sees that the page is the last. Other fields may be missing, because an older service or a
-// recorded event lacks the newer fields.
+// of a page that tell a loop whether more pages follow. Other fields may be missing, because an older service or a recorded
+// event lacks the newer fields.
 func (m *model) Needed() []string {
 	var names []string
 	for _, f := range m.Fields {
@@ -278,8 +278,8 @@ func (r *reader) events() error {
 	return r.model("EventStore")
 }
 
-// model adds the schema with this name to the models, after the schemas to which it refers. It does nothing if the schema
-// was added before.
+// model adds the schema with this name to the models, after the schemas that it names in its fields. It does nothing if the
+// schema was added before.
 func (r *reader) model(name string) error {
 	if r.seen[name] {
 		return nil

@@ -55,8 +55,8 @@ event: product.archived true true
 	require.NotContains(t, string(text), server.Key)
 }
 
-// buildProgram builds the program in a new module, and checks which modules its go.mod requires. It needs no network: all
-// these modules are in the module cache, because this repository's module requires them too.
+// buildProgram builds the program in a new module, and checks which modules its go.mod requires. It needs no network,
+// because this repository's module requires the same modules, so they are in the module cache.
 func buildProgram(t *testing.T) string {
 	t.Helper()
 	devtest.NeedModules(t)

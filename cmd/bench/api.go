@@ -201,7 +201,7 @@ func variantOf(s *stage) *variant {
 	return &variant{name: filepath.Base(s.binary) + " on " + s.database.title, stages: []*stage{s}, api: s.server.api}
 }
 
-// next returns the database and server to which the next request goes. All databases of the variant take turns.
+// next returns the stage whose server gets the next request. All databases of the variant take turns.
 func (v *variant) next() *stage { return v.stages[int(v.turn.Add(1))%len(v.stages)] }
 
 // cpuTimes is the processor time that processes have used so far.

@@ -54,7 +54,7 @@ func (f *fleet) startMissing(ctx context.Context) (err error) {
 	return nil
 }
 
-// holder returns the name by which PostgreSQL knows a process of the fleet. part is the number of the process. A process
+// holder returns the application_name of a process of the fleet in PostgreSQL. part is the number of the process. A process
 // that replaces a killed one has another name.
 func (f *fleet) holder(part int) string { return fmt.Sprintf("part-%d-%d", part, f.started[part]) }
 

@@ -124,7 +124,7 @@ type history struct {
 	begun    time.Time
 	faults   []fault // the faults; the seed decides their order
 	injected tally
-	resets   []porcupine.Operation // faults in which the service forgot requests that it had counted
+	resets   []porcupine.Operation // faults that made the service forget counts of requests
 	drawDir  string                // the folder of the drawings; "" means the system's temporary one
 	drawn    int
 	number   atomic.Int64 // the last number that was used for a new price, name or e-mail

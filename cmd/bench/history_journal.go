@@ -106,7 +106,7 @@ func (h *history) checkJournal() {
 }
 
 // follow counts the answers in seen that show a wrong state of the object. An answer is right if its state is one of
-// c.states, and is no older than the state in any answer that returned before this request began. follow stores the index of
+// c.states, and if no answer that returned before this request began had a newer state. follow stores the index of
 // the state in each right answer.
 func (c *chain) follow(seen []*sighting) (lost int) {
 	slices.SortFunc(seen, func(a, b *sighting) int { return cmp.Compare(a.called, b.called) })

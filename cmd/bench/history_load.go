@@ -260,8 +260,8 @@ func newProduct(h *history, c *caller, number int) *object {
 	return o
 }
 
-// Bodies of requests about products and customers. # stands for a new price, or for one of the two numbers from which
-// e-mails and phones are made. NEW stands for a number that no name has had.
+// Bodies of requests about products and customers. # stands for a new price, or for one of two numbers in
+// e-mails and phones. NEW stands for a number that no name has had.
 var (
 	productChanges = []string{
 		`{"priceAmount":#}`, `{"priceAmount":#}`, `{"status":"DRAFT"}`, `{"status":"ARCHIVED"}`,

@@ -232,8 +232,8 @@ type counter struct {
 	count  int
 }
 
-// lostCounters is the method of a question that stands for a fault in which the service forgets requests that it has counted. On
-// PostgreSQL this is a crash, which empties unlogged tables. On SQLite it is the server's end, which loses the counts of the
+// lostCounters is the method of a question that stands for a fault: the service forgets counts of requests. On PostgreSQL
+// the fault is a crash, which empties unlogged tables. On SQLite it is the server's end, which loses the counts of the
 // last ten seconds.
 const lostCounters = "LOST"
 
