@@ -113,7 +113,7 @@ func makeFolder(parent string) (folder string, lock *flock.Flock, err error) {
 		if folder, err = os.MkdirTemp(parent, folderPattern); err != nil { // mode 0700
 			return "", nil, err
 		}
-		lock = lockIn(folder, os.O_CREATE|os.O_RDWR)
+		lock = lockIn(folder)
 		held, lockErr := lock.TryLock()
 		_, err = os.Stat(lock.Path())
 		// On a file system without locks (lockErr) the folder is used unlocked. No other call removes it, because none can
@@ -126,11 +126,13 @@ func makeFolder(parent string) (folder string, lock *flock.Flock, err error) {
 	return "", nil, errors.Join(err, &fs.PathError{Op: "lock", Path: folder, Err: errors.New("other calls take the folder away")})
 }
 
-func lockIn(folder string, flag int) *flock.Flock {
-	return flock.New(filepath.Join(folder, lockName), flock.SetPermissions(0o600), flock.SetFlag(flag))
+// lockIn returns the lock of a temporary folder. Locking it makes its file if the folder has none.
+func lockIn(folder string) *flock.Flock {
+	return flock.New(filepath.Join(folder, lockName), flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDWR))
 }
 
-// removeAbandoned removes the temporary folders in parent whose processes have died.
+// removeAbandoned removes the temporary folders in parent whose processes have died. A process that died before it locked its
+// folder, or while it removed the folder, has left a folder without a lock's file.
 func removeAbandoned(parent string) {
 	entries, _ := os.ReadDir(parent) // The error is ignored: making a folder in parent returns it.
 	for _, entry := range entries {
@@ -138,7 +140,7 @@ func removeAbandoned(parent string) {
 			continue
 		}
 		folder := filepath.Join(parent, entry.Name())
-		lock := lockIn(folder, os.O_RDWR)
+		lock := lockIn(folder)
 		if dead, _ := lock.TryLock(); dead {
 			remove(folder, lock)
 		}

@@ -259,6 +259,9 @@ func TestWhatADeadCallLeftIsRemoved(t *testing.T) {
 	require.NoError(t, child.Process.Kill())
 	_ = child.Wait()
 	require.Len(t, namesIn(t, parent), 2)
+	// One process died before it locked its folder, another while it removed the folder: the lock's file went first.
+	require.NoError(t, os.Mkdir(filepath.Join(parent, ".storefront-new-1"), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(parent, ".storefront-new-2", "new"), 0o700))
 	require.NoError(t, forms["file"](filepath.Join(parent, "another"), write))
 	require.Equal(t, []string{"another", "beside"}, namesIn(t, parent))
 }
