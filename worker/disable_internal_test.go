@@ -170,8 +170,8 @@ func TestTheLastAttemptMayDisable(t *testing.T) {
 	})
 }
 
-// In one batch, a webhook that must be disabled has a failed and a successful attempt. It stays enabled, and the failed
-// delivery waits for its next attempt.
+// A webhook has failed for so long that its next failure disables it. The batch with this failure also has a success, so the
+// webhook stays enabled, and the failed delivery waits for its next attempt.
 func TestASuccessOfTheSameBatchKeepsTheSchedule(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// remember stores in h.late those deliveries of a batch whose lease the worker has lost. It runs before the batch is
-// written, so that the method unchanged can compare the deliveries afterwards.
+// remember copies into h.late those deliveries of a batch whose lease the worker has lost. It runs before the batch is
+// written; afterwards h.unchanged compares the copies with the rows.
 func (h *history) remember(batch []endedLease) {
 	h.late = nil
 	for _, r := range batch {

@@ -175,8 +175,8 @@ func TestEveryOperationAnswersAsInGo(t *testing.T) {
 	})
 }
 
-// requireEveryOperation requires that the keys of called are the operations of the OpenAPI document and, for each list, the
-// method page.
+// requireEveryOperation requires that the test called every operation of the OpenAPI document, and nothing else. The map's keys
+// are names such as products.get; for each list, such as products.list, there must also be products.page.
 func requireEveryOperation(t *testing.T, called map[string]bool) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(devtest.Root(t), "gen", "openapi", "storefront.json"))

@@ -115,7 +115,8 @@ func exportedStore(files exportFiles) (*adminv1.ExportedStore, error) {
 	return store, apijson.Unmarshal(text, store)
 }
 
-// reportExport prints how many rows of each kind the import of an export stored, and which rows it does not import.
+// reportExport prints, for each kind, how many rows were stored and how many were left out. Without -o json it also prints
+// which webhooks and keys of the export were not imported.
 func (c *importCmd) reportExport(s *invocation, m manifest, done []kindResult) error {
 	if s.json {
 		return s.printValue(done)

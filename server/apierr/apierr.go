@@ -176,7 +176,7 @@ func Invalid(message string, fields ...apijson.Field) *Refusal {
 	return &Refusal{Code: ValidationFailed, Message: message, Details: details}
 }
 
-// Is reports whether an error is a refusal with a code.
+// Is reports whether err is a refusal with this code.
 func Is(err error, code Code) bool {
 	refusal, ok := errors.AsType[*Refusal](err)
 	return ok && refusal.Code == code

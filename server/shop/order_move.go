@@ -27,7 +27,7 @@ import (
 // FindID returns the id of the row to change. It is called in the transaction of the change.
 type FindID func(ctx context.Context, tx *ent.Tx) (uuid.UUID, error)
 
-// OrderID returns a FindID for the order whose id is text. It refuses a text that is not an id with order_not_found.
+// OrderID returns a FindID for the order whose id is text. If text is not an id, the FindID fails with order_not_found.
 func OrderID(text string) FindID {
 	return func(context.Context, *ent.Tx) (uuid.UUID, error) {
 		id, ok := validate.ParseID(text)

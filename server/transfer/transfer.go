@@ -153,8 +153,8 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		if err := m.applySetting(ctx, tx, lookupSetting); err != nil {
 			return err
 		}
-		// The import's journal entry is an entry about the store. Lock the store's row first, so that imports into one store
-		// run one after the other.
+		// The import changes the store's updatedAt and adds a journal entry about the store, so it locks the store's row, before
+		// all other rows. This also makes imports into one store run one after the other.
 		s, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(t.ID)))
 		if err != nil {
 			return fmt.Errorf("read store: %w", err)

@@ -18,7 +18,7 @@ final class Webhook
     public const SIGNATURE_HEADER = 'Service-Signature';
     /** How many seconds the signature's time may be before or after this machine's time. */
     public const TOLERANCE_SECONDS = 300;
-    /** The longest header that is read. The service's header has 80 bytes; a later one may have several signatures. */
+    /** A longer header is refused. The service's header has 80 bytes now; a later release may send several signatures in it. */
     private const MAX_HEADER_BYTES = 1024;
 
     /**

@@ -23,7 +23,7 @@ SIGNATURE_HEADER = "Service-Signature"
 TOLERANCE_SECONDS = 300
 """How many seconds the signature's time may be before or after this machine's time."""
 
-# The longest header that is read. The service's header has 80 bytes; a later one may have several signatures.
+# A longer header is refused. The service's header has 80 bytes now; a later release may send several signatures in it.
 _MAX_HEADER_BYTES = 1024
 
 # WebhookError.reason and WebhookError.message for each WebhookError.mistake.

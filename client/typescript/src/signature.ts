@@ -7,7 +7,7 @@ export type RawBody = string | Uint8Array | ArrayBuffer;
 /** Why a signature is refused. */
 export type SignatureFault = "no_signature" | "mismatch" | "timestamp";
 
-/** The longest header that is read. The service's header has 80 bytes; a later one may have several signatures. */
+/** A longer header is refused. The service's header has 80 bytes now; a later release may send several signatures in it. */
 const maxHeaderBytes = 1024;
 
 /** The latest time of a signature, because the service's times are signed 64-bit integers. */

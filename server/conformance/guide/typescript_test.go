@@ -27,7 +27,7 @@ const compilerSettings = "tsc --init --module nodenext --types node"
 func runTypeScript(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	modules := devtest.NeedNode(t, "typescript", "typescript-7", "@types/node", "@bufbuild/protobuf", "@connectrpc/connect",
 		"@connectrpc/connect-node")
-	// The folder is in node_modules, so that Node finds the packages that the package depends on.
+	// The program's folder is in the project's node_modules, because Node finds what storefront-client depends on there.
 	folder, err := os.MkdirTemp(modules, ".storefront-guide-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
