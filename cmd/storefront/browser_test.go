@@ -214,7 +214,9 @@ func (b *browser) see(name string) {
 					Value: "reduce"}},
 			}))
 			at := fmt.Sprintf("%s-%d-%s", name, width, scheme)
-			b.examine(at, scheme)
+			if width == sizes[0] || scheme == "light" { // the colours do not depend on the width
+				b.examine(at, scheme)
+			}
 			require.LessOrEqual(b.t, value[int64](b, "document.documentElement.scrollWidth"), width, "%s is wider than the window", at)
 			require.Empty(b.t, value[string](b, tooWide), "%s: is wider than its column", at)
 			require.Empty(b.t, value[string](b, touching), "%s: touches what is above it", at)
@@ -227,7 +229,10 @@ func (b *browser) see(name string) {
 // examine requires that axe finds no problem in the page as the browser shows it in the colour scheme.
 func (b *browser) examine(name, scheme string) {
 	b.t.Helper()
-	found := value[[]finding](b, b.axe+`;axe.run(document, {resultTypes: ["violations"]`+rules[scheme]+`}).then((r) => r.violations)`)
+	if !value[bool](b, "!!window.axe") {
+		value[bool](b, b.axe+";true")
+	}
+	found := value[[]finding](b, `axe.run(document, {resultTypes: ["violations"]`+rules[scheme]+`}).then((r) => r.violations)`)
 	for _, f := range found {
 		said, _ := json.MarshalIndent(f.Nodes, "", "  ")
 		b.t.Errorf("%s: %s (%s): %s\n%s", name, f.Help, f.ID, f.Impact, said)

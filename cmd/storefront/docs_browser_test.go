@@ -147,7 +147,9 @@ func TestTheReferenceInABrowser(t *testing.T) {
 				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 			}))
 			at := fmt.Sprintf("docs-%d-%s", width, scheme)
-			b.examine(at, scheme)
+			if width == sizes[0] || scheme == "light" { // the colours do not depend on the width
+				b.examine(at, scheme)
+			}
 			require.LessOrEqual(t, value[int64](b, "document.documentElement.scrollWidth"), width, "%s: nothing sticks out at the side",
 				at)
 			require.Empty(t, value[[]string](b, cutOff), "%s: all code is seen", at)
