@@ -22,7 +22,6 @@ import (
 	"go.storefront.example/server"
 )
 
-// serving is a running server, with a function that stops it.
 type serving struct {
 	*server.Server
 	delay time.Duration

@@ -321,7 +321,7 @@ func TestAForgettingEndsBesideAnExport(t *testing.T) {
 		})
 		require.ErrorIs(t, err, done)
 
-		// If another reader than an export keeps the log from being emptied, the receipt says "reader".
+		// If a transaction that is no export keeps the log from being emptied, the receipt says "reader".
 		require.NoError(t, d.Snapshot(ctx, "other", func(ctx context.Context, tx *ent.Tx) error {
 			_, err := tx.Store.Query().Count(ctx)
 			require.NoError(t, err)

@@ -40,7 +40,7 @@ type kind struct {
 	code  apierr.Code
 	noun  string
 	table string
-	// otherTable is another table that also has rows of this kind, such as finished deliveries; empty if there is none.
+	// otherTable is a second table with rows of this kind, such as finished deliveries; empty if there is none.
 	otherTable string
 	// nameColumn is the column, or the SQL expression, of a row's name for people; empty if rows have no name.
 	nameColumn string
@@ -187,7 +187,6 @@ func (k kind) findID(ctx context.Context, q db.Querier, t tenant.Store, name, co
 	return found[0], nil
 }
 
-// selectIDs returns the ids that a query selects.
 func selectIDs(ctx context.Context, q db.Querier, query string, args ...any) (found []string, err error) {
 	for row := range db.Rows(ctx, q, query, args...) {
 		var id string
@@ -206,9 +205,9 @@ var partOfID = regexp.MustCompile(`^[0-9a-f-]{8,35}$`)
 const maxAmbiguous = 5
 
 // NamesOf returns the names of resources by their ids. A name is an order's reference, a title, a name, a webhook's URL, or
-// the e-mail or phone of a customer without a name. idsByType lists the ids by the activity journal's resource type. names has
-// no entry for a deleted resource; for a deleted webhook, deleted has the URL with which it was registered. The context must
-// have the store (see WithStore).
+// the e-mail or phone of a customer without a name. idsByType lists the ids by the activity journal's resource type. The map
+// called names has no entry for a deleted resource. The map called deleted has, for a deleted webhook, the URL with which it
+// was registered. The context must have the store (see WithStore).
 func (o *Operator) NamesOf(ctx context.Context, idsByType map[string][]string) (names, deleted map[string]string, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

@@ -53,7 +53,6 @@ func newTwo(t *testing.T, d *db.DB) two {
 	return w
 }
 
-// activity returns the newest entries of a store's journal.
 func activity(ctx context.Context, t *testing.T, o admin.API, store string, limit int32) []*adminv1.ActivityEntry {
 	t.Helper()
 	found, err := o.ListActivity(ctx, &adminv1.ListActivityRequest{Store: store, PageSize: &limit})

@@ -72,7 +72,6 @@ func (p page) older(s *sql.Selector) {
 	}
 }
 
-// newest orders a query newest first.
 func newest(s *sql.Selector) { s.OrderBy(sql.Desc(s.C("created_at")), sql.Desc(s.C("id"))) }
 
 // rows makes a query return the items of the page, newest first, and one item more if there is a next page.
@@ -105,7 +104,6 @@ func tokenOf(at time.Time, id uuid.UUID) string {
 	return base64.RawURLEncoding.EncodeToString(append(token, id[:]...))
 }
 
-// convertAll converts every row to a message.
 func convertAll[Row, Message any](rows []Row, message func(Row) Message) []Message {
 	all := make([]Message, len(rows))
 	for i, row := range rows {
@@ -114,8 +112,8 @@ func convertAll[Row, Message any](rows []Row, message func(Row) Message) []Messa
 	return all
 }
 
-// Collect reads the pages of a list until it has limit items or the list ends. A limit of 0 means no limit. page calls the
-// method of the list for one page, and returns its items and its nextPageToken.
+// Collect reads the pages of a list until it has as many items as limit says, or the list ends. A limit of 0 means no limit.
+// page calls the method of the list for one page, and returns its items and its nextPageToken.
 func Collect[Item any](ctx context.Context, limit int,
 	page func(ctx context.Context, size *int32, token string) ([]Item, string, error)) ([]Item, error) {
 	all, token := []Item{}, ""

@@ -32,9 +32,9 @@ type ResealProgress struct {
 	Unknown []string
 }
 
-// ResealSecrets reseals the signing secrets of all stores that are sealed with another key than the keyring's current key.
-// It works in batches in the order of the webhooks' ids, and calls report after each batch and at the end of each pass. It
-// writes no journal entry, because the secrets themselves do not change.
+// ResealSecrets reseals, in all stores, each signing secret that is not sealed with the keyring's current key. It works in
+// batches in the order of the webhooks' ids, and calls report after each batch and at the end of each pass. It writes no
+// journal entry, because the secrets themselves do not change.
 //
 // It may run while workers deliver and members rotate secrets: it changes a row only if the row's secret is still the secret
 // that it read. If it is interrupted, a second run reseals the remaining secrets. It skips and counts secrets whose key is

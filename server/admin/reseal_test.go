@@ -27,8 +27,8 @@ func newSecretKey(t *testing.T) seal.Key {
 // canary returns the secret of the webhook whose description is the number n.
 func canary(n int) string { return fmt.Sprintf("whsec_canary-%04d", n) }
 
-// seed inserts a webhook for each number n with from <= n < to. The webhook has the secret that canary returns for n, sealed
-// with ring.
+// seed inserts a webhook for each number n that is at least from and below to. The webhook has the secret that canary
+// returns for n, sealed with ring.
 func (b vault) seed(from, to int, ring *seal.Keyring) {
 	b.t.Helper()
 	owner := b.db.Client().Store.Query().OnlyX(b.ctx)
@@ -76,7 +76,6 @@ func newVault(t *testing.T, d *db.DB, ring *seal.Keyring) vault {
 	return b
 }
 
-// hook registers a webhook and returns its id.
 func (b vault) hook() uuid.UUID {
 	b.t.Helper()
 	made, err := b.CreateWebhook(b.ctx, &adminv1.CreateWebhookRequest{Store: "s", Url: "https://receiver.example.com"})

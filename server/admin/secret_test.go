@@ -59,9 +59,8 @@ func (k kept) loadSecrets(t *testing.T, o admin.API, store string) (stored int) 
 	return stored
 }
 
-// An export with secrets is imported into another installation, which has another secret key, and there into a new or an
-// existing store. The imported keys and webhooks work as before, whatever their state. An export without secrets has no keys
-// and no webhooks.
+// An export with secrets is imported into an installation with another secret key, into a new or an existing store. The
+// imported keys and webhooks work as before, whatever their state. An export without secrets has no keys and no webhooks.
 func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.Postgres}, {dbtest.Postgres, dbtest.SQLite}} {

@@ -48,7 +48,7 @@ func (o *Operator) GetStore(ctx context.Context, in *adminv1.GetStoreRequest) (*
 	return o.shop.GetStore(ctx)
 }
 
-// GetStoreSettings returns those settings of a store that only the operator changes. It refuses with store_not_found.
+// GetStoreSettings returns a store's settings that only the operator changes. It refuses with store_not_found.
 func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSettingsRequest) (*adminv1.StoreSettings, error) {
 	ctx, t, err := o.withExistingStore(ctx, in.GetStore())
 	if err != nil {
@@ -61,7 +61,7 @@ func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSet
 	return settingsOf(row), nil
 }
 
-// settingsOf returns those settings of a store that only the operator changes.
+// settingsOf returns a store's settings that only the operator changes.
 func settingsOf(row *ent.Store) *adminv1.StoreSettings {
 	return &adminv1.StoreSettings{
 		PaymentLinksOpen: row.PaymentLinksOpen, PlatformFeePercent: row.PlatformFeePercent,

@@ -281,7 +281,8 @@ func TestAnExportIsOfOneInstant(t *testing.T) {
 	})
 }
 
-// An import is refused if the store already has other rows.
+// An export is not imported if the store already has other rows, has another currency or country, or is in the same
+// database as the exported store.
 func TestAnExportIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

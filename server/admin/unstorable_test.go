@@ -37,7 +37,7 @@ func TestWhatCannotBeStoredIsRefused(t *testing.T) {
 		}
 		for _, ms := range []int64{math.MaxInt64, math.MinInt64, -1 << 50} {
 			id := uuid.New()
-			token := base64.RawURLEncoding.EncodeToString(append(binary.BigEndian.AppendUint64(nil, uint64(ms)), id[:]...)) //nolint:gosec // It is converted back.
+			token := base64.RawURLEncoding.EncodeToString(append(binary.BigEndian.AppendUint64(nil, uint64(ms)), id[:]...)) //nolint:gosec // ListEvents converts it back.
 			_, err = o.ListEvents(ctx, &adminv1.ListEventsRequest{Store: "s", PageToken: token})
 			refused(apierr.ValidationFailed, "a forged token", err)
 			_, err = o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{Store: "s", PageToken: token, Text: "abc"})

@@ -58,7 +58,7 @@ type watches struct {
 	perStore map[uuid.UUID]int
 }
 
-// open counts a new stream. It refuses with unavailable if too many are open. close counts a stream as ended.
+// open counts a new stream. If too many are open, it fails with the code unavailable. close counts a stream as ended.
 func (w *watches) open(store uuid.UUID) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,7 +138,7 @@ type watch struct {
 	floor time.Time
 	// next is the time from which the next read looks for events.
 	next time.Time
-	// seen has the ids of the sent events whose time is next or later, because the next read finds them again.
+	// seen has the ids of the sent events from the time next on, because the next read finds them again.
 	seen map[uuid.UUID]bool
 }
 
@@ -184,12 +184,12 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// poll reads the ids of the events whose time is next or later and that are not in seen. It passes these ids to send, oldest
-// first, with the time of the read. Then it moves next forward and updates seen.
+// poll reads the ids of the events from the time w.next on, without those in w.seen. It passes these ids to send, oldest
+// first, with the time of the read. Then it moves w.next forward and updates w.seen.
 func (w *watch) poll(ctx context.Context, send func([]uuid.UUID, time.Time) error) error {
 	now := w.db.Now()
 	next := latest(now.Add(-watchOverlap), w.floor)
-	oldest := id.Floor(next) // is below the ids of all events whose time is next or later
+	oldest := id.Floor(next) // is below the ids of all events from the time next on
 	isOld := func(id uuid.UUID) bool { return bytes.Compare(id[:], oldest[:]) < 0 }
 	// An id begins with its event's time. So the condition on created_at and the condition on the id agree.
 	after, more := id.Floor(w.next), true
@@ -267,7 +267,6 @@ func (w *watch) answer(events []*adminv1.Event, position time.Time) error {
 	return w.send(&adminv1.WatchEventsResponse{Events: events, Position: apijson.Timestamp(latest(position, w.from))})
 }
 
-// latest returns the later of two times.
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

@@ -65,7 +65,7 @@ func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 			return err
 		}},
 		{"", func(ctx context.Context, o *admin.Operator, id string) error {
-			// Send "-" in place of an empty id, because ListDeliveries refuses "-" as the other methods refuse an empty id.
+			// Send "-" in place of an empty id, because for ListDeliveries an empty id means all webhooks.
 			_, err := o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{WebhookId: cmp.Or(id, "-")})
 			return err
 		}},
@@ -146,7 +146,8 @@ func TestOperatorFindsTheOwnerOfADelivery(t *testing.T) {
 	})
 }
 
-// ContinueResend waits for a resend that another process has taken over, until its context ends.
+// If another process finishes a resend job, Resend returns the finished job. If the context is cancelled, Resend fails with
+// context.Canceled.
 func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 	t.Parallel()
 	const n = 1100
@@ -175,7 +176,7 @@ func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 			if seen++; seen > 1 {
 				return
 			}
-			// Another process resends the other events.
+			// After the first step, another process does all further steps.
 			id, err := uuid.Parse(job.GetId())
 			require.NoError(t, err)
 			for !taken.Finished {

@@ -61,7 +61,6 @@ type fixture struct {
 	shop  tenant.Store
 }
 
-// each runs a test on each database.
 func each(t *testing.T, test func(f *fixture)) {
 	t.Helper()
 	t.Parallel()
@@ -96,7 +95,7 @@ func (f *fixture) openWith(c db.Config) *db.DB {
 	return d
 }
 
-// another returns a second gate for the same database, as another server has.
+// another returns a second gate for f's database, like the gate of a second server.
 func (f *fixture) another() *auth.Gate {
 	f.Helper()
 	return auth.NewGate(f.open(), auth.Options{Clock: f.watch.now})
@@ -135,7 +134,6 @@ func (f *fixture) setStatus(status string) {
 	})
 }
 
-// key is an API key with its text.
 type key struct {
 	id   uuid.UUID
 	text string

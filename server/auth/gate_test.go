@@ -36,7 +36,6 @@ func TestAdmitTellsWhoAsks(t *testing.T) {
 	})
 }
 
-// The gate refuses requests with the authentication errors of the specification.
 func TestAdmitRefuses(t *testing.T) {
 	each(t, func(f *fixture) {
 		live := f.newKey("Live", noon.Add(time.Millisecond))
@@ -227,7 +226,6 @@ func TestAdmitGoesByTheSharedClock(t *testing.T) {
 	}
 }
 
-// Admit looks up key, store and counters in one round trip.
 func TestAdmitTakesOneRoundTrip(t *testing.T) {
 	each(t, func(f *fixture) {
 		k := f.newKey("Till", time.Time{})

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// The checksums were computed with another implementation of CRC-32 and base 62.
+// The checksums were not computed by this package, but with other code for CRC-32 and base 62.
 const (
 	zeroes   = "svc_live_0000000000000000000000000000000000003RmtK1"
 	alphabet = "svc_live_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ2NnVJ7"

@@ -28,7 +28,6 @@ type lookup struct {
 	timeArg     any // the current time by the gate's clock; nil means the database's clock
 }
 
-// lookupResult is the result of a lookup.
 type lookupResult struct {
 	now   time.Time // time of the lookup, in UTC and whole milliseconds
 	known bool      // whether the key exists and the client is within its limit

@@ -80,7 +80,7 @@ func (g *Gate) write(ctx context.Context, statement string, values map[uuid.UUID
 	return err
 }
 
-// sweep deletes the address counters of all minutes before the previous one. It does so at the first call in each minute.
+// sweep deletes the address counters of all minutes before the previous minute. It does so at the first call in each minute.
 func (g *Gate) sweep(ctx context.Context) error {
 	minute := limit.Minute(g.now())
 	if minute == g.swept {

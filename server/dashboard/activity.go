@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// activityBody is a page of the activity journal.
 type activityBody struct {
 	filter
 	Entries []entry
@@ -133,7 +132,7 @@ func spaced(action string) string {
 }
 
 // changesOf reads the changes of a journal entry from its column, a JSON object, and returns them in the order of the
-// object's members. Amounts are in currency.
+// object's members. currency is the currency of amounts.
 func changesOf(column []byte, currency string) ([]change, error) {
 	d := json.NewDecoder(bytes.NewReader(column))
 	d.UseNumber()
@@ -160,7 +159,7 @@ func changesOf(column []byte, currency string) ([]change, error) {
 // maxShownRunes is how many characters of a value the page shows, because descriptions are long.
 const maxShownRunes = 200
 
-// displayValue formats a value for the page. Amounts are in currency.
+// displayValue formats a value for the page. currency is the currency of amounts.
 func displayValue(field string, v any, currency string) value {
 	switch v := v.(type) {
 	case nil:

@@ -58,7 +58,6 @@ func TestSessionReachesItsStoreOnly(t *testing.T) {
 	})
 }
 
-// activity returns the newest entries of a store's journal.
 func (p place) activity(slug string) []*adminv1.ActivityEntry {
 	p.t.Helper()
 	found, err := p.operator.ListActivity(p.t.Context(), &adminv1.ListActivityRequest{Store: slug})

@@ -17,7 +17,6 @@ import (
 // retrying is what the pages call a pending delivery whose last attempt failed.
 const retrying = "retrying"
 
-// deliveryRow is a delivery in a list.
 type deliveryRow struct {
 	*adminv1.Delivery
 	// Webhook is nil if it was deleted.
@@ -26,7 +25,6 @@ type deliveryRow struct {
 	About string
 }
 
-// deliveriesBody is a page of the delivery journal.
 type deliveriesBody struct {
 	filter
 	Deliveries      []deliveryRow
@@ -100,7 +98,6 @@ func idsOf[Message any](all []Message, id func(Message) string) []string {
 	return ids
 }
 
-// byID returns webhooks by their ids.
 func byID(all []*adminv1.Webhook) map[string]*adminv1.Webhook {
 	hooks := map[string]*adminv1.Webhook{}
 	for _, w := range all {
@@ -115,7 +112,6 @@ const refreshSeconds = 3
 // sentHeader is a header that an attempt sent.
 type sentHeader struct{ Name, Value string }
 
-// deliveryBody is the page of one delivery.
 type deliveryBody struct {
 	*adminv1.Delivery
 	// Webhook is nil if it was deleted.

@@ -20,7 +20,6 @@ type eventRow struct {
 	Deliveries  []deliveryRow
 }
 
-// eventsBody is a page of the store's events.
 type eventsBody struct {
 	filter
 	Events []eventRow

@@ -123,7 +123,7 @@ func TestTheActivityNamesWhatItIsAbout(t *testing.T) {
 		}
 		require.Empty(t, bareID.FindString(a.text))
 
-		// None of the entries on this page contains the webhook's URL.
+		// After these changes, no entry on the first page of the journal contains the webhook's URL.
 		for range 30 {
 			_, err = p.operator.DisableWebhook(ctx, &adminv1.DisableWebhookRequest{Id: o.webhook})
 			require.NoError(t, err)

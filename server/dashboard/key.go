@@ -21,7 +21,6 @@ type keysBody struct {
 // Full reports whether the store has its maximum number of active keys.
 func (b keysBody) Full() bool { return len(b.Active) >= b.Limit }
 
-// keys shows the page of keys.
 func (d *dashboard) keys(v *visit) error {
 	active, ended, err := d.Operator.RecentKeys(v)
 	if err != nil {
@@ -59,7 +58,6 @@ func (d *dashboard) showKeyForm(v *visit, status int, f form) error {
 	return nil
 }
 
-// newKey shows the form of a new key.
 func (d *dashboard) newKey(v *visit) error {
 	active, _, err := d.Operator.RecentKeys(v)
 	if err != nil {

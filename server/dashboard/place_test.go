@@ -33,7 +33,6 @@ type place struct {
 	logs     *log
 }
 
-// log is a log in memory.
 type log struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -108,7 +107,6 @@ func (p place) reader() reader {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// signedIn returns a reader who is signed in to a store.
 func (p place) signedIn(slug string) reader {
 	p.t.Helper()
 	r := p.reader()
@@ -117,7 +115,6 @@ func (p place) signedIn(slug string) reader {
 	return r
 }
 
-// answer is an answer of the dashboard.
 type answer struct {
 	status   int
 	header   http.Header

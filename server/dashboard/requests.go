@@ -23,13 +23,11 @@ type keyDays struct {
 
 type keyDay struct{ Succeeded, Refused int64 }
 
-// refusedRequest is a refused request in the list.
 type refusedRequest struct {
 	usage.Refused
 	At *timestamppb.Timestamp
 }
 
-// requestsBody is the page of requests.
 type requestsBody struct {
 	Days []time.Time
 	Keys []keyDays
@@ -40,7 +38,8 @@ type requestsBody struct {
 	Most int
 }
 
-// requests shows for each key and day how many requests succeeded and were refused, and lists the refused requests of one key.
+// requests shows, for each key and day, how many requests succeeded and how many were refused. It lists the refused requests
+// of one key.
 func (d *dashboard) requests(v *visit) error {
 	active, ended, err := d.Operator.RecentKeys(v)
 	if err != nil {

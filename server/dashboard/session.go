@@ -100,7 +100,6 @@ func validCSRF(session, token string) bool {
 	return hmac.Equal([]byte(token), []byte(formToken(session)))
 }
 
-// signInBody is the page of a sign-in link.
 type signInBody struct {
 	Member signin.Member
 	Token  string
@@ -217,7 +216,6 @@ func (d *dashboard) keepAlive(v *visit) error {
 	return nil
 }
 
-// signOut ends the session.
 func (d *dashboard) signOut(v *visit) error {
 	if err := d.Sessions.SignOut(v, v.session); err != nil {
 		return err

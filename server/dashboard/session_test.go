@@ -120,8 +120,8 @@ func TestLinkDecidesTheCookie(t *testing.T) {
 	}
 }
 
-// A session's secret is accepted only in the cookie that signing in has set. So a page of plain http or of a sister domain,
-// which can set the other cookie, gains nothing by it.
+// A session's secret is accepted only in the cookie in which it was set: the cookie for https or the one for http. So a page
+// of plain http or of a sister domain, which can set the cookie for http, gains nothing by it.
 func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

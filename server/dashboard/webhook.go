@@ -16,7 +16,6 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// webhooksBody is the page of a store's webhooks.
 type webhooksBody struct {
 	Webhooks []*adminv1.Webhook
 	Limit    int
@@ -25,7 +24,6 @@ type webhooksBody struct {
 // Full reports whether the store has its maximum number of webhooks.
 func (b webhooksBody) Full() bool { return len(b.Webhooks) >= b.Limit }
 
-// webhooks shows the page of webhooks.
 func (d *dashboard) webhooks(v *visit) error {
 	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
 	if err != nil {
@@ -38,7 +36,6 @@ func (d *dashboard) webhooks(v *visit) error {
 // recentDeliveries is how many deliveries a webhook's own page shows.
 const recentDeliveries = 5
 
-// webhookBody is the page of one webhook.
 type webhookBody struct {
 	*adminv1.Webhook
 	Retries queue.Retries

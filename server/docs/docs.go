@@ -129,7 +129,7 @@ type file struct {
 // version is a file of the reference in which one address of the service is filled in.
 type version struct {
 	tag, plain string
-	// gzipped returns the compressed text. Its first call compresses the text, because most processes never serve it.
+	// gzipped returns the compressed text. The text is compressed at the first call, because most processes never need it.
 	gzipped func() []byte
 }
 

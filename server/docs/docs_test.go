@@ -179,7 +179,7 @@ func TestThePageHoldsTheWholeDocumentBeforeAnyScriptRuns(t *testing.T) {
 		len(regexp.MustCompile(`<div class="scrolled" tabindex="0" role="group" aria-label="[^"]+"><table>`).FindAllString(still, -1)))
 	holds := func(text string) {
 		t.Helper()
-		require.True(t, strings.Contains(still, text), "the page does not hold %q", text) // the page is too long to be shown
+		require.True(t, strings.Contains(still, text), "the page does not hold %q", text) // Contains would print the page
 	}
 	type operations map[string]struct {
 		OperationID string `json:"operationId"`

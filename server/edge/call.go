@@ -55,7 +55,8 @@ func (b *limitedReader) Reset(r io.Reader) error {
 	return b.Reader.Reset(r)
 }
 
-// Read reads a part of the message. It ends the message after the largest size.
+// Read reads a part of the message. If the message is larger than the largest size, Read returns io.EOF before the message
+// ends.
 func (b *limitedReader) Read(p []byte) (int, error) {
 	if b.remaining == 0 {
 		return 0, io.EOF

@@ -32,7 +32,6 @@ func plainHTTP2(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// withKey returns an option with which a client sends the key.
 func withKey(key string) connect.ClientOption {
 	return connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {

@@ -166,8 +166,8 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve finds a request's method, admits its key and serves it. Otherwise it returns the error with which the request is
-// refused.
+// serve finds a request's method, admits its key and serves the request. If one of these fails, serve returns the error with
+// which the request is refused.
 func (e *Edge) serve(x *exchange, r *http.Request) error {
 	path, allow := cmp.Or(r.URL.RawPath, r.URL.Path), ""
 	if path == "/v1" || strings.HasPrefix(path, "/v1/") {

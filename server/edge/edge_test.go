@@ -277,7 +277,6 @@ func start(t *testing.T, change ...func(*edge.Config)) *world {
 	return w
 }
 
-// answer is the answer to a request.
 type answer struct {
 	status int
 	header http.Header

@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// lastLine returns the last line of the log.
 func (w *world) lastLine(t *testing.T) map[string]any {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(w.log.String()), "\n")
@@ -128,7 +127,7 @@ func TestPanicOutsideAHandler(t *testing.T) {
 		}
 	})
 	requireProblem(t, w.do(t, "GET", "/v1/store?x=1", ""), 500, apierr.InternalError, "")
-	requireProblem(t, w.do(t, "GET", "/v1/orders/x", ""), 500, apierr.InternalError, "") // its handler, which vanguard calls, panics
+	requireProblem(t, w.do(t, "GET", "/v1/orders/x", ""), 500, apierr.InternalError, "") // the handler, which vanguard calls, panics
 	require.Contains(t, w.log.String(), "secret in Connect")
 	a := w.do(t, "POST", "/test.Broken/Early", "{}")
 	require.Equal(t, 500, a.status)
@@ -152,5 +151,5 @@ func TestConfig(t *testing.T) {
 		return []edge.Service{{Path: "/grpc.health.v1.Nothing/"}}
 	}})
 	require.ErrorContains(t, err, "grpc.health.v1.Nothing")
-	edge.Created(t.Context()) // does nothing, because the context is of no request
+	edge.Created(t.Context()) // does nothing, because no request has this context
 }

@@ -39,7 +39,7 @@ func FuzzRoute(f *testing.F) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		plain, err := url.PathUnescape(path)
 		if err != nil {
-			return // net/http refuses such a path itself
+			return // net/http itself refuses a path with a wrong escape
 		}
 		r.URL = &url.URL{Path: plain, RawPath: path}
 		r.Header.Set("Authorization", "Bearer "+fullKey)

@@ -42,7 +42,6 @@ func (a *slowAPI) ListProducts(ctx context.Context, r *storefrontv1.ListProducts
 	return &storefrontv1.ListProductsResponse{}, a.answer(ctx)
 }
 
-// startSlow runs an edge with a slowAPI.
 func startSlow(t *testing.T, answer func(context.Context) error, change ...func(*edge.Config)) (*world, *slowAPI) {
 	t.Helper()
 	slow := &slowAPI{api: &api{}, begun: make(chan context.Context, 10), answer: answer}
@@ -132,7 +131,6 @@ func TestSearchesOfAStoreAreFewAtATime(t *testing.T) {
 	require.Zero(t, w.slots.Load().Running+w.slots.Load().Waiting)
 }
 
-// Whatever way a request ends, its slot is free afterwards.
 func TestEverySlotIsGivenBack(t *testing.T) {
 	t.Parallel()
 	w := start(t, func(c *edge.Config) { c.Slots = limit.NewSlots(1, 1) })

@@ -83,9 +83,9 @@ func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 // Duration returns the time since Begin.
 func (x *Exchange) Duration() time.Duration { return time.Since(x.start) }
 
-// Recover must be deferred. If the request has panicked, it calls refuse, which answers the request. If another answer than
-// a refusal has begun already, Recover breaks the connection, because only a broken connection tells the client that the
-// answer is not complete.
+// Recover must be deferred. If the request has panicked, it calls refuse, which answers the request. If an answer with a
+// status below 400 has begun already, Recover breaks the connection, because only a broken connection tells the client that
+// the answer is not complete.
 func (x *Exchange) Recover(logger *slog.Logger, refuse func(error)) {
 	v := recover()
 	switch {

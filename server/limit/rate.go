@@ -51,8 +51,8 @@ func Blocked(t time.Time) Rate {
 	return Rate{Limit: RequestsPerMinute, Reset: Reset(t), Limited: true}
 }
 
-// Counted returns the rate after count requests of a key in the minute of t, including the current request. Limited is true
-// if the current request is over the limit.
+// Counted returns the rate of a key that has made count requests in the minute of t, including the current request. Limited
+// is true if the current request is over the limit.
 func Counted(count int, t time.Time) Rate {
 	return Rate{
 		Limit:     RequestsPerMinute,

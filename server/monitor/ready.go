@@ -26,7 +26,6 @@ type Readiness struct {
 	last *check
 }
 
-// check is one check of the database.
 type check struct {
 	began time.Time
 	done  chan struct{} // closed once err is set

@@ -50,9 +50,9 @@ type updateRequest interface {
 	GetUpdateMask() *fieldmaskpb.FieldMask
 }
 
-// ChangeOf reads the fields of a resource that a request names, and converts their values to the stored form. It refuses
-// null for a field that needs a value, and values out of the bounds that the request's proto declares. country is the
-// store's country: a phone number without a country code gets the code of this country.
+// ChangeOf reads the fields that a request names, and converts their values to the stored form. It refuses null for a field
+// that needs a value, and values out of the bounds that the request's proto declares. country is the store's country: a
+// phone number without a country code gets the code of this country.
 //
 // An update names the fields of its mask; without a mask it names the fields that are present. A creation names the fields
 // that are present, the required ones, and those for which the proto cannot tell whether they are present.

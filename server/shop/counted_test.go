@@ -114,7 +114,6 @@ func typed(values, database string) string {
 		"($1::uuid, $2::uuid, $3, $4, $5::bigint, $6::float8, $7::timestamptz, $8::timestamptz)", 1)
 }
 
-// change makes one random change to the store.
 func (h history) change(ctx context.Context, r *rand.Rand) error {
 	randomID := func(table string) string {
 		return fmt.Sprintf("id IN (SELECT id FROM %s WHERE store_id = $1 ORDER BY id LIMIT %d OFFSET %d)", table, 1+r.IntN(5),

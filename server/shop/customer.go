@@ -213,7 +213,7 @@ func SaveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*en
 }
 
 // saveIdentified saves the fields in which next differs from row, as SaveCustomer does. It leaves out two checks, which the
-// caller has made: that next has an e-mail or a phone, and that no other customer has the same one.
+// caller has made: next has an e-mail or a phone, and no other customer has the same e-mail or phone.
 func saveIdentified(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
 	u := tx.Customer.UpdateOne(row).SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone))
 	return Save(ctx, resource.CustomerFields, row, next, u.Mutation(), u)

@@ -139,7 +139,6 @@ func (w *world) write(writer, n int) error {
 
 func pick(from []string, r *rand.Rand) string { return from[r.IntN(len(from))] }
 
-// change makes one random change.
 func (w *world) change(ctx context.Context, s *rules, r *rand.Rand) error {
 	text := strconv.FormatUint(r.Uint64(), 36)
 	var err error

@@ -34,8 +34,8 @@ func newWaiting(t *testing.T) waiting {
 	return waiting{newBench(t, d, shop.Options{}), a, now}
 }
 
-// behind makes a change wait for a row that another transaction has locked. Then it advances the clock by a minute. If the
-// argument meanwhile is an SQL statement and not "", behind executes it in the other transaction. Then it commits this
+// behind locks a row in a transaction, and makes a change wait for this row. Then it advances the clock by a minute. If the
+// argument meanwhile is not "", it is an SQL statement, which behind executes in the transaction. At last behind commits the
 // transaction, and returns once the change is made.
 func (w waiting) behind(table, id string, change func() error, meanwhile string) {
 	w.T.Helper()

@@ -58,8 +58,8 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 			_, err = b.PayOrder(key("checkout-1"), other.GetId())
 			shoptest.Refused(t, err, apierr.IdempotencyKeyReused)
 
-			// The same key in another store is another key. There the draft is refused, because its product is not in that
-			// store.
+			// A key applies to one store. A second store has not used this key, so the draft gets no stored answer; it is
+			// refused, because its product is not in that store.
 			elsewhere := b.NewStore("elsewhere")
 			_, err = b.RecordOrder(shop.WithIdempotencyKey(elsewhere, "checkout-1"), draft(1))
 			shoptest.Refused(t, err, apierr.ProductNotFound)

@@ -27,8 +27,8 @@ func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (l list[resour
 	return l, p.Err()
 }
 
-// bound reads a time as p.Time does, but rounds it up to a millisecond. Stored times are whole milliseconds, so comparing
-// them with the rounded time gives the same result.
+// bound reads a time as p.Time does, but rounds it up to a millisecond. Stored times are whole milliseconds, so a comparison
+// with the rounded time gives the same result as a comparison with the exact time.
 func (p *problems) bound(field string, at *timestamppb.Timestamp) *time.Time {
 	t := p.Time(field, at)
 	if t != nil && t.Before(at.AsTime()) {

@@ -160,7 +160,7 @@ func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1
 	})
 }
 
-// changePaymentLink locks a link, computes the changed link with change, and saves the fields that differ.
+// changePaymentLink locks a link, calls change, which returns the changed link, and saves the fields that differ.
 func (s *Shop) changePaymentLink(
 	ctx context.Context, id string, change func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error),
 ) (*storefrontv1.PaymentLink, error) {

@@ -58,7 +58,7 @@ func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error)
 // maxNetworkRunes is how many characters the name of a social network may have.
 const maxNetworkRunes = 100
 
-// storeFields reads the fields of a store that a request names.
+// storeFields reads the fields that a request about a store names, and checks the social links.
 func (p *problems) storeFields(in proto.Message, country string) Change[ent.Store] {
 	c := ChangeOf(&p.Problems, resource.StoreFields, in, country)
 	for _, network := range slices.Sorted(maps.Keys(c.Values.SocialLinks)) {
@@ -174,7 +174,7 @@ func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID
 }
 
 // UpdateStore changes the named fields of the context's store. It refuses with validation_failed or phone_invalid, or with
-// store_being_deleted if the store is to be deleted and the request gives it another status than closed.
+// store_being_deleted if the store is to be deleted and the request gives it a status other than closed.
 func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

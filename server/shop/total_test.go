@@ -71,7 +71,7 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		pay(b.Buy("ada@example.com", one.GetId(), "").GetId())
 
-		// A customer's ordersCount has a limit too.
+		// A customer's ordersCount also has a limit, as the customer's total has.
 		full := transfertest.OneCustomer().With("ordersCount", math.MaxInt32)
 		require.NoError(t, transfertest.Customers(b.Ctx, d, nil, full))
 		_, err = b.RecordOrder(b.Ctx, shop.OrderDraft{CustomerID: full["id"].(string), Lines: []shop.OrderLine{{ProductID: one.GetId(),

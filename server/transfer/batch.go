@@ -20,7 +20,7 @@ import (
 const OtherStoresID = "belongs to another store"
 
 // identity is a customer's e-mail or phone, a product's slug or an order's reference, spelled as in the database. Two rows
-// of a store must not have the same one. field is the name under which the request has it.
+// of a store must not have the same identity. field is the name under which the request has it.
 type identity struct{ field, text string }
 
 // row is one row of an import request, as kind.read returned it. index is its position in the request.
@@ -44,7 +44,7 @@ type batch[R any] struct {
 	refusedRows
 	rows []row[R]
 	// fresh has the rows to insert. changed has the indexes of rows of the request that changed a row of the store. held
-	// maps the slugs or references in use to the ids of their products or orders, which are in the store or in the request.
+	// maps each slug or reference in use to the id of its product or order, which is in the store or in the request.
 	fresh   []row[R]
 	changed []int
 	held    map[string]uuid.UUID
@@ -98,7 +98,7 @@ func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns .
 	return existing, nil
 }
 
-// holder returns the first of names that is in b.held. found is false if none is.
+// holder returns the first element of names whose text b.held has. found is false if there is none.
 func (b *batch[R]) holder(names []identity) (name identity, found bool) {
 	for _, name := range names {
 		if _, ok := b.held[name.text]; ok {
@@ -125,8 +125,8 @@ func (b *batch[R]) claim(problem string) {
 	b.fresh = remaining
 }
 
-// update calls change with each row of existing and the row of locked that has the same id. If change returns a changed row,
-// update adds the row's index to b.changed. If change returns a refusal, update refuses the row.
+// update pairs each row in existing with the row in locked that has the same id, and calls change with both. If change
+// returns a changed row, update adds the row's index to b.changed. If change returns a refusal, update refuses the row.
 func update[R any, T comparable](b *batch[R], existing []row[R], locked []T, idOf func(T) uuid.UUID,
 	change func(row[R], T) (T, error)) error {
 	rows := map[uuid.UUID]T{}
@@ -188,7 +188,8 @@ func (b *batch[R]) inStore(ids []uuid.UUID) func(*sql.Selector) {
 	}
 }
 
-// owners maps those of ids that rows of the table have to the ids of the rows' stores.
+// owners returns the ids of stores. The keys of the map are those of the given ids that the table has; the value is the id
+// of the row's store.
 func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	stores := map[uuid.UUID]uuid.UUID{}
 	for r := range db.Rows(ctx, tx, "SELECT id, store_id FROM "+table+" WHERE id"+b.inList("$1"), listOf(ids)) {

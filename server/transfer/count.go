@@ -80,7 +80,7 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// saveBuyers saves the customers in completed.
+// saveBuyers saves the customers of the map b.completed.
 func (b *orders) saveBuyers(ctx context.Context, tx *ent.Tx) error {
 	for id, next := range b.completed {
 		row, err := shop.CompleteCustomer(ctx, tx, b.buyers[id], next)
@@ -200,8 +200,8 @@ func (b *orders) refusePast(index int, total string) {
 	b.refuse(index, "amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
 }
 
-// countExisting sets OrdersCount and TotalPaid of the customers with these ids in counts. It counts only orders that are
-// already in the database.
+// countExisting sets, in the map counts, OrdersCount and TotalPaid of the customers with these ids. It counts only orders
+// that are already in the database.
 func (b *orders) countExisting(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
 	const sums = "count(*) AS orders, coalesce(sum(CASE WHEN status = 'PAID' THEN amount END), 0) AS paid FROM orders " +
 		"WHERE store_id = $1 AND customer_id "

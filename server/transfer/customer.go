@@ -116,8 +116,8 @@ func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer],
 // otherCustomers is the message for an e-mail or a phone that another customer has.
 const otherCustomers = "is another customer's"
 
-// lockPeople locks the store's customers who have one of ids, or the e-mail or phone of one of rows, and returns these
-// customers as existing. stores maps those of ids that customers have, in any store, to the ids of the customers' stores.
+// lockPeople locks the store's customers who have one of ids, or the e-mail or phone of one of rows. existing has these
+// customers. stores has the ids of stores: for each of ids that a customer of any store has, the id of the customer's store.
 func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, rows []row[ent.Customer]) (
 	existing []*ent.Customer, stores map[uuid.UUID]uuid.UUID, err error) {
 	var names []string
@@ -151,7 +151,7 @@ func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, 
 	}
 	b.known = nil
 	for _, c := range existing {
-		b.known = append(b.known, new(*c)) // a copy, because an import of orders changes the counters of existing
+		b.known = append(b.known, new(*c)) // a copy, because an import of orders changes the counters of the rows in existing
 	}
 	return existing, stores, nil
 }
@@ -169,7 +169,6 @@ func (b *customers) store(ctx context.Context, tx *ent.Tx) error {
 	return storeCustomers(ctx, tx, b.t.ID, b.fresh)
 }
 
-// storeCustomers inserts new customers.
 func storeCustomers(ctx context.Context, tx *ent.Tx, store uuid.UUID, rows []row[ent.Customer]) error {
 	now := hook.Time(ctx)
 	creates := make([]*ent.CustomerCreate, len(rows))

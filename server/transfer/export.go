@@ -99,7 +99,6 @@ func exportedStore(row *ent.Store) *adminv1.ExportedStore {
 	}}
 }
 
-// export is a running export.
 type export struct {
 	db       *db.DB
 	tx       *ent.Tx

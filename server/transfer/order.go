@@ -43,7 +43,6 @@ type orderMove struct {
 	paidAt *time.Time // the order's PaidAt, if the change makes it paid; nil means the time of the change
 }
 
-// orderRow is the values of an order's row.
 type orderRow struct {
 	order ent.Order
 	buyer row[ent.Customer]

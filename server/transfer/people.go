@@ -110,7 +110,7 @@ type Match struct {
 	// Find matched by e-mail or phone. If the row's id is such a second id, and the person is a customer of the store or
 	// emailFirst is set, ID is Nobody and Alias is the person's index. Otherwise Alias is Nobody.
 	ID, Alias int
-	// Owner is the index of a person other than Person who has the row's phone, or Nobody.
+	// Owner is the index of the person who has the row's phone, if this is not Person; otherwise Nobody.
 	Owner int
 	// Joins is true if the row shows that Person and Owner are one customer: Person has no phone yet, and at most one of the two
 	// has an e-mail (the row's e-mail counts as Person's). It is never true for two customers of the store.
@@ -154,8 +154,9 @@ func (p *People) Add(c Contact, row, line int, label string) int {
 	return index
 }
 
-// Complete sets the name, e-mail and phone that c has and the person with this index lacks. With update it also replaces the
-// fields that differ from c's. Afterwards Find finds the person by the id in c too. It reports whether a field changed.
+// Complete sets the name, e-mail and phone that c has and the person with this index lacks. If update is true, it also
+// replaces the fields that differ from c's. Afterwards Find finds the person by c's id, too. Complete reports whether a
+// field changed.
 func (p *People) Complete(index int, c Contact, update bool) (changes bool) {
 	before := p.All[index]
 	p.undo = append(p.undo, func() { p.All[index] = before })

@@ -19,8 +19,8 @@ import (
 // of this file copy the plain fields of a message to the row. So a new plain field needs no code here: it is named only in
 // sources.yaml of cmd/storefront/importfile. Other code reads the fields that have rules of their own.
 
-// copyPlainFields copies the plain fields of the message in to row, a pointer to a struct of ent. It skips a field that row
-// already sets. prefix is written before the names of refused fields.
+// copyPlainFields copies the plain fields of in, a message, to row, a pointer to a struct of ent. It skips a field that has
+// a value in row already. prefix is written before the names of refused fields.
 func (p *problems) copyPlainFields(prefix string, in proto.Message, row any) {
 	m := in.ProtoReflect()
 	for column, to := range columnsOf(row) {
@@ -110,7 +110,7 @@ func columnsOf(row any) map[protoreflect.Name]reflect.Value {
 	return columns
 }
 
-// overwrite copies the fields of table that are not empty in values to row.
+// overwrite copies fields from values to row: the fields in table, except those that are empty in values.
 func overwrite[R any](table resource.Fields[R], row, values *R) {
 	for _, f := range table {
 		if f.Pointer != nil && f.Differs(values, new(R)) {

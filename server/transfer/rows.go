@@ -104,8 +104,8 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 		strings.Join(names, ", ")})
 }
 
-// loadLines parses lines of JSON into messages, and imports them. If it cannot parse some lines, it imports nothing and
-// returns the lines that it cannot parse as refused.
+// loadLines parses lines of JSON into messages, and imports them. If it cannot parse some lines, it imports nothing, and its
+// answer refuses these lines.
 func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adminv1.ImportRowsRequest, lines [][]byte,
 	k kind[M, R]) (*adminv1.ImportResponse, error) {
 	k.base().exported = true
@@ -134,12 +134,12 @@ type verbatim[M interface {
 }] struct {
 	batch[[]any]
 	table string
-	// values converts a message to the values of columns, in the order of columns. It returns nil for a row that is not
-	// imported. id and store_id are not in columns.
+	// columns are the columns that the function values fills; id and store_id are not among them. values converts a message
+	// to the values of these columns, in the same order. It returns nil for a row that is not imported.
 	columns []string
 	values  func(*problems, M) []any
-	// all has the names of all columns of the table. read also fills those that plainColumns returns. If all is nil, read
-	// fills only columns.
+	// all has the names of all columns of the table; the method read then also fills the columns that plainColumns returns.
+	// If all is nil, read fills only those in the field columns.
 	all []string
 }
 

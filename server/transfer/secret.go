@@ -139,7 +139,7 @@ func (b *keyRows) store(ctx context.Context, tx *ent.Tx) error {
 			SetCreatedAt(r.CreatedAt)
 	}
 	err := tx.ApiKey.CreateBulk(creates...).Exec(ctx)
-	if db.IsUnique(err) { // another transaction has just stored a key with such a fingerprint
+	if db.IsUnique(err) { // another transaction has just stored a key with one of these fingerprints
 		return apierr.Invalid("A key of the export is a key here already.", apijson.Field{Name: "fingerprint", Message: "is another key's"})
 	}
 	return err

@@ -174,7 +174,7 @@ func inCurrency(affix, code string) error {
 		return key == "" || key == code || slices.Contains(signs()[key], code)
 	}
 	strange := func(sign string) bool { return !matches(sign) }
-	if matches(affix) || !slices.ContainsFunc(parts[:len(parts)-1], strange) { // as in US $, two signs
+	if matches(affix) || !slices.ContainsFunc(parts[:len(parts)-1], strange) { // each sign counts by itself, as in US $
 		return nil
 	}
 	for _, part := range parts {

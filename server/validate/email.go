@@ -90,7 +90,7 @@ func address(text string) (email string, ok bool) {
 	case read.Address == text:
 		return text, true
 	case text[0] != '"' || text[at-1] != '"' || !strings.HasSuffix(read.Address, text[at:]):
-		return "", false // the text also has a comment, white space or brackets
+		return "", false // beside the address, the text has a comment, white space or brackets
 	}
 	quoted := read.String() // String writes brackets around the address
 	return quoted[1 : len(quoted)-1], true

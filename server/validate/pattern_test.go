@@ -46,7 +46,7 @@ const around = " \t\n\u00a0\u00ad\u0600\u061c\u1680\u180e\u2003\u200b\u200d\u200
 	"\u3000\ufe0f\ufeff\r\v\x00\x7f\u0085"
 
 // drawn returns a generator of texts that are valid or nearly valid. A text is made of one element of each list in parts.
-// Some elements are left out or written twice, and some have a character of the constant around next to them.
+// Some elements are left out or written twice. Some get a neighbour: a character of the constant called around.
 func drawn(parts ...[]string) *rapid.Generator[string] {
 	characters := rapid.SampledFrom([]rune(around))
 	return rapid.Custom(func(t *rapid.T) string {
@@ -154,7 +154,6 @@ func value(text *string) string {
 	return *text
 }
 
-// The pattern refuses spaces and invisible characters inside an e-mail address.
 func TestThePatternOfEmailsRefusesSpacesAndMarks(t *testing.T) {
 	t.Parallel()
 	pattern := sent(t, "storefront.v1.CreateCustomerRequest.email")

@@ -31,7 +31,7 @@ func NewProblems(invalid *apijson.Invalid) *Problems {
 	return p
 }
 
-// Add refuses a field with a code. If the field is refused already, it does nothing.
+// Add refuses the field, with this code and this message. If the field is refused already, it does nothing.
 func (p *Problems) Add(code apierr.Code, field, message string) {
 	if !p.Refused(field) {
 		p.fields = append(p.fields, apijson.Field{Name: field, Message: message})

@@ -13,7 +13,6 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// pingMessage is the message of a ping.
 const pingMessage = "This is a test event."
 
 // PingWebhook creates a ping event and its delivery to a webhook, and returns the delivery. A worker makes one attempt,
@@ -46,7 +45,6 @@ func (w *Webhooks) CreatePing(ctx context.Context) (row *ent.Event, err error) {
 	return row, err
 }
 
-// createPing creates a ping event in a transaction.
 func createPing(ctx context.Context, tx *ent.Tx, t tenant.Store) (*ent.Event, error) {
 	now := hook.Time(ctx)
 	eventID := id.At(now)

@@ -38,7 +38,7 @@ func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue
 	}
 	webhookID := first.WebhookID.String()
 	again, err := w.deliver(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (uuid.UUID, string, error) {
-		// deliver has locked the webhook's row, so no other transaction creates a delivery to this webhook between the
+		// deliver has locked the webhook's row, so no other transaction creates a delivery to this webhook between this
 		// search and the insert.
 		waiting, err := queue.FindPending(ctx, tx, w.db, t.ID, row.ID, first.EventID)
 		if err == nil {
@@ -145,7 +145,8 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 // ResendSince sends nothing itself. The caller calls ContinueResend until the job is finished; if the caller stops, a worker
 // continues. It refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time.Time) (queue.Resend, error) {
-	// The database stores whole milliseconds. Rounding since up loses no event, because events have whole milliseconds too.
+	// The database stores whole milliseconds. If the time is rounded up, no event is lost, because events have whole
+	// milliseconds too.
 	since = since.Add(time.Millisecond - time.Nanosecond).UTC().Truncate(time.Millisecond)
 	var job queue.Resend
 	_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {

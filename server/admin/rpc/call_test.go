@@ -212,7 +212,8 @@ func TestTheNamesOfTheProtosAreReadToo(t *testing.T) {
 	require.Equal(t, "pageSize", refused.GetDetails().GetFields()[0].GetField())
 }
 
-// The journal shows the member of the Storefront-Member header as the actor, and the operator if there is none.
+// The journal shows as the actor the member whom the Storefront-Member header names, or the operator if a request has no
+// such header.
 func TestTheJournalNamesTheMember(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

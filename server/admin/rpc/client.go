@@ -55,7 +55,7 @@ func NewClient(address, token string) (*Client, error) {
 		return nil, errors.New("must be an address such as https://operator.example.com:8081")
 	}
 	base := strings.TrimSuffix(u.String(), "/")
-	// Follow no redirect, because the client would send the token to the other address.
+	// Follow no redirect, because the client would send the token to the redirect's address.
 	plain := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	options := connect.WithClientOptions(connect.WithSendMaxBytes(edge.MaxBodyBytes), connect.WithInterceptors(caller{base, token}))
 	return &Client{

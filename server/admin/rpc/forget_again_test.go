@@ -21,7 +21,6 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// storeID is the id of the bench's store.
 func (b *bench) storeID() (id uuid.UUID) {
 	b.Helper()
 	require.NoError(b, b.db.Reader().QueryRow("SELECT id FROM stores").Scan(&id))
@@ -61,7 +60,6 @@ func (b *bench) pay(order, key string) *storefrontv1.Order {
 	return paid
 }
 
-// forget erases a customer's data and returns the receipt.
 func (b *bench) forget(customer string) *adminv1.Forgetting {
 	b.Helper()
 	receipt, err := admin.Forget(b.Context(), b.operator, customer, func(*adminv1.Forgetting) {})

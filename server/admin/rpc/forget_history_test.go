@@ -43,7 +43,7 @@ type history struct {
 	// the bystander.
 	bystander string
 	events    int
-	// owners maps each number that a customer's name, note, e-mail or phone contains to the customer's id.
+	// owners has the ids of customers. The key is a number that the customer's name, note, e-mail or phone contains.
 	owners map[string]string
 	orders []string
 	export map[transfer.Kind]string
@@ -228,7 +228,6 @@ func (h *history) refuse(customer string) {
 	require.NoError(h, err)
 }
 
-// takeExport exports the store, and keeps the rows in h.export.
 func (h *history) takeExport(string) {
 	clear(h.export)
 	require.NoError(h, h.operator.Export(h.Context(), &adminv1.ExportStoreRequest{Store: "s"}, func(in *adminv1.ExportStoreResponse) error {

@@ -85,7 +85,7 @@ func newBenchOn(t *testing.T, d *db.DB) *bench {
 	return b
 }
 
-// http returns an HTTP client. With h2c it speaks HTTP/2 without TLS, as gRPC clients do.
+// http returns an HTTP client. If h2c is true, it speaks HTTP/2 without TLS, as gRPC clients do.
 func (b *bench) http(h2c bool) *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!h2c)
@@ -95,12 +95,10 @@ func (b *bench) http(h2c bool) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// withToken returns an option with which a client sends a token.
 func (b *bench) withToken(token string) connect.ClientOption {
 	return connect.WithInterceptors(header("Authorization", "Bearer "+token))
 }
 
-// header returns an interceptor that adds a header to a client's calls.
 func header(name, value string) connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {

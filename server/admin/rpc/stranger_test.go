@@ -68,7 +68,7 @@ func TestMessagesAreBounded(t *testing.T) {
 	require.Equal(t, "8", res.Header.Get("Grpc-Status")+res.Trailer.Get("Grpc-Status"))
 }
 
-// Reflection is a stream. The size of its messages is limited too.
+// Reflection is a stream. The size of its messages is limited, as in calls with one answer.
 func TestReflectionIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

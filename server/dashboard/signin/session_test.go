@@ -35,7 +35,6 @@ func listed(t *testing.T, o service, storeName string, limit int32) (all []strin
 	return all
 }
 
-// bea returns a request for a sign-in link for the member Bea.
 func bea() *adminv1.CreateSignInLinkRequest {
 	return &adminv1.CreateSignInLinkRequest{Store: "atelier", Member: "Bea", Role: adminv1.Session_admin,
 		BaseUrl: "https://dashboard.example.com"}

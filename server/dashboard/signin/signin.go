@@ -196,9 +196,9 @@ func (s *Sessions) SignIn(ctx context.Context, linkSecret string, oldSessions ..
 	return secret, err
 }
 
-// Authenticate finds a session by its secret. It returns a context with the session's store and with the member as the actor.
-// secure reports whether the secret came in the cookie for HTTPS; a session that belongs to the other cookie is not found.
-// It fails with ErrNoSession.
+// Authenticate finds a session by its secret. It returns a context with the session's store and with the member as the
+// actor. secure is true if the secret came in the cookie for https, and false if it came in the cookie for http.
+// Authenticate fails with ErrNoSession, also if the session belongs to the other one of the two cookies.
 func (s *Sessions) Authenticate(ctx context.Context, secret string, secure bool) (context.Context, Member, error) {
 	now := s.db.Now()
 	row, err := s.db.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), ActiveSession(now)).Only(ctx)

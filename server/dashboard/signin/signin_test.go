@@ -59,7 +59,6 @@ func signingIn(t *testing.T, test func(t *testing.T, o service, d *db.DB, c *han
 	}
 }
 
-// awa returns a request for a sign-in link for the member Awa.
 func awa(store string, expires time.Duration) *adminv1.CreateSignInLinkRequest {
 	return &adminv1.CreateSignInLinkRequest{
 		Store: store, Member: "Awa", Role: adminv1.Session_owner, ExpiresSeconds: new(int32(expires / time.Second)),
@@ -67,7 +66,6 @@ func awa(store string, expires time.Duration) *adminv1.CreateSignInLinkRequest {
 	}
 }
 
-// secretOf returns the secret in a link.
 func secretOf(t *testing.T, link *adminv1.CreateSignInLinkResponse) string {
 	t.Helper()
 	u, err := url.Parse(link.GetUrl())
@@ -200,7 +198,7 @@ func TestRolesThatSignIn(t *testing.T) {
 				_, err = o.SignIn(ctx, secretOf(t, link))
 				require.NoError(t, err, row.because)
 			}
-			// Links and sessions with a wrong role in their row let nobody in either.
+			// A link or a session whose row has a wrong role lets nobody in.
 			print := signin.Fingerprint("a" + row.role)
 			owner := s.Client().Store.Query().OnlyX(ctx).ID
 			require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
@@ -249,7 +247,6 @@ func TestAddressesOfLinks(t *testing.T) {
 	require.ErrorIs(t, err, signin.ErrLink)
 }
 
-// activity returns the newest entries of a store's journal.
 func activity(ctx context.Context, t *testing.T, o admin.API, store string, limit int32) []*adminv1.ActivityEntry {
 	t.Helper()
 	found, err := o.ListActivity(ctx, &adminv1.ListActivityRequest{Store: store, PageSize: &limit})

@@ -37,7 +37,7 @@ func New(t *testing.T, d *db.DB, o shop.Options) Bench {
 	return b
 }
 
-// NewStore creates another store, and returns a context to act on it as an API key called "tests".
+// NewStore creates a further store, with this slug, and returns a context to act on it as an API key called "tests".
 func (b Bench) NewStore(slug string) context.Context {
 	b.T.Helper()
 	operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
