@@ -154,7 +154,6 @@ func attacks(t *testing.T) []attack {
 	)
 }
 
-// longest has the request that took the longest.
 type longest struct {
 	mu   sync.Mutex
 	took time.Duration

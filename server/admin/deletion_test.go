@@ -220,7 +220,7 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 		d.now(t)
 		require.NoError(t, export(), "all of it is there")
 
-		// While this export runs, a worker begins to delete the store, after the export has looked up the store.
+		// Once the following export has looked up the store, a worker begins to delete the store's rows.
 		d.observe.Store(new(func(query string) {
 			if query == "BEGIN" {
 				d.observe.Store(nil)
@@ -301,7 +301,7 @@ func TestAForgettingEndsBesideAnExport(t *testing.T) {
 		}
 		forget := func(id string) *adminv1.Forgetting {
 			receipt, err := admin.Forget(ctx, w, id, func(*adminv1.Forgetting) {
-				buyer(uuid.NewString() + "@example.com") // store two writes between two steps of the erasure
+				buyer(uuid.NewString() + "@example.com") // the store called two writes between two steps of the erasure
 			})
 			require.NoError(t, err)
 			require.NotNil(t, receipt.GetFinishedAt())

@@ -35,7 +35,6 @@ func sealing(t *testing.T, d *db.DB) *admin.Operator {
 	return admin.New(d, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}})
 }
 
-// withSecrets exports a store with its secrets.
 func withSecrets(t *testing.T, o admin.API, store string) kept {
 	t.Helper()
 	k := kept{lines: map[string][]byte{}}

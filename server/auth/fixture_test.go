@@ -23,7 +23,6 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// home and otherAddress are the addresses of two clients.
 var (
 	home         = netip.MustParseAddr("203.0.113.7")
 	otherAddress = netip.MustParseAddr("2001:db8::7")

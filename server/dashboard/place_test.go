@@ -175,7 +175,6 @@ func (r reader) post(path string, fields ...string) answer {
 	return r.send(http.MethodPost, path, form)
 }
 
-// things has the ids of a store's rows.
 type things struct {
 	key, webhook, delivery, entry string
 }

@@ -15,7 +15,6 @@ import (
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
 
-// theMethods returns the methods of the API, by procedure.
 func theMethods(t testing.TB) map[string]*method {
 	t.Helper()
 	all := map[string]*method{}

@@ -107,8 +107,8 @@ func TestRequestsWaitForASlot(t *testing.T) {
 	require.Zero(t, w.slots.Load().Running, "every slot was given back")
 }
 
-// A search reads all rows of a store, so searches may use only a quarter of the store's slots: one in this test. The other
-// searches wait, and occupy no slot meanwhile.
+// A search reads all rows of a store, so searches may use only a quarter of the store's slots, which is one slot in this
+// test. The other searches wait, and occupy no slot meanwhile.
 func TestSearchesOfAStoreAreFewAtATime(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

@@ -115,8 +115,8 @@ func (a audit) violations() []string {
 	return found
 }
 
-// breaks reads the activity journal by time and id. It reports each change of a field whose old value is not the new value
-// of the field's previous change.
+// breaks reads the activity journal by time and id. It reports a change of a field if the change's old value differs from
+// the new value in the field's previous change.
 func (a audit) breaks() []string {
 	a.t.Helper()
 	rows, err := a.db.Reader().Query("SELECT resource_id, action, changes FROM activity_entries ORDER BY resource_id, " +

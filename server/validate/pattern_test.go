@@ -101,7 +101,7 @@ func TestTheDocumentsPatternsMatchWhatTheRulesTake(t *testing.T) {
 			texts: drawn([]string{"http", "HTTPS", "https", "Http", "ftp"}, []string{"://", "://", "://", "//"},
 				[]string{"example.com", "bücher.example", "[::1]", "a b", "a"}, []string{"", ":80", ":x", "/"}, []string{"", "?q=é", "#a", "%zz", "%20"}),
 			sent: sent(t, "storefront.v1.CreatePaymentLinkRequest.cover_url"),
-			kept: sent(t, "storefront.v1.CreatePaymentLinkRequest.cover_url"), // the document has no pattern for answers
+			kept: sent(t, "storefront.v1.CreatePaymentLinkRequest.cover_url"), // the document has no pattern for addresses in answers
 			read: func(text string) (string, bool) {
 				var p validate.Problems
 				stored := p.URL("url", &text)

@@ -164,7 +164,6 @@ func TestRefusalsComeAsTheyAre(t *testing.T) {
 	}
 }
 
-// order creates an order in the bench's store.
 func (b *bench) order() string {
 	b.Helper()
 	p, err := b.operator.CreateProduct(b.Context(), &adminv1.CreateProductRequest{Store: "s", Title: "P", PriceAmount: new(int64(5)),

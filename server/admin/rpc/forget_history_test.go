@@ -249,7 +249,7 @@ func (h *history) sweepAndImport(string) {
 		}
 	}
 	tables := []string{"finished_deliveries"}
-	if h.rand.IntN(2) == 0 { // an erasure finds former names, e-mails and phones in these tables
+	if h.rand.IntN(2) == 0 { // empty the tables in which an erasure finds former names, e-mails and phones
 		tables = []string{"idempotency_keys", "refused_requests", "activity_entries"}
 	}
 	for _, table := range tables {

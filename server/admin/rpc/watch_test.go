@@ -90,7 +90,6 @@ func (w *watcher) end() *timestamppb.Timestamp {
 	return w.position
 }
 
-// ping creates a ping event and returns its id.
 func (b *bench) ping() string {
 	b.Helper()
 	made, err := b.operator.CreatePing(b.Context(), &adminv1.CreatePingRequest{Store: "s"})
