@@ -104,8 +104,9 @@ func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliverie
 }
 
 // withSearchStore returns the context for the store that ctx has or the search names or, if both are missing, for the store
-// of the webhook that the search names. It refuses with the problems in refused, if there are any. If the search names a
-// store and a webhook, withSearchStore refuses a webhook of another store, but accepts the id of a deleted webhook.
+// of the webhook that the search names. If the argument refused has problems, withSearchStore refuses with them. If the
+// search names a store and a webhook, withSearchStore refuses a webhook of another store, but accepts the id of a deleted
+// webhook.
 func (o *Operator) withSearchStore(ctx context.Context, refused *problems, in *adminv1.ListDeliveriesRequest) (context.Context,
 	error) {
 	_, _, hasStore := tenant.From(ctx)

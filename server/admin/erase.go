@@ -96,7 +96,7 @@ func storeBeingDeleted(slug string) error {
 		"and what is gone cannot be brought back. Once it is no longer listed, an export of it can be imported into a new store.")
 }
 
-// changeStore locks the row of the store t, applies change to it, and returns the changed row as a message.
+// changeStore locks the row of the store t, calls change with it, and returns the changed row as a message.
 func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 	change func(context.Context, *ent.Store) (*ent.Store, error), message func(*ent.Store) M) (out M, err error) {
 	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {

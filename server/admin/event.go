@@ -24,8 +24,8 @@ func eventMessage(row *ent.Event) *adminv1.Event {
 	}
 }
 
-// ListEvents returns a page of those events of a store that match the request, with their payloads. It refuses with
-// store_not_found or validation_failed.
+// ListEvents returns a page of a store's events that match the request, with their payloads. It refuses with store_not_found
+// or validation_failed.
 func (o *Operator) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error) {
 	var refused problems
 	p := refused.page(in.PageSize, in.GetPageToken())

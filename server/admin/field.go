@@ -9,7 +9,7 @@ import (
 // problems collects the refused fields of a request.
 type problems struct{ validate.Problems }
 
-// enum returns the value of an enum that has this name, or the zero value.
+// enum returns the enum's value with this name, or the zero value.
 func enum[E interface {
 	~int32
 	protoreflect.Enum

@@ -194,8 +194,8 @@ func (o *Operator) withOptionalStore(ctx context.Context, name string) (context.
 	return o.withReadableStore(ctx, name)
 }
 
-// check refuses with the problems in refused, if there are any; refused may be nil. Otherwise it returns the store with this
-// slug or id, and a context for it. It refuses as withReadableStore does.
+// check returns the store with this slug or id, and a context for it. If the argument refused, which may be nil, has
+// problems, check refuses with them. Otherwise it refuses as withReadableStore does.
 func (o *Operator) check(ctx context.Context, refused *problems, name string) (context.Context, tenant.Store, error) {
 	if refused != nil && refused.Any() {
 		return nil, tenant.Store{}, refused.Err()

@@ -18,9 +18,9 @@ type counters struct {
 }
 
 // add counts one request of a key, and returns how many the key has made in this minute. At the key's first request in a
-// minute, add begins with stored, the key's count in the database, because the server may have started in this minute. If
-// minute is one before the minute that is counted, the request counts in the later minute, because requests may overtake
-// each other. If minute is even earlier, the clock was set back, and all counts begin anew.
+// minute, add begins with the argument stored, which is the key's count in the database, because the server may have started
+// in this minute. If minute is one before the minute that is counted, the request counts in the later minute, because
+// requests may overtake each other. If minute is even earlier, the clock was set back, and all counts begin anew.
 func (c *counters) add(key uuid.UUID, minute int64, stored int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -105,7 +105,7 @@ var referred = map[string]string{"customerId": "customer", "paymentLinkId": "pay
 
 // resourceURL returns the address to which an entry of the activity journal links: the page of a webhook, the line of a key
 // in the list of keys or, for any other resource, the deliveries that a search for the resource's id finds. It returns "" if
-// names has no name of the resource, because the resource was deleted or is of a kind without names.
+// the resource has no name in the map called names, because it was deleted or is of a kind without names.
 func resourceURL(r *adminv1.ActivityEntry_Resource, names map[string]string) string {
 	if names[r.GetId()] == "" {
 		return ""

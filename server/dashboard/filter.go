@@ -26,7 +26,7 @@ type filter struct {
 	LookedBackTo *timestamppb.Timestamp
 }
 
-// filterOf reads from the address the filters with these names, the bounds of time, and the position in the list.
+// filterOf reads the page's address: the filters with these names, the bounds of time, and the position in the list.
 func filterOf(v *visit, names ...string) (f filter, err error) {
 	f.Values = url.Values{}
 	for name, values := range v.r.URL.Query() {

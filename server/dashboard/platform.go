@@ -139,7 +139,7 @@ func (c color) String() string {
 	return fmt.Sprintf("#%02x%02x%02x", int(c[0]*0xff), int(c[1]*0xff), int(c[2]*0xff))
 }
 
-// mix returns a mixture of the colours c and other. share is the part of other, from 0 to 1.
+// mix returns a mixture of two colours, c and other. share is how much of the mixture is other, from 0 to 1.
 func (c color) mix(other color, share float64) color {
 	for i := range c {
 		c[i] += (other[i] - c[i]) * share

@@ -23,7 +23,7 @@ import (
 // An update has three steps: ChangeOf checks the request; ChangeRow locks the row that the request names and finds the row's
 // new values; Save saves the fields that differ.
 
-// Change has the fields of a resource that a request sets, with their new values.
+// Change has the fields that a request sets in a resource, with their new values.
 type Change[R any] struct {
 	table  resource.Fields[R]
 	named  map[string]bool

@@ -164,14 +164,15 @@ func completeOrCreate(
 	return row, false, err
 }
 
-// CompleteCustomer fills the empty fields of known from buyer and saves them. The caller has locked the row of known, and has
-// checked that no other customer has the buyer's e-mail or phone.
+// CompleteCustomer fills the empty fields of a customer of the store (known) with the buyer's values, and saves the
+// customer. The caller has locked the customer's row, and has checked that no other customer has the buyer's e-mail or
+// phone.
 func CompleteCustomer(ctx context.Context, tx *ent.Tx, known, buyer *ent.Customer) (*ent.Customer, error) {
 	next := Completed(known, buyer)
 	return saveIdentified(ctx, tx, known, &next)
 }
 
-// Completed returns known with its empty fields filled from buyer.
+// Completed returns a copy of a customer (known) whose empty fields have the buyer's values.
 func Completed(known, buyer *ent.Customer) ent.Customer {
 	next := *known
 	for _, f := range resource.CustomerFields {

@@ -43,8 +43,8 @@ type batch[R any] struct {
 	exported bool
 	refusedRows
 	rows []row[R]
-	// fresh has the rows to insert. changed has the indexes of rows of the request that changed a row of the store. held
-	// maps each slug or reference in use to the id of its product or order, which is in the store or in the request.
+	// fresh has the rows to insert. changed has the indexes of the request's rows that changed a row of the store. held maps
+	// each slug or reference in use to the id of its product or order, which is in the store or in the request.
 	fresh   []row[R]
 	changed []int
 	held    map[string]uuid.UUID
@@ -152,7 +152,7 @@ func update[R any, T comparable](b *batch[R], existing []row[R], locked []T, idO
 // A batch looks up many values with one statement, which gets them as one JSON argument. So all batches use the same text of
 // the statement, and the database need not parse hundreds of parameters, which would take longer than the look-up.
 
-// tableOf returns the SQL of a table with the values of a JSON argument in its column v.
+// tableOf returns the SQL of a table whose column v has the values in a JSON argument.
 func (b *batch[R]) tableOf(sqlType, argument string) string {
 	return db.ByDialect(b.db, "(SELECT v::"+sqlType+" FROM jsonb_array_elements_text("+argument+"::jsonb) v)",
 		"(SELECT value AS v FROM json_each("+argument+"))")
@@ -178,7 +178,7 @@ func listOf[V any](values []V) string {
 	return string(text)
 }
 
-// inStore restricts a query to the rows of the store whose id is in ids, and sorts them by id.
+// inStore restricts a query to the store's rows with one of these ids, and sorts them by id.
 func (b *batch[R]) inStore(ids []uuid.UUID) func(*sql.Selector) {
 	before, after, _ := strings.Cut(b.inList("?"), "?")
 	return func(s *sql.Selector) {
@@ -202,8 +202,8 @@ func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []u
 	return stores, nil
 }
 
-// findHeld looks in a column of the store's rows for the values in names. It adds the values that it finds to held, with the ids
-// of their rows.
+// findHeld looks in a column of the store's rows for the values in names. It adds each value that it finds to the map held,
+// with the id of the row.
 func (b *batch[R]) findHeld(ctx context.Context, tx *ent.Tx, table, column string, names []string,
 	held map[string]uuid.UUID) error {
 	if len(names) == 0 {
@@ -224,7 +224,7 @@ func (b *batch[R]) findHeld(ctx context.Context, tx *ent.Tx, table, column strin
 	return nil
 }
 
-// setDefaultTime sets *at to fallback if it is the zero time.
+// setDefaultTime sets *at to fallback if *at is the zero time.
 func setDefaultTime(at *time.Time, fallback time.Time) {
 	if at.IsZero() {
 		*at = fallback

@@ -44,7 +44,7 @@ type Messages struct {
 	Secret func(*ent.Webhook) (string, error)
 }
 
-// Export reads all rows of a store that the transaction sees, and calls handle with one page of rows after the other. handle
+// Export reads all rows of a store in the transaction tx, and calls handle with one page of rows after the other. handle
 // must not keep the page, because Export reuses it. at is the time of the export, which decides whether a payment link is
 // shown as expired. If handle returns an error, Export returns this error.
 func Export(ctx context.Context, d *db.DB, tx *ent.Tx, row *ent.Store, at time.Time, messages Messages,

@@ -29,8 +29,8 @@ type orders struct {
 	completed map[uuid.UUID]*ent.Customer
 	created   []row[ent.Customer]
 	links     map[uuid.UUID]*ent.PaymentLink
-	// moved are the store's orders whose status changes. paid are the orders of moved that were not paid before and are now,
-	// even if they are refunded at once.
+	// moved are the store's orders whose status changes. paid are the orders in moved that were not paid before and become
+	// paid, even if they are refunded at once.
 	moved, paid []row[*ent.Order]
 	// moves are the changes of status of the orders in moved. They are saved once all rows are locked.
 	moves []orderMove

@@ -40,8 +40,8 @@ func (p *problems) copyPlainFields(prefix string, in proto.Message, row any) {
 	}
 }
 
-// plainValue returns a field of a message in the form of its column, or nil if it has no value. It refuses a text that is
-// longer than a request of the API may set.
+// plainValue returns the value of a message's field in the form of the field's column, or nil if the field has no value. It
+// refuses a text that is longer than a request of the API may set.
 func (p *problems) plainValue(field string, m protoreflect.Message, fd protoreflect.FieldDescriptor) any {
 	if !m.Has(fd) || fd.IsList() || fd.IsMap() {
 		return nil

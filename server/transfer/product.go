@@ -112,7 +112,8 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx) error {
 
 // change overwrites a product of the store (from) with the values of the product's row (to), and returns the saved product.
 // Values that are empty in the row change nothing, with two exceptions: an empty price sets the price to zero unless the
-// option keep_price is set, and an empty compare-at price clears the product's if the option clear_compare_at is set.
+// option keep_price is set, and an empty compare-at price clears the product's compare-at price if the option
+// clear_compare_at is set.
 func (b *products) change(ctx context.Context, to *productRow, from *ent.Product) (*ent.Product, error) {
 	next := *from
 	overwrite(resource.ProductFields, &next, &to.Product)

@@ -145,7 +145,7 @@ func (b *keyRows) store(ctx context.Context, tx *ent.Tx) error {
 	return err
 }
 
-// stateTime reads at, the time at which a row entered a state. If the row is in this state (inState is true), the time is
+// stateTime reads the time (at) when a row entered a state. If the row is in this state (inState is true), the time is
 // required. Otherwise the time must be missing.
 func (p *problems) stateTime(field string, at *timestamppb.Timestamp, inState bool) *time.Time {
 	if inState != (at != nil) {

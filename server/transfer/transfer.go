@@ -101,14 +101,14 @@ func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) 
 	})
 }
 
-// kind has the steps of an import that differ by the kind of row.
+// kind has those steps of an import that differ from one kind of row to another.
 type kind[M, R any] interface {
 	// base returns the batch that the type embeds.
 	base() *batch[R]
 	// read converts a message to a row.
 	read(p *problems, in M) row[R]
-	// plan locks and changes the rows of the store that the batch changes, and refuses rows of the batch that conflict with
-	// the store's rows.
+	// plan locks and changes the store's rows that the batch changes. It refuses the batch's rows that conflict with the
+	// store's rows.
 	plan(ctx context.Context, tx *ent.Tx) error
 	// store inserts the rows that the store lacks, and updates the counters that depend on the batch.
 	store(ctx context.Context, tx *ent.Tx) error

@@ -35,8 +35,8 @@ func StoreAndID(ctx context.Context, text string, notFound func() error) (tenant
 	return t, id, nil
 }
 
-// Time converts at to UTC and whole milliseconds, the form in which times are stored. It returns nil if at is nil. It
-// refuses a time before the year 1 or after the year 9999.
+// Time converts a time (at) to UTC and whole milliseconds, the form in which times are stored. It returns nil if at is nil.
+// It refuses a time before the year 1 or after the year 9999.
 func (p *Problems) Time(field string, at *timestamppb.Timestamp) *time.Time {
 	if at == nil {
 		return nil

@@ -48,9 +48,9 @@ type SearchResult struct {
 	Events *queue.FoundEvents
 }
 
-// ListDeliveries returns the newest deliveries of the store that match search. queue.Entries documents the cost.
-// queue.FindEvents documents how far back a search for a part of a payload looks. ListDeliveries refuses with
-// validation_failed, or with webhook_not_found if the webhook's id is not a UUID.
+// ListDeliveries returns the store's newest deliveries that match search. queue.Entries documents the cost. queue.FindEvents
+// documents how far back a search for a part of a payload looks. ListDeliveries refuses with validation_failed, or with
+// webhook_not_found if the webhook's id is not a UUID.
 func (w *Webhooks) ListDeliveries(ctx context.Context, search Search) (found SearchResult, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

@@ -48,7 +48,8 @@ func traces(t require.TestingT, d *db.DB, strings ...string) (found []string) {
 	return slices.Compact(found)
 }
 
-// everywhere calls look with each value of each table and, on SQLite, with the content of each file of the database.
+// everywhere calls the function look with each value of each table and, on SQLite, with the content of each file of the
+// database.
 func everywhere(t require.TestingT, d *db.DB, look func(place string, text []byte)) {
 	names := "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
 	var file string
