@@ -98,7 +98,7 @@ func (f *lookupResult) scan(row interface{ Scan(into ...any) error }) (position 
 		return 0, fmt.Errorf("read the key and its store: %w", err)
 	}
 	f.now, f.known, f.revoked = time.UnixMilli(now).UTC(), true, revoked.Valid
-	// At the very time of its expiry a key has expired already.
+	// A key has expired as soon as the time of its expiry has come.
 	f.expired = expires.Valid && !f.now.Before(expires.Time)
 	return position, nil
 }

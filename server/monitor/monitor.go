@@ -64,7 +64,7 @@ func Mounts(c Config) []Mount {
 	return mounts
 }
 
-// Handler serves the handlers that Mounts returns.
+// Handler returns a handler that serves the mounts of Mounts(c) by their patterns.
 func Handler(c Config) http.Handler { return Mux(Mounts(c)) }
 
 // Mux returns a handler that serves mounts by their patterns.
