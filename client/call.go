@@ -17,7 +17,7 @@ const (
 	// attemptTimeout is how long one attempt may take. It is far longer than the service needs, but shorter than
 	// DefaultTimeout, so that after an attempt on a dead connection there is time for a retry.
 	attemptTimeout = 30 * time.Second
-	// firstDelay and maxDelay bound the pauses before a retry without Retry-After.
+	// firstDelay and maxDelay bound the pause before a retry if the answer had no Retry-After.
 	firstDelay = 250 * time.Millisecond
 	maxDelay   = 8 * time.Second
 	// maxRetryAfter is the longest Retry-After after which a request is retried. The service's limits count requests per minute

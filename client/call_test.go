@@ -121,7 +121,7 @@ func TestRequestsAreSentAgain(t *testing.T) {
 	}
 }
 
-// pauses are the times between the requests.
+// pauses returns the times between the requests.
 func (s *script) pauses() []time.Duration {
 	var all []time.Duration
 	for i := 1; i < len(s.at); i++ {

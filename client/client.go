@@ -54,10 +54,10 @@ type Client struct {
 	PaymentLinks *PaymentLinks
 }
 
-// DefaultMaxRetries is the maximum number of retries without WithMaxRetries.
+// DefaultMaxRetries is the maximum number of retries, unless WithMaxRetries sets another number.
 const DefaultMaxRetries = 3
 
-// DefaultTimeout is how long a call may take without WithTimeout, including its retries.
+// DefaultTimeout is how long a call and its retries may take, unless WithTimeout sets another time.
 const DefaultTimeout = 2 * time.Minute
 
 // New returns a client of the service at a base URL, such as https://api.example.com, without /v1. It does not connect yet. The

@@ -33,7 +33,7 @@ type NewCustomer struct {
 	Phone string
 }
 
-// CustomerChange has the fields of a customer to change, with Set or Clear; the other fields stay unchanged.
+// CustomerChange is a change of a customer. It changes the fields with Set or Clear; the other fields stay unchanged.
 type CustomerChange struct {
 	Name Field[string]
 	// Email and Phone can be removed with Clear, but not both.

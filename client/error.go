@@ -15,7 +15,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Error is the error of a call. Every call's error is one:
+// Error is the error of a call. Every error that a call returns is an *Error:
 //
 //	var refused *client.Error
 //	if errors.As(err, &refused) && refused.Code == client.ProductIncomplete {

@@ -37,7 +37,7 @@ func ExampleNew() {
 	// client: base URL: must be https, or the key crosses the network readable; where that network is private, use WithPlainHTTP
 }
 
-// List all products, with two in each request. The loop requests a page only when it needs the page, so after break it
+// List all draft products, two on each page. The loop requests a page only when it needs the page, so after break it
 // requests no further page.
 func ExampleProducts_List() {
 	shop, stop := demo()

@@ -2,7 +2,6 @@ package client
 
 import "iter"
 
-// page is one page of a list.
 type page[T any] interface {
 	GetPage() int64
 	GetPageSize() int32

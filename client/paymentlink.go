@@ -58,9 +58,9 @@ type NewPaymentLink struct {
 	MaxPayments int32
 }
 
-// PaymentLinkChange has the fields of a payment link to change, with Set or Clear; the other fields stay unchanged. Changing
-// Pricing clears the amount that the new pricing does not use (Amount or MinAmount). All fields except Title and Pricing can be
-// cleared.
+// PaymentLinkChange is a change of a payment link. It changes the fields with Set or Clear; the other fields stay unchanged.
+// Changing Pricing clears the amount that the new pricing does not use (Amount or MinAmount). All fields except Title and
+// Pricing can be cleared.
 type PaymentLinkChange struct {
 	Title             Field[string]
 	Pricing           Field[PaymentLinkPricing]

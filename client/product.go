@@ -49,8 +49,8 @@ type ProductFilter struct {
 	Type   ProductType
 }
 
-// ProductChange has the fields of a product to change, with Set or Clear; the other fields stay unchanged. Amounts are in minor
-// units of the product's currency.
+// ProductChange is a change of a product. It changes the fields with Set or Clear; the other fields stay unchanged. Amounts are
+// in minor units of the product's currency.
 type ProductChange struct {
 	Title       Field[string]
 	Summary     Field[string]

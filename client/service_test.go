@@ -66,7 +66,7 @@ func (s *script) open(t *testing.T, options ...client.Option) *client.Client {
 
 func playing(answers ...answer) *script { return &script{answers: answers} }
 
-// refuses answers with an error of the service. headers are pairs of a name and a value.
+// refuses returns an answer that is an error of the service. headers are pairs of a name and a value.
 func refuses(r *apierr.Refusal, headers ...string) answer {
 	return func(w http.ResponseWriter, request *http.Request) error {
 		for i := 0; i < len(headers); i += 2 {
@@ -76,7 +76,7 @@ func refuses(r *apierr.Refusal, headers ...string) answer {
 	}
 }
 
-// respondsWith answers with any HTTP response, such as a proxy's. headers are pairs of a name and a value.
+// respondsWith returns an answer that is any HTTP response, such as a proxy's. headers are pairs of a name and a value.
 func respondsWith(status int, contentType, body string, headers ...string) answer {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", contentType)
@@ -89,12 +89,12 @@ func respondsWith(status int, contentType, body string, headers ...string) answe
 	}
 }
 
-// breaks fails the request with an error of the network.
+// breaks returns an answer that fails with err, an error of the network.
 func breaks(err error) answer {
 	return func(http.ResponseWriter, *http.Request) error { return err }
 }
 
-// sends answers any request with the message.
+// sends returns an answer with the message, whatever the request.
 func sends(m proto.Message) answer {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		content, err := proto.Marshal(m)

@@ -38,7 +38,7 @@ func phpRead(f *field) string {
 	return method + "('" + f.Name + "')"
 }
 
-// phpJSON returns an expression that json_encode writes as the API does.
+// phpJSON returns an expression that json_encode converts to the API's JSON.
 func phpJSON(f *field) string {
 	property := "$this->" + f.Name
 	switch {

@@ -25,7 +25,7 @@ func snake(name string) string {
 	return capital.ReplaceAllStringFunc(name, func(c string) string { return "_" + strings.ToLower(c) })
 }
 
-// pythonName returns the name of an argument in Python. from is a keyword there, so that argument is called from_.
+// pythonName returns the name of an argument in Python. The argument "from" is called from_, because "from" is a keyword.
 func pythonName(name string) string {
 	if name == "from" {
 		return "from_"

@@ -30,7 +30,7 @@ func TestProgramInAnEmptyProject(t *testing.T) {
 	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
 	types := filepath.Join(modules, "@types")
 
-	// Compile the README's examples together with the program. The constant around declares the variables that the examples
+	// Compile the README's examples together with the program. The text in around declares the variables that the examples
 	// use.
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)

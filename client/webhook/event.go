@@ -44,7 +44,8 @@ type Event struct {
 	ID string
 	// Type is the event's type.
 	Type Type
-	// CreatedAt is when the event happened, in UTC. Events may arrive in any order: a later event of an object has a later time.
+	// CreatedAt is when the event happened, in UTC. Events may arrive in any order; of two events of one
+	// object, the later event has the later CreatedAt.
 	CreatedAt time.Time
 	// Store is the event's store.
 	Store Store

@@ -39,8 +39,8 @@ const (
 	AttemptHeader = signature.AttemptHeader
 )
 
-// DefaultTolerance is the maximum distance between the receiver's clock and the signature's time, in either direction, without
-// WithTolerance.
+// DefaultTolerance is the maximum distance between the receiver's clock and the signature's time, in either direction, unless
+// WithTolerance sets another one.
 const DefaultTolerance = signature.Tolerance
 
 // MaxBodyBytes is the largest body that Read accepts. The largest event, an order with very many items, is far smaller.
@@ -134,7 +134,7 @@ func Read(r *http.Request, secret string, options ...Option) (*Event, error) {
 	return Verify(body, r.Header.Get(SignatureHeader), secret, options...)
 }
 
-// Sign returns the value of SignatureHeader for a body sent at a time, as the service would sign it. It is for tests of a
+// Sign returns the value of SignatureHeader that the service would send with this body at this time. It is for tests of a
 // receiver.
 func Sign(body []byte, secret string, at time.Time) string {
 	return signature.Sign(secret, at, body)

@@ -125,7 +125,7 @@ type call struct {
 // ended returns when the answer arrived.
 func (c call) ended() time.Time { return c.due.Add(c.took) }
 
-// call sends a request that was scheduled for the time due, and returns the result.
+// call sends a request and returns the result. The argument due is the time for which the request was scheduled.
 func (c *client) call(r request, due time.Time) call {
 	done := call{due: due}
 	err := c.do(r, time.Now().Add(answerTimeout), func(answer *fasthttp.Response) {
@@ -135,7 +135,7 @@ func (c *client) call(r request, due time.Time) call {
 			var resource struct {
 				ID uuid.UUID `json:"id"`
 			}
-			_ = json.Unmarshal(answer.Body(), &resource) // an answer without an id leaves created zero, which is later counted as lost
+			_ = json.Unmarshal(answer.Body(), &resource) // without an id, created stays zero; it is counted as lost later
 			done.created = resource.ID
 		}
 	})

@@ -164,8 +164,9 @@ func (d *database) releaseOne(ctx context.Context) error {
 	return server.Close(ctx)
 }
 
-// cpu returns the processor time that the database's own processes have used so far: all is the time on all nodes,
-// coordinator the coordinator's part. Both are 0 on SQLite, which runs in the service's process.
+// cpu returns the processor time that the database's own processes have used so far. The first
+// result is the time on all nodes, and the second is the coordinator's part. Both are 0 on SQLite, which runs in the service's
+// process.
 func (d *database) cpu() (all, coordinator time.Duration, err error) {
 	if d.sqlite {
 		return 0, 0, nil

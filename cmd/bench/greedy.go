@@ -45,8 +45,8 @@ const (
 	patientStores, patientKeys = 60, 100
 )
 
-// playPatientClients measures how many requests a second a few clients are served, and then many clients who wait for their
-// answers and heed Retry-After.
+// playPatientClients measures how many requests a second the service answers for a few clients, and then for many clients.
+// The clients wait for their answers and heed Retry-After.
 func playPatientClients(p *play) {
 	s := p.open(shape{stores: patientStores, keys: patientKeys})
 	p.require(s.serve(p.ctx))

@@ -310,7 +310,7 @@ func newCustomers(h *history, _ *caller, _ int) *object {
 	return o
 }
 
-// newClaim returns an object for a new idempotency key. Its callers create an order with this key, and ask for one of two
+// newClaim returns an object for a new idempotency key. In every request with this key, its callers ask for one of two
 // different orders.
 func newClaim(h *history, _ *caller, _ int) *object {
 	o := &object{model: modelOf(claim{}, claim.step), name: fmt.Sprintf("history-%d", h.number.Add(1))}

@@ -158,7 +158,8 @@ func (all customers) post(asked customer, a *answer) (customers, bool) {
 }
 
 // free returns the index of a customer without e-mail and phone. post calls free for a new customer whose e-mail and phone no
-// customer in all has. One of the two e-mails and two phones is therefore unused, so that at most three customers have one.
+// customer in all has. There are only two e-mails and two phones, and one of these four is therefore unused. So at most three
+// customers have an e-mail or a phone.
 func (all customers) free() int {
 	for i, c := range all {
 		if c.Email == "" && c.Phone == "" {

@@ -227,7 +227,7 @@ func (b broken) through(t *testing.T, server *process) string {
 	return front.Listener.Addr().String()
 }
 
-// of reports whether r is a successful answer to a request with this method whose path begins with path.
+// Whether r is a successful answer to a request with this method whose path begins with path.
 func of(r *http.Response, method, path string) bool {
 	return r.StatusCode == http.StatusOK && r.Request.Method == method && strings.HasPrefix(r.Request.URL.Path, path)
 }
@@ -315,7 +315,7 @@ func TestAServerThatAnswersWronglyIsFound(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			t.Parallel()
-			// On a busy machine a run may not show the service's fault. Then the test tries other seeds, at most ten.
+			// On a busy machine a run may fail to show the service's fault. Then the test tries other seeds, at most ten.
 			for seed := uint64(1); ; seed++ {
 				p := recordThrough(t, seed, row.server)
 				if row.wrong == "" {

@@ -190,7 +190,7 @@ func (n *nodes) report() {
 	split := func(calls []call) (before, during []call) {
 		for _, c := range calls {
 			switch {
-			case c.due.Before(n.from.Add(-n.quietTime())): // not counted: the service still opens connections
+			case c.due.Before(n.from.Add(-n.quietTime())): // not counted, because the service opens its connections then
 			case c.due.Before(n.from):
 				before = append(before, c)
 			case c.due.Before(n.until):

@@ -28,7 +28,7 @@ type process struct {
 	command    *exec.Cmd
 	api, admin string // the addresses on which the process listens
 	ended      chan struct{}
-	err        error // set before ended is closed; nil after exit status 0
+	err        error // set before close(ended); nil after exit status 0
 
 	mu    sync.Mutex
 	lines []string // last lines of the process's log

@@ -27,7 +27,8 @@ var (
 	onCitusOnly    = []string{onCitus}
 )
 
-// scene causes one fault, with play, and checks what must hold. databases lists the kinds of database on which it can run.
+// scene has a function play, which causes one fault and checks what must hold. databases lists the kinds of database on
+// which the scene can run.
 type scene struct {
 	name, title string
 	databases   []string
@@ -204,7 +205,7 @@ func (p *play) bystander(s *stage) *openLoop {
 	return &openLoop{address: at(s.server.api), rate: bystanderRate, next: keys.repeat("GET", "/v1/store", "")}
 }
 
-// watch sends the load b, requests to a store that has no part in the fault: first before the fault and then while fault()
+// watch sends the load b to a store that has no part in the fault: first before the fault and then while fault()
 // runs. It returns the calls of b during the fault.
 func (p *play) watch(b *openLoop, fault func()) []call {
 	before := p.underLoad(func() { p.wait(p.quietTime()) }, b)

@@ -38,7 +38,6 @@ type stage struct {
 	handle   *db.DB // the bench's own handle of the database; nil until open is called
 }
 
-// webhook is a registered webhook.
 type webhook struct {
 	ID     uuid.UUID `json:"id"`
 	Secret string    `json:"secret"`
@@ -133,7 +132,6 @@ func (s *stage) serve(ctx context.Context, flags ...string) (err error) {
 	return err
 }
 
-// startWorkers starts a number of workers with flags.
 func (s *stage) startWorkers(ctx context.Context, workers int, flags ...string) error {
 	for range workers {
 		p, err := s.startWorker(ctx, nil, flags...)

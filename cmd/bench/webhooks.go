@@ -337,8 +337,8 @@ func arrivals(requests []receiver.Request) (first, last time.Time) {
 // clockSlack is how much earlier an event's time may be than the recorded time of its commit.
 const clockSlack = time.Second
 
-// times returns how long each event took from the commit of its payment to its arrival, sorted. It leaves out payments that
-// were committed before the time since. It fails unless the event of every payment arrived exactly once, and no other event
+// times returns how long each event took from the commit of its payment to its arrival, sorted. It leaves out a payment if
+// its commit was earlier than since. It fails unless the event of every payment arrived exactly once, and no other event
 // arrived.
 func (r *webhooksRun) times(ctx context.Context, payments []payment, since time.Time) ([]time.Duration, error) {
 	if _, err := r.receiver.Count(); err != nil {
@@ -353,7 +353,7 @@ func (r *webhooksRun) times(ctx context.Context, payments []payment, since time.
 }
 
 // deliveryTimes returns how long the event of each payment took from the commit to its arrival, sorted. It leaves out
-// payments that were committed before the time since. It fails unless the event of every payment arrived once and no other
+// a payment if its commit was earlier than since. It fails unless the event of every payment arrived once and no other
 // event did. Requests without an answer, such as those to hanging webhooks, do not count as arrivals.
 func deliveryTimes(payments []payment, events []storedEvent, requests []receiver.Request, since time.Time) (
 	[]time.Duration, error) {

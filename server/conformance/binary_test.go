@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
 
-// startTimeout is how long a process may take to serve, including its demo data.
+// startTimeout is how long a process may take until it serves requests. A development server makes its demo data first.
 const startTimeout = time.Minute
 
 // built is the folder with the compiled binary; empty until a test needs it.
@@ -61,7 +61,6 @@ var build = sync.OnceValues(func() (string, error) {
 	return binary, command.Run()
 })
 
-// process is a running storefront process.
 type process struct {
 	*exec.Cmd
 	url string
@@ -103,7 +102,6 @@ func (p *process) kill() {
 	_ = p.Wait()
 }
 
-// startServer runs storefront server with a database.
 func startServer(t *testing.T, database string) *process {
 	t.Helper()
 	var line struct{ Msg, Addr string }

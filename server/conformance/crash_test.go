@@ -28,7 +28,7 @@ func TestKilledServer(t *testing.T) {
 	t.Parallel()
 	const (
 		writers = 8
-		enough  = 150 // answered writes until the server is killed
+		enough  = 150 // the server is killed after this number of answered writes
 	)
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestKilledServer(t *testing.T) {
 			<-dead
 			_ = p.Wait()
 
-			// Read the rows from this process and from a new server: both see the same.
+			// This process must read every acknowledged row from the database, and so must a new server.
 			again := startServer(t, address)
 			b.url = again.url
 			rows, err := b.installation.db.Client().Customer.Query().Where(customer.StoreID(b.store.ID)).IDs(b.ctx)

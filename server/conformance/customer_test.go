@@ -15,7 +15,7 @@ type (
 	updateCustomer = storefrontv1.UpdateCustomerRequest
 )
 
-// created calls the method that creates a customer, asserts that it succeeds, and returns the customer. Under /v1 the
+// b.created calls the method that creates a customer, asserts that it succeeds, and returns the customer. Under /v1 the
 // answer's HTTP status must be status; the other protocols have no status 201.
 func (b *bench) created(m *createCustomer, status int) object {
 	b.Helper()

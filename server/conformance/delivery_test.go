@@ -181,7 +181,7 @@ func (b *bench) register(secretKey, url string) string {
 	return made.Secret
 }
 
-// startWorker runs storefront worker with a database.
+// startWorker starts the command "storefront worker" on a database, and kills it when the test ends.
 func startWorker(t *testing.T, binary, database, secretKey string, r *receiver) {
 	t.Helper()
 	roots := filepath.Join(t.TempDir(), "roots.pem")

@@ -132,7 +132,7 @@ func operationExchanges() []exchange {
 	}
 }
 
-// fresh starts a service of its own, for an exchange that breaks it.
+// fresh starts a new service for one exchange, because this exchange breaks the service.
 func fresh(t *testing.T, database string) *installation { return newService(t, database, settings{}) }
 
 func refusalExchanges() []exchange {

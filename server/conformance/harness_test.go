@@ -71,7 +71,7 @@ type installation struct {
 	clock, gate *clock
 	plain, h2c  *http.Client
 	log         *dbtest.Log
-	cable       *cable // in front of the database, for tests that cut it; otherwise nil
+	cable       *cable // to the database, for tests that cut this connection; otherwise nil
 
 	mu   sync.Mutex
 	keys []string
@@ -216,7 +216,6 @@ func (b *bench) change(c *adminv1.UpdateStoreRequest) {
 	b.reload(b.store.Slug)
 }
 
-// newKey creates a key and returns the key's text and id.
 func (b *bench) newKey(name, lifetime string, scopes ...string) (text, id string) {
 	b.Helper()
 	lifetimes := map[string]adminv1.Key_Lifetime{
@@ -245,7 +244,6 @@ func (b *bench) withProtocol(f protocol) *bench {
 	return &other
 }
 
-// isREST reports whether the bench's protocol is REST.
 func (b *bench) isREST() bool { _, rest := b.protocol.(restProtocol); return rest }
 
 func (b *bench) authorize(h http.Header) {

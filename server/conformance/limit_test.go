@@ -83,7 +83,7 @@ func TestAddressLimit(t *testing.T) {
 			for i := range 20 {
 				key := auth.NewKey(uuid.New())
 				if i%2 == 1 {
-					key = "malformed" // a malformed key counts like an unknown one
+					key = "malformed" // a malformed key counts like an unknown key
 				}
 				a := b.withKey(key).withProtocol(protocols()[i%len(protocols())]).answer(&getStore{})
 				b.refusedAs(a, 401, "api_key_invalid")

@@ -158,7 +158,6 @@ func TestListsUseAnIndex(t *testing.T) {
 	}
 }
 
-// plan returns the database's plan for a query.
 func (b *bench) plan(query string, args ...any) string {
 	b.Helper()
 	explain := "EXPLAIN "

@@ -185,7 +185,6 @@ var _ = cases(
 	},
 )
 
-// productURL is the public address of a product.
 func (b *bench) productURL(slug string) string {
 	return "https://" + b.store.Slug + ".example/products/" + slug
 }

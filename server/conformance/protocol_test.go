@@ -48,7 +48,7 @@ type answer struct {
 // object is a JSON object. In the results of the functions normal and decoded, its numbers are json.Number.
 type object map[string]any
 
-// normal converts a value to JSON and back, so that it can be compared with an answer.
+// normal returns v after a conversion to JSON and back, so that the result can be compared with an answer.
 func normal(b *bench, v any) any {
 	b.Helper()
 	text, err := json.Marshal(v)
@@ -173,7 +173,7 @@ func (restProtocol) call(b *bench, m proto.Message) answer {
 	return a
 }
 
-// restRequest makes the request under /v1 for a message, as a client would that knows only the specification.
+// restRequest makes the request under /v1 for a message, as would a client that knows only the specification.
 func restRequest(b *bench, m proto.Message) (method, target string, body []byte) {
 	b.Helper()
 	rule := proto.GetExtension(methodOf(m).Options(), annotations.E_Http).(*annotations.HttpRule)
@@ -212,7 +212,7 @@ func restRequest(b *bench, m proto.Message) (method, target string, body []byte)
 }
 
 // send sends a request with the bench's key, and returns the answer and the bytes of its body. If there is a body, its
-// Content-Type is JSON, unless headers have another. headers are pairs of a name and a value.
+// Content-Type is JSON, unless headers set another type. headers are pairs of a name and a value.
 func (b *bench) send(method, target string, body []byte, headers ...string) (answer, []byte) {
 	b.Helper()
 	var reader io.Reader

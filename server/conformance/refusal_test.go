@@ -29,14 +29,14 @@ type occasion struct {
 	prepare func(b *bench) (*bench, func(x *openapi.Exchange))
 }
 
-// state returns a function for occasion.prepare that changes the bench, by calling the argument, but no request.
+// state returns a function for occasion.prepare, which changes the bench with prepare and leaves each request as it is.
 func state(prepare func(b *bench) *bench) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) {
 		return prepare(b), func(*openapi.Exchange) {}
 	}
 }
 
-// asked returns a function for occasion.prepare that changes requests, by calling the argument, but not the bench.
+// asked returns a function for occasion.prepare, which leaves the bench as it is and changes each request with change.
 func asked(change func(x *openapi.Exchange)) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) { return b, change }
 }

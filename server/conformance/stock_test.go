@@ -41,7 +41,6 @@ func withStatus(status product.Status) func(*adminv1.CreateProductRequest) {
 	}
 }
 
-// withType returns a function that sets the type of a product to create.
 func withType(kind product.Type) func(*adminv1.CreateProductRequest) {
 	return func(d *adminv1.CreateProductRequest) {
 		d.Type = storefrontv1.Product_Type(storefrontv1.Product_Type_value[kind.String()])
@@ -222,7 +221,6 @@ func newest(ids ...string) []string {
 	return out
 }
 
-// unknownID returns an id that no row has.
 func unknownID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // moment parses a date-time of an answer.

@@ -16,10 +16,8 @@ type scenario struct {
 	run       func(b *bench)
 }
 
-// suite has all cases.
 var suite []scenario
 
-// cases adds cases to the suite.
 func cases(list ...scenario) struct{} {
 	suite = append(suite, list...)
 	return struct{}{}

@@ -70,7 +70,7 @@ func TestWire(t *testing.T) {
 					got := b.exchange(x.prepare(b))
 					path := filepath.Join(wireFolder, x.name+".golden")
 					if *update && (database == dbtest.SQLite || x.database != "") {
-						require.NoError(t, os.WriteFile(path, []byte(got), 0o644)) //nolint:gosec // as git creates files
+						require.NoError(t, os.WriteFile(path, []byte(got), 0o644)) //nolint:gosec // the mode of the files that git creates
 					}
 					want, err := os.ReadFile(path)
 					require.NoError(t, err)

@@ -26,7 +26,7 @@ export function need(object: Json, owner: string, ...names: string[]): void {
  */
 export function complete(message: DescMessage, object: Json): Json {
   const owner = message.typeName.replace(`${message.file.proto.package}.`, "").replaceAll(".", "");
-  // List decides by the fields of a page whether there is another page, so all of them are required.
+  // All fields of a page are required, because they tell the class List whether there is another page.
   need(object, owner, ...message.fields.map((f) => f.jsonName).filter((name) => name === "id" || "pageSize" in message.field));
   for (const field of message.fields) {
     object[field.jsonName] = valueOf(field, object[field.jsonName], owner);

@@ -65,7 +65,7 @@ export class Operation {
     if (this.#verb === "GET") {
       return { verb: this.#verb, path: path + query(rest), body: undefined };
     }
-    // In a creation null means the same as no field; in a PATCH it clears the field, so it is sent.
+    // In a creation null means the same as no field; in a PATCH null clears the field, so null is sent.
     const body = this.#verb === "POST" ? Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)) : rest;
     return { verb: this.#verb, path, body: JSON.stringify(body, integers) };
   }

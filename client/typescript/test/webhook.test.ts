@@ -48,7 +48,7 @@ describe("vectors", () => {
     it(v.name, async () => {
       const options = { toleranceSeconds: v.toleranceSeconds, now: new Date(v.now * 1000 + 999) };
       const bytes = new Uint8Array(Buffer.from(v.body));
-      // A view of a part of a larger buffer: Node's small Buffers are such views.
+      // Like one of Node's small Buffers, this is a view of a part of a larger buffer.
       const within = new Uint8Array([1, ...bytes, 2]).subarray(1, bytes.length + 1);
       for (const raw of [v.body, Buffer.from(v.body), bytes, bytes.buffer, within]) {
         const refused = await refusal(() => verifyWebhook(raw, v.header, v.secret, options));

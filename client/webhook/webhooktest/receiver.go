@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/client/webhook"
 )
 
-// maxWaiting is how many deliveries may wait for Next. Further ones are answered 503, so that the sender retries.
+// maxWaiting is how many deliveries may wait for Next. Further deliveries are answered 503, so that the sender retries.
 const maxWaiting = 1000
 
 // Receiver is a running receiver. Goroutines may share it.

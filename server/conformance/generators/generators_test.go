@@ -24,7 +24,6 @@ func write(t *testing.T, folder, name string, text []byte) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
 }
 
-// fixture reads a file of testdata.
 func fixture(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))

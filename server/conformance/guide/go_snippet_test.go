@@ -33,7 +33,7 @@ var imports = map[string]string{
 }
 
 // runGo builds the guide's Go blocks in a new module that requires only this project, and runs them. The first block and the
-// receiver are programs; testdata/main.go calls the functions of the others.
+// receiver are programs. The other blocks have functions, which testdata/main.go calls.
 func runGo(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	folder := t.TempDir()
 	write := func(name, text string) {

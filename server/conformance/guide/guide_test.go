@@ -96,7 +96,7 @@ func TestWhatTheReadmeShowsToCallersStandsInTheGuide(t *testing.T) {
 	}
 }
 
-// The guide shows the two recipes that need only the standard library, without the comment at their top.
+// The guide shows the two recipes that need only the standard library. It leaves out the comment at the top of each recipe.
 func TestTheReceiversOfTheGuideAreRecipes(t *testing.T) {
 	t.Parallel()
 	for file, comment := range map[string]string{"webhook/recipes/net_http/main.go": "\n", "python/recipes/http_server.py": "\n\n"} {
@@ -217,7 +217,7 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// output runs a command with more environment variables, and returns what it prints.
+// output runs a command with additional environment variables, and returns what the command prints.
 func output(t *testing.T, command *exec.Cmd, variables ...string) string {
 	t.Helper()
 	var errs strings.Builder

@@ -116,7 +116,7 @@ func verifyIn(t *testing.T, all []block, dev devtest.Server, w *webhook, languag
 	needs(t, interpreter)
 	var script strings.Builder
 	for _, b := range in(all, language) {
-		if strings.Contains(b.text, " verified(") { // the other blocks need the package
+		if strings.Contains(b.text, " verified(") { // the guide's blocks without this function need the client
 			script.WriteString(strings.TrimPrefix(b.text, "<?php\n"))
 		}
 	}

@@ -171,7 +171,7 @@ func TestAgreement(t *testing.T) {
 	require.NoError(t, d.Check(nothing(t, `{"statusCode":404,"code":"away"}`)), "no operation, and the error body")
 }
 
-// nothing returns a request for an address without an operation, and its answer.
+// A request for an address without an operation, and its answer.
 func nothing(t *testing.T, body string) openapi.Exchange {
 	t.Helper()
 	x := exchange(t, "GET /v1/nothing", "", 404, body)

@@ -256,7 +256,7 @@ func textsOfLength(length int) []any {
 	return out
 }
 
-// number returns the value of a keyword of a schema that is a whole number, such as maximum. If the schema itself lacks the
+// number returns the value of a keyword whose value is a whole number, such as maximum. If the schema itself lacks the
 // keyword, number looks in references, allOf, anyOf and oneOf.
 func (s *shape) number(keyword string) (*big.Int, bool) {
 	if n, ok := s.node[keyword].(json.Number); ok {

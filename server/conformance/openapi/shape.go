@@ -92,7 +92,7 @@ func (d *Document) shapeAt(pointer string) (*shape, error) {
 	return s, d.parts(s)
 }
 
-// parts compiles the schemas in a schema.
+// parts compiles the schemas that the schema s contains.
 func (d *Document) parts(s *shape) error {
 	part := func(step string) (*shape, error) {
 		in, err := d.shapeAt(s.pointer + step)
@@ -157,7 +157,7 @@ func (s *shape) validate(value any) error {
 // english returns a printer that writes errors in English. Each use needs a new one, because goroutines must not share it.
 func english() *message.Printer { return message.NewPrinter(language.English) }
 
-// leaves returns the errors at the places where a value is wrong. It leaves out the errors of the schemas around them.
+// Returns the errors at the places where a value is wrong, without the errors of the schemas around these places.
 func leaves(e *jsonschema.ValidationError) []error {
 	if len(e.Causes) == 0 {
 		return []error{fmt.Errorf("/%s: %s", strings.Join(e.InstanceLocation, "/"), e.ErrorKind.LocalizedString(english()))}
