@@ -107,7 +107,7 @@ func sends(m proto.Message) answer {
 	}
 }
 
-// hangs waits until the request's context ends, and returns the context's error.
+// hangs is an answer that never comes. It returns the error of the request's context once the context has ended.
 func hangs(_ http.ResponseWriter, r *http.Request) error {
 	<-r.Context().Done()
 	return r.Context().Err()

@@ -119,7 +119,6 @@ func buildPHP(t *testing.T) string {
 	return folder
 }
 
-// each runs a test for every language.
 func each(t *testing.T, test func(t *testing.T, l language)) {
 	t.Helper()
 	eachOf(t, languages, test)

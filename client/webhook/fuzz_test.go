@@ -16,8 +16,8 @@ type readCloser struct{ io.Reader }
 
 func (readCloser) Close() error { return nil }
 
-// With any body and header, Verify must return no event without the service's signature. With the signature it returns an
-// event, or ErrPayload for a body that is not an event.
+// Whatever the body and the header, Verify must return no event without the service's signature. With the signature it returns
+// an event, or ErrPayload for a body that is not an event.
 func FuzzVerify(f *testing.F) {
 	ping := envelope("ping", `{"message":"hello","sentAt":"2026-11-21T12:00:00.123Z"}`)
 	f.Add(ping, webhook.Sign(ping, secret, noon))

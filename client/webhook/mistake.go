@@ -108,7 +108,7 @@ func refuse(cause error, body []byte, header string, secrets []string, now time.
 
 var (
 	hexSum = regexp.MustCompile(`(?:^|,)v1=[0-9a-f]{64}(?:,|$)`)
-	// secretForm matches a webhook's secret, or one that storefront listen prints.
+	// secretForm matches a webhook's secret, or a secret that the command storefront listen prints.
 	secretForm = regexp.MustCompile(`^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$`)
 	jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 	// escape matches any escape in a JSON string. requiredEscape matches the escapes that the service writes.

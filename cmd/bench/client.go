@@ -38,7 +38,7 @@ func newClient(address func() string) *client {
 	return c
 }
 
-// at returns a function for newClient that always returns the same address.
+// The function for newClient that always returns this address.
 func at(address string) func() string { return func() string { return address } }
 
 func (c *client) close() { c.http.CloseIdleConnections() }
@@ -122,7 +122,7 @@ type call struct {
 	created    uuid.UUID // the id in the answer to a POST
 }
 
-// ended returns when the answer arrived.
+// ended returns the time at which the answer arrived.
 func (c call) ended() time.Time { return c.due.Add(c.took) }
 
 // call sends a request and returns the result. The argument due is the time for which the request was scheduled.

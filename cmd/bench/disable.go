@@ -75,7 +75,7 @@ func playLargeDisable(p *play) {
 			p.wait(claimedBefore)
 			d.run("enable")
 			// Wait longer than an attempt takes. When an attempt ends, its worker looks for the next delivery, and might wrongly
-			// send one of the backlog.
+			// send a delivery of the backlog.
 			p.wait(max(p.Span, hungTimeout+time.Second))
 		}, d.creators()...)
 	})

@@ -108,7 +108,7 @@ func (h *history) addStandby() {
 	h.cleanup(standby.Close)
 	h.nodes[1-h.primary] = standby
 	d := h.stage.database
-	h.require(d.release(h.ctx)) // closes the connection at the first call, because the faults delete its server; then does nothing
+	h.require(d.release(h.ctx)) // the first call closes the connection, because the faults delete its server; later calls do nothing
 	d.url, err = withPorts(d.url, h.nodes[h.primary].Port())
 	h.require(err)
 	h.synchronous(d.url)

@@ -61,7 +61,7 @@ func (c *chain) add(changes map[string]struct{ From, To any }, at time.Time) str
 	return broken
 }
 
-// matches reports whether an object in body, which is an answer or an event, has the journalled values of state.
+// c.matches reports whether an object in body, which is an answer or an event, has the journalled values of state.
 func (c *chain) matches(state, body map[string]any) bool {
 	for _, field := range journaledFields[c.resource] {
 		if got := body[field]; got != state[field] && (got != "" || state[field] != nil) {
@@ -105,7 +105,7 @@ func (h *history) checkJournal() {
 	h.logf("%d journals with %d states", len(chains), states)
 }
 
-// follow counts the answers in seen that show a wrong state of the object. An answer is right if its state is one of
+// follow returns how many of the answers seen show a wrong state of the object. An answer is right if its state is one of
 // c.states, and if no answer that returned before this request began had a newer state. follow stores the index of
 // the state in each right answer.
 func (c *chain) follow(seen []*sighting) (lost int) {

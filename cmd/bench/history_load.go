@@ -194,13 +194,13 @@ func (h *history) countUnexpected(q question, a *answer) {
 	h.unexpected.add(fmt.Sprintf("%d %s to %s %s", a.status, a.code, q.method, q.path), 1)
 }
 
-// unsent reports whether a request failed before a server could receive it.
+// Whether err shows that a request failed before a server could receive it.
 func unsent(err error) bool {
 	var failed *net.OpError
 	return errors.As(err, &failed) && failed.Op == "dial"
 }
 
-// read fills a from the answer to a request that was sent at the time called.
+// read sets the fields of a from the response r. called is when the request was sent.
 func (a *answer) read(r *fasthttp.Response, called time.Time) {
 	a.status, a.body = r.StatusCode(), slices.Clone(r.Body())
 	if a.status >= 400 {

@@ -28,7 +28,7 @@ type answer struct {
 	minute    int64 // the minute, since 1970, that counted the request
 }
 
-// fits reports whether an answer has this status and, for an error, this code. An unknown outcome fits everything.
+// a.fits reports whether the answer a has this status and, for an error, this code. An unknown outcome fits everything.
 func (a *answer) fits(status int, code string) bool {
 	return a == nil || a.status == status && a.code == code
 }
@@ -57,7 +57,7 @@ func modelOf[S comparable](first S, step func(S, question, *answer) (S, bool)) p
 	}
 }
 
-// merged returns state with new values: each field that the JSON object body has gets the value from body.
+// merged returns a copy of state in which each field of the JSON object body has the value from body.
 func merged[S any](state S, body []byte) S {
 	_ = json.Unmarshal(body, &state) // a field that body lacks keeps its value
 	return state
@@ -157,7 +157,7 @@ func (all customers) post(asked customer, a *answer) (customers, bool) {
 	return all, a.status == status && got == *c
 }
 
-// free returns the index of a customer without e-mail and phone. post calls free for a new customer whose e-mail and phone no
+// all.free returns the index of a customer without e-mail and phone. post calls free for a new customer whose e-mail and phone no
 // customer in all has. There are only two e-mails and two phones, and one of these four is therefore unused. So at most three
 // customers have an e-mail or a phone.
 func (all customers) free() int {

@@ -185,7 +185,7 @@ type broken struct {
 	change func(r *http.Response, body []byte) []byte
 }
 
-// through returns the address of a proxy for both listeners of a server, the API's and the operator's.
+// b.through returns the address of a proxy for both listeners of a server, the API's and the operator's.
 func (b broken) through(t *testing.T, server *process) string {
 	proxy := &httputil.ReverseProxy{
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },

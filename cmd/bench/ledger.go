@@ -56,12 +56,12 @@ type ledger struct {
 // the violations of what the service guarantees.
 type balance struct {
 	events, requests int
-	// orphans counts attempts that were made again because a kill cut their lease short.
+	// orphans is the number of attempts that were made again because a kill cut their lease short.
 	orphans int
-	// late counts attempts that arrived twice because a lease ended while its worker lived; lost counts the leases that
-	// workers reported as lost.
+	// late is the number of attempts that arrived twice because a lease ended while its worker lived; lost is the number of
+	// leases that workers reported as lost.
 	late, lost int
-	// duplicates counts requests for events that the receiver had already accepted.
+	// duplicates is the number of requests for events that the receiver had already accepted.
 	duplicates int
 	// longest is the longest time from a kill that cut an attempt short until the attempt was made again.
 	longest    time.Duration

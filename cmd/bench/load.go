@@ -19,8 +19,8 @@ type rotation struct {
 	created atomic.Int64 // newCustomer adds 1, and makes the customer's e-mail and phone from the result
 }
 
-// next returns the next key and its store. It takes one key of every store before the second of any, so that each key is used
-// as seldom as possible.
+// next returns the next key and its store. It takes one key of every store before a second key of any store, so that each
+// key is used as seldom as possible.
 func (r *rotation) next() (*storeData, string) {
 	n := int(r.turn.Add(1) - 1)
 	s := &r.stores[n%len(r.stores)]

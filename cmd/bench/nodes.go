@@ -41,8 +41,8 @@ type nodes struct {
 	*play
 	fleet                *fleet
 	coordinator          *cluster.Cluster
-	workers              []*cluster.Cluster // the fault is in the first one
-	affected, unaffected *openLoop          // loads that create customers: in the stores on the first worker node, and in all others
+	workers              []*cluster.Cluster // workers[0] is the first worker node
+	affected, unaffected *openLoop          // loads that create customers: in stores on the first worker node, and in all other stores
 	affectedCalls        []call
 	unaffectedCalls      []call
 	kills                []kill
@@ -332,7 +332,7 @@ func playBothKilled(p *play) {
 	})
 }
 
-// playNetworkCut cuts the network between a worker node and the others. Their connections stay open.
+// playNetworkCut cuts the network between a worker node and the other nodes. Their connections stay open.
 func playNetworkCut(p *play) {
 	var wire *link
 	n := p.openNodes("", func(worker *cluster.Cluster) string {

@@ -43,7 +43,7 @@ func (o *outcome) logf(format string, args ...any) {
 	o.log = append(o.log, fmt.Sprintf(format, args...))
 }
 
-// must adds a condition that must hold on any machine.
+// o.must adds a condition that has to hold on any machine.
 func (o *outcome) must(held bool, format string, args ...any) {
 	o.bounds = append(o.bounds, bound{fmt.Sprintf(format, args...), held, false})
 }

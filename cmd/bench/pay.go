@@ -31,7 +31,7 @@ type payment struct {
 	at    time.Time // wall clock, right after the commit returned
 }
 
-// commits returns the times at which the first and the last of payments were committed.
+// commits returns when the first and the last of these payments were committed.
 func commits(payments []payment) (first, last time.Time) {
 	earlier := func(a, b payment) int { return a.at.Compare(b.at) }
 	return slices.MinFunc(payments, earlier).at, slices.MaxFunc(payments, earlier).at

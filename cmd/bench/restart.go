@@ -47,7 +47,7 @@ func playRollingRestart(p *play) {
 	p.checkEveryEvent(s, written)
 }
 
-// checkEveryEvent checks that the database has the event of every customer that a call in written created. It returns the
+// checkEveryEvent checks that the database has the event of every customer that the calls created. It returns the
 // ids of all customers' events, by the customer's id.
 func (p *play) checkEveryEvent(s *stage, written []call) map[uuid.UUID]uuid.UUID {
 	events, err := s.eventsByCustomer(p.ctx)

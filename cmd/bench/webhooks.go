@@ -73,7 +73,7 @@ func (c *webhooksCommand) Validate() error {
 	return cmp.Or(atLeast(1, positive), atLeast(0, map[string]int{"events": c.Events, "hanging": c.Hanging}), c.check())
 }
 
-// selects reports whether --measure selects a measure. Without --measure all are selected.
+// c.selects reports whether --measure selects a measure. Without --measure all are selected.
 func (c *webhooksCommand) selects(measure string) bool {
 	return len(c.Measure) == 0 || slices.Contains(c.Measure, measure)
 }
@@ -328,7 +328,7 @@ func (r *webhooksRun) drain(ctx context.Context) error {
 	return nil
 }
 
-// arrivals returns the times at which the first and the last of requests arrived.
+// arrivals returns when the first and the last of these requests arrived.
 func arrivals(requests []receiver.Request) (first, last time.Time) {
 	earlier := func(a, b receiver.Request) int { return a.Arrived.Compare(b.Arrived) }
 	return slices.MinFunc(requests, earlier).Arrived, slices.MaxFunc(requests, earlier).Arrived

@@ -205,7 +205,7 @@ func (b *bench) arrives(r *receiver, secret, kind, target string) {
 	b.delivered(r.next(b.T), secret, kind, 1, target)
 }
 
-// delivered checks a delivery against the specification, and the event's data against the answer of GET. It returns the
+// b.delivered checks a delivery against the specification, and the event's data against the answer of GET. It returns the
 // event's id.
 func (b *bench) delivered(got arrival, secret, kind string, attempt int, target string) string {
 	b.Helper()

@@ -95,7 +95,7 @@ func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &whole, nil
 }
 
-// documented checks an exchange on a raw connection against the document. text is the answer as it was received.
+// b.documented checks an exchange on a raw connection against the document. text is the answer as it was received.
 func (b *bench) documented(r request, text []byte) {
 	b.Helper()
 	method, target, _ := strings.Cut(r.line, " ")

@@ -19,7 +19,6 @@ func plainly(line string) func(*bench) request {
 	return func(*bench) request { return request{line: line} }
 }
 
-// withJSON returns a request with a JSON body.
 func withJSON(line, body string) request {
 	return request{line: line, headers: []string{"Content-Type: application/json"}, body: body}
 }
@@ -51,7 +50,7 @@ func (b *bench) donation() string {
 	})
 }
 
-// exchanges returns an exchange of each operation, and one with each code.
+// exchanges returns an exchange of each operation, and an exchange with each error code.
 func exchanges() []exchange {
 	return append(operationExchanges(), refusalExchanges()...)
 }

@@ -229,8 +229,8 @@ func (b *bench) newKey(name, lifetime string, scopes ...string) (text, id string
 	return key.Text, key.ID.String()
 }
 
-// withKey returns a copy of the bench that makes its requests with another key. If key is empty, they have no Authorization
-// header.
+// withKey returns a copy of the bench that makes its requests with this key. If key is empty, the requests have no
+// Authorization header.
 func (b *bench) withKey(key string) *bench {
 	other := *b
 	other.key = key

@@ -61,7 +61,7 @@ func TestALockHoldsUpNobodyElse(t *testing.T) {
 		}
 	}()
 	for served := 0; ; served++ {
-		s.gate.advance(time.Minute) // so that the other store stays below its rate limit
+		s.gate.advance(time.Minute) // so that the requests of this loop stay below the rate limit
 		require.Equal(t, http.StatusOK, other.answer(&getStore{}).status, "another store is served all the while")
 		select {
 		case <-ended:

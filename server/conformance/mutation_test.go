@@ -19,7 +19,6 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// recorded reads an exchange from a file of testdata/wire.
 func recorded(t *testing.T, file string) openapi.Exchange {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -98,7 +97,7 @@ const free = "socialLinks/"
 // of another type, or if there is one property more, the document refuses the answer.
 func TestDocumentRefusesEveryWrongField(t *testing.T) {
 	t.Parallel()
-	d, err := openapi.Read([]byte(generated.Document)) // another copy, so that the suite's document does not count these answers
+	d, err := openapi.Read([]byte(generated.Document)) // a copy, because the suite's document must not count these answers
 	require.NoError(t, err)
 	files, err := filepath.Glob(filepath.Join(wireFolder, "*.golden"))
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// furnish creates a resource of each kind. It returns a function that replaces {id} in a path by the id of such a resource.
+// furnish creates a resource of each kind. The returned function replaces {id} in a path by the resource's id.
 func (b *bench) furnish() func(path string) string {
 	b.Helper()
 	product, order := b.stocked()

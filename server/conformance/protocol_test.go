@@ -99,7 +99,7 @@ func (b *bench) limited(a answer) {
 	require.Empty(b, a.header.Get("Access-Control-Allow-Origin"))
 }
 
-// refused calls the method and asserts that it is refused with this status and code, and with a complete error body. It
+// b.refused calls the method and asserts that it is refused with this status and code, and with a complete error body. It
 // returns the details, or nil if there are none.
 func (b *bench) refused(m proto.Message, status int, code string) any {
 	b.Helper()

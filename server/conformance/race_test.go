@@ -26,7 +26,7 @@ func TestHundredPostsOfOneEmail(t *testing.T) {
 			t.Parallel()
 			b := newService(t, database, settings{realTime: true}).newBench(t, restProtocol{})
 			keys := []string{b.key}
-			for i := range 4 { // several keys, because each may make 120 requests a minute
+			for i := range 4 { // several keys, because a key may make only 120 requests a minute
 				key, _ := b.newKey(fmt.Sprint("tool ", i), "never", auth.ScopeCustomersWrite)
 				keys = append(keys, key)
 			}

@@ -162,7 +162,7 @@ func TestRoundTrips(t *testing.T) {
 			b.withKey("malformed").answer(&getStore{})
 			require.Len(t, recorded.take(), key, "one that is malformed is counted and not looked up")
 			if database == dbtest.Postgres {
-				// Now record the statements of second pages, of orders and of payments.
+				// Also record the statements of orders, of payments, and of the second pages of lists.
 				guide := b.product("Guide 3", 1500)
 				all = append(all, recorded.take()...)
 				for buyer, want := range map[string]int{"first@example.com": transaction + 5 + journal + outbox,

@@ -34,7 +34,6 @@ func (b *bench) product(title string, price int64, edit ...func(*adminv1.CreateP
 	return p.GetId()
 }
 
-// withStatus returns a function that sets the status of a product to create.
 func withStatus(status product.Status) func(*adminv1.CreateProductRequest) {
 	return func(d *adminv1.CreateProductRequest) {
 		d.Status = storefrontv1.Product_Status(storefrontv1.Product_Status_value[status.String()]).Enum()
@@ -131,7 +130,6 @@ func (b *bench) sentSince(n int) []string {
 	return kinds
 }
 
-// entry is an entry of the activity journal.
 type entry struct {
 	actor, actorID, actorType string
 	action, resource, id      string
@@ -176,7 +174,7 @@ func (b *bench) leavesNothing(do func()) {
 	require.Len(b, b.events(), events)
 }
 
-// same asserts that an answer has exactly these fields.
+// b.same asserts that the answer got has exactly the fields of want.
 func (b *bench) same(want object, got object) {
 	b.Helper()
 	require.Equal(b, normal(b, want), normal(b, got))

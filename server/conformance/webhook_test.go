@@ -95,7 +95,7 @@ func TestWebhookRegistration(t *testing.T) {
 	}
 }
 
-// queued counts the outbox entries of the store.
+// b.queued returns the number of outbox entries of the store.
 func (b *bench) queued() int {
 	b.Helper()
 	return dbtest.Queued(b, b.installation.db, b.store.ID)

@@ -109,7 +109,7 @@ type Count struct {
 	Events int
 }
 
-// Count returns how many deliveries the receiver got so far. It returns an error if one was wrong.
+// Count returns how many deliveries the receiver got so far. It returns an error if a delivery was wrong.
 func (r *Receiver) Count() (Count, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

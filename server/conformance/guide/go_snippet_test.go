@@ -85,7 +85,7 @@ func runGo(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	runReceiver(t, dev, w, folder, filepath.Join(folder, "receive"))
 }
 
-// results is what testdata/main.go prints, and also testdata/main.ts.
+// results is the output of testdata/main.go, and that of testdata/main.ts.
 const results = `no reference price: true
 missing: content
 typed: product_incomplete

@@ -66,7 +66,6 @@ func guide(t *testing.T) []block {
 	return all
 }
 
-// in returns the blocks in one language.
 func in(all []block, language string) []block {
 	var found []block
 	for _, b := range all {

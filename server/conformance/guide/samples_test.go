@@ -90,7 +90,7 @@ func sampleVariables(t *testing.T, dev devtest.Server) []string {
 	return variables
 }
 
-// together makes one Go program from samples, each of them a program. It returns the program's files by name.
+// Makes one Go program from samples, each of them a program. It returns the program's files by name.
 func together(samples []sample) map[string]string {
 	files, calls := map[string]string{}, ""
 	for _, s := range samples {

@@ -8,7 +8,6 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// operation returns the operation with this id in the test's document.
 func operation(t *testing.T, id string) *openapi.Operation {
 	t.Helper()
 	for _, op := range read(t).Operations() {
