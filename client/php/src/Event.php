@@ -23,7 +23,7 @@ abstract class Event
         public readonly string $id,
         /** What happened. */
         public readonly string $type,
-        /** When the event happened. A later event of the same object always has a later time. */
+        /** When the event happened. Of two events of one object, the later event has the later time. */
         public readonly \DateTimeImmutable $createdAt,
         /** The store of the event. */
         public readonly EventStore $store,

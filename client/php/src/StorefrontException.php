@@ -103,7 +103,7 @@ final class StorefrontException extends \RuntimeException
     }
 
     /**
-     * Reads a text from an error's body. A missing or wrong one is null, so that the other parts of the error are still used.
+     * Reads a text from an error's body. A missing or wrong text is null, so that the other parts of the error are still used.
      *
      * @param array<mixed> $values
      */

@@ -129,7 +129,7 @@ def refused(operation: str, response: Response) -> StorefrontError:
 
 
 def _text(values: Any, name: str) -> str | None:
-    """Reads a text from an error's body. A missing or wrong one is None, so that the other parts of the error are still used."""
+    """Reads a text from an error's body. A missing or wrong text is None, so that the other parts of the error are still used."""
     value = values.get(name) if isinstance(values, dict) else None
     return value if isinstance(value, str) else None
 

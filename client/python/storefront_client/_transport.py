@@ -50,7 +50,7 @@ class _AnyStatus(urllib.request.HTTPErrorProcessor):
 
 
 class _Connection(http.client.HTTPConnection):
-    """Reads the answer even if the server closes the connection before it has the whole body, for example after a 413."""
+    """Reads the answer even if the server closes the connection before it has read the whole request, for example after a 413."""
 
     def send(self, data: Any) -> None:
         if self.sock is None:

@@ -64,7 +64,7 @@ class Receiver:
     def next(self, timeout: float = 10) -> Event:
         """Returns the next event, in the order of arrival, and waits for it up to timeout seconds.
 
-        Raises TimeoutError if none arrives. If the next delivery was refused, raises its WebhookError.
+        Raises TimeoutError if no event arrives. If the next delivery was refused, raises its WebhookError.
         """
         try:
             arrived = self._arrived.get(timeout=timeout)

@@ -3,7 +3,7 @@ export class CallSite {
   /** Has the recorded frames in `stack`. The runtime formats them only when `stack` is read, so recording costs little. */
   readonly #holder: { stack?: string } = {};
 
-  /** Records the frames that called the function above. */
+  /** Records the frames that called the function `above`. */
   constructor(above: Function) {
     const capture = (Error as { captureStackTrace?: (holder: object, above: Function) => void }).captureStackTrace;
     capture?.(this.#holder, above);

@@ -99,11 +99,11 @@ const firstDelayMs = 250;
 const maxDelayMs = 8_000;
 /**
  * The longest `Retry-After` after which a request is retried. The service's limits count requests per minute
- * (specification, Limits), so it never asks for more.
+ * (specification, Limits), so the service never asks for more.
  */
 const maxRetryAfterSeconds = 60;
 
-/** The longest delay that setTimeout accepts; with a longer one it fires at once. */
+/** The longest delay that setTimeout accepts; with a longer delay it fires at once. */
 const longestTimer = 2 ** 31 - 1;
 
 /** Sends requests to one service with one key, and retries them. */

@@ -13,7 +13,10 @@ export interface Envelope<Type extends string, Data> {
   readonly id: string;
   /** What happened. */
   readonly type: Type;
-  /** When the event happened, ISO 8601 in UTC. Events may arrive in any order. Of one object, a later event has a later time. */
+  /**
+   * When the event happened, ISO 8601 in UTC. Events may arrive in any order; of two events of one object, the later event has
+   * the later time.
+   */
   readonly createdAt: string;
   /** The store of the event. */
   readonly store: { readonly id: string; readonly slug: string };

@@ -39,7 +39,7 @@ export interface Explained {
   readonly message: string;
 }
 
-/** Explains a mistake. more is added to the explanation. */
+/** Explains a mistake, and adds the text `more` to the explanation. */
 export function explain(mistake: WebhookMistake, more?: string): Explained {
   return { mistake, message: explanations[mistake] + (more === undefined ? "" : `: ${more}`) };
 }

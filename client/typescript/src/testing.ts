@@ -33,7 +33,7 @@ interface Server {
   closeAllConnections(): void;
 }
 
-/** How many deliveries wait for next() at most. Further ones are answered 503, so that the sender retries. */
+/** How many deliveries wait for next() at most. Further deliveries are answered 503, so that the sender retries. */
 const maxWaiting = 1000;
 const maxBodyBytes = 4 << 20;
 
