@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// serving starts an HTTP server with the handler, and returns its address.
 func serving(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(handler)

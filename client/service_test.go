@@ -120,7 +120,7 @@ type catalogue struct {
 	products []*storefrontv1.Product
 	// asked lists the numbers of the requested pages.
 	asked []int64
-	// before, if set, is called before each valid page is read. changing, if set, is called before each update.
+	// If set, the function before is called before each valid page is read, and changing before each update.
 	before   func(page int64) error
 	changing func(*storefrontv1.UpdateProductRequest)
 }

@@ -142,7 +142,7 @@ type driver struct {
 	out *bufio.Reader
 }
 
-// built caches each driver's command by the language's name, because building a package takes longer than most tests.
+// A cache of the drivers' commands by the language's name, because building a package takes longer than most tests.
 var built = struct {
 	sync.Mutex
 	// folder contains the built drivers. TestMain removes it after all tests.
@@ -206,7 +206,6 @@ type refusal struct {
 
 type arguments map[string]any
 
-// ask sends one request to the driver and returns its result.
 func (d *driver) ask(request map[string]any) result {
 	d.t.Helper()
 	text, err := json.Marshal(request)

@@ -38,7 +38,7 @@ func openGo(t *testing.T, url string) *goClient {
 	return &goClient{t, shop}
 }
 
-// call calls a method by its name. It passes "1" for string parameters, and the zero value for all others.
+// call calls a method by its name. It passes "1" for string parameters, and the zero value for all other parameters.
 func (g *goClient) call(_, resource, method string, _ arguments) result {
 	g.t.Helper()
 	operations := reflect.ValueOf(g.shop).Elem().FieldByName(strings.ToUpper(resource[:1]) + resource[1:])

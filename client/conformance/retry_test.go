@@ -80,8 +80,8 @@ func cut(w http.ResponseWriter, text string) {
 	_ = connection.Close()
 }
 
-// serve starts a server that sends the replies one after the other, and then repeats the last reply. The function requests
-// returns what the server has received.
+// serve starts a server that sends the replies one after the other, and then repeats the last reply. The returned function
+// returns the requests that the server has received.
 func serve(t *testing.T, replies []reply) (url string, requests func() []*http.Request) {
 	t.Helper()
 	var mu sync.Mutex

@@ -26,7 +26,7 @@ type delivery struct {
 }
 
 // The worker of a development server delivers each type of event. The client's verifier and Stripe's must accept the delivery and
-// refuse a changed one, and the event's data must equal the API's answer.
+// refuse a changed delivery, and the event's data must equal the API's answer.
 func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	t.Parallel()
 	server := devtest.Build(t).Start(t)

@@ -30,8 +30,8 @@ func TestProgramInAnEmptyProject(t *testing.T) {
 	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
 	types := filepath.Join(modules, "@types")
 
-	// Compile the README's examples together with the program. The text in around declares the variables that the examples
-	// use.
+	// Compile the README's examples together with the program. Before each example stands the text of the constant around, which
+	// declares the variables that the examples use.
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	const around = `import type { IncomingMessage } from "node:http";

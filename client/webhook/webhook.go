@@ -40,7 +40,7 @@ const (
 )
 
 // DefaultTolerance is the maximum distance between the receiver's clock and the signature's time, in either direction, unless
-// WithTolerance sets another one.
+// WithTolerance sets another distance.
 const DefaultTolerance = signature.Tolerance
 
 // MaxBodyBytes is the largest body that Read accepts. The largest event, an order with very many items, is far smaller.

@@ -47,8 +47,8 @@ func bench(t *testing.T, args ...string) (code int, out string) {
 	return code, stdout.String()
 }
 
-// postgres returns the URL of the PostgreSQL server for tests. Without one it skips the test, or fails it if servers are
-// required.
+// postgres returns the URL of the PostgreSQL server for tests. Without a URL it skips the test, or fails it if servers
+// are required.
 func postgres(t *testing.T) string {
 	t.Helper()
 	server := os.Getenv("STOREFRONT_TEST_POSTGRES")

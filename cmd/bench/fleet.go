@@ -55,7 +55,7 @@ func (f *fleet) startMissing(ctx context.Context) (err error) {
 }
 
 // holder returns the application_name of a process of the fleet in PostgreSQL. part is the number of the process. A process
-// that replaces a killed one has another name.
+// that replaces a killed process has another name.
 func (f *fleet) holder(part int) string { return fmt.Sprintf("part-%d-%d", part, f.started[part]) }
 
 func (f *fleet) start(ctx context.Context, part int) (*process, error) {

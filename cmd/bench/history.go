@@ -125,7 +125,7 @@ type history struct {
 	faults   []fault // the faults; the seed decides their order
 	injected tally
 	resets   []porcupine.Operation // faults that made the service forget counts of requests
-	drawDir  string                // the folder of the drawings; "" means the system's temporary one
+	drawDir  string                // the folder of the drawings; "" means the system's temporary folder
 	drawn    int
 	number   atomic.Int64 // the last number that was used for a new price, name or e-mail
 	spare    atomic.Int64 // how many API keys spareKey has returned, each for one object

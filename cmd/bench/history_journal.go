@@ -127,7 +127,7 @@ func (c *chain) follow(seen []*sighting) (lost int) {
 }
 
 // readJournal reads the journal entries of the objects that callers saw, and returns the states of each object by its id.
-// The first state of a product is the one that callers saw first, because products exist before the run. The first state of
+// The first state of a product is the state that callers saw first, because products exist before the run. The first state of
 // a customer or an order is empty.
 func (h *history) readJournal(seen map[string][]*sighting) map[string]*chain {
 	chains := map[string]*chain{}

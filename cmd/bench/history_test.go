@@ -177,8 +177,8 @@ func TestJournalIsAChainOfTheStatesThatWereSeen(t *testing.T) {
 
 // broken is a server that answers wrongly: a proxy that changes the real server's answers, or answers a request without it.
 type broken struct {
-	// instead, if not nil, is called for each PATCH with its body and with found, the server's answer to a GET of the same path. If
-	// the GET succeeded and instead returns true, the proxy answers with the body that instead returns, and the server does not get
+	// The function instead, if not nil, gets each PATCH, its body, and the body of the server's answer to a GET of the same path.
+	// If the GET succeeded and the function returns true, the proxy answers with the returned body, and the server does not get
 	// the PATCH. Otherwise the proxy forwards the PATCH to the server.
 	instead func(r *http.Request, body, found []byte) (answered []byte, answers bool)
 	// change, if not nil, returns the body that replaces the body of a server's answer.

@@ -46,7 +46,6 @@ func newSound(t *testing.T) *sound {
 	return s
 }
 
-// leaseTime is how long the leases last.
 const leaseTime = 4 * time.Second
 
 // grant adds a lease on the delivery with this index in s.journal, for the attempt with this number. after is how much later

@@ -135,7 +135,7 @@ func tableOf(lists []*measuredList) (rows [][]string) {
 	return rows
 }
 
-// round measures one round of requests for the page l.page of a store's list, or for the last page if the list has fewer.
+// round measures one round of requests for the page l.page of a store's list, or for the last page if the list has fewer pages.
 func (c *listsCommand) round(ctx context.Context, s sizedStore, l *measuredList) (round, error) {
 	asked := newClient(at(s.server.api))
 	defer asked.close()

@@ -216,7 +216,7 @@ func (n *nodes) report() {
 	n.mustRecover(all, n.until, recoveryBound, "after the fault")
 }
 
-// mustSpareOthers compares the latencies of the stores on other nodes during the fault with those before it.
+// mustSpareOthers compares the latencies of the stores on other nodes during the fault with their latencies before the fault.
 func (n *nodes) mustSpareOthers() {
 	before, during := percentile(n.before, 99), percentile(n.play.outcome.during, 99)
 	n.mustFast(during <= 2*before, "p99 of stores on other nodes is at most twice as long (%s, quiet %s)",

@@ -16,7 +16,7 @@ const (
 	drainDelay = time.Second
 )
 
-// playRollingRestart replaces the server by another one, several times, while clients read and write. As behind a load
+// playRollingRestart replaces the server by a new server, several times, while clients read and write. As behind a load
 // balancer, new connections go to a server that is ready.
 func playRollingRestart(p *play) {
 	s := p.open(shape{stores: 2})

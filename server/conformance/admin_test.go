@@ -17,7 +17,7 @@ import (
 	_ "go.storefront.example/gen/storefront/admin/v1" // registers the descriptors of the admin services
 )
 
-// operatorToken is the operator's token for the services that tests start with admin services.
+// operatorToken is the operator's token in tests whose server has admin services.
 const operatorToken = "a-token-of-the-operator-for-tests"
 
 // adminProcedures returns the paths of all methods of the admin services.

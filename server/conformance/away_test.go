@@ -69,7 +69,7 @@ func (c *cable) join(near net.Conn, address string) {
 	}
 }
 
-// cut closes every connection through the cable, and refuses new ones.
+// cut closes every connection through the cable, and refuses new connections.
 func (c *cable) cut() {
 	_ = c.Close()
 	c.mu.Lock()

@@ -125,7 +125,7 @@ func authorized(key string) connect.ClientOption {
 	}))
 }
 
-// Against storefront dev, the generated Go client lists products and updates one, over Connect and over gRPC.
+// The generated Go client lists the products of a development server and updates one, over Connect and over gRPC.
 func TestGoClientAgainstDev(t *testing.T) {
 	t.Parallel()
 	var found []string

@@ -92,8 +92,8 @@ func buildOther(t *testing.T) string {
 	return binary
 }
 
-// The server runs from one binary, the worker and the operator's commands from another. The data of each delivered event has
-// the same bytes as the answer of GET.
+// The server runs from one binary, and the worker and the operator's commands run from another binary. The data of each
+// delivered event has the same bytes as the answer of GET.
 func TestDelivery(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
@@ -170,7 +170,6 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// register creates a webhook of the store and returns its secret.
 func (b *bench) register(secretKey, url string) string {
 	key, err := seal.ParseKey(secretKey)
 	require.NoError(b, err)

@@ -71,7 +71,7 @@ type installation struct {
 	clock, gate *clock
 	plain, h2c  *http.Client
 	log         *dbtest.Log
-	cable       *cable // to the database, for tests that cut this connection; otherwise nil
+	cable       *cable // the connection to the database, in tests that cut it; otherwise nil
 
 	mu   sync.Mutex
 	keys []string
@@ -82,7 +82,7 @@ type settings struct {
 	options admin.Options
 	step    time.Duration // by how much the database's clock advances at each reading
 	observe func(query string)
-	// url is the database to use; empty means a new one. Tests may make it unreachable.
+	// url is the database to use; empty means a new database. Tests may make it unreachable.
 	url string
 	// token is the operator's token; without one there are no admin services.
 	token string

@@ -19,7 +19,7 @@ import (
 // do not need the lock.
 const heldTime = 4 * time.Second
 
-// hold executes statement, which takes a lock, in a transaction. release ends the transaction.
+// hold executes a statement that takes a lock, in a transaction. The returned function ends the transaction.
 func (s *installation) hold(t *testing.T, statement string, args ...any) (release func()) {
 	t.Helper()
 	db, err := sql.Open("postgres", s.databaseURL)

@@ -56,8 +56,8 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// lists returns requests for all lists, with single filters and several, and for each request the arguments of its SQL
-// statement that follow the store's id.
+// lists returns requests for all lists: without a filter, with one and with several. args has the arguments that follow the
+// store's id in the request's SQL statement.
 func lists() []struct {
 	m    proto.Message
 	args []any

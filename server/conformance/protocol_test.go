@@ -26,7 +26,6 @@ type protocol interface {
 	call(b *bench, m proto.Message) answer
 }
 
-// protocols returns all protocols in which the suite runs.
 func protocols() []protocol { return append(underV1(), rpcProtocols()...) }
 
 func underV1() []protocol { return []protocol{restProtocol{}} }

@@ -66,8 +66,8 @@ func counted(statuses *sync.Map) map[int]int32 {
 	return out
 }
 
-// Several clients change one product at once. Each change has a journal entry that begins with the value that the entry
-// before ended with, so no change is lost.
+// Several clients change one product at once. Each change has a journal entry that begins with the value with which
+// the previous entry ended, so no change is lost.
 func TestConcurrentUpdates(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

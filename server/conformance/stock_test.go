@@ -19,7 +19,7 @@ import (
 
 const uuidForm = `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`
 
-// product creates a DRAFT product of type FILE that lacks nothing to be published. edit changes the request.
+// product creates a DRAFT product of type FILE that has everything it needs to be published. edit changes the request.
 func (b *bench) product(title string, price int64, edit ...func(*adminv1.CreateProductRequest)) string {
 	b.Helper()
 	d := &adminv1.CreateProductRequest{
@@ -60,7 +60,6 @@ func (b *bench) order(productID string, quantity int32, email string) string {
 	return o.GetId()
 }
 
-// linkOrder creates an order through a payment link, and returns its id.
 func (b *bench) linkOrder(linkID, email string) string {
 	b.Helper()
 	o, err := b.RecordOrder(b.ctx, shop.OrderDraft{Buyer: shop.Buyer{Name: "Ada Ndé", Email: &email}, PaymentLinkID: linkID})

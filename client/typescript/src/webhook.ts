@@ -54,7 +54,7 @@ const defaultToleranceSeconds = 300;
  *
  * Pass the body exactly as received, not parsed, and the value of the header `signatureHeader`. The
  * secret is the whole text, including `whsec_`. While a new secret replaces an old one, pass both; empty
- * ones are ignored. Unknown fields and enum values are kept as received, and an event of an unknown type
+ * secrets are ignored. Unknown fields and enum values are kept as received, and an event of an unknown type
  * is an UnknownEvent. A missing field gets the zero value of its type. An event may come more than
  * once, with the same `id`.
  *

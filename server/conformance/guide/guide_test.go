@@ -162,7 +162,7 @@ func record(t *testing.T, dev devtest.Server, customer string) string {
 // webhook is a webhook that is registered in dev, with its first delivery.
 type webhook struct {
 	secret, signature string
-	// more has the environment variables that only the samples of the reference page read, such as CUSTOMER_ID.
+	// environment variables that only the samples of the reference page read, such as CUSTOMER_ID
 	more    []string
 	body    []byte
 	arrived chan struct{}
