@@ -83,7 +83,7 @@ func TestKilledServer(t *testing.T) {
 			<-dead
 			_ = p.Wait()
 
-			// This process must read every acknowledged row from the database, and so must a new server.
+			// The test reads the rows from the database. A new server must show the price and the number of customers in them.
 			again := startServer(t, address)
 			b.url = again.url
 			rows, err := b.installation.db.Client().Customer.Query().Where(customer.StoreID(b.store.ID)).IDs(b.ctx)
