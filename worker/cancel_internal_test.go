@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// A disabled webhook has a large backlog. Two workers move its deliveries to the finished ones, each delivery once, and send
-// none of them. Meanwhile they deliver an event of another store.
+// A disabled webhook has a large backlog. Two workers move each of its deliveries once to finished_deliveries, and send none
+// of them. Meanwhile they deliver an event of another store.
 func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 	t.Parallel()
 	const n = 3000

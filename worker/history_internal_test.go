@@ -46,7 +46,7 @@ type history struct {
 	outbox      []emitted
 	expected    map[pair]bool
 	uncertain   map[pair]bool     // deliveries whose receivers may have got a request that the journal does not show
-	late        []dbtest.Delivery // copies of deliveries whose leases were lost, made before their results are written
+	late        []dbtest.Delivery // deliveries whose leases were lost, as the database had them before the results were written
 	workers     [2]*stepped
 }
 
@@ -79,7 +79,7 @@ func TestAnyHistory(t *testing.T) {
 			}
 			h.end()
 		})
-		if !testing.Short() { // rapid makes fewer with -short
+		if !testing.Short() { // with -short, rapid makes fewer histories
 			require.GreaterOrEqual(t, made, histories, "-rapid.checks asks for fewer")
 		}
 	})

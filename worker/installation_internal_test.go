@@ -189,7 +189,6 @@ func (m merchant) enqueue(webhook uuid.UUID, kind string) uuid.UUID {
 	return event
 }
 
-// config returns the configuration of the installation's workers.
 func (in *installation) config() Config {
 	return Config{
 		DB: in.DB, Secrets: in.ring, Concurrency: 32, Timeout: hangGuard,
@@ -260,9 +259,9 @@ func (s *stepped) one() endedLease {
 // pass makes attempts until nothing more is due, and returns how many it made.
 func (s *stepped) pass() int {
 	ended := 0
-	// A step that starts nothing sets claiming if it asked for deliveries of a lane and got none. Then the webhook's other lane
-	// may have some, which the next step gets. Or the webhook is disabled: its deliveries stay due, but no step gets them. So
-	// pass makes another step, but ends after three such steps in a row.
+	// claiming is also true if a step asked for deliveries of a lane and got none. Perhaps the webhook's other lane has some, and
+	// the next step gets them. Or the webhook is disabled: then its deliveries stay due, and no step gets them. So pass ends
+	// after three steps in a row that begin nothing.
 	for idle := 0; idle < 3; idle++ {
 		begun := s.begin()
 		ended += begun

@@ -116,7 +116,7 @@ func TestEndsOfDeliveriesAreCounted(t *testing.T) {
 		m.emit(hook.OrderPaid, 1)
 		require.Equal(t, 1, w.begin(), "attempts that were due and are begun")
 		require.Eventually(t, func() bool { return len(w.results) == 1 }, hangGuard, time.Millisecond)
-		in.clock.advance(w.leaseDuration()) // the lease ends, and another worker leases the delivery
+		in.clock.advance(w.leaseDuration()) // the lease ends, so that another worker can lease the delivery
 		require.Equal(t, 1, in.worker().pass(), "attempts that were due and are made")
 		w.finish()
 		after := values(t, registry)

@@ -133,7 +133,6 @@ func (r *receiver) hold() (open func()) {
 	return sync.OnceFunc(func() { close(gate) })
 }
 
-// got returns the requests that have arrived.
 func (r *receiver) got() []request {
 	r.mu.Lock()
 	defer r.mu.Unlock()

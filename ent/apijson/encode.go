@@ -78,7 +78,7 @@ func (f *field) appendValue(b []byte, v protoreflect.Value) []byte {
 		if value := f.desc.Enum().Values().ByNumber(v.Enum()); value != nil {
 			return AppendString(b, string(value.Name()))
 		}
-		return strconv.AppendInt(b, int64(v.Enum()), 10) // the value has no name
+		return strconv.AppendInt(b, int64(v.Enum()), 10) // the enum has no name for this number
 	default:
 		return appendMessage(b, v.Message().Interface())
 	}

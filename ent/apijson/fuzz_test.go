@@ -30,7 +30,7 @@ func FuzzUnmarshal(f *testing.F) {
 		} {
 			err := Unmarshal(data, m)
 			if err == nil {
-				// Marshal writes an unset enum as its zero, which only the codec reads.
+				// Read back with Codec, because Marshal writes an unset enum as its zero value and Unmarshal refuses that value.
 				back := m.ProtoReflect().New().Interface()
 				require.NoError(t, Codec{}.Unmarshal(Marshal(m), back))
 				require.True(t, proto.Equal(m, back), "%v\n%v", m, back)

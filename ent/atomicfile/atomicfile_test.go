@@ -94,7 +94,8 @@ func TestOverlappingCallsAreWholeOrRefused(t *testing.T) {
 	}
 }
 
-// Of many calls at once for one path, exactly one succeeds, although each also removes the folders of dead calls.
+// If many calls at once create a file or a folder at one path, exactly one succeeds. No call removes the temporary folder of a
+// running call.
 func TestOfManyCallsOneWins(t *testing.T) {
 	t.Parallel()
 	for form, create := range forms {
@@ -259,7 +260,8 @@ func TestWhatADeadCallLeftIsRemoved(t *testing.T) {
 	require.NoError(t, child.Process.Kill())
 	_ = child.Wait()
 	require.Len(t, namesIn(t, parent), 2)
-	// One process died before it locked its folder, another while it removed the folder: the lock's file went first.
+	// The first folder is as a process leaves it that dies before it locks the folder, the second as a process leaves it that
+	// dies while it removes the folder, after the lock's file.
 	require.NoError(t, os.Mkdir(filepath.Join(parent, ".storefront-new-1"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(parent, ".storefront-new-2", "new"), 0o700))
 	require.NoError(t, forms["file"](filepath.Join(parent, "another"), write))

@@ -63,7 +63,7 @@ func (d *DB) markReader(ctx context.Context, kind string) (unmark func()) {
 		return func() {}
 	}
 	lock := d.readerLock(kind, os.O_CREATE|os.O_RDONLY)
-	_, _ = lock.TryRLockContext(ctx, markPause) // a shared lock, because several may read at once
+	_, _ = lock.TryRLockContext(ctx, markPause) // a shared lock, because there may be several readers of one kind
 	return func() { _ = lock.Close() }
 }
 

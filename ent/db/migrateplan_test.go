@@ -147,7 +147,6 @@ func TestAPlanHasTheLocksThatPostgreSQLTakes(t *testing.T) {
 var lockNames = strings.NewReplacer("RowExclusiveLock", "ROW EXCLUSIVE", "ShareUpdateExclusiveLock", "SHARE UPDATE EXCLUSIVE",
 	"ShareRowExclusiveLock", "SHARE ROW EXCLUSIVE", "ShareLock", "SHARE", "AccessExclusiveLock", "ACCESS EXCLUSIVE")
 
-// tables returns the names of all tables in the database.
 func tables(t *testing.T, q db.Querier) (names []string) {
 	t.Helper()
 	for row := range db.Rows(t.Context(), q, "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace") {

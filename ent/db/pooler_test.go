@@ -179,7 +179,7 @@ func TestNotificationsPassAPoolerInSessionMode(t *testing.T) {
 		select {
 		case <-heard:
 			done = true
-		case <-time.After(50 * time.Millisecond): // announce again, because the listener may not have connected yet
+		case <-time.After(50 * time.Millisecond): // announce again, because the listener misses announcements before it has connected
 		case <-t.Context().Done():
 			t.Fatal("no notification arrives")
 		}

@@ -47,7 +47,7 @@ type connector struct {
 	sessions *sessions
 }
 
-// Connect opens a connection that caches its prepared statements, and runs the statement settings on it.
+// Connect opens a connection that caches its prepared statements, and runs the statement c.settings on it.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	var socket net.Conn
 	inner, err := c.Connector.Connect(context.WithValue(ctx, socketKey{}, &socket))

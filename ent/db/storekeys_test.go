@@ -52,7 +52,7 @@ var withoutStore = map[string]string{
 func TestKeysHaveTheirStore(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{})
-	// names returns a query for the columns of a relation that have these numbers.
+	// names returns a query for the names of the columns that have these numbers in the relation.
 	names := func(relation, numbers string) string {
 		return "SELECT array_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = " + relation +
 			" AND a.attnum = ANY (" + numbers + ")"

@@ -90,8 +90,8 @@ type Forgetting struct {
 	Pass       int
 	PositionAt time.Time
 	PositionID uuid.UUID
-	// RowAt is the time updated_at that the customer's row got when it was emptied. If the row has a later time, somebody
-	// has changed it since.
+	// RowAt is the updated_at that the customer's row got when it was emptied. If the row has a later updated_at, somebody has
+	// changed the row since.
 	RowAt time.Time
 	// restartRequested is true if RestartForgettings was called since the first phase began.
 	restartRequested bool
@@ -484,7 +484,7 @@ func withoutAnswers(delivery row) ([]byte, error) {
 	}
 	attempts, err := queue.Attempts(delivery.text)
 	if err != nil {
-		return []byte("[]"), nil //nolint:nilerr // An attempt that cannot be read may contain a receiver's answer.
+		return []byte("[]"), nil //nolint:nilerr // Drop attempts that cannot be read, because they may contain a receiver's answer.
 	}
 	answered := false
 	for i := range attempts {

@@ -87,8 +87,8 @@ func NoteLocked(ctx context.Context, rows ...ent.Value) error {
 	return nil
 }
 
-// errLockAfterTime is returned only in tests, if a transaction locks a row after it has asked for its time (Time). While the
-// transaction waited for the lock, another one may have given the row a later moment.
+// errLockAfterTime is returned only in tests, if a transaction locks a row after it has called Time. While the transaction
+// waited for the lock, another transaction may have given the row a later moment.
 var errLockAfterTime = errors.New("the transaction has asked for its time (hook.Time) before this lock")
 
 func (r *recorder) lock(id uuid.UUID, row ent.Value, moments ...*time.Time) error {

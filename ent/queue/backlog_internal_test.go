@@ -222,7 +222,7 @@ func TestBacklogIsNotReadAtEveryScrape(t *testing.T) {
 		err   error
 	}{
 		{0, 1, nil}, {collectEvery - 1, 1, nil},
-		{collectEvery, 0, away}, {2*collectEvery - 1, 0, away}, // no new reading within collectEvery, even if the last one failed
+		{collectEvery, 0, away}, {2*collectEvery - 1, 0, away}, // a reading that failed is not repeated within collectEvery
 		{2 * collectEvery, 3, nil},
 	} {
 		b, err := c.backlog(start.Add(row.after))

@@ -49,8 +49,8 @@ func TestDueTellsWhatBecameDue(t *testing.T) {
 		lanes, _ = o.lanesDue(q)
 		require.ElementsMatch(t, []queue.Lane{o.lane(o.webhook, true), o.lane(third, false)}, lanes, "and a little of what was before")
 
-		// The next delivery is due at a time up to which Due has already read, as if its transaction had committed late. Due finds
-		// it when it next reads all lanes.
+		// Add a delivery that is due at a time before the last call of Due, as if its transaction had committed late. Due finds the
+		// delivery when it next reads all lanes.
 		c.advance(3 * time.Second)
 		o.put(third, start, true)
 		lanes, all = o.lanesDue(q)

@@ -294,8 +294,8 @@ func TestRelayPassesWhatAnotherHolds(t *testing.T) {
 	require.Equal(t, map[uuid.UUID]int{free: 1, held: 1}, o.live(o.webhook))
 }
 
-// If the outbox is on other nodes, a relay may die after it has committed deliveries and before it has deleted their
-// entries. The next relay takes the entries again and adds no second delivery, whatever state the deliveries are in.
+// On a cluster, a relay may die after it has committed deliveries and before it has deleted their outbox entries. The next
+// relay takes the entries again, and adds no second delivery of an event, whatever the first delivery's status is.
 func TestARelayThatDiesHalfWayDoublesNothing(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {

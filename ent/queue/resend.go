@@ -203,8 +203,8 @@ func SendNow(ctx context.Context, tx *ent.Tx, d *db.DB, e Entry) error {
 	return err
 }
 
-// SendWaiting makes deliveries due now that wait at a webhook for another attempt: at most SendBatch, first those with the
-// earliest times. It returns how many. The caller wakes the workers after the commit (db.DB.Announce).
+// SendWaiting makes due at once the deliveries that wait for another attempt at a webhook: at most SendBatch, those with the
+// earliest times first. It returns how many it made due. The caller wakes the workers after the commit (db.DB.Announce).
 func SendWaiting(ctx context.Context, tx *ent.Tx, d *db.DB, storeID, webhookID uuid.UUID) (int, error) {
 	return send(ctx, tx, d, "send retries", storeID, webhookID, d.TimeArg(), SendBatch)
 }

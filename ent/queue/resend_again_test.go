@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// A second resend since the same time sends every event again whose delivery failed or was cancelled after the first resend
-// had read the event. It adds no second delivery of an event whose delivery is pending.
+// After a resend has read an event, the event's delivery fails or is cancelled. Then a second resend since the same time sends
+// the event again. If the delivery is still pending, the second resend adds none.
 func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 	t.Parallel()
 	rows := []struct {

@@ -154,8 +154,8 @@ func (s *statement) indexScan(columns, where, limit string) string {
 	return "SELECT " + columns + " FROM " + s.table + " WHERE " + storeCondition + where + newestFirst + limit
 }
 
-// page returns the query of a page along the list's index. For the first page it selects all columns, for a later one only
-// ids, which the index has, so that rows before the page are not looked up.
+// page returns the query of a page along the list's index. For the first page it selects all columns. For a later page it
+// selects only ids, because the index has them, so that the rows before the page are not looked up.
 func (s *statement) page(where, limit string, page Page) string {
 	if page.Offset > 0 {
 		return s.indexScan("id", where, limit)

@@ -26,8 +26,8 @@ type Keyring struct {
 	older   []Key
 }
 
-// NewKeyring returns a keyring that seals with current, and opens texts that current or one of older sealed. Keys must come
-// from ParseKey or LoadOrCreateFile.
+// NewKeyring returns a keyring that seals with current, and opens texts that were sealed with current or with one of the keys
+// in older. All keys must come from ParseKey or LoadOrCreateFile.
 func NewKeyring(current Key, older ...Key) *Keyring {
 	return &Keyring{current: current, older: append([]Key(nil), older...)}
 }

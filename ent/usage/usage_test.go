@@ -121,8 +121,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	require.EqualValues(t, 15, l.Dropped())
 }
 
-// The name of a refused field is stored without characters that the database rejects, so that the other refused requests are
-// written as well. Callers choose the names of parameters, for example ?a%00b=1.
+// The name of a refused field is stored without the characters that the database rejects. Otherwise the database would also
+// reject the other refused requests of the same statement. Callers choose the names of parameters, for example ?a%00b=1.
 func TestNoNameKeepsOtherRefusedRequestsFromBeingWritten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

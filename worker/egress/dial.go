@@ -111,7 +111,6 @@ func (d *dialer) lookUp(ctx context.Context, host string) ([]netip.Addr, error) 
 	return addrs, err
 }
 
-// handshakeError is any error between the connection and the end of the TLS handshake.
 type handshakeError struct{ err error }
 
 func (e *handshakeError) Error() string { return "TLS handshake: " + e.err.Error() }

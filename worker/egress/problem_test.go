@@ -58,7 +58,7 @@ func TestProblems(t *testing.T) {
 	for _, row := range []struct {
 		reason string
 		target func(testing.TB) string
-		setup  func(testing.TB) (string, func(*Options)) // the URL and a change of the options; nil: as in target and change
+		setup  func(testing.TB) (string, func(*Options)) // returns the URL and a change of the options; if nil, target and change apply
 		change func(*Options)
 		status int
 		want   string

@@ -87,7 +87,7 @@ func (r *receiver) idle() bool {
 	return idle
 }
 
-// at returns a URL of the receiver with a host name.
+// at returns a URL that has this host name and the receiver's port.
 func (r *receiver) at(host string) string {
 	_, port, _ := net.SplitHostPort(r.Addr().String())
 	return "https://" + host + ":" + port + "/webhooks?canary=whsec_canary"
@@ -127,7 +127,7 @@ func newIdentity(change func(*x509.Certificate)) identity {
 	return identity{config, roots}
 }
 
-// good is an identity that tests share.
+// good returns an identity with a certificate that is valid now. All tests share it.
 var good = sync.OnceValue(func() identity { return newIdentity(nil) })
 
 // must returns value, or panics if err is not nil.
@@ -223,7 +223,6 @@ func replies(text string) func(net.Conn) {
 
 const noContent = "HTTP/1.1 204 No Content\r\n\r\n"
 
-// headers are the headers of a delivery.
 func headers() http.Header {
 	return http.Header{"Content-Type": {"application/json"}, "User-Agent": {"Service-Webhooks/1.0"},
 		"Service-Signature": {"t=1,v1=whsec_canary"}}

@@ -63,7 +63,7 @@ func Find() (string, error) {
 		}
 	}
 	if found, err := exec.LookPath("initdb"); err == nil {
-		// Resolve a link, because the link's folder may lack the other programs.
+		// If found is a symbolic link, resolve it, because the link's folder may lack pg_ctl.
 		if found, err = filepath.EvalSymlinks(found); err == nil {
 			return filepath.Dir(found), nil
 		}
@@ -218,7 +218,6 @@ func (c *Cluster) Close() error {
 	return c.remove()
 }
 
-// remove removes the data.
 func (c *Cluster) remove() error {
 	return errors.Join(os.RemoveAll(c.dataFolder()), os.RemoveAll(c.folder))
 }
