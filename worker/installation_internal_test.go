@@ -129,7 +129,6 @@ func (m merchant) newWebhook(types ...string) uuid.UUID {
 	return made
 }
 
-// edit changes a webhook.
 func (m merchant) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 	m.t.Helper()
 	m.change(func(ctx context.Context, tx *ent.Tx) error {
@@ -277,7 +276,7 @@ func (s *stepped) pass() int {
 	return ended
 }
 
-// cancelAll moves the cancelled deliveries to the finished ones.
+// cancelAll moves the cancelled deliveries to finished_deliveries.
 func (s *stepped) cancelAll() { require.NoError(s.t, s.cancel(context.Background())) }
 
 // die abandons the running attempts, as a killed worker does. The requests of these attempts still arrive at their
@@ -301,7 +300,7 @@ func (in *installation) journal(webhook, event uuid.UUID) (status string, attemp
 	return rows[0].Status, attemptsOf(in.t, rows[0].Attempts)
 }
 
-// attemptsOf decodes column, which is the column attempts of a delivery's row.
+// attemptsOf decodes the attempts that the row of a delivery has as JSON.
 func attemptsOf(t testing.TB, column []byte) []queue.Attempt {
 	t.Helper()
 	attempts, err := queue.Attempts(column)
@@ -317,7 +316,6 @@ func (in *installation) delivery() dbtest.Delivery {
 	return all[0]
 }
 
-// exec runs a statement.
 func (in *installation) exec(statement string, args ...any) {
 	in.t.Helper()
 	_, err := in.Writer().Exec(statement, args...)

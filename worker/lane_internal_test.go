@@ -140,7 +140,7 @@ func TestLanesKeepTheirBooks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newLanes(rapid.IntRange(1, 40).Draw(t, "concurrency"))
 		var flying []queue.Lane
-		failed := 0 // upper bound: running attempts of webhooks that were proven when the attempts began and are unproven now
+		failed := 0 // the most running attempts whose webhook was proven when they began and is unproven now
 		randomLane := func(retry bool) queue.Lane {
 			return laneOf(rapid.ByteRange(1, 3).Draw(t, "store"), rapid.ByteRange(1, 3).Draw(t, "webhook"), retry)
 		}

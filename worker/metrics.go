@@ -22,7 +22,6 @@ const (
 // noAnswer is the value of the label status for an attempt without a response.
 const noAnswer = "none"
 
-// metrics are a worker's Prometheus metrics.
 type metrics struct {
 	attempts   *prometheus.HistogramVec
 	failures   *prometheus.CounterVec

@@ -20,7 +20,7 @@ func TestParseTime(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		text string
-		want string // in the form of AppendTime; empty when refused
+		want string // what AppendTime writes for the parsed time; empty if ParseTime fails
 	}{
 		"UTC":                                {"2026-09-01T12:00:00Z", "2026-09-01T12:00:00.000Z"},
 		"milliseconds":                       {"2026-09-01T12:00:00.123Z", "2026-09-01T12:00:00.123Z"},

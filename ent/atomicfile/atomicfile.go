@@ -103,8 +103,8 @@ func inTemporaryFolder(path string, write func(temporary string) error) error {
 	return err
 }
 
-// maxTries is how many folders makeFolder makes at most. It makes another one if the last was removed before it was locked: a
-// folder without a lock looks like the folder of a dead process, which removeAbandoned removes.
+// maxTries is how many folders makeFolder makes at most. It makes another folder if removeAbandoned of another call has
+// removed the last one, because a folder that is not locked yet looks like the folder of a dead process.
 const maxTries = 10
 
 // makeFolder makes a folder in parent and locks it.

@@ -73,7 +73,7 @@ func namesIn(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// Of two calls for one path that overlap, the first to end creates the whole file or folder, and the other fails.
+// If two calls for one path overlap, the call that ends first creates the whole file or folder, and the other call fails.
 func TestOverlappingCallsAreWholeOrRefused(t *testing.T) {
 	t.Parallel()
 	for form, create := range forms {

@@ -196,9 +196,9 @@ func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 	require.Zero(t, dbtest.Count(t, d, "pg_constraint WHERE NOT convalidated OR conname LIKE '%2026_09'"))
 }
 
-// watch runs a migration in a goroutine and returns the migration's error. It reports the migration's progress by calls of the
-// function each. When such a call has returned true, or the migration has ended, it calls the function after, whose argument
-// is a function that stops the migration.
+// watch migrates d and returns the migration's error. Meanwhile it calls each with the migration's progress, until each
+// returns true or the migration ends. Then it calls after, which can stop the migration by calling its argument, and waits for
+// the migration to end.
 func watch(t *testing.T, d *db.DB, each func(db.MigrationProgress) bool, after func(stop func())) error {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

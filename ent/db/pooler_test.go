@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// occupy keeps the pooler at url busy until the test ends: as many clients as given run short statements.
+// occupy keeps the pooler at url busy until the test ends, with this many clients that run short statements.
 func occupy(t *testing.T, url string, clients int) {
 	t.Helper()
 	cfg, err := pq.NewConfig(url)
@@ -158,7 +158,7 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	clients.Wait()
 	t.Logf("%d asked, %d wrong", asked.Load(), wrong.Load())
 	require.Zero(t, unexpected.Load())
-	for range 20 { // the pooler is idle now
+	for range 20 { // the pooler is refused even while it is idle
 		require.ErrorIs(t, d.CheckWritable(t.Context()), db.ErrPooler)
 	}
 	reload("pool_mode = session", "default_pool_size = 20")

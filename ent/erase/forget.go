@@ -425,8 +425,8 @@ func (e eraser) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last boo
 	if err := queue.HoldRelay(ctx, tx, e.DB); err != nil {
 		return false, err
 	}
-	// The DELETE waits for the commit of a relay that has locked one of these entries. So the function answers, which is called
-	// next, finds the relay's deliveries.
+	// The DELETE waits for the commit of a relay that has locked one of these entries. So e.answers, which is called next, finds
+	// the relay's deliveries.
 	if _, err := tx.OutboxEntry.Delete().Where(outboxentry.StoreID(f.StoreID), outboxentry.IDIn(ids...)).Exec(ctx); err != nil {
 		return false, fmt.Errorf("empty the outbox: %w", err)
 	}
@@ -435,9 +435,9 @@ func (e eraser) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last boo
 		return false, err
 	}
 	f.Events, f.Deliveries = f.Events+int64(len(ids)), f.Deliveries+deliveries
-	// Remove the leases. They have expired, because the function answers returns errBusy for others; but an attempt may still
-	// run, and its result must not be stored. Make all these deliveries due: the worker that claims one cancels it, because its
-	// event is erased.
+	// Remove the leases. All have expired, because e.answers fails if one has not; but an attempt may still run, and its result
+	// must not be stored. Make all these deliveries due: the worker that claims a delivery cancels it, because its event is
+	// erased.
 	args := db.Args{f.StoreID, e.TimeArg()}
 	_, err = exec(ctx, tx, "UPDATE deliveries SET lease = NULL, due_at = COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)"+
 		" WHERE store_id = $1 AND event_id IN ("+args.AddIDs(ids)+")", args...)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A value is found in the name of a refused field that is cut off after 64 bytes, even in the middle of the value or of a
-// character.
+// The name of a refused field is cut off after 64 bytes. A customer's value at its end is found even if the cut is in the
+// middle of the value or of a character.
 func TestTheBeginningOfAValueIsFoundWhereAFieldWasCutOff(t *testing.T) {
 	t.Parallel()
 	var i identity

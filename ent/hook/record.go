@@ -104,8 +104,8 @@ func addToEntry(ctx context.Context, tx *ent.Tx, store uuid.UUID, part recordedM
 	return true, tx.ActivityEntry.Update().Where(conditions...).SetChanges(appendChanges(nil, sums)).Exec(ctx)
 }
 
-// writeEvents writes the events and, as the method write says, outbox entries for some or all of them. queued is true if it
-// wrote an outbox entry.
+// writeEvents writes the events, and outbox entries for some or all of them (see r.write). queued is true if it wrote an
+// outbox entry.
 func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, err error) {
 	store, _, _ := tenant.From(ctx)
 	var events []*ent.EventCreate

@@ -92,8 +92,8 @@ func (o outlet) event(kind string, at time.Time) uuid.UUID {
 	return made
 }
 
-// events writes n events order.paid. The first has the time from, and each later one a time that is a millisecond later than
-// the one before. None has an outbox entry.
+// events writes n events order.paid. The time of the first event is from, and each further event is a millisecond later. No
+// event has an outbox entry.
 func (o outlet) events(n int, from time.Time) {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error {

@@ -33,7 +33,6 @@ func (o outlet) subscribe(types ...string) uuid.UUID {
 	return made
 }
 
-// edit changes the row of the webhook with the function change.
 func (o outlet) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error {

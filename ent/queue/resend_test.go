@@ -154,7 +154,7 @@ func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 		require.Equal(t, []uuid.UUID{r.ID}, unfinished)
 		taken := o.step(r.ID)
 		require.Equal(t, 1000, taken.Resent)
-		// The first process was only slow. Both processes may continue.
+		// The first process is not dead but slow, and takes another step.
 		require.Equal(t, n, o.step(r.ID).Resent)
 		taken = o.carryOut(taken)
 		require.Equal(t, n, taken.Resent)

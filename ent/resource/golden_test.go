@@ -62,8 +62,8 @@ func storeRow() *ent.Store {
 	}
 }
 
-// TestGoldenBytes compares the JSON of each kind of row with the bytes that clients and webhook receivers have seen. Each
-// kind has a row with all fields and a bare row without the optional ones. The tests of ent/apijson compare orders.
+// TestGoldenBytes compares the JSON of each kind of row with the bytes that clients and webhook receivers have seen. Each kind
+// has a row with all fields and a row without the optional fields. The tests of ent/apijson compare orders.
 func TestGoldenBytes(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string][]byte{

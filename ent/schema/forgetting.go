@@ -28,7 +28,8 @@ func (Forgetting) Fields() []ent.Field {
 	}
 }
 
-// Indexes of forgettings. Workers look for the unfinished ones of all stores, and for those that wait for SQLite's log.
+// Indexes of forgettings. Workers look for the unfinished forgettings of all stores, and for forgettings that wait for
+// SQLite's log.
 func (Forgetting) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("due_at", "id").Annotations(entsql.IndexWhere("finished_at IS NULL")),

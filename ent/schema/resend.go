@@ -30,7 +30,7 @@ func (Resend) Fields() []ent.Field {
 	}
 }
 
-// Indexes of resends. Workers look for the unfinished ones of all stores.
+// Indexes of resends. Workers look for the unfinished resends of all stores.
 func (Resend) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("store_id", "webhook_id", "created_at"),

@@ -44,7 +44,7 @@ func TestWhatCommitsOnTwoNodesDoesSoInTwoPhases(t *testing.T) {
 				SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
 		}},
 	} {
-		// before has the ids of the records before the change. The number of records alone would not show a new one, because Citus
+		// Read the ids of all records before the change. Their number alone would not show that a record is new, because Citus
 		// deletes records once a minute.
 		var before string
 		require.NoError(t, d.Reader().QueryRow("SELECT COALESCE(array_agg(gid), '{}') FROM pg_dist_transaction").Scan(&before))

@@ -103,9 +103,9 @@ func (c *Cluster) largest(ctx context.Context, distributed bool) ([]Store, error
 		func(s *Store) *int64 { return &s.Rows })
 }
 
-// top returns at most maxStores stores, those with the highest sums, highest first. sums is a query of the ids of stores and
-// a sum for each, without its GROUP BY. top stores the sum in the field of a Store to which field points. If distributed is
-// true, it also sets Node and Alone.
+// top returns at most maxStores stores, those with the highest sums, highest first. sums is a query of the ids of stores and a
+// sum for each, without its GROUP BY. In each Store it sets the ids and the sum, in the field whose address the function field
+// returns. If distributed is true, it also sets Node and Alone.
 func (c *Cluster) top(ctx context.Context, sums string, distributed bool, field func(*Store) *int64) ([]Store, error) {
 	columns, join := "'', false", ""
 	if distributed {

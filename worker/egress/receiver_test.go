@@ -138,8 +138,8 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// newClient makes a client that trusts the identity good and may connect to loopback addresses. change, if not nil, changes
-// the client's options.
+// newClient makes a client that trusts the certificate of good() and may connect to loopback addresses. change, if not nil,
+// changes the client's options.
 func newClient(t testing.TB, change func(*Options)) *Client {
 	t.Helper()
 	options := Options{Policy: lab, RootCAs: good().roots, Timeout: crowded}

@@ -87,7 +87,7 @@ type plan struct {
 	Plans    []plan `json:"Plans"`
 }
 
-// shards appends to found the names of the tables whose shards the plan reads.
+// shards returns found, followed by the names of the tables whose shards the plan reads.
 func (p plan) shards(found []string) []string {
 	if strings.HasSuffix(p.Type, "Scan") && shardName.MatchString(p.Relation) {
 		found = append(found, shardName.ReplaceAllString(p.Relation, ""))
