@@ -72,7 +72,7 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 			}
 			require.False(t, m.webhook(bad).Enabled)
 
-			// A dump of a Citus coordinator lacks the rows on its worker nodes.
+			// Make no dump on Citus, because a dump of the coordinator lacks the rows on the data nodes.
 			places := map[string]string{"the log": log.String(), "the tables": in.tables()}
 			if database == dbtest.SQLite {
 				places["the file"] = in.file()

@@ -16,7 +16,7 @@ const (
 	minCancelPause = 10 * time.Millisecond
 )
 
-// cancel moves the waiting deliveries of disabled or deleted webhooks to the finished ones. It moves some deliveries of each
+// cancel moves the waiting deliveries of disabled or deleted webhooks to finished_deliveries. It moves some deliveries of each
 // webhook in turn, so that a webhook with many deliveries does not delay the others.
 func (w *Worker) cancel(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {

@@ -133,8 +133,8 @@ func attemptAttrs(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
 }
 
 // recordFailure completes the result r of a failed attempt: the delivery gets another attempt after a delay, or is failed if
-// this was the last one. A ping is a test and gets only one attempt. countsAsFailure says whether the failure counts for the
-// disabling of the webhook.
+// this attempt was the last. A ping is a test and gets only one attempt. countsAsFailure says whether the failure counts for
+// the disabling of the webhook.
 func (w *Worker) recordFailure(r *endedLease, attempt queue.Attempt, countsAsFailure bool) {
 	r.outcome.Attempt, r.outcome.CountsAsFailure = &attempt, countsAsFailure
 	delay, more := retryDelay(w.config.RetryDelays, attempt.Number, rand.Float64())

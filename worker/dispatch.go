@@ -184,7 +184,7 @@ func (d *dispatcher) end(batch []endedLease) {
 	}
 }
 
-// drain calls end for the results that wait in the channel written.
+// drain calls d.end for the results that wait in d.written.
 func (d *dispatcher) drain() {
 	for {
 		select {

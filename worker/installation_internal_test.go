@@ -106,7 +106,6 @@ func (in *installation) newMerchant(slug string) merchant {
 	return m
 }
 
-// change runs a transaction that must succeed.
 func (m merchant) change(fn func(ctx context.Context, tx *ent.Tx) error) {
 	m.t.Helper()
 	require.NoError(m.t, hook.WithTx(m.ctx, m.DB, fn))
@@ -195,7 +194,7 @@ func (in *installation) config() Config {
 	}
 }
 
-// worker returns a worker whose steps the test calls. change alters its configuration.
+// worker returns a worker whose steps the test calls. Each change alters the worker's configuration.
 func (in *installation) worker(change ...func(*Config)) *stepped {
 	in.t.Helper()
 	c := in.config()

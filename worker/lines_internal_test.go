@@ -18,7 +18,6 @@ func (l *lines) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// waitFor waits until a message was logged.
 func (l *lines) waitFor(t testing.TB, message string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return strings.Contains(l.String(), message) }, hangGuard, time.Millisecond)

@@ -123,7 +123,7 @@ func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
 	}
 }
 
-// cancelled counts deliveries that were moved to the finished ones as cancelled.
+// cancelled counts n deliveries that were moved to finished_deliveries with the status cancelled.
 func (m *metrics) cancelled(n int) { m.deliveries.WithLabelValues(queue.Cancelled).Add(float64(n)) }
 
 // classOf returns the class of a status from 200 to 599, such as "4xx", and noAnswer for any other number.

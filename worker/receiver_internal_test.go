@@ -114,17 +114,16 @@ func (r *receiver) answers(answer func(request) int) {
 	r.answer = answer
 }
 
-// always makes the receiver answer every request with one status.
 func (r *receiver) always(status int) { r.answers(func(request) int { return status }) }
 
-// watch makes the channel arrived, which the test must then read.
+// watch makes the channel r.arrived, from which the test must then read.
 func (r *receiver) watch() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.arrived = make(chan request)
 }
 
-// hold makes the receiver wait with its answers until the function open is called.
+// hold makes the receiver wait with its answers until the test calls open().
 func (r *receiver) hold() (open func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -132,8 +132,7 @@ func (w *Worker) count(outcomes []queue.Outcome) {
 
 // applyWebhookState applies the state of webhooks to the outcomes of failed attempts. If the webhook was disabled or deleted
 // after the delivery was created, the delivery is cancelled. If the webhook must be disabled now, the delivery stays pending,
-// because the function disable then cancels all pending ones. applyWebhookState returns the webhooks to disable, with their
-// stores.
+// because w.disable then cancels all pending deliveries. applyWebhookState returns the webhooks to disable, with their stores.
 func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome, failing []uuid.UUID) (map[uuid.UUID]uuid.UUID,
 	error) {
 	if len(failing) == 0 {
@@ -153,9 +152,9 @@ func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome
 		case !state.Accepts(o.Delivery):
 			o.Status = queue.Cancelled
 		case state.FailedTooLong && o.CountsAsFailure && o.Delivery.StoreID != notice.Platform:
-			// The webhook must be disabled. The function disable then cancels this delivery with all other pending ones, so the
-			// delivery stays pending, even after its last attempt. If the webhook stays enabled, because an attempt succeeded or
-			// disabling failed, the delivery gets its next attempt; if it has had all attempts, the method attempt ends it as failed.
+			// The webhook must be disabled. Then w.disable cancels all its pending deliveries, so this delivery stays pending, even
+			// after its last attempt. If the webhook stays enabled, because an attempt succeeded or disabling failed, the delivery gets
+			// its next attempt; if it has had all attempts, w.attempt ends it as failed.
 			if o.Status != queue.Pending {
 				o.Status, o.Delay = queue.Pending, w.leaseDuration()
 			}

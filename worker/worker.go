@@ -13,8 +13,8 @@
 // half of all attempts. So a receiver that hangs occupies a few attempts and delays no other webhook, however many deliveries
 // wait for it. The worker reads the next of them only when an attempt of that webhook has ended.
 //
-// Disabling or deleting a webhook cancels its waiting deliveries at once. A separate loop moves them to the finished ones, a
-// few hundred at a time.
+// Disabling or deleting a webhook cancels its waiting deliveries at once. A separate loop moves these deliveries to
+// finished_deliveries, a few hundred at a time.
 //
 // When a worker stops, it claims nothing more, lets running attempts end and releases those that do not end in time. When it is
 // killed, its leases expire: see package queue.

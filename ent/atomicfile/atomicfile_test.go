@@ -156,7 +156,7 @@ func TestWhatIsThereIsLeftAlone(t *testing.T) {
 	}
 	require.Equal(t, before, namesIn(t, folder))
 
-	// A file or folder that appears at the path while the call runs stays unchanged, too.
+	// Even a file or folder that appears at the path while the call runs stays unchanged.
 	for form, create := range forms {
 		for kind, make := range map[string]func(path string) error{
 			"file": func(path string) error { return os.WriteFile(path, []byte("mine"), 0o600) },
@@ -214,7 +214,6 @@ func TestTheLongestName(t *testing.T) {
 	}
 }
 
-// A call that fails leaves no file.
 func TestAFailureLeavesNothing(t *testing.T) {
 	t.Parallel()
 	full := errors.New("the disk is full")

@@ -46,7 +46,7 @@ func insertCustomer(d *db.DB, store uuid.UUID, at time.Time) error {
 	return err
 }
 
-// total returns the total of the list of all the store's customers.
+// total returns the total that the list of the store's customers shows.
 func total(t *testing.T, c *Counts, store uuid.UUID) int64 {
 	t.Helper()
 	_, n, err := resource.Customers(context.Background(), c.Lists(context.Background()), tenant.Store{ID: store, Currency: "XAF"}, "",

@@ -125,8 +125,8 @@ func (n *notifier) run() {
 	}
 }
 
-// close returns once the goroutine run has sent the last notification, so that a command that writes and then exits still
-// notifies.
+// close returns once n.run has sent the last notification, so that even a command that writes and then exits notifies
+// listeners.
 func (n *notifier) close() {
 	n.mu.Lock()
 	if !n.closed {

@@ -15,7 +15,6 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// of returns a context of this store.
 func withStore(store uuid.UUID) context.Context {
 	return tenant.With(context.Background(), tenant.Store{ID: store}, tenant.Actor{})
 }
@@ -104,7 +103,6 @@ func TestTheURLMayLeavePlansToCitus(t *testing.T) {
 	}
 }
 
-// textOf returns the value that a query returns.
 func textOf(t *testing.T, q db.Querier, query string) (text string) {
 	t.Helper()
 	for row := range db.Rows(t.Context(), q, query) {

@@ -77,8 +77,7 @@ var commands = []command{
 	{form(`PRAGMA foreign_key_check -- (\w+)`), "", 0, 7 * time.Second},
 }
 
-// form returns a regular expression that finds text, itself a regular expression for a form of command, at the beginning of
-// a line.
+// form compiles text, a regular expression for a form of command, so that it matches only at the beginning of a line.
 func form(text string) *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*` + text) }
 
 // index matches a command that creates an index. Its groups are the names of the index and of its table.

@@ -78,9 +78,9 @@ func (c *conn) leaveSession() {
 	}
 }
 
-// refusePooler fails with ErrPooler if two connections of the pool share a session of the server. It takes two connections from
-// the pool and compares their sessions, rounds times. timeout bounds the wait for the second connection. If that does not come
-// in time, refusePooler checks rounds times that the first connection keeps its session.
+// refusePooler fails with ErrPooler if two connections of the pool share a session of the server. It takes two connections
+// from the pool and compares their sessions, rounds times. timeout bounds the wait for the second connection. If the pool has
+// no second connection in time, refusePooler checks, rounds times, that the first one keeps its session.
 func refusePooler(ctx context.Context, pool *sql.DB, rounds int, timeout time.Duration) error {
 	first, err := pool.Conn(ctx)
 	if err != nil {

@@ -80,7 +80,7 @@ func TestAPoolerThatSharesSessionsIsRefused(t *testing.T) {
 func TestAPoolerInSessionModeIsTaken(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string][]string{
-		"Debian's settings": {}, // PgBouncer's default is session
+		"Debian's settings": {}, // pool_mode is then session, PgBouncer's default
 		"set explicitly":    {"pool_mode = session", "default_pool_size = 20"},
 	} {
 		for load, clients := range map[string]int{"idle": 0, "busy": 4} {
@@ -129,8 +129,8 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	var clients sync.WaitGroup
 	for n := range 8 {
 		clients.Go(func() {
-			// Each client runs a statement with another result, so that it notices if it gets the result of another client's
-			// statement.
+			// Each client runs a statement whose result no other client's statement has, so that it notices if it gets another client's
+			// result.
 			query := "SELECT $1::int + " + strings.Repeat("0 + ", n) + "1"
 			for ctx.Err() == nil {
 				var got int

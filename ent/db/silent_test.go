@@ -14,7 +14,6 @@ import (
 // silentGuard is how long a test waits for a silent connection to be replaced.
 const silentGuard = time.Minute
 
-// announceUntil calls Announce until the signal has a value.
 func announceUntil(t *testing.T, d *db.DB, signal <-chan struct{}) {
 	t.Helper()
 	deadline := time.After(silentGuard)

@@ -37,7 +37,7 @@ func traced(t *testing.T, f func(context.Context)) (names []string, spans tracet
 	return names, spans
 }
 
-// as returns a context in which the operator acts on a store.
+// withOwner returns a context in which the operator acts on the store with the id owner.
 func withOwner(ctx context.Context, owner uuid.UUID) context.Context {
 	return tenant.With(ctx, tenant.Store{ID: owner, Currency: "XAF", Country: "CM"}, tenant.Actor{Type: tenant.ActorOperator,
 		Name: "operator"})

@@ -197,7 +197,7 @@ func createFile(path string) error {
 func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{
 		"_txlock": {txlock},
-		// Store times as integers, the only form that SQLite compares correctly. The type rows converts them back to times.
+		// Store times as integers, the only form that SQLite compares correctly. rows.Next converts them back to times.
 		"_time_integer_format": {"unix_milli"},
 		"_pragma": append([]string{
 			"busy_timeout(" + strconv.FormatInt(wait.Milliseconds(), 10) + ")",

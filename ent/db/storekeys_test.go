@@ -137,7 +137,6 @@ func TestTablesCanBeCutByStore(t *testing.T) {
 	require.Equal(t, []string{"orders"}, shards.CrossStoreTables("UPDATE orders SET note = '' WHERE id = $1"))
 }
 
-// each runs a query and calls the function row for each of the rows.
 func each(t *testing.T, d *db.DB, query string, row func(*sql.Rows) error) {
 	t.Helper()
 	rows, err := d.Reader().QueryContext(context.Background(), query)

@@ -211,7 +211,6 @@ func RestartForgettings(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) erro
 	return nil
 }
 
-// step does one step of the current phase.
 func (e eraser) step(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
 	last, err := phases[f.Pass](e, ctx, tx, f)
 	if last {

@@ -18,9 +18,9 @@ import (
 // chose. It finds a name or an e-mail address whatever its case and the punctuation between its words, and a phone with or
 // without the country's code.
 type identity struct {
-	// Texts are names and e-mail addresses, as the function searchWords returns them.
+	// Texts are names and e-mail addresses, as searchWords returns them.
 	Texts []string `json:",omitzero"`
-	// Phones are the digits of phones, as the function searchDigits returns them.
+	// Phones are the digits of phones, as searchDigits returns them.
 	Phones []string `json:",omitzero"`
 }
 

@@ -20,7 +20,7 @@ func Open(ctx context.Context, c db.Config) (*db.DB, error) { return db.Open(ctx
 type recorder struct {
 	db            *db.DB
 	tx            *ent.Tx
-	now           time.Time            // the time of the transaction's changes; zero until time first reads the clock
+	now           time.Time            // the time of the transaction's changes; zero before the first call of Time
 	journal       func(op ent.Op) bool // reports whether to journal a mutation; nil journals all
 	withoutEvents bool
 	eventData     func() (uuid.UUID, proto.Message) // the function source of EventData, or nil

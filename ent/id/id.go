@@ -33,8 +33,7 @@ func At(t time.Time) uuid.UUID {
 	return id
 }
 
-// Derive returns an id that is derived from first and second, always the same one. It sorts like first, which must come from
-// At.
+// Derive returns an id that depends only on first and second. It sorts like first, which must come from At.
 func Derive(first, second uuid.UUID) uuid.UUID {
 	id := first
 	sum := sha256.Sum256(append(first[:], second[:]...))

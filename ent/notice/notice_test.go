@@ -54,13 +54,11 @@ func (b bench) exec(ctx context.Context, tx *ent.Tx, query string, args ...any) 
 	return err
 }
 
-// do runs fn in a transaction; the test fails if fn or the commit fails.
 func (b bench) do(fn func(ctx context.Context, tx *ent.Tx) error) {
 	b.t.Helper()
 	require.NoError(b.t, hook.WithTx(b.t.Context(), b.DB, fn))
 }
 
-// set runs one statement in a transaction; the test fails if the statement fails.
 func (b bench) set(query string, args ...any) {
 	b.t.Helper()
 	b.do(func(ctx context.Context, tx *ent.Tx) error { return b.exec(ctx, tx, query, args...) })
@@ -75,7 +73,7 @@ func (b bench) sink(dashboard string) {
 		Dashboard: dashboard}))
 }
 
-// told has the fields of a notice that the tests compare.
+// payload has the fields of a notice that the tests compare.
 type payload struct {
 	Type  string
 	Store struct{ ID, Slug string }

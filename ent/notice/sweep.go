@@ -51,7 +51,7 @@ func Sweep(ctx context.Context, d *db.DB) error {
 	return nil
 }
 
-// forEachID runs a query that finds ids. For each id it calls the function write in a transaction of its own.
+// forEachID runs a query that finds ids. For each id it calls write in a transaction of its own.
 func forEachID(ctx context.Context, d *db.DB, write func(context.Context, *db.DB, Tx, uuid.UUID, time.Time) error, query string,
 	args ...any) error {
 	var found []uuid.UUID

@@ -64,7 +64,6 @@ func newOutlet(t *testing.T, d *db.DB, slug string) outlet {
 	return o
 }
 
-// change runs fn in a transaction. The test fails if fn or the commit fails.
 func (o outlet) change(fn func(ctx context.Context, tx *ent.Tx) error) {
 	o.t.Helper()
 	require.NoError(o.t, hook.WithTx(o.ctx, o.DB, fn))
@@ -107,8 +106,7 @@ func (o outlet) events(n int, from time.Time) {
 	})
 }
 
-// draft returns a delivery of the event to the webhook, which the method add can put into the queue. It has the webhook's
-// current epoch.
+// draft returns a delivery of the event to the webhook for o.add, with the webhook's current epoch.
 func (o outlet) draft(webhook, event uuid.UUID) queue.NewDelivery {
 	epoch := int64(1)
 	for row := range db.Rows(o.ctx, o.Reader(), "SELECT epoch FROM webhooks WHERE id = $1", webhook) {
@@ -118,7 +116,6 @@ func (o outlet) draft(webhook, event uuid.UUID) queue.NewDelivery {
 		Epoch: epoch}
 }
 
-// add puts deliveries into the queue; the test fails if it cannot.
 func (o outlet) add(drafts ...queue.NewDelivery) {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error { return queue.Add(ctx, tx, o.DB, drafts) })

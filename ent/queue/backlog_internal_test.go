@@ -166,7 +166,6 @@ storefront_outbox_rows ROWS
 	})
 }
 
-// metricNames are the names of the metrics that the test compares.
 var metricNames = []string{"storefront_backup_age_seconds", "storefront_deliveries_waiting", "storefront_forgettings_failing",
 	"storefront_notices_failing_seconds", "storefront_outbox_lag_seconds", "storefront_outbox_rows"}
 

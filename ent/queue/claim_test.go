@@ -21,7 +21,6 @@ func (o outlet) lane(webhook uuid.UUID, retry bool) queue.Lane {
 	return queue.Lane{StoreID: o.owner, WebhookID: webhook, Retry: retry}
 }
 
-// claim returns the deliveries that q claims; the test fails if Claim fails.
 func (o outlet) claim(q *queue.Queue, requests ...queue.ClaimRequest) []queue.Delivery {
 	o.t.Helper()
 	got, err := q.Claim(o.ctx, requests, lease)

@@ -43,7 +43,7 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 		rows := []struct {
 			reason string
 			search queue.Search
-			want   []int // the deliveries to find, as indexes into made
+			want   []int // the deliveries that the search must find, by their indexes in made
 		}{
 			{"all", queue.Search{Limit: 50}, []int{11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
 			{"the newest, whatever their status", queue.Search{Limit: 5}, []int{11, 10, 9, 8, 7}},

@@ -33,8 +33,8 @@ type Relayed struct {
 	Leased []Delivery
 	// Waiting are the lanes in which Relay left deliveries. Any worker that may make more attempts can claim them.
 	Waiting []Lane
-	// Unused has the lane of each delivery for which the function room returned true, but which existed already. The worker
-	// does not attempt such a delivery.
+	// Unused has the lane of each delivery for which room(lane) returned true, but which existed already. The worker does not
+	// attempt such a delivery.
 	Unused []Lane
 }
 

@@ -49,7 +49,6 @@ func (o outlet) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 	})
 }
 
-// exec runs a statement; the test fails if the statement fails.
 func (o outlet) exec(statement string, args ...any) {
 	o.t.Helper()
 	_, err := o.Writer().Exec(statement, args...)

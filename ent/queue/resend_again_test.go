@@ -18,8 +18,7 @@ func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		reason string
-		// The function meanwhile runs before the second resend begins. It changes the deliveries that the first step of the first
-		// resend has made.
+		// called after the first step of the first resend and before the second resend; it may change the deliveries of that step
 		meanwhile func(o outlet)
 		resent    int // the count Resent that the second resend must have
 	}{

@@ -64,7 +64,7 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 		reason string
 		kind   string
 		at     time.Time
-		// became brings the event's delivery to the webhook into the state that reason names; nil if there is no delivery.
+		// Brings the event's delivery to the webhook into the state that reason names; nil if there is no delivery.
 		became func(o outlet, event uuid.UUID)
 		taken  bool
 	}{

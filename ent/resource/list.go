@@ -51,7 +51,7 @@ func (f *filter) facet(column string, value any) {
 	f.counted += condition
 }
 
-// and adds a condition for which package count has no counts, so that the list must count its rows.
+// f.and adds a condition for which package count has no counts, so that the list must count its rows.
 func (f *filter) and(condition string) {
 	f.where += " AND " + condition
 	f.uncounted = true
@@ -132,7 +132,7 @@ func scanTotal(rows *sql.Rows, total *int64) (id any, err error) {
 	return id, err
 }
 
-// forEachRow runs a query and calls the function scan for each of the rows.
+// forEachRow runs a query and calls scan for each row of the result.
 func forEachRow(ctx context.Context, q Querier, query string, args []any, scan func(*sql.Rows) error) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {

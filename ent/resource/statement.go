@@ -84,8 +84,8 @@ var (
 			if s.toParameter == "" {
 				return " AND created_at < " + day + " * 86400000"
 			}
-			// Write one condition, because of two conditions SQLite would use only one to search the index, and test the other
-			// on every row that it finds.
+			// Write one condition. If there were two, SQLite would search the index by only one, and test the other on every row that
+			// it finds.
 			return " AND created_at < min(" + s.toParameter + ", " + day + " * 86400000)"
 		},
 	}

@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// Processes that start at once get one key also on a file system without hard links, such as FAT.
+// Processes that start at once get the same key, even on a file system without hard links, such as FAT.
 func TestAKeyFileWithoutHardLinks(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -218,8 +218,8 @@ func (c *Cluster) obstacles(ctx context.Context, installed bool) ([]string, erro
 	return found, nil
 }
 
-// Apply distributes the tables that are not distributed yet, and returns how many these were. It calls report before each
-// step. It waits for a lock at most lockWait. It fails with ErrNotReady if the plan has obstacles.
+// Apply distributes the tables that are not distributed yet, and returns how many it has distributed. It calls report before
+// each step. It waits for a lock at most lockWait. It fails with ErrNotReady if the plan has obstacles.
 func (c *Cluster) Apply(ctx context.Context, report func(step string)) (int, error) {
 	plan, err := c.Plan(ctx)
 	if err != nil {

@@ -38,7 +38,7 @@ func fill(t *testing.T, d *db.DB, stores int) {
 	}
 }
 
-// on opens the database at this address as the shard commands do. No server works on the database.
+// openCluster opens the database at this address as the shard commands do. No server works on the database.
 func openCluster(t *testing.T, address string) (*shard.Cluster, *db.DB) {
 	t.Helper()
 	d, err := hook.Open(t.Context(), db.Config{URL: address, MaxConns: 4, Settings: map[string]string{"application_name": "storefront shard"}})
@@ -68,7 +68,7 @@ func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	}
 	_, _, err := apply()
 	require.ErrorContains(t, err, "the schema is not current: run storefront migrate up")
-	// The rows are those of release 2026-09.
+	// Store the rows under the schema of release 2026-09.
 	files, err := migrations.FS(dialect.Postgres)
 	require.NoError(t, err)
 	provider, err := goose.NewProvider(goose.DialectPostgres, d.Writer(), files, goose.WithDisableGlobalRegistry(true))

@@ -197,7 +197,7 @@ func (l *Recorder) Flush(ctx context.Context) error {
 }
 
 // writeTallies adds the counts to the table tallies. It writes the rows in the order that all processes use, so that no two
-// deadlock.
+// processes deadlock.
 func (l *Recorder) writeTallies(ctx context.Context, tallies map[subject]count) error {
 	type row struct {
 		ID        uuid.UUID `json:"id"`

@@ -93,7 +93,6 @@ func (r *receiver) at(host string) string {
 	return "https://" + host + ":" + port + "/webhooks?canary=whsec_canary"
 }
 
-// url returns a URL with the receiver's address.
 func (r *receiver) url() string { return r.at("127.0.0.1") }
 
 // identity is a certificate and the pool that trusts it.
@@ -130,7 +129,6 @@ func newIdentity(change func(*x509.Certificate)) identity {
 // good returns an identity with a certificate that is valid now. All tests share it.
 var good = sync.OnceValue(func() identity { return newIdentity(nil) })
 
-// must returns value, or panics if err is not nil.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -151,7 +149,7 @@ func newClient(t testing.TB, change func(*Options)) *Client {
 	return client
 }
 
-// answers is a resolver that returns the next of its answers for any name, repeats the last one, and records the names.
+// answers is a resolver that returns the next of its answers for any name, repeats the last answer, and records the names.
 type answers struct {
 	mu    sync.Mutex
 	asked []string

@@ -246,10 +246,8 @@ func (c *Cluster) run(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// lastLogLine returns the last line of the server's log.
 func (c *Cluster) lastLogLine() string { return lastLine(c.serverLog()) }
 
-// lastLine returns the last line of the file at path.
 func lastLine(path string) string {
 	text, _ := os.ReadFile(path) // if the file cannot be read, the error gets no detail
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")

@@ -13,7 +13,6 @@ import (
 	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
-// open returns connections to the database of a server.
 func open(t *testing.T, c *cluster.Cluster) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("postgres", c.URL())
