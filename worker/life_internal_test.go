@@ -346,7 +346,7 @@ func TestWhatElseAWorkerSeesTo(t *testing.T) {
 			return err
 		})
 		in.clock.advance(time.Minute)
-		_, err := in.Writer().Exec("INSERT INTO clock_marks (id, seen_at) VALUES ('journal', $1)", in.Now()) // as if a sweep had just run
+		_, err := in.Writer().Exec("INSERT INTO clock_marks (id, seen_at) VALUES ('journal', $1)", in.Now()) // as if a sweep had run
 		require.NoError(t, err)
 		w := in.run()
 		require.Len(t, in.becomes(webhook, event, "succeeded"), 1)
