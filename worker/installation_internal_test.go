@@ -257,9 +257,9 @@ func (s *stepped) one() endedLease {
 // pass makes attempts until nothing more is due, and returns how many it made.
 func (s *stepped) pass() int {
 	ended := 0
-	// claiming is also true if a step asked for deliveries of a lane and got none. Perhaps the webhook's other lane has some, and
-	// the next step gets them. Or the webhook is disabled: then its deliveries stay due, and no step gets them. So pass ends
-	// after three steps in a row that begin nothing.
+	// s.dispatcher.claiming is true even if a step asked for deliveries of a lane and got none. Perhaps the webhook's other lane
+	// has some, and the next step gets them. Or the webhook is disabled: then its deliveries stay due, and no step gets them. So
+	// pass ends after three steps in a row that begin nothing.
 	for idle := 0; idle < 3; idle++ {
 		begun := s.begin()
 		ended += begun

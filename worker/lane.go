@@ -87,7 +87,7 @@ func (l *lanePool) free() int { return l.limit - l.inFlight }
 // begin reports whether a new attempt in the lane may start now. If so, it counts the attempt as running.
 func (l *lanePool) begin(lane queue.Lane) bool {
 	w := l.webhook(lane)
-	// Deliveries of this webhook that may wait in the database go before the new one: first attempts always, retries if
+	// Deliveries of this webhook that may wait in the database go before a new delivery: first attempts always, retries if
 	// retriesDue says so. There is no room if a limit of running attempts is reached.
 	if w.waiting[0] || w.retriesDue() || l.room(w) == 0 {
 		return false

@@ -280,8 +280,8 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	require.Len(t, in.receiver.got(), 2, "nothing is sent twice")
 }
 
-// Connections to PostgreSQL get no answer any more, as when its machine vanishes behind a proxy. The worker gives them up
-// and continues on new ones.
+// The connections to PostgreSQL get no answer any more, as when the server vanishes behind a proxy. The worker drops these
+// connections and opens new ones.
 func TestADatabaseThatFallsSilent(t *testing.T) {
 	t.Parallel()
 	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))

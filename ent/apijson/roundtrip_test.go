@@ -116,7 +116,7 @@ func drawValue(t *rapid.T, m protoreflect.Message, fd protoreflect.FieldDescript
 	}
 }
 
-// Every message has only fields of types that Marshal supports. For another type Marshal panics.
+// Marshal supports the types of all fields of all messages. It panics at a field whose type it does not support.
 func TestEveryMessageHasJSON(t *testing.T) {
 	t.Parallel()
 	for _, file := range []protoreflect.FileDescriptor{

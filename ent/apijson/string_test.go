@@ -28,7 +28,7 @@ func TestAppendStringIsEncodingJSON(t *testing.T) {
 	})
 }
 
-// TestAppendFloatIsEncodingJSON compares the JSON of numbers with encoding/json: random ones, and those at which the form
+// TestAppendFloatIsEncodingJSON compares the JSON of numbers with encoding/json: random numbers, and numbers at which the form
 // changes, such as 1e21.
 func TestAppendFloatIsEncodingJSON(t *testing.T) {
 	t.Parallel()

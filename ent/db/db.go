@@ -1,4 +1,4 @@
-// Package db opens the database and owns the differences between the two supported ones: PostgreSQL, which any number of
+// Package db opens the database and owns the differences between the two supported databases: PostgreSQL, which any number of
 // processes share, and SQLite, embedded in one file. It provides transactions, a clock, the pools, the migrations and the
 // classification of database errors.
 //

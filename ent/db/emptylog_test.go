@@ -37,7 +37,7 @@ func TestEmptyLogWaitsForNothing(t *testing.T) {
 		t.Cleanup(func() { require.NoError(t, d.Close()) })
 		return d
 	}
-	d, other := open(), open() // the second one stands for another process
+	d, other := open(), open() // the second DB stands for another process
 	length := func() int64 {
 		info, err := os.Stat(strings.TrimPrefix(url, "sqlite:") + "-wal")
 		require.NoError(t, err)

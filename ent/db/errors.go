@@ -115,7 +115,8 @@ func isLost(err error) bool {
 	return pq.As(err, pqerror.AdminShutdown, pqerror.CrashShutdown, pqerror.CannotConnectNow) != nil || isReadOnly(err)
 }
 
-// isRetryable reports whether to run a transaction again, because it conflicted with another one or with a changed schema.
+// isRetryable reports whether to run a transaction again, because it conflicted with another transaction or with a changed
+// schema.
 func isRetryable(err error) bool {
 	return pq.As(err, pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected) != nil || isStale(err) || isBusy(err)
 }

@@ -136,8 +136,8 @@ func TestTheLoserOfARaceOnSQLiteIsRolledBackAndGoesOn(t *testing.T) {
 		if query != "BEGIN" {
 			return
 		}
-		// The loser's first transaction makes the table of versions, and its second one is a migration. Just before the second
-		// one, the winner applies all migrations.
+		// The loser's first transaction makes the table of versions, and its second one is a migration. Just before its second
+		// transaction, the winner applies all migrations.
 		if begun++; begun == 2 {
 			require.NoError(t, winner.Migrate(ctx, func(db.Migration) {}))
 		}

@@ -13,8 +13,8 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// An older release folded the letters of search texts by another rule. The migration to version 5 computes these texts
-// again, so that searches find them.
+// An older release folded the letters of search texts by another rule than this release. The migration to version 5 computes
+// the texts again by this release's rule, so that searches find them.
 func TestTextsOfAnOlderRuleAreRenewed(t *testing.T) {
 	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {

@@ -196,9 +196,9 @@ func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 	require.Zero(t, dbtest.Count(t, d, "pg_constraint WHERE NOT convalidated OR conname LIKE '%2026_09'"))
 }
 
-// watch migrates d and returns the migration's error. Meanwhile it calls each with the migration's progress, until each
-// returns true or the migration ends. Then it calls after, which can stop the migration by calling its argument, and waits for
-// the migration to end.
+// watch migrates d and returns the migration's error. Meanwhile it passes the migration's progress to each(), until each()
+// returns true or the migration ends. Then it calls after(), which can stop the migration by calling its argument, and waits
+// for the migration to end.
 func watch(t *testing.T, d *db.DB, each func(db.MigrationProgress) bool, after func(stop func())) error {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

@@ -22,7 +22,7 @@ const (
 	// busy pooler may by chance give a connection the same session in several rounds.
 	poolerRounds = 6
 	// poolerTimeout is how long Open waits for the second connection. If a pooler in session mode has only one session left, it
-	// gives no second connection until the first one is closed.
+	// gives no second connection until the first connection is closed.
 	poolerTimeout = 3 * time.Second
 	// writableTimeout is how long CheckWritable waits for its second connection.
 	writableTimeout = 500 * time.Millisecond
@@ -54,7 +54,7 @@ func (c *conn) checkSession(ctx context.Context) error {
 	if err = errors.Join(err, rows.Close()); err != nil {
 		return err
 	}
-	session := fmt.Sprintf("%s", values[0]) // a string or []byte
+	session := fmt.Sprintf("%s", values[0]) // values[0] is a string or []byte
 	c.sessions.mu.Lock()
 	defer c.sessions.mu.Unlock()
 	holder := c.sessions.conns[session]
@@ -80,7 +80,7 @@ func (c *conn) leaveSession() {
 
 // refusePooler fails with ErrPooler if two connections of the pool share a session of the server. It takes two connections
 // from the pool and compares their sessions, rounds times. timeout bounds the wait for the second connection. If the pool has
-// no second connection in time, refusePooler checks, rounds times, that the first one keeps its session.
+// no second connection in time, refusePooler checks, rounds times, that the first connection keeps its session.
 func refusePooler(ctx context.Context, pool *sql.DB, rounds int, timeout time.Duration) error {
 	first, err := pool.Conn(ctx)
 	if err != nil {

@@ -341,7 +341,7 @@ func invalidParameter(err error) string {
 func listenerURL(text string, cfg pq.Config) string {
 	moved, err := hostsInQuery(text)
 	if err != nil {
-		return text // no matter, because postgresConfig has refused this URL
+		return text // Open never gets here, because postgresConfig has refused the URL
 	}
 	u, err := url.Parse(moved)
 	if err != nil {

@@ -43,7 +43,7 @@ func quiet(signals ...<-chan struct{}) {
 }
 
 // If a server vanishes silently behind a proxy, the announcer and the listener open new connections. Announce, Listen and
-// Close do not wait for the old ones.
+// Close do not wait for the old connections.
 func TestNotificationsPassAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.URL(t, dbtest.Postgres)

@@ -130,7 +130,7 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		checkpointer:   func() (*sql.DB, error) { return c.openFile(path, "deferred", 0) },
 		copier:         func() (*sql.DB, error) { return c.openFile(path, "deferred", reads) },
 		migrator: func() (*sql.DB, error) {
-			// Foreign keys are off, because SQLite's migrations rebuild a table by dropping the old one. With foreign keys on, DROP
+			// Foreign keys are off, because SQLite's migrations rebuild a table by dropping the old table. With foreign keys on, DROP
 			// TABLE first deletes the table's rows, and so fails, or clears references, if rows of other tables refer to them. A
 			// migration with a DROP TABLE checks all foreign keys before it commits.
 			return c.openFile(path, "immediate", migratorWait, "foreign_keys(0)", "secure_delete(1)")

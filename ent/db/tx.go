@@ -21,9 +21,10 @@ type txKey struct{ clock *clock }
 // WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back. It writes no journal entries and
 // events: to change a store's data use hook.WithTx.
 //
-// If the transaction conflicts with another one (a serialization failure, a deadlock, a lock on the SQLite file), WithTx runs
-// it again, a bounded number of times. So fn may run several times, and must change nothing outside the transaction. A row that
-// a unique index rejects is an ordinary error; see IsUnique. WithTx fails inside another transaction on the same database.
+// If the transaction conflicts with another transaction (a serialization failure, a deadlock, a lock on the SQLite file),
+// WithTx runs fn again, a bounded number of times. So fn may run several times, and must change nothing outside the
+// transaction. A row that a unique index rejects is an ordinary error; see IsUnique. WithTx fails inside another transaction
+// on the same database.
 func (d *DB) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) error {
 	if ctx.Value(txKey{d.clock}) != nil {
 		return errors.New("a transaction inside a transaction")

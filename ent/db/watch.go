@@ -28,7 +28,7 @@ func (w *watcher) listen(ctx context.Context) <-chan struct{} {
 	signal := w.add(ctx, uuid.Nil)
 	go func() {
 		for ctx.Err() == nil {
-			_ = w.watch(ctx, signal) // after an error, listeners still find work by polling
+			_ = w.watch(ctx, signal) // if watch fails, listeners find work by polling
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):

@@ -224,7 +224,7 @@ func column(row ent.Value, name string) any {
 func basicValue(v any) any {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() == reflect.Pointer {
-		rv = rv.Elem() // the invalid Value if the pointer is nil
+		rv = rv.Elem() // Elem returns the invalid Value if the pointer is nil
 	}
 	switch {
 	case !rv.IsValid():

@@ -65,8 +65,8 @@ func EventData(source func() (id uuid.UUID, data proto.Message)) Option {
 // of the changes that fn makes. fn locks the rows that it changes (LockRow), and then asks for the time of its changes
 // (Time).
 //
-// fn may run several times, because a transaction that conflicts with another one is run again. So fn must change nothing
-// outside the transaction.
+// fn may run several times, because a transaction that conflicts with another transaction is run again. So fn must change
+// nothing outside the transaction.
 func WithTx(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.Tx) error, options ...Option) error {
 	return d.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		r := &recorder{db: d, tx: tx, rows: map[uuid.UUID]lockedRow{}}

@@ -81,7 +81,7 @@ func TestAClockThatMayBeWrongForgetsNothing(t *testing.T) {
 	require.NoError(t, queue.CheckHeld(o.ctx, d))
 	require.Len(t, o.journal(), 1)
 
-	// After weeks without a worker, too, sweeps delete nothing for a day.
+	// After weeks without a worker, sweeps again delete nothing for a day.
 	c.advance(40 * day)
 	held()
 	c.advance(day - time.Second)

@@ -80,8 +80,8 @@ func dialectOf(d *db.DB) *dialect {
 	return db.ByDialect(d, postgres, sqlite)
 }
 
-// exec runs the statement with this name. If d.followUp names a second statement for it, exec then runs the second one.
-// changed is how many rows the first statement changed.
+// exec runs the statement with this name. If d.followUp names a second statement, exec runs this afterwards. changed is how
+// many rows the first statement changed.
 func (d *dialect) exec(ctx context.Context, conn execer, name string, args ...any) (changed int64, err error) {
 	result, err := conn.ExecContext(ctx, d.statements[name], args...)
 	if err == nil {

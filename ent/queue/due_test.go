@@ -10,8 +10,7 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// lanesDue returns the lanes that q.Due reports, and whether these are all lanes with due deliveries or only new ones. The
-// test fails if Due fails.
+// lanesDue returns the lanes that q.Due reports, and whether these are all lanes with due deliveries.
 func (o outlet) lanesDue(q *queue.Queue) ([]queue.Lane, bool) {
 	o.t.Helper()
 	due, all, err := q.Due(o.ctx)

@@ -48,7 +48,7 @@ type Entry struct {
 	FinishedAt *time.Time
 }
 
-// Last returns the newest attempt, or nil before the first one has ended.
+// Last returns the newest attempt, or nil before the first attempt has ended.
 func (e Entry) Last() *Attempt {
 	if len(e.Attempts) == 0 {
 		return nil

@@ -36,8 +36,8 @@ SELECT r.id, r.store_id, r.webhook_id, r.event_id, r.event_type, false,
  ON CONFLICT (id, store_id) DO NOTHING RETURNING id
 
 -- name: due
--- Finds the lanes by jumping along the lanes' index, from the first row of each lane to the first row of the next one. So
--- the number of rows in a lane does not matter.
+-- Finds the lanes by jumping along the lanes' index, from the first row of each lane to the first row of the next lane. So the
+-- number of rows in a lane does not matter.
 WITH RECURSIVE lanes AS (
  (SELECT store_id, webhook_id, epoch, retry, due_at FROM deliveries ORDER BY store_id, webhook_id, epoch, retry, due_at LIMIT 1)
  UNION ALL

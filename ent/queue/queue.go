@@ -1,7 +1,7 @@
 // Package queue owns the tables that lead from an event to its deliveries: the outbox, the deliveries that wait or are being
-// attempted, and the finished ones: together the delivery journal. Workers claim deliveries and return their outcomes. Relay
-// and resends add deliveries. Package webhooks adds single deliveries, and cancels all deliveries of a webhook, as Disable
-// does.
+// attempted, and the finished deliveries. All deliveries together are the delivery journal. Workers claim deliveries and
+// return their outcomes. Relay and resends add deliveries. Package webhooks adds single deliveries, and cancels all deliveries
+// of a webhook, as Disable does.
 //
 //	outbox ──Relay──► deliveries: waiting ◄────────────┐
 //	                    │                              │ Finish: another attempt, later

@@ -4,7 +4,7 @@
 -- comment.
 
 -- name: live
--- The deliveries that are not yet moved to finished_deliveries. Cancelled ones among them have no finishing time yet.
+-- The deliveries that are not yet moved to finished_deliveries. Cancelled deliveries among them have no finishing time yet.
 SELECT id, store_id, webhook_id, event_id, event_type, attempts, created_at, retry,
  CASE WHEN pending AND lease IS NULL THEN due_at END AS due_at, CASE WHEN pending THEN 'pending' ELSE 'cancelled' END AS status,
  CAST(NULL AS timestamptz) AS finished_at

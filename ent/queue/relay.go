@@ -150,7 +150,7 @@ func (q *Queue) DropRelayed(ctx context.Context) error {
 	return wrap("delete what was relayed", q.drop(ctx, q.db.Writer(), entries))
 }
 
-// drop deletes entries of the outbox, store by store; a failure in one store does not stop the others.
+// drop deletes entries of the outbox, store by store; a failure in one store does not stop the deletion in others.
 func (q *Queue) drop(ctx context.Context, conn execer, entries []entry) (errs error) {
 	stores := map[uuid.UUID][]uuid.UUID{}
 	for _, e := range entries {
@@ -263,8 +263,8 @@ func unleasedRows(deliveries []NewDelivery) []newRow {
 	return rows
 }
 
-// insert adds the rows in one statement, except those that exist already, and returns the ids of the added ones. It sorts
-// the rows by id, so that two statements that add the same rows never deadlock.
+// insert adds the rows in one statement, except those that exist already, and returns the ids of the added rows. It sorts the
+// rows by id, so that two statements that add the same rows never deadlock.
 func insert(ctx context.Context, q db.Querier, d *db.DB, rows []newRow, now time.Time, lease time.Duration) ([]uuid.UUID, error) {
 	if len(rows) == 0 {
 		return nil, nil

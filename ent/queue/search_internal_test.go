@@ -18,8 +18,8 @@ import (
 var access = regexp.MustCompile(`(?:Index Scan|Index Only Scan|Bitmap Index Scan) (using|on) \S+.*\n.*`)
 
 // wasteful returns the index reads of a query plan that read a whole index: those without a condition, and those with a
-// condition on an id in an index that starts with another column. It ignores the table webhooks, because it is small, and the
-// partitions of events, because those of future days are empty.
+// condition on an id in an index that starts with another column. It ignores the table webhooks, because that table is small,
+// and the partitions of events, because the partitions of future days are empty.
 func wasteful(plan string) []string {
 	var found []string
 	for _, lines := range access.FindAllString(plan, -1) {

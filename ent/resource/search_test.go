@@ -54,8 +54,8 @@ func TestASearchIsTheSameWhateverItMatches(t *testing.T) {
 	}
 }
 
-// crowd creates a store with n customers, and returns the store and its customers, newest first. It also creates a store with
-// n customers of the same names, which a search must not find.
+// crowd creates a store with n customers, and returns the store and its customers, newest first. It also creates another store
+// with n customers of the same names. A search in the returned store must not find these.
 func crowd(t *testing.T, d *db.DB, n int) (shop tenant.Store, all []*ent.Customer) {
 	t.Helper()
 	for _, slug := range []string{"other", "ours"} {

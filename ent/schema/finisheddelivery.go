@@ -32,7 +32,8 @@ func (FinishedDelivery) Fields() []ent.Field {
 	}
 }
 
-// Indexes of finished deliveries: by status, newest first, to find the few failed ones in a store's journal; and by event.
+// Indexes of finished deliveries: by status, newest first, to find the few failed deliveries in a store's journal; and by
+// event.
 func (FinishedDelivery) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("store_id", "status", "id"),

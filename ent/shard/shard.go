@@ -35,7 +35,8 @@ func ForeignKeys() []string {
 	return []string{"order_items_orders_items", "orders_customers_orders", "orders_payment_links_orders"}
 }
 
-// anchor is one of the distributed tables. Citus places the shards of the others on the same nodes as the anchor's shards.
+// anchor is one of the distributed tables. Citus places the shards of the other distributed tables on the nodes that have the
+// anchor's shards.
 const anchor = "customers"
 
 var (

@@ -136,7 +136,7 @@ func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, dbtest.Count(t, d, "row_deltas"))
 
-	// A later release can migrate the distributed database: migrations are not repeated, and new ones work in one
+	// A later release can migrate the distributed database: old migrations are not repeated, and a new migration works in one
 	// transaction.
 	require.NoError(t, d.Migrate(t.Context(), func(m db.Migration) { t.Errorf("%s is applied again", m.Name) }))
 	later := fstest.MapFS{"00099_later.sql": {Data: []byte(migrations.Header + `SET LOCAL lock_timeout = '5s';

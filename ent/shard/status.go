@@ -198,8 +198,8 @@ type health struct {
 	Slots       int
 }
 
-// healthOf is the query of a node's health, which runs on each node. It counts only transactions prepared more than 5
-// minutes ago, because Citus itself ends younger ones.
+// healthOf is the query of a node's health, which runs on each node. It counts only transactions prepared more than 5 minutes
+// ago, because Citus itself ends younger transactions.
 const healthOf = `SELECT json_build_object('extension', (SELECT extversion FROM pg_extension WHERE extname = 'citus'),
  'lockTimeout', (SELECT setting::bigint FROM pg_settings WHERE name = 'lock_timeout'),
  'now', extract(epoch FROM clock_timestamp()), 'prepared', (SELECT count(*) FROM pg_prepared_xacts

@@ -26,8 +26,8 @@ func Bucket(store uuid.UUID) string {
 // IsBucket reports whether a text has the form of a bucket.
 func IsBucket(text string) bool { return len(text) == 2 && strings.Trim(text, Base62) == "" }
 
-// Buckets are the buckets of one installation: single ones and ranges in ASCII order, such as 00-Kz,Lq. The zero value means
-// all.
+// Buckets are the buckets of one installation: single buckets, and ranges in ASCII order, such as 00-Kz,Lq. The zero value
+// means all.
 type Buckets string
 
 var bucketsForm = regexp.MustCompile(`^[0-9A-Za-z]{2}(-[0-9A-Za-z]{2})?(,[0-9A-Za-z]{2}(-[0-9A-Za-z]{2})?)*$`)

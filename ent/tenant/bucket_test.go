@@ -45,7 +45,7 @@ func TestBuckets(t *testing.T) {
 		{"00-Kz-zz", nil, nil, false},
 		{"00,,zz", nil, nil, false},
 		{"é", nil, nil, false},
-		{"a0-Z9", nil, nil, false}, // small letters come last
+		{"a0-Z9", nil, nil, false}, // in ASCII order, a comes after Z
 		{"none", nil, nil, false},
 	} {
 		b := tenant.Buckets("before")

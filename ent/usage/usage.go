@@ -168,7 +168,7 @@ func truncate(names []string) []string {
 }
 
 // Run writes the recorded uses until the context ends, and then once more. It returns the error of that last write and logs
-// earlier ones.
+// the errors of earlier writes.
 func (l *Recorder) Run(ctx context.Context) error {
 	ticker := time.NewTicker(flushEvery)
 	defer ticker.Stop()

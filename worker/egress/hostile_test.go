@@ -193,7 +193,7 @@ func TestHostileReceivers(t *testing.T) {
 			require.LessOrEqual(t, slowest.Duration, timeout+crowded, slowest.Problem)
 			client.Close()
 			single.Close()
-			if !row.long { // a receiver that does not read does not notice the close
+			if !row.long { // if the request is long, the receiver reads nothing, and so does not notice the close
 				require.Eventually(t, r.idle, crowded, 5*time.Millisecond, "the client has closed every connection")
 			}
 			r.stop()

@@ -114,7 +114,7 @@ func execOnNodes(ctx context.Context, statements ...string) error {
 // dropTries is how often drop tries to drop a database, 5 s apart, because Citus may open new connections to it meanwhile.
 const dropTries = 5
 
-// drop drops a database on all nodes. The coordinator comes first, because it connects to the others.
+// drop drops a database on all nodes. The coordinator comes first, because it connects to the data nodes.
 func drop(ctx context.Context, name string) error {
 	all, err := pools()
 	if err != nil {

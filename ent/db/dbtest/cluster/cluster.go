@@ -27,8 +27,8 @@ const (
 	commandTimeout = time.Minute
 	// portAttempts is how many ports begin tries, because another program may take a free port before the server does.
 	portAttempts = 5
-	// Servers get ports from firstPort to below endPort. For connections, systems use only higher ports: Linux from 32768
-	// on, other systems even higher ones.
+	// Servers get ports from firstPort to below endPort. For outgoing connections, Linux uses only ports from 32768 on, and other
+	// systems only higher ports.
 	firstPort, endPort = 20_000, 32_768
 	maxConns           = 100
 )
