@@ -51,7 +51,7 @@ type installation struct {
 	secrets map[uuid.UUID]string
 }
 
-// forEach runs f once for each database, with an installation on this database that has a clock of its own.
+// forEach runs f once for each database. The installation in is on this database and has a clock of its own.
 func forEach(t *testing.T, f func(t *testing.T, in *installation)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {

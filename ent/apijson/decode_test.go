@@ -250,7 +250,8 @@ func TestUnmarshalReads(t *testing.T) {
 	}
 }
 
-// TestUnmarshalKeepsWhatIsFine checks that valid fields are kept beside refused ones, so that server/shop can check them too.
+// TestUnmarshalKeepsWhatIsFine checks that valid fields are kept beside refused fields, so that server/shop can check them
+// too.
 func TestUnmarshalKeepsWhatIsFine(t *testing.T) {
 	t.Parallel()
 	m := &storefrontv1.CreatePaymentLinkRequest{Description: new("from before")}

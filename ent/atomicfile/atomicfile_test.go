@@ -259,8 +259,8 @@ func TestWhatADeadCallLeftIsRemoved(t *testing.T) {
 	require.NoError(t, child.Process.Kill())
 	_ = child.Wait()
 	require.Len(t, namesIn(t, parent), 2)
-	// The first folder is as a process leaves it that dies before it locks the folder, the second as a process leaves it that
-	// dies while it removes the folder, after the lock's file.
+	// A process that dies before it locks its folder leaves an empty folder. A process that dies while it removes its folder may
+	// leave the folder without the lock's file.
 	require.NoError(t, os.Mkdir(filepath.Join(parent, ".storefront-new-1"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(parent, ".storefront-new-2", "new"), 0o700))
 	require.NoError(t, forms["file"](filepath.Join(parent, "another"), write))

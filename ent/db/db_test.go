@@ -34,7 +34,7 @@ func addStore(t testing.TB, d *db.DB, slug string, at time.Time) uuid.UUID {
 	return id
 }
 
-// newStore returns ent's builder for a new store, whose id is the one in the context.
+// newStore returns ent's builder for a new store, which gets the id of the context's store.
 func newStore(ctx context.Context, tx *ent.Tx, slug string, at time.Time) *ent.StoreCreate {
 	subject, _, _ := tenant.From(ctx)
 	return tx.Store.Create().SetID(subject.ID).SetName(slug).SetSlug(slug).SetURL("https://example.com/" + slug).

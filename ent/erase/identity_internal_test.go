@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The name of a refused field is cut off after 64 bytes. A customer's value at its end is found even if the cut is in the
-// middle of the value or of a character.
+// The name of a refused field is cut off after 64 bytes. A customer's value at the end of such a name is found even if the cut
+// is in the middle of the value or of a character.
 func TestTheBeginningOfAValueIsFoundWhereAFieldWasCutOff(t *testing.T) {
 	t.Parallel()
 	var i identity

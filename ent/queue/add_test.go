@@ -91,8 +91,8 @@ func (o outlet) event(kind string, at time.Time) uuid.UUID {
 	return made
 }
 
-// events writes n events order.paid. The time of the first event is from, and each further event is a millisecond later. No
-// event has an outbox entry.
+// events writes n events of the type order.paid. The time of the first event is from, and each further event is a millisecond
+// later. No event has an outbox entry.
 func (o outlet) events(n int, from time.Time) {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error {

@@ -56,7 +56,8 @@ func TestOnlyPostgresIsSharded(t *testing.T) {
 }
 
 // Apply fails as long as an obstacle is left: an old schema, a missing extension, or a running server. Without an obstacle,
-// Apply distributes the tables with the rows that they already have, and keeps the foreign keys between them and the triggers.
+// Apply distributes the tables with the rows that they already have. It keeps the triggers, and the foreign keys between the
+// tables.
 func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)

@@ -23,7 +23,7 @@ type Proxy struct {
 	ended  sync.WaitGroup
 }
 
-// NewProxy returns a proxy to the database that runs until the test ends.
+// NewProxy starts a proxy to the database. The proxy runs until the test ends.
 func NewProxy(t testing.TB, database string) *Proxy {
 	t.Helper()
 	u, err := url.Parse(database)
@@ -94,7 +94,7 @@ func (p *Proxy) Freeze() {
 	}
 }
 
-// Shut cuts all connections and refuses new ones.
+// Shut cuts all connections and refuses new connections.
 func (p *Proxy) Shut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -54,8 +54,8 @@ type Cluster struct {
 	uid, gid int      // the server's user; zero if tests do not run as root
 }
 
-// Find returns the folder of PostgreSQL's programs: the one on the path, else the newest that Debian installed. As root it
-// fails without runuser, because PostgreSQL refuses to run as root.
+// Find returns the folder of PostgreSQL's programs: the folder with the initdb on the path, or else the newest folder that
+// Debian installed. As root it fails without runuser, because PostgreSQL refuses to run as root.
 func Find() (string, error) {
 	if os.Geteuid() == 0 {
 		if _, err := exec.LookPath("runuser"); err != nil {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Standby copies the server to a new one that follows it by streaming replication, and starts the copy. The standby outlives
-// its primary. Close removes the standby's data.
+// Standby copies the server to a new server, which follows it by streaming replication, and starts the copy. The standby
+// outlives its primary. Close removes the standby's data.
 func (c *Cluster) Standby(ctx context.Context) (*Cluster, error) {
 	s, err := prepare(c.programs, Options{Settings: c.settings})
 	if err != nil {
