@@ -69,33 +69,25 @@ func TestTypes(t *testing.T) {
 	python(t, "httpx") // mypy needs httpx, because the client for asyncio uses the types of httpx
 	folder, path := layOut(t)
 	variables := []string{"MYPYPATH=" + strings.TrimPrefix(path, "PYTHONPATH="), "MYPY_CACHE_DIR=" + t.TempDir()}
-	strict := []string{"--strict", filepath.Join(folder, "storefront_client"), filepath.Join("test", "driver.py"),
+	files := []string{filepath.Join(folder, "storefront_client"), filepath.Join("test", "driver.py"),
 		filepath.Join("test", "test_client.py"), filepath.Join("test", "test_aio.py"), "build.py"}
-	untyped := []string{"--strict", "--ignore-missing-imports", "--allow-untyped-decorators"}
 	for name, needs := range recipes {
 		python(t, needs.modules...)
-		if needs.untyped {
-			untyped = append(untyped, filepath.Join("recipes", name))
-		} else {
-			strict = append(strict, filepath.Join("recipes", name))
-		}
+		files = append(files, filepath.Join("recipes", name))
 	}
-	devtest.Run(t, "", variables, "mypy", strict...)
-	devtest.Run(t, "", variables, "mypy", untyped...)
+	devtest.Run(t, "", variables, "mypy", files...)
 }
 
 // recipes are the files in the folder recipes, each with the modules and settings that its test needs.
 var recipes = map[string]struct {
 	modules []string
-	// untyped is true if the framework has no types, so that mypy cannot be as strict.
-	untyped bool
 	// exitCode is the recipe's exit code after SIGTERM: -1 if the signal ends the program, 0 if the program handles it.
 	exitCode int
 }{
 	"http_server.py": {},
 	"flask_app.py":   {modules: []string{"flask"}, exitCode: -1},
-	"fastapi_app.py": {modules: []string{"fastapi", "uvicorn"}, untyped: true},
-	"django_app.py":  {modules: []string{"django"}, untyped: true, exitCode: -1},
+	"fastapi_app.py": {modules: []string{"fastapi", "uvicorn"}},
+	"django_app.py":  {modules: []string{"django"}, exitCode: -1},
 }
 
 var snippet = regexp.MustCompile("(?s)```python\n(.*?)```")

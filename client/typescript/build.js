@@ -13,15 +13,16 @@ const folder = resolve(process.argv[2] ?? here);
 
 function compiler() {
   const { resolve: find } = createRequire(import.meta.url);
+  const tsc = () => join(dirname(find("typescript-7/package.json")), "bin/tsc");
   try {
-    return find("typescript/bin/tsc");
+    return tsc();
   } catch {
     // Install only this package's dependencies, because the tools of the whole project are ten times as large.
     const workspace = ["--workspace=storefront-client", "--include-workspace-root=false"];
     execFileSync("npm", ["ci", "--no-audit", "--no-fund", ...workspace], {
       cwd: top, stdio: ["ignore", "ignore", "inherit"], shell: process.platform === "win32",
     });
-    return find("typescript/bin/tsc");
+    return tsc();
   }
 }
 

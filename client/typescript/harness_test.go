@@ -12,7 +12,7 @@ import (
 // needNode requires Node and the npm packages that the tests need, and returns the folder of the packages.
 func needNode(t *testing.T) (modules string) {
 	t.Helper()
-	return devtest.NeedNode(t, "typescript", "@types/node", "esbuild", "@bufbuild/protobuf", "@connectrpc/connect",
+	return devtest.NeedNode(t, "typescript", "typescript-7", "@types/node", "esbuild", "@bufbuild/protobuf", "@connectrpc/connect",
 		"@connectrpc/connect-node", "@connectrpc/connect-web", "stripe")
 }
 

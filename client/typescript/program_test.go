@@ -27,7 +27,6 @@ func TestProgramInAnEmptyProject(t *testing.T) {
 	modules := needNode(t)
 	project := install(t, modules)
 	ownPaths(t, project)
-	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
 	types := filepath.Join(modules, "@types")
 
 	// Compile the README's examples together with the program. Before each example stands the text of the constant around, which
@@ -43,9 +42,11 @@ declare const id: string, request: IncomingMessage, rawBody: Buffer;
 		require.NoError(t, os.WriteFile(filepath.Join(project, fmt.Sprintf("readme%d.ts", i)), append([]byte(around), block[1]...), 0o600))
 	}
 
-	// Check the types with both ways of resolving a package: a bundler's and Node's.
-	node(t, project, nil, compiler, "--typeRoots", types, "--noEmit", "--module", "ES2022", "--moduleResolution", "bundler")
-	node(t, project, nil, compiler, "--typeRoots", types)
+	// Check the types with both ways of resolving a package, a bundler's and Node's, and with the compiler that built the package
+	// and the one before it.
+	node(t, project, nil, filepath.Join(modules, "typescript-7", "bin", "tsc"), "--typeRoots", types, "--noEmit",
+		"--module", "ES2022", "--moduleResolution", "bundler")
+	node(t, project, nil, filepath.Join(modules, "typescript", "bin", "tsc"), "--typeRoots", types)
 	require.FileExists(t, filepath.Join(project, "main.js"))
 
 	storefront := devtest.Build(t)

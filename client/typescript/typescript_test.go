@@ -21,7 +21,7 @@ func TestTypeScript(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(out)) })
 	require.NoError(t, os.WriteFile(filepath.Join(out, "package.json"), []byte(`{"type":"module"}`), 0o600))
-	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
+	compiler := filepath.Join(modules, "typescript-7", "bin", "tsc")
 	node(t, ".", nil, compiler, "--project", "test", "--noEmit", "false", "--outDir", out)
 
 	files, err := filepath.Glob(filepath.Join(out, "client", "typescript", "test", "*.test.js"))
