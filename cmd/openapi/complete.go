@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// publicPackage is the proto package of the public API.
 const publicPackage = "storefront.v1"
 
 // completion completes the document that protoc-gen-connect-openapi has made. It also has the protos and the golden files,

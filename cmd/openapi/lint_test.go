@@ -65,7 +65,6 @@ func TestLintersFindNothing(t *testing.T) {
 	require.NoError(t, err, "%s", output)
 }
 
-// TestLintersSeeAWrongDocument checks that both linters report an error in a document.
 func TestLintersSeeAWrongDocument(t *testing.T) {
 	t.Parallel()
 	redocly, spectral := needLinters(t)

@@ -32,7 +32,6 @@ var (
 	quoted           = regexp.MustCompile("`([^`]+)`")
 )
 
-// statusOf returns the HTTP status of an error code.
 func statusOf(code apierr.Code) int { return apierr.New(code, "").Status() }
 
 // codesOf returns the error codes that a method's comment lists.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An import reads an archive twice. The decoder decompresses ahead, so it may still read the file for the first time when
-// the import goes back to its beginning, for example if the archive ends with a long padding.
+// An import reads an archive twice. The decoder reads ahead of the import. So the decoder may still be in the first reading
+// when the import goes back to the archive's beginning, for example if the archive ends with a long padding.
 func TestAnArchiveIsReadAgainWhileItsEndIsDecompressed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a"+archiveSuffix)

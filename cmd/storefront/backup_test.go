@@ -213,7 +213,7 @@ func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	folder := t.TempDir()
 	i.run(nil, "backup", "--to", folder, "--keep", "1")
 	first := backups(t, folder)
-	// Kill the backup when its copy has this size: at the beginning of the copy, and later.
+	// Kill the backup once its copy has at least this size: one byte, or 1 MiB.
 	for _, size := range []int64{1, 1 << 20} {
 		c := i.command("storefront", "backup", "--to", folder, "--keep", "1")
 		require.NoError(t, c.Start())

@@ -79,7 +79,7 @@ func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 // step is an action of the browser.
 type step = chromedp.Action[chromedp.Void]
 
-// order returns the step that sends a command of the browser's protocol.
+// order makes a step that sends a command of the browser's protocol.
 func order[P, R any](command cdp.Command[P, R], params P) step {
 	return chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
 		_, err := cdp.Call(ctx, tab, command, params)
@@ -87,7 +87,7 @@ func order[P, R any](command cdp.Command[P, R], params P) step {
 	})
 }
 
-// within runs an action for at most browserTime and returns its result. If the action fails, within logs the page.
+// within(b, action) runs the action for at most browserTime and returns its result. If the action fails, it logs the page.
 func within[T any](b *browser, action chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, browserTime)
@@ -109,7 +109,6 @@ func (b *browser) run(steps ...step) {
 	within(b, chromedp.Steps(steps...))
 }
 
-// open goes to an address.
 func (b *browser) open(address string) {
 	b.t.Helper()
 	b.run(chromedp.Navigate(address))
@@ -122,13 +121,13 @@ func (b *browser) press(text, heading string) {
 	b.heading(heading)
 }
 
-// heading waits for a page or dialog with this heading.
+// b.heading waits for a page or dialog with this heading.
 func (b *browser) heading(text string) {
 	b.t.Helper()
 	b.shows(fmt.Sprintf(`//h1[contains(normalize-space(.), %q)]`, text))
 }
 
-// shows waits until the page has loaded and the XPath finds a visible element on it.
+// b.shows waits until the page has loaded and the XPath finds a visible element on it.
 func (b *browser) shows(path string) {
 	b.t.Helper()
 	b.run(chromedp.WaitVisible(path))
@@ -160,7 +159,7 @@ type finding struct {
 	}
 }
 
-// see looks at each page in windows of these widths in pixels, and in these colour schemes.
+// b.see checks each page in windows of these widths in pixels, and in these colour schemes.
 var (
 	sizes   = []int64{1280, 390}
 	schemes = []string{"light", "dark"}
@@ -177,7 +176,7 @@ const layoutShift = `new Promise((done) => {
   setTimeout(() => done(sum), 50);
 })`
 
-// maxLayoutShift is the largest layoutShift that see allows: a fifth of what counts as good (web.dev/cls). It is not 0,
+// maxLayoutShift is the largest layoutShift that b.see allows: a fifth of what counts as good (web.dev/cls). It is not 0,
 // because a part of a page that arrives late may move the parts below.
 const maxLayoutShift = 0.02
 

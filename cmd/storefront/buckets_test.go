@@ -76,7 +76,6 @@ type servedInstallation struct {
 	id        uuid.UUID // the store's id
 }
 
-// customers returns the number of the store's customers.
 func (s servedInstallation) customers() int {
 	s.t.Helper()
 	var found []json.RawMessage
@@ -289,7 +288,7 @@ func (i installation) shell(t *testing.T, folder, commands string) string {
 	return string(out)
 }
 
-// The manual's commands move the stores of some buckets with their keys to another installation, and no other store.
+// The manual's commands move all stores of some buckets, with their keys, to another installation. They move no other stores.
 func TestMovingBuckets(t *testing.T) {
 	t.Parallel()
 	nginx := nginxProgram(t)
@@ -301,7 +300,7 @@ func TestMovingBuckets(t *testing.T) {
 			dbtest.EmptyURL(t, way[1])
 			all := []servedInstallation{serveBuckets(t, way[0], "stays", buckets[0]), serveBuckets(t, way[1], "other", buckets[1])}
 			old, next := all[0], all[1]
-			all = append(all, next) // the third installation gets no request
+			all = append(all, next) // nginx.conf needs three addresses, but the test sends nothing to the third
 			keys := map[string]string{}
 			for _, slug := range []string{"moved", "shut"} {
 				old.run(nil, "store", "create", "--name", slug, "--slug", slug, "--currency", "EUR", "--country", "FR", "--bucket", "7Q")

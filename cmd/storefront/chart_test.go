@@ -97,7 +97,6 @@ type container struct {
 
 type volumeMount struct{ Name, MountPath string }
 
-// volume is a volume of a pod.
 type volume struct {
 	Claim  struct{ ClaimName string } `json:"persistentVolumeClaim"`
 	Name   string

@@ -37,7 +37,7 @@ func membersOf(object []byte) (all []member, err error) {
 		if err != nil {
 			return nil, err
 		}
-		// m.value is a part of object, not value itself, because the next read overwrites value.
+		// Copy no bytes: m.value is a part of object. It must not be the variable value, because the next read overwrites that.
 		end := d.InputOffset()
 		m.value = object[end-int64(len(value)) : end]
 		all = append(all, m)
@@ -52,7 +52,7 @@ type csvTable struct {
 	columns map[string]int // column indexes by column name
 }
 
-// newCSV returns a table for objects with the same members as the object sample, and writes its header line.
+// newCSV returns a table for JSON objects, and writes its header line. sample is an object with the members of all objects.
 func newCSV(w io.Writer, sample []byte) (*csvTable, error) {
 	t := &csvTable{csv.NewWriter(w), map[string]int{}}
 	header := columnNames(sample, "")

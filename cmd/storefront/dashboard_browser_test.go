@@ -658,7 +658,6 @@ func TestDashboardBehindAProxyInABrowser(t *testing.T) {
 	}
 }
 
-// If the user stops the request of a form, the form can be sent again.
 func TestAStoppedFormCanBeSentAgain(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -673,7 +672,7 @@ func TestAStoppedFormCanBeSentAgain(t *testing.T) {
 	stopped := make(chan struct{})
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && r.URL.Path == "/dashboard/keys" && held.Add(1) == 1 {
-			_ = r.ParseForm() // net/http does not notice that the browser has left before the body is read
+			_ = r.ParseForm() // only after it has read the body, net/http notices that the browser has left
 			<-r.Context().Done()
 			close(stopped)
 			return

@@ -87,7 +87,6 @@ func (w *demoClock) restart() { w.at = time.Now().AddDate(0, 0, -demoDays) }
 
 func (w *demoClock) now() time.Time { return w.at }
 
-// advance advances the clock by d.
 func (w *demoClock) advance(d time.Duration) { w.at = w.at.Add(d) }
 
 // demo makes a demo store by calling the methods that the operator and the API call.
@@ -186,7 +185,7 @@ func (d demo) product(ctx context.Context, in *adminv1.CreateProductRequest) (id
 	return created.GetId(), created.GetStatus() == storefrontv1.Product_PUBLISHED, err
 }
 
-// orders creates the orders, spread evenly over the time from d.clock until now, and moves each order to its final status.
+// d.orders creates the orders, spread evenly over the time from d.clock until now, and moves each order to its final status.
 func (d demo) orders(ctx context.Context, all []demoOrder, products, links, customers []string) error {
 	moves := map[string]func(context.Context, string) (*storefrontv1.Order, error){
 		"pay": d.shop.PayOrder, "fail": d.shop.FailOrder, "cancel": d.shop.CancelOrder, "refund": d.shop.RefundOrder,

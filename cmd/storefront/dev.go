@@ -185,7 +185,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 // showReceived prints a delivery that dev's receiver got. With -o json it prints nothing.
 func showReceived(s *invocation, got received) {
 	if s.json {
-		return // standard output has already its one JSON value
+		return // with -o json, standard output has exactly one JSON value: the greeting
 	}
 	verified := "signature verified"
 	if !got.Verified {

@@ -26,7 +26,7 @@ import (
 	"go.storefront.example/server/admin"
 )
 
-// serving is a command that serves, run in this process.
+// serving is a command that runs in this process until stop is called, such as dev.
 type serving struct {
 	said string // what the command printed on standard output until it was ready
 	logs *bytes.Buffer

@@ -42,7 +42,7 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// command runs a command in this process, which must end with this exit status. It returns what the command prints.
+// command runs a command in this process, and requires this exit status. It returns what the command prints.
 func command(t *testing.T, status int, args ...string) (out, errs string) {
 	t.Helper()
 	var printed, said strings.Builder
@@ -51,7 +51,7 @@ func command(t *testing.T, status int, args ...string) (out, errs string) {
 	return printed.String(), said.String()
 }
 
-// gets returns the paths under /v1 that answer GET, as the protos define them.
+// gets() returns the paths under /v1 that answer GET, as the protos define them.
 func gets() (paths []string) {
 	protoregistry.GlobalFiles.RangeFilesByPackage("storefront.v1", func(f protoreflect.FileDescriptor) bool {
 		for i := range f.Services().Len() {
@@ -102,7 +102,6 @@ func newReader(t *testing.T, databaseURL, slug string) *reader {
 	return &reader{t: t, url: "http://" + running.Addr().String(), slug: slug, operator: admin.New(handle, admin.Options{})}
 }
 
-// get sends a GET request and returns the body of the answer.
 func (r *reader) get(path string) string {
 	r.t.Helper()
 	if r.left == 0 {
@@ -125,7 +124,7 @@ func (r *reader) get(path string) string {
 	return string(body)
 }
 
-// all sends every GET request of the API and returns the answers by path and query.
+// r.all sends every GET request of the API and returns the answers by path and query.
 func (r *reader) all() map[string]string {
 	r.t.Helper()
 	answers := map[string]string{}
@@ -262,7 +261,7 @@ func TestAnExportIsWholeOrNotThere(t *testing.T) {
 		require.Empty(t, namesIn(t, parent))
 
 		half := filepath.Join(parent, ".storefront-new-1")
-		require.NoError(t, os.Mkdir(half, 0o700)) // a killed export leaves such a folder
+		require.NoError(t, os.Mkdir(half, 0o700)) // the folder that a killed export leaves
 		require.NoError(t, os.WriteFile(filepath.Join(half, "lock"), nil, 0o600))
 		require.NoError(t, os.WriteFile(filepath.Join(half, "orders.ndjson"), []byte("half"), 0o600))
 		command(t, 0, "export", "--store", "souk", "--database-url", url, path)
@@ -340,10 +339,9 @@ func readExport(t *testing.T, path string) (manifest, error) {
 // exportOf has the content of each file of an export, by the file's name.
 type exportOf map[string]string
 
-// names returns the sorted names of the export's files.
 func (e exportOf) names() []string { return slices.Sorted(maps.Keys(e)) }
 
-// manifest decodes the export's manifest, calls change with it, and stores the result.
+// manifest calls the function change, which changes the export's manifest, and stores the changed manifest.
 func (e exportOf) manifest(t *testing.T, change func(m *manifest)) {
 	t.Helper()
 	var m manifest
@@ -354,7 +352,7 @@ func (e exportOf) manifest(t *testing.T, change func(m *manifest)) {
 	e[manifestName] = string(text)
 }
 
-// line calls change with the manifest's entry for a file. name is the name of the file.
+// line calls the function change, which changes the manifest's entry for the file called name.
 func (e exportOf) line(t *testing.T, name string, change func(f *exportedFile)) {
 	t.Helper()
 	e.manifest(t, func(m *manifest) {
@@ -417,7 +415,6 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// exported exports the demo store and returns the files.
 func exported(t *testing.T) exportOf {
 	t.Helper()
 	source, made := dbtest.URL(t, dbtest.SQLite), filepath.Join(t.TempDir(), "export")

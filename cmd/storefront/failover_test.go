@@ -66,7 +66,7 @@ func (p pair) awaitSync() {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// keys creates count API keys, ten in each store, and returns their texts.
+// i.keys creates API keys, ten in each store, and returns their texts. count is the number of keys.
 func (i installation) keys(count int) []string {
 	i.t.Helper()
 	var keys []string
@@ -125,7 +125,7 @@ func (w *writer) write(ctx context.Context, url, key, name string, pause time.Du
 			w.refused++
 		case err == nil && decoded == nil && answer.StatusCode == http.StatusTooManyRequests && said.Code == "rate_limited" &&
 			said.RequestID != "":
-			// This refusal is right: a key may make 120 requests a minute, and this loop may make more.
+			// Not wrong: a key may make 120 requests a minute, and this loop may make more.
 		default:
 			w.wrong = append(w.wrong, fmt.Sprintf("%s %s %v", answer.Status, body, err))
 		}

@@ -146,14 +146,13 @@ func findWebhook(ctx context.Context, o admin.API, store, name string) (*adminv1
 	return exactlyOne("webhook", "id or URL", store, name, all, (*adminv1.Webhook).GetUrl)
 }
 
-// webhooksOf returns all webhooks of a store.
 func webhooksOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Webhook, error) {
 	return collect(ctx, o, 0, &adminv1.ListWebhooksRequest{Store: store}, admin.API.ListWebhooks,
 		(*adminv1.ListWebhooksResponse).GetWebhooks)
 }
 
-// findKey returns the key whose id, name or hint is name. If an active key has this name or hint, findKey ignores all keys that
-// are not active. It returns an error if several keys match then.
+// findKey returns the key with this id, name or hint. If an active key has the name or hint, findKey ignores all keys that are
+// not active. It returns an error if several keys remain.
 func findKey(ctx context.Context, o admin.API, store, name string) (*adminv1.Key, error) {
 	if isID(name) {
 		return o.GetKey(ctx, &adminv1.GetKeyRequest{Id: name, Store: store})
@@ -174,7 +173,6 @@ func findKey(ctx context.Context, o admin.API, store, name string) (*adminv1.Key
 	return exactlyOne("key", "id, name or hint", store, name, all, (*adminv1.Key).GetName, (*adminv1.Key).GetHint)
 }
 
-// keysOf returns all keys of a store.
 func keysOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Key, error) {
 	return collect(ctx, o, 0, &adminv1.ListKeysRequest{Store: store}, admin.API.ListKeys, (*adminv1.ListKeysResponse).GetKeys)
 }
@@ -193,7 +191,7 @@ func findSession(ctx context.Context, o admin.API, store, part string) (*adminv1
 // minPartOfID is how many characters of an id a person must give at least.
 const minPartOfID = 8
 
-// isNamed reports whether name refers to the item: name is what one of the functions names returns for the item, or is the
+// isNamed reports whether name refers to the item: it equals the result of a function in names for the item, or is the
 // beginning or end of the item's id.
 func isNamed[Item interface{ GetId() string }](item Item, name string, names ...func(Item) string) bool {
 	for _, nameOf := range names {

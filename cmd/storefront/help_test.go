@@ -40,7 +40,6 @@ func TestHelpOnEveryLevelHasAnExample(t *testing.T) {
 	}
 }
 
-// The help of every command names the default of each flag and the values of each enum.
 func TestHelpNamesDefaultsAndValues(t *testing.T) {
 	t.Parallel()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))

@@ -30,8 +30,8 @@ const stuckAt = 2750
 // before the end of the batch.
 const stuckTitle = "Stuck here"
 
-// stick has a function for each kind of database. The function creates a trigger, because of which a statement hangs that stores
-// an item with stuckTitle. stuck reports whether a statement hangs, and loosen removes the trigger.
+// stick has a function for each kind of database. The function creates a trigger: a statement that stores an item with
+// stuckTitle then hangs. stuck reports whether a statement hangs, and loosen removes the trigger.
 var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen func()){
 	dbtest.SQLite: func(t *testing.T, d *db.DB) (func() bool, func()) {
 		// The trigger counts for hours. Its count ends with the process of the import.
@@ -77,7 +77,6 @@ var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen f
 	},
 }
 
-// counted returns the number that a query selects.
 func counted(t *testing.T, d *db.DB, query string) int {
 	t.Helper()
 	var n sql.NullInt64

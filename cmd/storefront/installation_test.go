@@ -38,7 +38,7 @@ func newInstallation(t *testing.T, databaseURL string, to *inbox) installation {
 	}}
 }
 
-// with returns a copy of the installation in which the environment variable name has this value.
+// i.with returns a copy of the installation i in which an environment variable has this value.
 func (i installation) with(name, value string) installation {
 	env := map[string]string{name: value}
 	for n, v := range i.env {
@@ -62,15 +62,14 @@ func (i installation) command(binary string, args ...string) *exec.Cmd {
 	return c
 }
 
-// run runs a command of this binary, which must succeed. It decodes the JSON that the command prints into the value to which
-// into points; if into is nil, it ignores the JSON.
+// run runs a command of this binary, which must succeed. The command prints JSON, which i.run decodes and stores in *into.
+// If into is nil, the JSON is ignored.
 func (i installation) run(into any, args ...string) {
 	i.t.Helper()
 	i.runOf("storefront", into, args...)
 }
 
-// runOf runs a command of a binary, which must succeed. It decodes the JSON that the command prints into the value to which
-// into points; if into is nil, it ignores the JSON.
+// runOf is like run, but the command is one of this binary.
 func (i installation) runOf(binary string, into any, args ...string) {
 	i.t.Helper()
 	c := i.command(binary, append(args, "-o", "json")...)
@@ -179,7 +178,6 @@ type inbox struct {
 	secret    string
 }
 
-// arrival is a delivery that the receiver for tests got.
 type arrival struct {
 	ID, Type string
 	Data     json.RawMessage
@@ -202,7 +200,7 @@ func newInbox(t *testing.T) *inbox {
 	return in
 }
 
-// ServeHTTP receives a delivery, verifies its signature and passes it to arrived.
+// ServeHTTP receives a delivery, verifies its signature, and sends the delivery to the channel in.arrived.
 func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -241,7 +239,7 @@ func (in *inbox) next() arrival {
 	}
 }
 
-// collect waits until count different events have arrived, and returns their types by id.
+// collect waits for deliveries until they are of as many events as count says. It returns the events' types by id.
 func (in *inbox) collect(count int) map[string]string {
 	in.t.Helper()
 	got := map[string]string{}

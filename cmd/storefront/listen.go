@@ -134,8 +134,8 @@ type listener struct {
 	routes    routes
 	forwarder *forwarder
 
-	// since is the position of the server's last answer; nil before the first answer. seen has the events after since that
-	// listen has received: their times by their ids.
+	// The field since is the position of the server's last answer; nil before the first answer. The map seen has the events
+	// after this position that listen has received: their times by their ids.
 	since *timestamppb.Timestamp
 	seen  map[string]time.Time
 	slots chan struct{}
@@ -294,7 +294,7 @@ func (l *listener) post(e *adminv1.Event) {
 
 // route says to which address events of some types are posted.
 type route struct {
-	types string // one type, the beginning of types and *, or * for all types
+	types string // one type, such as order.paid; a beginning of types, such as order.*; or * for all types
 	to    string
 }
 
@@ -340,7 +340,7 @@ func readRoutes(defaultURL string, given []string) (routes, error) {
 	return all, nil
 }
 
-// takes reports whether events of a type are posted to the route's address.
+// r.takes reports whether events of a type are posted to the route's address.
 func (r route) takes(eventType string) bool {
 	beginning, isPrefix := strings.CutSuffix(r.types, "*")
 	return eventType == r.types || isPrefix && strings.HasPrefix(eventType, beginning)

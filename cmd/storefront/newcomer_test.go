@@ -25,7 +25,7 @@ import (
 )
 
 // TestNewcomer runs the scripts of testdata/newcomer: what a new user does in an empty folder. If STOREFRONT_TEST_BINARY is
-// set, as in CI, the scripts run that binary instead of this one.
+// set, as in CI, the scripts run the binary at this path instead of the test's own.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -63,7 +63,6 @@ type newcomer struct {
 	runs map[string]*exec.Cmd
 }
 
-// delivered is one request that the receiver got.
 type delivered struct {
 	header http.Header
 	body   []byte
@@ -87,7 +86,7 @@ func (r *newcomer) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// at returns the requests that the receiver got at a path.
+// r.at returns the requests that the receiver got at a path.
 func (r *newcomer) at(path string) []delivered {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +96,7 @@ func (r *newcomer) at(path string) []delivered {
 // awaited is how long a test waits for something before it fails.
 const awaited = time.Minute
 
-// await calls done until done returns true. It fails the script after a minute, with an error that begins with what.
+// await calls done() until the result is true. After a minute it fails the script; what is the beginning of the error.
 func await(ts *testscript.TestScript, what string, done func() bool) {
 	for deadline := time.Now().Add(awaited); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {

@@ -25,7 +25,6 @@ import (
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
 
-// freeAddress returns an address of this machine on which nothing listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -224,8 +223,8 @@ func TestNginxInFront(t *testing.T) {
 // apiHost is the host name of the API in nginx.conf.
 const apiHost = "api.example.com"
 
-// owner returns the name of the user who runs the test. nginx must run as this user, because another user may not read the
-// test's folder.
+// owner returns the name of the user who runs the test. nginx must run as this user, because other users have no right to
+// read the test's folder.
 func owner() string {
 	out, err := exec.Command("id", "-un").Output()
 	if err != nil {

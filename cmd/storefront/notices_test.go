@@ -34,8 +34,8 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// Servers, workers and commands write each notice once. All notices arrive signed and in order. The test causes each notice by
-// what causes it in practice, except that it changes times in the database where it would have to wait.
+// Servers, workers and commands write each notice once. All notices arrive signed and in order. The test causes each notice as
+// it is caused in practice. Only where the test would have to wait, it changes times in the database.
 func TestNoticesOfWhatHappens(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {

@@ -111,8 +111,8 @@ func formatValue(path string, value json.RawMessage, currency string) string {
 // textOf formats a JSON value for people: "-" for null and "", a list with commas.
 func textOf(value json.RawMessage) string { return cmp.Or(csvText(value), absent) }
 
-// printObjects prints JSON objects: with -o csv as CSV, whose columns are the members of the object sample, otherwise as a
-// JSON array.
+// printObjects prints JSON objects: with -o csv as CSV, otherwise as a JSON array. sample is a JSON object, whose members are
+// the columns of the CSV.
 func (s *invocation) printObjects(sample []byte, objects [][]byte) error {
 	if s.csv {
 		t, err := newCSV(s.out, sample)
@@ -392,7 +392,6 @@ func newProgress(w io.Writer, label string, size int64) progress {
 	return progress{w, label, size}
 }
 
-// isTerminal reports whether a writer is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))

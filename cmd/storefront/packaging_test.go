@@ -20,7 +20,6 @@ import (
 // grace is how long a server or worker may take to end.
 const grace = 10 * time.Second
 
-// requireCommand requires that a command line is valid.
 func requireCommand(t *testing.T, args ...string) {
 	t.Helper()
 	none := &settings{env: func(string) (string, bool) { return "", false }}
@@ -31,7 +30,7 @@ func requireCommand(t *testing.T, args ...string) {
 	require.NoError(t, err, "%v", args)
 }
 
-// requireVariable requires that the environment variable name sets a flag.
+// requireVariable requires that there is a flag that this environment variable sets.
 func requireVariable(t *testing.T, name string) {
 	t.Helper()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))

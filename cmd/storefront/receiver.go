@@ -23,7 +23,7 @@ const receiverName = "dev receiver"
 const maxEventBytes = 4 << 20
 
 // receiver is an HTTP server on this machine that receives webhooks, in place of an owner's server. It verifies each
-// delivery and passes it to report.
+// delivery and calls report with it.
 type receiver struct {
 	listener net.Listener
 	server   *http.Server

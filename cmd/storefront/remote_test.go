@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// remoteToken is the --admin-token of the servers that tests start.
 const remoteToken = "a-token-of-the-operator-for-tests"
 
 // startServer runs the server command in this process until the test ends, and returns the address of its operator's

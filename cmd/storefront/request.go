@@ -59,7 +59,7 @@ func (s *invocation) fill(ctx context.Context, o admin.API, in proto.Message, cu
 	return err
 }
 
-// set sets the field of a request that has this name in the proto.
+// set sets a field of the request in. field is the field's name in the proto.
 func set(in proto.Message, field string, value any) {
 	m := in.ProtoReflect()
 	m.Set(m.Descriptor().Fields().ByName(protoreflect.Name(field)), protoreflect.ValueOf(value))
@@ -68,8 +68,8 @@ func set(in proto.Message, field string, value any) {
 // method is a method of the admin services.
 type method[In, Out any] = func(admin.API, context.Context, In) (Out, error)
 
-// create calls a method that creates an object in the command's store. It prints the JSON that the function object makes of
-// the answer.
+// create calls a method that creates an object in the command's store. It prints object(out), which is JSON, where out is the
+// method's answer.
 func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[In, Out], object func(Out) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		if err := s.fillIn(ctx, o, c, in); err != nil {
@@ -93,8 +93,8 @@ func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in prot
 	return s.fill(ctx, o, in, currencyOf(ctx, o, store))
 }
 
-// change looks up the object to which name refers, and calls a method that changes it. It prints the JSON that the function
-// object makes of the answer. It refuses an update for which no flag is given.
+// change looks up the object to which name refers, and calls a method that changes it. It prints object(out), which is JSON,
+// where out is the method's answer. It refuses an update for which no flag is given.
 func change[Found interface{ GetId() string }, In, Out proto.Message](
 	s *invocation, c storeScoped, name string, lookup finder[Found], in In, call method[In, Out], object func(Out) []byte,
 ) error {
@@ -150,7 +150,7 @@ func (s *invocation) changesAnything(in proto.Message) error {
 	return usage("name what to change: %s", strings.Join(names, ", "))
 }
 
-// show looks up the object to which name refers. It prints the JSON that the function object makes of what was found.
+// show looks up what name refers to. It prints object(found), which is JSON, where found is the result of lookup.
 func show[Found proto.Message](s *invocation, c storeScoped, name string, lookup finder[Found], object func(Found) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		found, err := find(ctx, o, c, name, lookup)

@@ -34,7 +34,8 @@ func postgresTool(t *testing.T, name string) string {
 	return found[len(found)-1]
 }
 
-// copied backs up a running installation by the manual's commands, and returns an installation on the restored database.
+// copied is the type of functions that back up a running installation by the manual's commands, and return an installation
+// on the restored database.
 type copied func(t *testing.T, i installation) (restored installation)
 
 func restoreSQLite(t *testing.T, i installation) installation {
@@ -67,8 +68,8 @@ func manualBackup(t *testing.T, program string) string {
 	return program + block
 }
 
-// restorePostgres runs two blocks of commands of the manual, with only other ports: one backs up with pg_dump, and one
-// copies the whole server. It returns an installation on the database that was restored from pg_dump's file.
+// restorePostgres runs two blocks of the manual's commands, in which it changes only ports: one block backs up with pg_dump,
+// and one copies the whole server. It returns an installation on the database that was restored from pg_dump's file.
 func restorePostgres(t *testing.T, i installation) installation {
 	bin := filepath.Dir(postgresTool(t, "pg_basebackup"))
 	target := dbtest.EmptyURL(t, dbtest.Postgres)

@@ -109,7 +109,7 @@ type scene struct {
 	installation
 	in       *inbox
 	down     *atomic.Bool // true while the receiver refuses deliveries
-	folder   string       // the folder in which the commands run
+	folder   string
 	database string
 	key      string
 	serving  *process // the server; nil if the case needs none
@@ -163,7 +163,7 @@ func (s *scene) eventually(status string, count int) {
 	s.until(func() bool { return s.deliveries(status) == count }, "%d deliveries are %s", count, status)
 }
 
-// until waits until done returns true. After a minute it fails the test with a text that fmt makes of what and args.
+// s.until waits until done() is true. After a minute it fails the test; what is the format of the error, and args its values.
 func (s *scene) until(done func() bool, what string, args ...any) {
 	s.t.Helper()
 	for deadline := time.Now().Add(awaited); !done(); time.Sleep(50 * time.Millisecond) {

@@ -24,7 +24,6 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"storefront": main})
 }
 
-// TestCommandsOnEveryDatabase runs the scripts that need a database, on each kind of database.
 func TestCommandsOnEveryDatabase(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {
@@ -46,7 +45,6 @@ func TestCommandsOnEveryDatabase(t *testing.T) {
 	}
 }
 
-// TestCommandsOfShards runs the scripts that need a Citus cluster.
 func TestCommandsOfShards(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
@@ -59,7 +57,6 @@ func TestCommandsOfShards(t *testing.T) {
 	})
 }
 
-// TestCommandLine runs the scripts about the command line itself.
 func TestCommandLine(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{Dir: "testdata/local", Cmds: scriptCommands, RequireUniqueNames: true})

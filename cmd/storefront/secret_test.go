@@ -55,13 +55,13 @@ func TestWorkersSignWhileTheSecretKeyIsReplaced(t *testing.T) {
 			require.Equal(t, 1, done.Webhooks)
 			require.Equal(t, 1, done.Resealed)
 			in.collect(200)
-			// The running worker decrypts the secrets that secret rotate has encrypted with the new key.
+			// The running worker decrypts the secrets that `storefront secret rotate` has encrypted with the new key.
 			meanwhile.run(nil, "webhook", "ping", webhook.ID)
 			require.Equal(t, "ping", in.next().Type)
 			worker.stop()
 			require.NotContains(t, worker.log(), "cannot be opened")
 
-			// No secret needs the older key any more, so a worker starts without it.
+			// All secrets are now encrypted with the new key, so a worker starts without the older key.
 			worker = after.worker()
 			after.run(nil, "webhook", "ping", webhook.ID)
 			require.Equal(t, "ping", in.next().Type)

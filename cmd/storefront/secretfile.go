@@ -32,7 +32,7 @@ const (
 
 // secretOf returns a secret that is in one of three places: the variable, the file that <variable>_FILE names, or the file
 // with the name credential that systemd passes on. It returns "" if no place has the secret, and an error if several places
-// have one, because the places may differ. credential is "" for a secret that systemd does not pass on.
+// have one, because the secrets may differ. credential is "" for a secret that systemd does not pass on.
 func secretOf(env func(string) (string, bool), variable, credential string) (string, error) {
 	value, _ := env(variable)
 	var places []string

@@ -297,7 +297,7 @@ func (m monitored) serveBeside(ctx context.Context, c monitor.Config, do func(co
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(listener) }()
 	err = do(ctx)
-	// Close cuts off requests that still run, because a process that stops must not wait for a profile.
+	// Close cuts off requests that still run: a process that stops must not wait, for example, for a profile of 30 seconds.
 	return errors.Join(err, srv.Close(), served(<-ended))
 }
 

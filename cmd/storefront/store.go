@@ -125,7 +125,7 @@ func (s *invocation) printStore(ctx context.Context, o admin.API, found *storefr
 	return s.printStoreWith(found, set)
 }
 
-// printStoreWith prints the store found with its bucket and its settings, which are in set.
+// printStoreWith prints a store with its bucket and its settings. found is the store, and set has the settings.
 func (s *invocation) printStoreWith(found *storefrontv1.Store, set *adminv1.StoreSettings) error {
 	settings := apijson.Marshal(set)
 	object := messageJSON(found)

@@ -25,8 +25,8 @@ const history = "../.."
 // firstNew is a file that was added in the first commit after the previous release.
 const firstNew = "ent/migrations/sqlite/00002_webhooks.sql"
 
-// before builds the binary of the newest commit without firstNew, which is used as the previous release. It skips the test
-// if the git history does not have that commit, as in a shallow clone.
+// before() returns the path of the binary of the previous release, which it builds from the newest commit without the file
+// firstNew. It skips the test if the git history does not have that commit, as in a shallow clone.
 func before(t *testing.T) (binary string) {
 	t.Helper()
 	git := func(args ...string) ([]byte, error) {

@@ -86,7 +86,7 @@ func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Keyring, lo
 	})
 }
 
-// maxDelays is how many waits --retry-delays may have. A delivery has at most one attempt more than waits.
+// maxDelays is how many waits --retry-delays may have. Each wait is before one more attempt of a delivery.
 const maxDelays = 30
 
 // delays are the waits before the second and each later attempt of a delivery. The flag's default is

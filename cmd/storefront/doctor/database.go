@@ -375,8 +375,8 @@ func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("not held")
 }
 
-// connected reports whether a client other than the doctor uses the database. On SQLite it returns the parameter used. On
-// PostgreSQL it looks for connections that are neither the doctor's nor those of Citus.
+// connected reports whether a client other than the doctor uses the database. On PostgreSQL it looks for connections that are
+// neither the doctor's nor those of Citus. On SQLite the caller must know the answer, and passes it as used.
 func connected(ctx context.Context, d *db.DB, used bool) (bool, error) {
 	if d.Dialect() == dialect.SQLite {
 		return used, nil
@@ -431,8 +431,8 @@ func openFor(ctx context.Context, d *db.DB, long time.Duration) Finding {
 	return ok("none open for more than %v", long)
 }
 
-// manyDeadRows is the number of dead rows from which scans of deliveries, the outbox and the row deltas are slow. The doctor
-// warns of a younger snapshot than longTransaction only if there are so many dead rows, and so many later transactions.
+// manyDeadRows is the number of dead rows from which scans of deliveries, the outbox and the row deltas are slow. A snapshot
+// younger than longTransaction causes a warning only if there are this many dead rows, and as many transactions began after it.
 const manyDeadRows = 100_000
 
 // snapshots looks for what keeps PostgreSQL from removing dead rows, and checks how many dead rows there are.
@@ -449,7 +449,8 @@ func snapshotsFinding(found queue.Snapshots) Finding {
 	if len(found.Held) == 0 {
 		return ok("none held open; %s", cost)
 	}
-	// Held begins with the snapshot after which the most transactions have begun, because not every holder has a known age.
+	// Held begins with the snapshot since which the most transactions have begun. It is not sorted by age, because not every
+	// age is known.
 	oldest := found.Held[0]
 	text := oldest.Holder + " holds one"
 	if oldest.Age != nil {

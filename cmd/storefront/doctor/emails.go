@@ -20,7 +20,7 @@ const (
 )
 
 // emails counts the customers whose stored e-mail validate.Email refuses or would change, because an older rule allowed it. The
-// service still shows such an e-mail. But it refuses a request with the e-mail, or creates another customer.
+// service still shows such an e-mail. But it refuses a request with the e-mail, or takes the buyer for a new customer.
 func emails(ctx context.Context, d *db.DB, _ Installation) Finding {
 	condition := unusualPostgres
 	if d.Dialect() == dialect.SQLite {

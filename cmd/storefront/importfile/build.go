@@ -288,7 +288,7 @@ func (b *builder) phone() *string {
 		return nil
 	}
 	b.entry.refuse(field, problem)
-	return text // so that the phone does not count as missing
+	return text // not nil: a missing phone would be a second problem of the row
 }
 
 // currency returns the currency of the record's amounts; "" means the store's currency.
@@ -422,7 +422,7 @@ func (b *builder) order() *storefrontv1.Order {
 		m.Status = storefrontv1.Order_CANCELLED
 	}
 	if b.source.shop && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
-		m.PaidAt = nil // a shop may export such a date for an order that is not paid, such as the date of an authorization
+		m.PaidAt = nil // for an unpaid order, a shop may export another date as paidAt, such as the date of an authorization
 	}
 	if text := b.value("platformFeePercent"); text != "" {
 		percent, err := strconv.ParseFloat(text, 64)
@@ -539,7 +539,7 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 func (b *builder) priceFromTotal(item *storefrontv1.Order_Item, n int, total int64) {
 	quantity := int64(item.GetQuantity())
 	if quantity < 1 {
-		return // the importer refuses an item with such a quantity
+		return // the importer refuses an item with a quantity below 1
 	}
 	if item.UnitAmount = total / quantity; total%quantity == 0 {
 		return

@@ -187,8 +187,8 @@ func (e textEncoding) problem() string {
 // letterSamples collects values with letters beyond ASCII. A person can see from them whether the encoding is right, because
 // the same bytes are other letters in another encoding.
 type letterSamples struct {
-	// read and others have the first values with letters beyond ASCII: read those of columns that are imported, others those of
-	// the header and of columns that are not imported.
+	// The first values with letters beyond ASCII. The list read has those of columns that are imported. The list others has
+	// those of the header and of columns that are not imported.
 	read, others []string
 	// readLines is empty, or has one remark with the numbers of all lines that have letters beyond ASCII in imported columns.
 	// otherLines is the same for the header and for columns that are not imported.
@@ -231,7 +231,7 @@ func (s *letterSamples) add(number int, values []string, isRead func(column int)
 func aroundLetters(value string) string {
 	const before = 20
 	if start := strings.IndexFunc(value, func(r rune) bool { return r >= utf8.RuneSelf }); start > maxValueRunes/2 {
-		value = "…" + value[start-before:] // cuts only ASCII
+		value = "…" + value[start-before:] // the bytes before the first letter beyond ASCII are one letter each
 	}
 	if letters := []rune(value); len(letters) > maxValueRunes {
 		value = string(letters[:maxValueRunes]) + "…"

@@ -15,7 +15,6 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// encoded returns a text in an encoding.
 func encoded(t *testing.T, name, text string) []byte {
 	t.Helper()
 	e, err := htmlindex.Get(name)

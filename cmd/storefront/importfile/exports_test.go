@@ -20,13 +20,11 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// storeOf returns a new store with a currency and a country.
 func storeOf(t *testing.T, currency, country string) store {
 	t.Helper()
 	return storeOn(t, dbtest.New(t, dbtest.SQLite, db.Config{}), currency, country)
 }
 
-// storeOn returns a store with a currency and a country on a database.
 func storeOn(t *testing.T, d *db.DB, currency, country string) store {
 	t.Helper()
 	made, err := shop.New(d, shop.Options{}).CreateStore(t.Context(), tenant.Actor{Type: tenant.ActorOperator},
@@ -107,8 +105,8 @@ func TestPricesAndDraftsOfWooCommerce(t *testing.T) {
 	}
 }
 
-// If no product has the SKU of a variation, an order's item with that SKU is linked to the product whose title begins the
-// item's title.
+// If no product has the SKU of a variation, an order's item with that SKU is linked to a product by title: the item's title
+// begins with the product's title.
 func TestItemsOfVariations(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")

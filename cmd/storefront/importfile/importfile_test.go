@@ -16,7 +16,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// newBench returns the shop of one open store. Its context has an API key called "tests".
+// newBench returns a new open store in the database d. Requests in the context bench.Ctx are made with an API key called "tests".
 func newBench(t *testing.T, d *db.DB) bench {
 	t.Helper()
 	return bench{shoptest.New(t, d, shop.Options{})}

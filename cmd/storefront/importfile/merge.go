@@ -29,8 +29,8 @@ type completion struct {
 // summedFields are never set in completion.fill, because addCounts sums their values.
 var summedFields = map[protoreflect.Name]bool{"orders_count": true, "total_paid": true}
 
-// root follows merges: if row 7 was merged into row 5, and row 5 into row 2, root(7) is 2. It returns the number of a row that
-// was not merged unchanged.
+// root follows merges: if row 7 was merged into row 5, and row 5 into row 2, root(7) is 2. If a row was not merged, root returns
+// the row's own number.
 func (l *loader) root(row int) int {
 	for {
 		m, merged := l.merged[row]

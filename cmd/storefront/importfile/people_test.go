@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// agreed imports a text, first in a dry run. It requires that the dry run and the import have the same report, the same
+// s.agreed imports a text, first in a dry run. It requires that the dry run and the import have the same report, the same
 // error and the same rejected rows.
 func (s store) agreed(o options, text string) (*importfile.Report, string) {
 	s.t.Helper()
@@ -283,7 +283,7 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 						}
 					}
 				}
-				if kind != orders { // not for orders: an order may have several lines, and its remarks are about its customer
+				if kind != orders { // a stored order may have several lines, and remarks about its customer
 					require.Equal(rt, len(rows), done.Lines, text)
 					require.Len(rt, named, done.Lines-done.Stored, "%s%v", text, notes(slices.Concat(done.Problems, done.Notes)))
 				}

@@ -41,7 +41,7 @@ type Remark struct {
 	Lines      [][2]int
 	Related    []string
 	Count      int
-	moreValues bool // true if there were more values than Values has
+	moreValues bool // true if Values does not have all values
 }
 
 // Limits of a report: ranges of lines in a remark, values in a remark, letters of a value, and titles of unknown items.
@@ -194,7 +194,7 @@ func (r *rejects) add(t *table, lines []line, problems []LineError) error {
 	w.Comma = t.separator
 	write := func(row []string) error {
 		for i := range row {
-			if UnescapeCell(row[i]) == row[i] { // unless the cell is already escaped
+			if UnescapeCell(row[i]) == row[i] { // leave a cell that is escaped as it is
 				row[i] = EscapeCell(row[i])
 			}
 		}
@@ -205,7 +205,7 @@ func (r *rejects) add(t *table, lines []line, problems []LineError) error {
 		r.begun = true
 		// The mark makes spreadsheets read UTF-8.
 		mark := "\ufeff"
-		if t.hasSepLine && !strings.ContainsRune(separators, t.separator) { // so that an import recognizes the separator
+		if t.hasSepLine && !strings.ContainsRune(separators, t.separator) { // so that an import can recognize t.separator
 			mark += "sep=" + string(t.separator) + "\n"
 		}
 		if _, err := io.WriteString(r.w, mark); err != nil {

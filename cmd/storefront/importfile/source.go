@@ -79,7 +79,7 @@ type source struct {
 	Variation, Variable string
 	// shop is true if the file is another shop's export. The amounts and times in such a file may contradict each other.
 	shop bool
-	// ignored lists names of columns that are left out, as fold returns them.
+	// ignored has the names of columns that are left out, as fold returns them.
 	ignored []string
 }
 

@@ -30,7 +30,7 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-// twice imports an export twice, after a dry run. The second import changes nothing.
+// s.twice imports an export two times, after a dry run. It requires that the second import changes nothing.
 func (s store) twice(from string, kind kind, text []byte, stored int) {
 	s.t.Helper()
 	o := options{Kind: kind, From: from, DryRun: true}
@@ -186,7 +186,7 @@ func TestColumnsOfOnesOwn(t *testing.T) {
 	})
 }
 
-// A row with another id is not a further line of the row above, and a text that contains a number is not read as a number.
+// A row with its own id is not read as a further line of the order above. A title that contains a number stays a text.
 func TestRowsThatLookLikeOthers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -258,7 +258,7 @@ func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
 	}
 }
 
-// away is an API whose ImportCustomers fails once the field left is 0. Each successful call decrements left.
+// away is an API for an import that fails: the first calls of ImportCustomers succeed, as many as left says, and then all fail.
 type away struct {
 	importfile.API
 	left int

@@ -56,7 +56,6 @@ func newStoreOf(t testing.TB, d *db.DB, slug string) store {
 	return store{admin.New(d, admin.Options{}), made, t, d}
 }
 
-// try imports a text.
 func (s store) try(o options, text []byte) (*importfile.Report, error) {
 	o.Store = s.Store
 	return importfile.Load(context.Background(), s, bytes.NewReader(text), o)

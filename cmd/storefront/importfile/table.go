@@ -352,14 +352,14 @@ func mapping(column, field string) string {
 	return text
 }
 
-// needed lists groups of fields. A file must have at least one field of each group.
+// needed has groups of fields. A file must have at least one field of each group.
 var needed = map[transfer.Kind][][]string{
 	transfer.Products:  {{"title"}, {"price", "priceAmount"}},
 	transfer.Customers: {{"email", "phone"}},
 	transfer.Orders:    {{"reference", "id"}, {"email", "phone", "customer"}},
 }
 
-// keys lists groups of fields that identify a row to update. A file must have at least one field of each group.
+// keys has groups of fields that identify a row to update. A file must have at least one field of each group.
 var keys = map[transfer.Kind][][]string{
 	transfer.Products: {{"title", "id", "sku", "slug"}}, transfer.Customers: {{"email", "phone", "id"}}, transfer.Orders: {{"reference", "id"}},
 }
@@ -454,7 +454,7 @@ func (r *record) continuedBy(next *record) bool {
 		}
 	}
 	if _, orders := r.table.Columns["itemTitle"]; orders && !next.hasItem(0) {
-		return false // a line without an item is a repeated order
+		return false // a line of the same order without an item repeats the order
 	}
 	email := next.value("email")
 	return email == "" || strings.EqualFold(email, r.value("email"))

@@ -105,8 +105,8 @@ var binaryFormats = []struct{ mark, problem string }{
 	{"%PDF", "is a PDF: import a CSV file, or one with a JSON object a line"},
 }
 
-// checkText returns an error if the first bytes of a file, head, show that it is empty or not text. If utf16 is true, zero
-// bytes may be part of a text.
+// checkText returns an error if a file is empty or not text. It sees this from the file's first bytes, which are in head. If
+// utf16 is true, zero bytes may be part of a text.
 func checkText(head []byte, utf16 bool) error {
 	for _, f := range binaryFormats {
 		if bytes.HasPrefix(head, []byte(f.mark)) {
@@ -148,7 +148,7 @@ func utf16Order(head []byte) string {
 // API.
 const maxLineBytes = 1 << 20
 
-// lines numbers the lines of a text, which end with \n, \r\n or \r.
+// lines is a reader that counts the lines of a text, which end with \n, \r\n or \r.
 type lines struct {
 	*bufio.Scanner
 	number int
@@ -162,7 +162,7 @@ type lines struct {
 	unread      string   // the rest of the current line, which csv has not read yet
 	size        int
 	ended       bool // true if the record reached the end of the file or exceeded maxLineBytes
-	tooLong     bool // true if a line was too long, which was reported
+	tooLong     bool // true once end has returned the error for a line that is too long
 }
 
 func newLines(text io.Reader, e textEncoding) *lines {
@@ -200,8 +200,8 @@ func (l *lines) next() ([]byte, int, error) {
 	return nil, 0, l.end()
 }
 
-// end returns the error that ended the lines, or io.EOF at the end of the text. If a line is too long, end returns that
-// error only once, and then io.EOF.
+// end returns the error that ended the lines, or io.EOF at the end of the text. If a line is too long, the first call returns
+// the error, and all later calls return io.EOF.
 func (l *lines) end() error {
 	switch err := l.Err(); {
 	case errors.Is(err, bufio.ErrTooLong) && !l.tooLong:

@@ -71,7 +71,7 @@ func TestPhonesAsPeopleWriteThem(t *testing.T) {
 	})
 }
 
-// An e-mail with invisible characters around it is not the e-mail of another customer.
+// Rows are of one customer if their e-mails differ only in invisible characters at the beginning or end.
 func TestMarksAroundAnEmail(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

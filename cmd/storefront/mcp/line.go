@@ -223,7 +223,7 @@ func (t *transport) Write(_ context.Context, message jsonrpc.Message) error {
 		t.writing.Unlock()
 		select {
 		case t.answered <- struct{}{}:
-		default: // there is a signal in answered already
+		default: // t.answered is full: it has a signal that nobody has read yet
 		}
 	}
 	return err
@@ -239,7 +239,8 @@ func (t *transport) write(text []byte, err error) error {
 	return err
 }
 
-// Close ends a Read that waits. It does not end a read of the input that has begun.
+// Close ends a call of Read that waits for a line. The goroutine that reads the input may wait on, until the input has more
+// bytes or ends.
 func (t *transport) Close() error {
 	t.closing.Do(func() { close(t.closed) })
 	return nil

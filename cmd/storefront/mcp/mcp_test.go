@@ -227,7 +227,7 @@ func TestAnAgent(t *testing.T) {
 				}
 			}
 		}
-		require.Eventually(t, func() bool { // again, because a new minute may have begun
+		require.Eventually(t, func() bool { // each try exhausts the limit of its minute; if a new minute begins, try once more
 			exhaust()
 			texts, failed := call(t, session, "getStore", nil)
 			return failed && strings.Contains(texts[0], `"code":"rate_limited"`) && strings.Contains(texts[0], "\nRetry-After: ")
