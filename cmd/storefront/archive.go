@@ -282,8 +282,8 @@ func readManifest(ctx context.Context, files exportFiles, format string) (m mani
 	return m, m.check(found)
 }
 
-// check compares the files that the manifest lists with found, the files of the export by name. It returns an error for the
-// first difference.
+// check returns an error for the first difference between the manifest and found, which has the files of the export by name.
+// It also requires that the manifest lists a file for each kind of rows.
 func (m *manifest) check(found map[string]exportedFile) error {
 	unlisted := maps.Clone(found)
 	for _, listed := range m.Files {

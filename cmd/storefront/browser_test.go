@@ -198,7 +198,7 @@ const touching = `(() => {
   return found ? found.outerHTML.slice(0, 300) : "";
 })()`
 
-// see checks that the parts of the open page moved by at most maxLayoutShift while it loaded. Then it checks the page at every
+// b.see checks that the parts of the open page moved by at most maxLayoutShift while it loaded. Then it checks the page at every
 // width and in both colour schemes: axe finds no problem, the page is not wider than the window, and the scripts tooWide and
 // touching find no element. It saves a picture of the page for each width and scheme.
 func (b *browser) see(name string) {
@@ -213,7 +213,7 @@ func (b *browser) see(name string) {
 					Value: "reduce"}},
 			}))
 			at := fmt.Sprintf("%s-%d-%s", name, width, scheme)
-			if width == sizes[0] || scheme == "light" { // the colours do not depend on the width
+			if width == sizes[0] || scheme == "light" { // dark only at one width: colours do not depend on it
 				b.examine(at, scheme)
 			}
 			require.LessOrEqual(b.t, value[int64](b, "document.documentElement.scrollWidth"), width, "%s is wider than the window", at)

@@ -75,7 +75,7 @@ func get(t *testing.T, url, authorization string) (int, map[string]any) {
 	return answer.StatusCode, body
 }
 
-// The numbers of products and customers of the store in Douala in demo.json.
+// How many products and customers demo.json has for the store in Douala.
 const (
 	demoProducts  = 12
 	demoCustomers = 42

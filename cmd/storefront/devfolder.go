@@ -113,7 +113,7 @@ func usesDevFolder(k *kong.Context) bool {
 }
 
 // selectDev returns the dev folder that a command uses, and tells the user so on standard error. It returns nil if the command
-// uses another database or server.
+// uses a database or server that is not dev's.
 func (s *invocation) selectDev(k *kong.Context, found *devFolder) *devFolder {
 	if found == nil {
 		return nil

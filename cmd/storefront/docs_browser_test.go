@@ -147,7 +147,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 			}))
 			at := fmt.Sprintf("docs-%d-%s", width, scheme)
-			if width == sizes[0] || scheme == "light" { // the colours do not depend on the width
+			if width == sizes[0] || scheme == "light" { // dark only at one width: colours do not depend on it
 				b.examine(at, scheme)
 			}
 			require.LessOrEqual(t, value[int64](b, "document.documentElement.scrollWidth"), width, "%s: nothing sticks out at the side",

@@ -33,8 +33,8 @@ func TestAnExportAndItsImportAreStoppedAnywhere(t *testing.T) {
 			defer func() { require.NoError(t, d.Close()) }()
 			folder := filepath.Join(t.TempDir(), "export")
 
-			// stop starts a command, waits until begun is true, and sends it the signal a moment later. It reports whether
-			// the command had already completed.
+			// stop() starts a command, waits until begun() is true, and a moment later sends the signal to the command. It
+			// returns true if the command has succeeded nevertheless.
 			stop := func(i installation, signal os.Signal, begun func() bool, args ...string) bool {
 				t.Helper()
 				c := i.command("storefront", args...)

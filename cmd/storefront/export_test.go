@@ -514,8 +514,8 @@ func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	out, _ := command(t, 0, "store", "list", "--database-url", target, "-o", "json")
 	require.Equal(t, "[]\n", out, "nothing was stored")
 
-	// An import ignores the files that operating systems leave in folders. It accepts archives in another order, and
-	// archives that a person made of a folder.
+	// An import ignores the files that operating systems leave in folders. It accepts an archive that a person made of a
+	// folder, even if the files are in reverse order.
 	slices.Reverse(all)
 	for i := range all {
 		all[i] = "./" + all[i]

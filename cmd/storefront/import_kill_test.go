@@ -84,8 +84,8 @@ func counted(t *testing.T, d *db.DB, query string) int {
 	return int(n.Int64)
 }
 
-// journaled returns the number of orders that the activity journal's entries about imports count. Each import that stored
-// orders wrote one entry.
+// journaled returns how many orders were imported according to the activity journal: each import that stored orders wrote one
+// entry, with the number of these orders.
 func journaled(t *testing.T, d *db.DB) int {
 	t.Helper()
 	entries, err := d.Client().ActivityEntry.Query().Where(activityentry.Action("store.imported")).All(t.Context())
@@ -129,8 +129,8 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "orders.csv")
 			require.NoError(t, os.WriteFile(file, lines.Bytes(), 0o600))
 
-			// kill starts the import, calls at(), and then kills the import. It requires that the stored counts agree with the stored
-			// rows, and returns how many orders are stored.
+			// kill() starts the import, calls at(), and then kills the import. It requires that the stored counts agree with the
+			// stored rows, and returns how many orders are stored.
 			kill := func(at func()) int {
 				t.Helper()
 				c := i.command("storefront", "import", "--store", "s", "orders", file)

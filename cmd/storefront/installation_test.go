@@ -69,7 +69,7 @@ func (i installation) run(into any, args ...string) {
 	i.runOf("storefront", into, args...)
 }
 
-// runOf is like run, but the command is one of this binary.
+// i.runOf is like i.run, but the parameter binary says which program to run.
 func (i installation) runOf(binary string, into any, args ...string) {
 	i.t.Helper()
 	c := i.command(binary, append(args, "-o", "json")...)
@@ -239,7 +239,7 @@ func (in *inbox) next() arrival {
 	}
 }
 
-// collect waits for deliveries until they are of as many events as count says. It returns the events' types by id.
+// in.collect receives deliveries until they are of count different events. It returns the events' types by id.
 func (in *inbox) collect(count int) map[string]string {
 	in.t.Helper()
 	got := map[string]string{}

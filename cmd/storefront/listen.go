@@ -144,7 +144,7 @@ type listener struct {
 	hint  bool       // true once listen has printed how to send an event again
 }
 
-// run follows the events until the context ends, the first connection fails, or the server refuses a later one.
+// run follows the events until the context ends, the first connection fails, or the server refuses a later connection.
 func (l *listener) run() error {
 	for wait, lost := minWait, false; ; {
 		err := l.client.Watch(l.ctx, &adminv1.WatchEventsRequest{Store: l.store.GetId(), Types: l.events, Since: l.since},

@@ -42,8 +42,8 @@ func TestEachMigrationIsToldWhenItBegins(t *testing.T) {
 	require.Empty(t, told)
 }
 
-// migrate up can be stopped and run again. If it is killed, PostgreSQL completes its statement. If it is interrupted while
-// it creates an index, PostgreSQL leaves an invalid one.
+// `migrate up` can be stopped and run again. If the command is killed, PostgreSQL still completes the current statement. If it
+// is interrupted while it creates an index, PostgreSQL leaves an invalid index.
 func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {

@@ -171,7 +171,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			w.stop()
 			require.Empty(t, in.arrived, "nothing came twice")
 
-			// A private address or plain http is refused as the address of notices. none removes the address.
+			// A private address or plain http is refused as the address of notices. The value "none" removes the address.
 			for flag, want := range map[string]string{
 				"http://mailer.example": "--notices-url: must start with https://", "https://10.0.0.1/": "",
 			} {

@@ -58,7 +58,7 @@ func (c *orderCreateCmd) Run(s *invocation) error {
 	return create(s, inStore(c.inNamedStore), &adminv1.CreateOrderRequest{}, record, messageJSON)
 }
 
-// name looks up the products, the customer and the payment link that the flags name, and puts their ids into the request.
+// c.name looks up the products, the customer and the payment link in the flags, and puts their ids into the request.
 func (c *orderCreateCmd) name(ctx context.Context, o admin.API, in *adminv1.CreateOrderRequest) (err error) {
 	within := storeScoped(c.inNamedStore)
 	if c.Customer != "" {

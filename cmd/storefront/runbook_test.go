@@ -157,7 +157,7 @@ func (s *scene) deliveries(status string) int {
 	return len(found)
 }
 
-// eventually waits until count deliveries have the status.
+// eventually waits until the number of deliveries with this status is count.
 func (s *scene) eventually(status string, count int) {
 	s.t.Helper()
 	s.until(func() bool { return s.deliveries(status) == count }, "%d deliveries are %s", count, status)

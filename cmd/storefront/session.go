@@ -25,7 +25,7 @@ type invocation struct {
 	env     func(string) (string, bool)
 	// options are the options of the admin services that run in this process. A server has options of its own.
 	options admin.Options
-	// dev is the dev folder that the command uses; nil if it uses another database or server.
+	// dev is the dev folder that the command uses; nil if it uses a database or server that is not dev's.
 	dev *devFolder
 	// flags are the command's flags. given has the names of the flags that have a value on the command line, in the
 	// environment or in the settings file.

@@ -44,7 +44,7 @@ type rowCommand struct {
 	storeIsArgument  bool
 }
 
-// line returns the command line with which the command names a store and the row with an id.
+// c.line returns the arguments of the command, which name the store and the row. id is the row's id.
 func (c rowCommand) line(store, id string) []string {
 	args := strings.Fields(c.name)
 	if c.storeIsArgument {
@@ -123,7 +123,7 @@ func (o operated) id(path string, args ...string) string {
 	return at.(string)
 }
 
-// rows creates a store with a row of every kind. It returns the rows' ids by kind.
+// o.rows creates a store with a row of every kind. It returns the rows' ids by kind.
 func (o operated) rows(store string) map[string]string {
 	o.Helper()
 	o.id("id", "store", "create", "--name", store, "--slug", store, "--currency", "XAF", "--country", "CM")

@@ -41,8 +41,8 @@ var webhookFields = []string{"id", "url", "description", "events", "enabled", "s
 
 func webhookObject(w *adminv1.Webhook) []byte { return selectWebhook(w, "", webhookFields...) }
 
-// selectWebhook returns a JSON object with those members of a webhook that names lists. names may also list "enabled", which
-// is false for a disabled webhook, and "secret", whose value is the parameter secret.
+// selectWebhook returns a JSON object with some members of a webhook; the list names has their names. The list may also have
+// "enabled", which is false for a disabled webhook, and "secret", whose value is the parameter secret.
 func selectWebhook(w *adminv1.Webhook, secret string, names ...string) []byte {
 	return selectFields(w, map[string]json.RawMessage{
 		"enabled": strconv.AppendBool(nil, w.GetState() != adminv1.Webhook_disabled), "secret": quoted(secret),

@@ -149,10 +149,10 @@ func (b *builder) optional(field string) *string {
 	return nil
 }
 
-// amount returns an amount in minor units from a line of the record. units names a field with an amount in the currency's
-// unit, such as 12.50. If that field is empty, amount reads the field that minor names, a whole number of minor units. given
-// is false if both fields are empty. If the text is no valid amount, or names another currency than the record's, amount
-// reports a problem of the message's field target.
+// amount returns an amount in minor units from a line of the record. units is the name of a field with an amount in the
+// currency's unit, such as 12.50. minor is the name of a field with a whole number of minor units, which amount reads if the
+// first field is empty. given is false if both fields are empty. If the text is no valid amount, or names another currency
+// than the record's, amount reports a problem of the message's field target.
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
 	currency := cmp.Or(b.currency(), b.loader.Store.GetCurrency())
 	if text, _ := b.valueOn(line, units); text != "" {
@@ -216,8 +216,8 @@ func (b *builder) date(field string) *date {
 // zoneInName matches a column's name that says that its dates are in UTC, as Created (UTC) and date_created_gmt do.
 var zoneInName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:utc|gmt)(?:[^a-z]|$)`)
 
-// count returns the whole number in a field on a line of the record, or 0 if the field is empty. It refuses another text,
-// and a number that int32 cannot hold. The refusal names target, a field of the message.
+// count returns the whole number in a field on a line of the record, or 0 if the field is empty. It refuses a text
+// that is no whole number, and a number that int32 cannot hold. The refusal names target, a field of the message.
 func (b *builder) count(line int, field, target string) int64 {
 	text, _ := b.valueOn(line, field)
 	if text == "" {

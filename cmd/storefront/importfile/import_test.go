@@ -35,7 +35,7 @@ func (b bench) load(kind kind, objects ...transfertest.Fields) *importfile.Repor
 	return done
 }
 
-// If objects from one installation's API are imported into another installation, its API returns the same bytes.
+// If an installation imports objects from the API of another installation, both APIs return the same bytes for the objects.
 func TestImportKeepsEveryByte(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -193,8 +193,8 @@ func TestImportBesidePayments(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		link, guide := b.Link(nil), b.Product("Guide", 250)
-		// Payments through one link wait for each other at the link's row. Payments without a link have only the row of their
-		// customer in common.
+		// All payments and imports through one link change the row of the link. Those without a link change only one row in
+		// common: the customer's.
 		linked, plain := transfertest.OneCustomer(), transfertest.OneCustomer()
 		b.load(customers, linked, plain)
 		const each = 10

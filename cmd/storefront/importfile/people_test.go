@@ -162,8 +162,8 @@ func described(all []*storefrontv1.Customer) []string {
 	return texts
 }
 
-// An order fills the empty fields of its customer, as an order of the API does. The report names the order's values that are
-// not stored, because the customer has other ones.
+// An order fills the empty fields of its customer, as an order of the API does. If a field of the customer has another value
+// than the order, the field stays unchanged, and the report names the order's value.
 func TestOrdersCompleteTheirCustomers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -336,7 +336,7 @@ func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, remar
 	for _, c := range s.customers() {
 		got += int(c.GetTotalPaid())
 	}
-	// A stored customer keeps the stored total, so the totals of rows about this customer need not be in the sum.
+	// A stored customer keeps the stored total, so the customers' totals may be less than the sum of the rows' totals.
 	if known {
 		require.LessOrEqual(s.t, got, want, "%v", rows)
 	} else {
