@@ -37,7 +37,7 @@ func membersOf(object []byte) (all []member, err error) {
 		if err != nil {
 			return nil, err
 		}
-		// Copy no bytes: m.value is a part of object. It must not be the variable value, because the next read overwrites that.
+		// Make m.value a part of object, because the next read overwrites the bytes of the variable value.
 		end := d.InputOffset()
 		m.value = object[end-int64(len(value)) : end]
 		all = append(all, m)

@@ -181,8 +181,8 @@ type exportWriter struct {
 	table *csvTable
 }
 
-// writeRows writes the rows of in, an answer of the server. If they are of another kind than the rows of the answer before it,
-// writeRows begins a new file.
+// writeRows writes the rows of one answer of the server. If their kind is not the kind of the rows before them, writeRows
+// begins a new file.
 func (w *exportWriter) writeRows(in *adminv1.ExportStoreResponse) error {
 	if in.GetKind() != w.kind {
 		if err := errors.Join(w.end(), w.begin(in)); err != nil {
@@ -208,7 +208,7 @@ func (w *exportWriter) writeRows(in *adminv1.ExportStoreResponse) error {
 	return w.table.add(bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")), []byte("\n")))
 }
 
-// begin creates the file for the rows of the answer in, which are all of one kind.
+// begin creates the file for the rows of an answer of the server, which are all of one kind.
 func (w *exportWriter) begin(in *adminv1.ExportStoreResponse) (err error) {
 	message, known := rowMessages[in.GetKind()]
 	if !known {

@@ -239,7 +239,7 @@ func (in *inbox) next() arrival {
 	}
 }
 
-// in.collect receives deliveries until they are of count different events. It returns the events' types by id.
+// in.collect waits for deliveries of several events, and returns the events' types by id. count is the number of events.
 func (in *inbox) collect(count int) map[string]string {
 	in.t.Helper()
 	got := map[string]string{}

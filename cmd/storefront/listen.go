@@ -302,7 +302,7 @@ type route struct {
 // type, then those for a beginning of types, the longest beginning first.
 type routes []route
 
-// readRoutes returns the routes of two flags. given are the values of --forward. defaultURL is the address in
+// readRoutes returns the routes of two flags. given has the values of --forward. defaultURL is the address in
 // --forward-to, for all types that no --forward takes; "" if this flag is not set.
 func readRoutes(defaultURL string, given []string) (routes, error) {
 	var all routes

@@ -96,7 +96,7 @@ func (r *newcomer) at(path string) []delivered {
 // awaited is how long a test waits for something before it fails.
 const awaited = time.Minute
 
-// await calls done() until the result is true. After a minute it fails the script; what is the beginning of the error.
+// await calls done() until the result is true. After a minute it fails the script; the error begins with the text in what.
 func await(ts *testscript.TestScript, what string, done func() bool) {
 	for deadline := time.Now().Add(awaited); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {

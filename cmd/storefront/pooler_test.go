@@ -87,7 +87,7 @@ func TestServersAndAWorkerBehindAPoolerInSessionMode(t *testing.T) {
 	require.Equal(t, doctor.OK, i.examine("--check-url", "none")["database"].Status)
 }
 
-// exchange sends a request and stores the decoded answer in *into. It returns an error if the status is not want.
+// exchange sends a request and stores the decoded answer in *into. It returns an error if the status does not equal want.
 func exchange(method, url, key, body string, want int, into any) error {
 	r, err := http.NewRequest(method, url, bytes.NewReader([]byte(body)))
 	if err != nil {

@@ -59,7 +59,7 @@ func (s *invocation) fill(ctx context.Context, o admin.API, in proto.Message, cu
 	return err
 }
 
-// set sets a field of the request in. field is the field's name in the proto.
+// set sets a field of a request to a value. The parameter field is the field's name in the proto.
 func set(in proto.Message, field string, value any) {
 	m := in.ProtoReflect()
 	m.Set(m.Descriptor().Fields().ByName(protoreflect.Name(field)), protoreflect.ValueOf(value))

@@ -163,7 +163,7 @@ func (s *scene) eventually(status string, count int) {
 	s.until(func() bool { return s.deliveries(status) == count }, "%d deliveries are %s", count, status)
 }
 
-// s.until waits until done() is true. After a minute it fails the test; what is the format of the error, and args its values.
+// s.until waits until done() is true. After a minute it fails the test with the text fmt.Sprintf(what, args...).
 func (s *scene) until(done func() bool, what string, args ...any) {
 	s.t.Helper()
 	for deadline := time.Now().Add(awaited); !done(); time.Sleep(50 * time.Millisecond) {

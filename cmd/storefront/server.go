@@ -252,7 +252,7 @@ func (w watcher) watch(ctx context.Context, handle *db.DB) (stop func(), err err
 	}, nil
 }
 
-// serve runs a server until the context ends. It calls bound once the public and the operator's address are bound.
+// serve runs a server until the context ends. Once the public and the operator's address are bound, it calls the function bound.
 func serve(ctx context.Context, config server.Config, bound func(*server.Server) error) error {
 	running, err := server.New(config)
 	if err != nil {

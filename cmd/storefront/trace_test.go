@@ -76,8 +76,8 @@ func (c *collector) find(trace []byte, name string) *tracev1.Span {
 	})
 }
 
-// await returns the first span for which is(span) is true. If none arrives in a minute, the test fails; its error calls the
-// span by the text in what. A span may arrive late: each process sends its own spans, and sends a span after its children.
+// await returns the first span for which is(span) is true. If none arrives in a minute, the test fails, and the error has the
+// text in what. A span may arrive late: each process sends its own spans, and sends a span after its children.
 func (c *collector) await(what string, is func(*tracev1.Span) bool) *tracev1.Span {
 	c.t.Helper()
 	timeout := time.After(time.Minute)

@@ -376,7 +376,7 @@ func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
 }
 
 // connected reports whether a client other than the doctor uses the database. On PostgreSQL it looks for connections that are
-// neither the doctor's nor those of Citus. On SQLite the caller must know the answer, and passes it as used.
+// neither the doctor's nor those of Citus. On SQLite it returns the value of the parameter used.
 func connected(ctx context.Context, d *db.DB, used bool) (bool, error) {
 	if d.Dialect() == dialect.SQLite {
 		return used, nil
@@ -629,7 +629,7 @@ func buckets(ctx context.Context, d *db.DB, inst Installation) Finding {
 	return ok("all stores are in %s", inst.Buckets)
 }
 
-// firstOf lists the first few items of all, and says how many more there are.
+// firstOf lists the first few texts, and says how many more there are.
 func firstOf(all []string) string {
 	if n := len(all); n > maxListed {
 		all = append(all[:maxListed:maxListed], humanize.Comma(int64(n-maxListed))+" more")

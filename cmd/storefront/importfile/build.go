@@ -216,8 +216,8 @@ func (b *builder) date(field string) *date {
 // zoneInName matches a column's name that says that its dates are in UTC, as Created (UTC) and date_created_gmt do.
 var zoneInName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:utc|gmt)(?:[^a-z]|$)`)
 
-// count returns the whole number in a field on a line of the record, or 0 if the field is empty. It refuses a text
-// that is no whole number, and a number that int32 cannot hold. The refusal names target, a field of the message.
+// count returns the whole number in a field on a line of the record, or 0 if the field is empty. It refuses a text that is
+// no whole number, and a number that int32 cannot hold. The refusal names target, a field of the message.
 func (b *builder) count(line int, field, target string) int64 {
 	text, _ := b.valueOn(line, field)
 	if text == "" {
@@ -549,8 +549,8 @@ func (b *builder) priceFromTotal(item *storefrontv1.Order_Item, n int, total int
 	b.entry.lost = append(b.entry.lost, note)
 }
 
-// priceItems sets the prices of items that have none in the file. If the order has exactly one item, and given says that it has
-// an amount, the item's price is the amount divided by the quantity. In all other cases priceItems refuses the row or, if
+// priceItems sets the prices of items that have none in the file. given is true if the order has an amount. If it is true, and
+// the order has exactly one item, the item's price is the amount divided by the quantity. In all other cases priceItems refuses the row or, if
 // Update is set, sets lacksPrice.
 func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	for _, n := range b.entry.unpricedItems {

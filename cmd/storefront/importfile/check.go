@@ -189,8 +189,8 @@ func (c *checker) find(id identity) (seenRow, bool) {
 	return s, ok && id.text != ""
 }
 
-// compare looks for a row's identities in earlier rows of the file. repeated is true if the row repeats an earlier one. If the
-// row conflicts with an earlier one, found says how; otherwise it is the zero value.
+// compare looks for a row's identities in earlier rows of the file. repeated is true if the row repeats an earlier row. If the
+// row conflicts with an earlier row, found describes the conflict; otherwise found is the zero value.
 func (c *checker) compare(e *entry) (repeated bool, found conflict) {
 	grouped := e.table != nil && e.table.Group != ""
 	_, customer := e.message.(*storefrontv1.Customer)
@@ -217,7 +217,8 @@ func (c *checker) compare(e *entry) (repeated bool, found conflict) {
 }
 
 // match looks for the customer of a row among the customers of the store and of earlier rows. repeated is true if the
-// row repeats an earlier one. If the row conflicts with an earlier one, found says how; otherwise it is the zero value.
+// row repeats an earlier row. If the row conflicts with an earlier row, found describes the conflict; otherwise found is the
+// zero value.
 func (c *checker) match(e *entry) (repeated bool, found conflict) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Customer:

@@ -258,7 +258,7 @@ func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
 	}
 }
 
-// away is an API for an import that fails: the first calls of ImportCustomers succeed, as many as left says, and then all fail.
+// away is an API that fails in the middle of an import: a.left is how many more calls of ImportCustomers succeed.
 type away struct {
 	importfile.API
 	left int

@@ -117,7 +117,7 @@ func (c *caller) allowed(ctx context.Context, all []operation, log io.Writer) ([
 	return slices.DeleteFunc(all, func(op operation) bool { return !granted[op.Scope] }), nil
 }
 
-// Serve serves one agent, which writes to in and reads from out, until in or ctx ends.
+// Serve serves one agent until the agent's input or ctx ends. The agent writes to the stream in and reads from the stream out.
 func Serve(ctx context.Context, s *sdk.Server, in io.Reader, out io.Writer) error {
 	session, err := s.Connect(ctx, &transport{in: in, out: out}, nil)
 	if err != nil {
