@@ -115,8 +115,8 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 			_, err = handle.Writer().Exec(`INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, 'order.paid')`, event, shop.ID)
 			require.NoError(t, err)
 
-			// Right after a restore no process is connected to the database. In this case the doctor only warns of a waiting event,
-			// and exits with 0.
+			// Right after a restore no process is connected to the database. In this case the doctor only warns of a waiting
+			// event, and exits with 0.
 			require.NoError(t, handle.Close())
 			f := i.examine()["outbox"]
 			require.Equal(t, doctor.Warn, f.Status)

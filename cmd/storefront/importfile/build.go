@@ -550,8 +550,8 @@ func (b *builder) priceFromTotal(item *storefrontv1.Order_Item, n int, total int
 }
 
 // priceItems sets the prices of items that have none in the file. given is true if the order has an amount. If it is true, and
-// the order has exactly one item, the item's price is the amount divided by the quantity. In all other cases priceItems refuses the row or, if
-// Update is set, sets lacksPrice.
+// the order has exactly one item, the item's price is the amount divided by the quantity. In all other cases priceItems refuses
+// the row or, if Update is set, sets lacksPrice.
 func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	for _, n := range b.entry.unpricedItems {
 		switch {
