@@ -305,9 +305,9 @@ type Forgetting struct {
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// When the last row that named the customer was changed; absent until then.
 	FinishedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`
-	// On SQLite, who still reads old pages of the write-ahead log, which cannot be emptied meanwhile: an
-	// `export`, a `backup`, or a `reader`, which is any other request or program. Afterwards a worker or
-	// another `ContinueForgetting` empties the log. Absent once the log is empty.
+	// On SQLite, what reads old pages of the write-ahead log and so keeps it from being emptied: an `export`, a `backup`, or a
+	// `reader`, which is any other request or program. When that has ended, a worker or another `ContinueForgetting` empties the
+	// log. Absent once the log is empty.
 	LogWaitsFor   *string `protobuf:"bytes,11,opt,name=log_waits_for,json=logWaitsFor,proto3,oneof" json:"log_waits_for,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

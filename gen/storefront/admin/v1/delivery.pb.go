@@ -325,7 +325,7 @@ type ListDeliveriesRequest struct {
 	Until *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=until,proto3" json:"until,omitempty"`
 	// Only deliveries of the events that this text finds: the id of a delivery or of an event, or a part of an event's payload;
 	// case is ignored. A page has the deliveries of at most 25 events. One call reads a bounded number of events, so a page may
-	// be empty although there is a next one.
+	// be empty although there is a next page.
 	Text          string `protobuf:"bytes,10,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -85,7 +85,7 @@ export type HttpRule = Message<"google.api.HttpRule"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The request field that the body fills, or `*` for all that the path does not.
+   * The request field that the body fills, or `*` for all fields that the path does not fill.
    *
    * @generated from field: string body = 7;
    */

@@ -237,9 +237,9 @@ export type Forgetting = Message<"storefront.admin.v1.Forgetting"> & {
   finishedAt?: Timestamp | undefined;
 
   /**
-   * On SQLite, who still reads old pages of the write-ahead log, which cannot be emptied meanwhile: an
-   * `export`, a `backup`, or a `reader`, which is any other request or program. Afterwards a worker or
-   * another `ContinueForgetting` empties the log. Absent once the log is empty.
+   * On SQLite, what reads old pages of the write-ahead log and so keeps it from being emptied: an `export`, a `backup`, or a
+   * `reader`, which is any other request or program. When that has ended, a worker or another `ContinueForgetting` empties the
+   * log. Absent once the log is empty.
    *
    * @generated from field: optional string log_waits_for = 11;
    */

@@ -300,7 +300,7 @@ export type ListDeliveriesRequest = Message<"storefront.admin.v1.ListDeliveriesR
   /**
    * Only deliveries of the events that this text finds: the id of a delivery or of an event, or a part of an event's payload;
    * case is ignored. A page has the deliveries of at most 25 events. One call reads a bounded number of events, so a page may
-   * be empty although there is a next one.
+   * be empty although there is a next page.
    *
    * @generated from field: string text = 10;
    */
