@@ -407,8 +407,8 @@ func describeForward(e *adminv1.Event, r egress.Result) string {
 // maxReason is how many characters of a receiver's answer listen prints.
 const maxReason = 200
 
-// reason returns why a receiver refused an event, for the end of a printed line: ": " and the first line with a letter in
-// the body of the answer. It returns "" if there is no such line.
+// reason returns the end of a printed line that says why a receiver refused an event: a colon, a space, and the first line of
+// the receiver's answer that contains a letter, cut to maxReason characters. It returns "" if no line contains a letter.
 func reason(r egress.Result) string {
 	for line := range strings.Lines(r.Answer) {
 		if line = strings.TrimSpace(line); strings.ContainsFunc(line, unicode.IsLetter) {

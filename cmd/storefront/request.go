@@ -68,9 +68,8 @@ func set(in proto.Message, field string, value any) {
 // method is a method of the admin services.
 type method[In, Out any] = func(admin.API, context.Context, In) (Out, error)
 
-// create calls a method that creates an object in the command's store. It prints object(out), which is JSON, where out is the
-// method's answer.
-func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[In, Out], object func(Out) []byte) error {
+// create calls a method that creates an object in the command's store, and prints the method's answer, which toJSON converts.
+func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[In, Out], toJSON func(Out) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		if err := s.fillIn(ctx, o, c, in); err != nil {
 			return err
@@ -79,7 +78,7 @@ func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[
 		if err != nil {
 			return err
 		}
-		return s.print(object(out))
+		return s.print(toJSON(out))
 	})
 }
 
@@ -93,10 +92,10 @@ func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in prot
 	return s.fill(ctx, o, in, currencyOf(ctx, o, store))
 }
 
-// change looks up the object to which name refers, and calls a method that changes it. It prints object(out), which is JSON,
-// where out is the method's answer. It refuses an update for which no flag is given.
+// change refuses an update for which no flag is given. Otherwise it looks up the object that name refers to, calls a method that
+// changes it, and prints the method's answer, which toJSON converts.
 func change[Found interface{ GetId() string }, In, Out proto.Message](
-	s *invocation, c storeScoped, name string, lookup finder[Found], in In, call method[In, Out], object func(Out) []byte,
+	s *invocation, c storeScoped, name string, lookup finder[Found], in In, call method[In, Out], toJSON func(Out) []byte,
 ) error {
 	if err := s.changesAnything(in); err != nil {
 		return err
@@ -106,7 +105,7 @@ func change[Found interface{ GetId() string }, In, Out proto.Message](
 		if err != nil {
 			return err
 		}
-		return s.print(object(out))
+		return s.print(toJSON(out))
 	})
 }
 
@@ -150,14 +149,14 @@ func (s *invocation) changesAnything(in proto.Message) error {
 	return usage("name what to change: %s", strings.Join(names, ", "))
 }
 
-// show looks up what name refers to. It prints object(found), which is JSON, where found is the result of lookup.
-func show[Found proto.Message](s *invocation, c storeScoped, name string, lookup finder[Found], object func(Found) []byte) error {
+// show looks up the object that name refers to, and prints it as toJSON converts it.
+func show[Found proto.Message](s *invocation, c storeScoped, name string, lookup finder[Found], toJSON func(Found) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		found, err := find(ctx, o, c, name, lookup)
 		if err != nil {
 			return err
 		}
-		return s.print(object(found))
+		return s.print(toJSON(found))
 	})
 }
 

@@ -70,12 +70,12 @@ func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (row
 
 // Mismatches counts all of the store's rows of a kind in one statement, and returns how many of the stored counts differ from
 // the result. There is a stored count for each day and one for each 32 days.
-func (c *Counts) Mismatches(ctx context.Context, store uuid.UUID, kind string) (buckets int, err error) {
+func (c *Counts) Mismatches(ctx context.Context, store uuid.UUID, kind string) (wrong int, err error) {
 	query := c.dialect.countCTE(kind) + statements["wrong"]
-	if err := c.db.Reader().QueryRowContext(ctx, query, store, kind).Scan(&buckets); err != nil {
+	if err := c.db.Reader().QueryRowContext(ctx, query, store, kind).Scan(&wrong); err != nil {
 		return 0, fmt.Errorf("compare the counts of %s: %w", kind, err)
 	}
-	return buckets, nil
+	return wrong, nil
 }
 
 // Store is the id and the slug of a store, which operators know by its slug.

@@ -27,9 +27,9 @@ type nodes struct {
 	shards atomic.Pointer[[]shard]
 }
 
-// shard is a range of the hashes of stores. largest is the highest hash of the range, which begins above the highest hash of the
-// shard before it. node is the database on which statements about these stores run. It is nil for the coordinator, which also
-// forwards statements to a node that this process cannot reach.
+// shard is a range of the hashes of stores. largest is its highest hash; it begins just above the largest of the shard before
+// it. node is the database on which statements about these stores run. node is nil if they run on the coordinator: it has the
+// shard, or it must forward the statements because this process cannot reach the node or the node cannot query other nodes.
 type shard struct {
 	largest int32
 	node    *DB

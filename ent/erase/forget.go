@@ -332,9 +332,10 @@ func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forge
 	return f, nil
 }
 
-// finish ends the erasure f and makes it the receipt. If f has erased nothing and there is a receipt of an earlier erasure of
-// the customer, that receipt stays. reader is the kind of reader that keeps SQLite's log, or "" if the log is empty. If
-// somebody has named the customer again or added a note, or if an import has added rows, f begins again with the first phase.
+// finish begins f again with the first phase if the customer's row has changed since it was emptied, an order has a note
+// again, or an import has added rows. Otherwise f is finished, and what it has erased is kept as the receipt of the erasure. If
+// f has erased nothing and an earlier erasure left a receipt, that receipt stays instead. The receipt records reader, the kind
+// of reader that keeps SQLite's log from being emptied, or "" if the log is empty.
 func (e eraser) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
 	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
 	if err != nil {

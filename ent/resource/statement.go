@@ -8,7 +8,7 @@ import (
 
 const day = 24 * time.Hour
 
-// WideDays is how many days a wide bucket covers. Package count keeps a count for each day and one for each wide bucket,
+// WideDays is how many days a wide interval covers. Package count keeps a count for each day and one for each wide interval,
 // whose first day is a multiple of WideDays.
 const WideDays = 32
 
@@ -24,7 +24,7 @@ func Day(at time.Time) int64 {
 // DayStart returns the time at which the day d begins. d is a number that Day returns.
 func DayStart(d int64) time.Time { return time.UnixMilli(d * day.Milliseconds()).UTC() }
 
-// WideStart returns the first day of the wide bucket that contains the day d.
+// WideStart returns the first day of the wide interval that contains the day d.
 func WideStart(d int64) int64 { return d &^ (WideDays - 1) }
 
 // nextDay returns the first day that begins at or after the time at.
@@ -33,16 +33,16 @@ func nextDay(at time.Time) int64 { return Day(at.Add(day - time.Millisecond)) }
 // statement builds the SQL of a list. The text of the SQL depends on which filters are set and on the page's size, but not on
 // the filters' values, so that a connection prepares each text once.
 //
-// The statement reads few of the matching rows, because package count keeps a count for each day and for each wide bucket. It
+// The statement reads few of the matching rows, because package count keeps a count for each day and for each wide interval. It
 // cuts the time between from and to into pieces. Only the rows of a piece that is a part of a day are counted along the index.
 //
-//	from                                                                   to
-//	 │ rest of a day │ days │ wide bucket │ wide bucket │ … │ days │ rest of a day │
-//	   index          counts     counts        counts        counts    index
+//	from                                                                       to
+//	 │ rest of a day │ days │ wide interval │ wide interval │ … │ days │ rest of a day │
+//	   index          counts   counts          counts              counts   index
 //
 // The total is the sum of the pieces. A running sum over the pieces finds the piece in which a page begins. If this piece is
-// a wide bucket, a running sum over its days finds the day. From there the page is read along the index. So a list reads the
-// counts of all wide buckets and of fewer than 100 days, and skips along the index only rows of one day.
+// a wide interval, a running sum over its days finds the day. From there the page is read along the index. So a list reads the
+// counts of all wide intervals and of fewer than 100 days, and skips along the index only rows of one day.
 type statement struct {
 	*filter
 	list
@@ -191,10 +191,10 @@ func (s *statement) countedPage(page Page) string {
 		return pieces + "\n" + s.rows(total, s.page(s.where+s.toCondition(), limit, page), false)
 	}
 	offset := s.numberParameter(page.Offset)
-	// The query "place" finds the piece in which the page begins. If that piece is a wide bucket, the query "spot" finds the
+	// The query "place" finds the piece in which the page begins. If that piece is a wide interval, the query "spot" finds the
 	// day in it.
 	wide := strconv.Itoa(WideDays)
-	days := s.buckets(1, ">= (SELECT day FROM place WHERE days = "+wide+")",
+	days := s.countsOf(1, ">= (SELECT day FROM place WHERE days = "+wide+")",
 		"< (SELECT day + "+wide+" FROM place WHERE days = "+wide+")")
 	days = "(SELECT day, 1 AS days, sum(total) AS total FROM (" + days + ") b GROUP BY day) d"
 	query := pieces + `,
@@ -231,7 +231,7 @@ func pageStart(parts, days, offset string) string {
 func (s *statement) pieces() string {
 	var parts, wide []string
 	sums := func(days int, bounds ...string) {
-		parts = append(parts, "SELECT day, "+strconv.Itoa(days)+" AS days, sum(total) AS total FROM ("+s.buckets(days, bounds...)+
+		parts = append(parts, "SELECT day, "+strconv.Itoa(days)+" AS days, sum(total) AS total FROM ("+s.countsOf(days, bounds...)+
 			") b GROUP BY day")
 	}
 	rest := func(day, from, to string) {
@@ -246,7 +246,7 @@ func (s *statement) pieces() string {
 		high = WideStart(Day(*s.to))
 	}
 	if s.from != nil && s.to != nil && low >= high {
-		// No wide bucket fits between from and to.
+		// No wide interval fits between from and to.
 		low = Day(*s.to)
 		high = low
 	}
@@ -270,10 +270,10 @@ func (s *statement) pieces() string {
 	return strings.Join(parts, "\n  UNION ALL ")
 }
 
-// buckets returns a query of the stored counts that match the filter. Each is the count of one bucket; days is the length of
-// the buckets, 1 or WideDays. bounds are conditions on a bucket's first day. On PostgreSQL the query also returns the row
+// countsOf returns a query of the stored counts that match the filter. Each is the count of one interval of days; days is the
+// length of the intervals, 1 or WideDays. bounds are conditions on an interval's first day. On PostgreSQL it also returns the row
 // deltas that are not folded yet.
-func (s *statement) buckets(days int, bounds ...string) string {
+func (s *statement) countsOf(days int, bounds ...string) string {
 	within := func(first string) string {
 		text := ""
 		for _, bound := range bounds {

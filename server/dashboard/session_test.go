@@ -143,7 +143,8 @@ func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 	} {
 		require.Equal(t, status, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", cookie).status, cookie)
 	}
-	// If both cookies have a session, the cookie that only HTTPS can set counts, and signing out deletes it.
+	// If both cookies have a running session, the session of the __Host- cookie is used. Signing out ends it and deletes its
+	// cookie.
 	theirs, err := signin.New(d).SignIn(t.Context(), p.link("two"))
 	require.NoError(t, err)
 	both := []string{"Cookie", "storefront_session=" + theirs + "; __Host-storefront_session=" + secure}

@@ -193,8 +193,8 @@ func enumName(p *validate.Problems, fd protoreflect.FieldDescriptor, n protorefl
 	return string(value.Name())
 }
 
-// storedText converts a text to its stored form. It returns nil for an e-mail or a phone that it refuses, and for an empty
-// address.
+// storedText converts a text to its stored form. It returns nil for an e-mail address or a phone number that it refuses, and for
+// an empty URL.
 func storedText(p *validate.Problems, name, value string, b validate.Bound, form resource.Form, nullable bool, country string) *string {
 	switch form {
 	case resource.Unchecked:

@@ -256,8 +256,8 @@ func (b *builder) word(line int, field, target string, values map[string]int32) 
 }
 
 // phone returns the row's phone number in international form, or nil. National numbers are read in the country of the row,
-// else of --country, else of the store. A text that is not a phone number is left out if an e-mail identifies the row's
-// customer; otherwise it is refused.
+// else of --country, else of the store. If the text is not a phone number and an e-mail identifies the row's customer, the text
+// is left out. Without an e-mail, the text is refused and returned.
 func (b *builder) phone() *string {
 	text := b.optional("phone")
 	if text == nil {

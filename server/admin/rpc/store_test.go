@@ -136,8 +136,8 @@ func (n naming) request(b *bench, store, id string, own map[string]string) proto
 	return in
 }
 
-// namings returns all fields of requests that name rows. It fails the test if such a field is missing in rowOf and notNamed,
-// or if its request cannot also name the store.
+// namings returns each field of a request that names a row, except the fields in notNamed. It fails the test if a field is in
+// neither rowOf nor notNamed, if the request of a returned field has no field store, or if no request has a field of rowOf.
 func namings(t *testing.T) (all []naming) {
 	t.Helper()
 	used := map[string]bool{}
