@@ -7,7 +7,9 @@ namespace Storefront;
 /** Sends requests with curl. It keeps its connection open and reuses it. */
 final class CurlTransport implements Transport
 {
-    private readonly \CurlHandle $handle;
+    private \CurlHandle $handle;
+    /** The process that made the handle. After a fork, two processes would read each other's answers from its connection. */
+    private int|false $process;
 
     /** @param array<int, mixed> $options further curl options, such as a proxy: [CURLOPT_PROXY => 'http://proxy:3128'] */
     public function __construct(private readonly array $options = [])
@@ -16,6 +18,7 @@ final class CurlTransport implements Transport
             throw new \LogicException('PHP\'s curl extension is missing: install php-curl, or pass a transport of your own');
         }
         $this->handle = $handle;
+        $this->process = getmypid();
     }
 
     public function send(
@@ -33,6 +36,10 @@ final class CurlTransport implements Transport
             $lines[] = 'Content-Type:'; // without it, curl sends the content type of a form
         }
         $received = [];
+        if ($this->process !== getmypid()) {
+            $this->handle = curl_init() ?: throw new \LogicException('curl cannot be used in this process');
+            $this->process = getmypid();
+        }
         curl_reset($this->handle);
         curl_setopt_array($this->handle, [
             CURLOPT_URL => $url,

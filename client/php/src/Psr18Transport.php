@@ -12,7 +12,8 @@ use Psr\Http\Message\StreamFactoryInterface;
 /**
  * Sends requests through a PSR-18 client of yours. PSR-18 has no settings for time-outs and redirects, so configure
  * your client: a time-out of 30 seconds, and no redirects. If it uses curl, also set CURLOPT_FRESH_CONNECT: otherwise
- * curl may send a POST twice when a reused connection dies, which could create a payment link twice.
+ * curl may send a POST twice when a reused connection dies, which could create a payment link twice. After a fork, make
+ * another: two processes on one connection read each other's answers.
  */
 final class Psr18Transport implements Transport
 {

@@ -166,6 +166,28 @@ $tests = [
         $away = new Client('http://127.0.0.1:1', KEY, maxRetries: 0, transport: new Psr18Transport($guzzle, $factory, $factory));
         same('network_error', throws(StorefrontException::class, fn () => $away->store->get())->errorCode);
     },
+    'processes that were forked do not read each other\'s answers' => static function (): void {
+        if (!function_exists('pcntl_fork')) {
+            return; // PHP's pcntl extension is not everywhere
+        }
+        $shop = new Client(getenv('STOREFRONT_URL'), getenv('STOREFRONT_KEY'));
+        [$first, $second] = $shop->products->page(pageSize: 2)->data; // this opens the connection that the fork copies
+        $child = pcntl_fork();
+        $id = $child === 0 ? $first->id : $second->id;
+        $wrong = 0;
+        for ($i = 0; $i < 20; $i++) {
+            try {
+                $wrong += $shop->products->get($id)->id === $id ? 0 : 1;
+            } catch (StorefrontException) {
+                $wrong++;
+            }
+        }
+        if ($child === 0) {
+            exit($wrong);
+        }
+        pcntl_waitpid($child, $status);
+        same([0, 0], [$wrong, pcntl_wexitstatus($status)]);
+    },
     'a receiver for tests gets deliveries of the service, and tells what it refuses' => static function (): void {
         $receiver = new TestReceiver();
         $operate = static fn (string ...$args): array => json_decode((string) shell_exec(implode(' ', array_map(escapeshellarg(...), [
