@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
@@ -23,6 +25,8 @@ const (
 	// maxRetryAfter is the longest Retry-After after which a request is retried. The service's limits count requests per minute
 	// (specification, Limits), so the service never asks for a longer pause.
 	maxRetryAfter = time.Minute
+	// maxAnswerBytes is the largest answer that is read. A page of a hundred products with the longest descriptions has 20 MB.
+	maxAnswerBytes = 32 << 20
 )
 
 // caller sends requests and retries them within a call's time.
@@ -55,6 +59,9 @@ func call[Q, A any](ctx context.Context, c *caller, method func(context.Context,
 		a := &attempt{}
 		answer, err := callOnce(context.WithValue(ctx, attemptKey{}, a), method, request)
 		if err == nil {
+			err = checkWhole(any(answer).(proto.Message).ProtoReflect())
+		}
+		if err == nil {
 			return answer, nil
 		}
 		failed := newError(ctx, a, err)
@@ -83,6 +90,17 @@ func callOnce[Q, A any](ctx context.Context, method func(context.Context, *Q) (*
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	return method(ctx, request)
+}
+
+// checkWhole requires the fields that every answer of the service has: the id of an object, the page size of a list. Protobuf
+// reads an empty body, and some bodies that were cut, as a message whose other fields are zero.
+func checkWhole(answer protoreflect.Message) error {
+	for _, name := range []protoreflect.Name{"id", "page_size"} {
+		if field := answer.Descriptor().Fields().ByName(name); field != nil && !answer.Has(field) {
+			return fmt.Errorf("it has no %s", field.JSONName())
+		}
+	}
+	return nil
 }
 
 // repeatable reports whether the request may be sent again after the error e. The package comment has the table of the cases.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -32,7 +33,10 @@ var (
 	gateway     = respondsWith(502, "text/html", "<html>")
 	proxyLimit  = respondsWith(429, "text/html", "<html>", "Retry-After", "2")
 	dead        = breaks(syscall.ECONNRESET)
-	done        = respondsWith(200, "application/proto", "")
+	// done has the fields that every answer has: the id x, which is field 1 of an object, and the page size 1, field 2 of a list.
+	done = respondsWith(200, "application/proto", "\x0a\x01x\x10\x01")
+	// empty is what a proxy makes of an answer whose body it drops.
+	empty = respondsWith(200, "application/proto", "")
 )
 
 // operations has one call for each operation, by the operation's name.
@@ -81,6 +85,15 @@ func TestRequestsAreSentAgain(t *testing.T) {
 		{"a minute is waited for", "GetStore", []answer{respondsWith(429, "", "", "Retry-After", "60"), done}, 0, 2, ""},
 		{"reads outlive a failure of the service", "ListOrders", []answer{internal, unavailable, done}, 0, 3, ""},
 		{"and of what stands before it", "ListOrders", []answer{gateway, done}, 0, 2, ""},
+		{"and an answer without its body", "GetStore", []answer{empty, done}, 0, 2, ""},
+		{"of a list too, which would end there", "ListOrders", []answer{empty}, 0, 4, client.NetworkError},
+		{"a payment link without its body is no answer", "CreatePaymentLink", []answer{empty, done}, 0, 1, client.NetworkError},
+		{"nobody waits for ages, nor retries at once", "GetStore", []answer{respondsWith(429, "", "", "Retry-After", "99999999999"), done},
+			0, 1, client.UnexpectedAnswer},
+		{"what is too large is not read again", "GetStore", []answer{respondsWith(200, "application/proto",
+			strings.Repeat("\x0a\x01x", 11<<20)), done}, 0, 1, client.UnexpectedAnswer},
+		{"nor kept, as a proxy's page", "GetStore", []answer{respondsWith(404, "application/json", strings.Repeat(" ", 33<<20)), done}, 0, 1,
+			client.UnexpectedAnswer},
 		{"and of the network", "GetStore", []answer{dead, dead, done}, 0, 3, ""},
 		{"but not for ever", "GetStore", []answer{dead}, 0, 4, client.NetworkError},
 		{"the last failure is what is told", "GetStore", []answer{dead, dead, dead, unavailable}, 0, 4, client.Unavailable},

@@ -95,6 +95,8 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 		e.Code, e.Message = InvalidRequest, "the request cannot be encoded: "+reason(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Code, e.Message = Timeout, "no answer in time: "+reason(err)
+	case connect.CodeOf(err) == connect.CodeResourceExhausted && e.Status == http.StatusOK:
+		e.Code, e.Message = UnexpectedAnswer, "the answer is too large: "+reason(err)
 	case a.response == nil || a.truncated():
 		e.Code, e.Message = NetworkError, "no whole answer: "+reason(err)
 	default:
@@ -130,10 +132,11 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// retryAfter reads the header Retry-After in seconds, as the service sends it. It ignores a date, which proxies may send.
+// retryAfter reads the header Retry-After in seconds, as the service sends it. It ignores a date, which proxies may send. A number
+// that is too large becomes the largest one, so that the client does not retry at once.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 31)
-	if err != nil {
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0
 	}
 	return time.Duration(seconds) * time.Second //nolint:gosec // seconds has at most 31 bits.
