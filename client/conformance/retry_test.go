@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -69,6 +71,31 @@ var (
 		}
 	})
 )
+
+// dripHead sends one byte of the headers now and then.
+func dripHead(w http.ResponseWriter) {
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	defer connection.Close()
+	_, err = connection.Write([]byte("HTTP/1.1 200 OK\r\nX: "))
+	for range 100 {
+		if err != nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+		_, err = connection.Write([]byte("x"))
+	}
+}
+
+func gzipped(text string) string {
+	var b strings.Builder
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text))
+	_ = w.Close()
+	return b.String()
+}
 
 // cut sends the text, which need not be a whole answer, and closes the connection.
 func cut(w http.ResponseWriter, text string) {
@@ -162,6 +189,23 @@ func TestWhatIsSentAgain(t *testing.T) {
 			{"the call's time ends an answer that does not come", get, []reply{hangs}, 0, "timeout", 0, 450 * time.Millisecond,
 				arguments{"timeout": 0.5}},
 			{"and one that does not end", get, []reply{drips}, 0, "timeout", 0, 450 * time.Millisecond, arguments{"timeout": 0.5}},
+			{"nor one whose headers do not end", get, []reply{dripHead}, 0, "timeout", 0, 450 * time.Millisecond,
+				arguments{"timeout": 0.5}},
+			{"nothing at once if the service asks for ages", get, []reply{refuses(429, "rate_limited", "Retry-After", "99999999999")}, 0,
+				"rate_limited", 429, 0, nil},
+			{"nor for longer", get, []reply{refuses(429, "rate_limited", "Retry-After", strings.Repeat("9", 400))}, 0, "rate_limited", 429, 0,
+				nil},
+			{"an answer that a proxy compressed", get, []reply{sends(200, "application/json", gzipped(customer), "Content-Encoding", "GZIP")},
+				0, "", 0, 0, nil},
+			{"no answer that is too large", get, []reply{sends(200, "application/json", customer+strings.Repeat(" ", 32<<20))}, 0,
+				"unexpected_answer", 200, 0, nil},
+			{"nor if it is small on its way", get, []reply{sends(200, "application/json", gzipped(customer+strings.Repeat(" ", 32<<20)),
+				"Content-Encoding", "gzip")}, 0, "unexpected_answer", 200, 0, nil},
+			{"text in another encoding than UTF-8", get, []reply{sends(200, "application/json",
+				strings.Replace(customer, `"name":""`, "\"name\":\"Nd\xe9\"", 1))}, 0, "unexpected_answer", 200, 0, nil},
+			{"lists in lists without end", get, []reply{sends(200, "application/json", strings.Repeat("[", 100_000))}, 0, "unexpected_answer",
+				200, 0, nil},
+			{"such an error", get, []reply{sends(404, "application/json", strings.Repeat("[", 100_000))}, 0, "unexpected_answer", 404, 0, nil},
 			{"a connection that is refused", get, nil, 1, "network_error", 0, 100 * time.Millisecond, arguments{"maxRetries": 1}},
 			{"a page in place of an answer", get, []reply{sends(200, "text/html", "<p>Sign in</p>")}, 0, "unexpected_answer", 200, 0, nil},
 			{"a proxy's page", createLink, []reply{html}, 0, "unexpected_answer", 502, 0, nil},
@@ -306,6 +350,28 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 				_, err := client.New(args["baseUrl"].(string), args["apiKey"].(string))
 				require.Equal(t, name == "baseUrl" || name == "apiKey", err != nil, "as the Go client does: %s %q", name, value)
 			}
+		}
+	})
+}
+
+// JSON may write a whole number in several ways. No client rounds a number that it cannot hold.
+func TestWholeNumbersArriveExactlyOrNotAtAll(t *testing.T) {
+	each(t, func(t *testing.T, l language) {
+		d := l.start(t)
+		for written, want := range map[string]string{"1e3": "1000", "15.0": "15", "-0.0": "0", "15.5": "", "1e300": "",
+			"9007199254740991": "9007199254740991", "9007199254740993": "9007199254740993", "1e16": "10000000000000000"} {
+			url, _ := serve(t, []reply{sends(200, "application/json", strings.Replace(customer, "9007199254740991", written, 1))})
+			d.open("shop", arguments{"baseUrl": url, "apiKey": "svc_live_x"})
+			got := d.call("shop", get.resource, get.method, get.args)
+			if got.Refused != nil {
+				require.Equal(t, "unexpected_answer", got.Refused.Code, written)
+				require.Contains(t, got.Refused.Message, "ordersCount of Customer is not a whole number", written)
+				require.True(t, want == "" || len(want) > 15, written)
+				continue
+			}
+			var answer struct{ OrdersCount json.Number }
+			require.NoError(t, json.Unmarshal(got.Answer, &answer))
+			require.Equal(t, want, answer.OrdersCount.String(), written)
 		}
 	})
 }

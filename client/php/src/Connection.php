@@ -14,6 +14,8 @@ final class Connection
     private const MAX_DELAY = 8.0;
     /** The longest Retry-After, in seconds, after which a request is retried. The service's rate limits never ask for more. */
     private const MAX_RETRY_AFTER = 60;
+    /** The largest answer that is read, in bytes. A page of a hundred products with the longest descriptions has 20 MB. */
+    public const MAX_ANSWER = 32 << 20;
 
     private readonly string $baseUrl;
     private readonly string $userAgent;
@@ -124,6 +126,10 @@ final class Connection
             $response = $this->transport->send($method, $url, $headers, $body, $timeout);
         } catch (TransportException $failed) {
             throw StorefrontException::withoutAnswer($operation, $failed);
+        }
+        if (\strlen($response->body) > self::MAX_ANSWER) {
+            $large = new \UnexpectedValueException('it has more than ' . (self::MAX_ANSWER >> 20) . ' MiB');
+            throw StorefrontException::unexpected($operation, $response, $large);
         }
         $answer = json_decode($response->body, true);
         if ($response->status >= 200 && $response->status < 300 && \is_array($answer)) {

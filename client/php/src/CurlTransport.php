@@ -36,6 +36,7 @@ final class CurlTransport implements Transport
             $lines[] = 'Content-Type:'; // without it, curl sends the content type of a form
         }
         $received = [];
+        $text = '';
         if ($this->process !== getmypid()) {
             $this->handle = curl_init() ?: throw new \LogicException('curl cannot be used in this process');
             $this->process = getmypid();
@@ -45,7 +46,11 @@ final class CurlTransport implements Transport
             CURLOPT_URL => $url,
             CURLOPT_CUSTOMREQUEST => $method,
             CURLOPT_HTTPHEADER => $lines,
-            CURLOPT_RETURNTRANSFER => true,
+            CURLOPT_WRITEFUNCTION => static function ($handle, string $part) use (&$text): int {
+                $text .= $part;
+
+                return \strlen($text) > Connection::MAX_ANSWER ? 0 : \strlen($part); // 0 ends the answer
+            },
             CURLOPT_FOLLOWLOCATION => false,
             // A POST must not be sent twice, but curl sends a request again if a reused connection dies without an answer.
             CURLOPT_FRESH_CONNECT => $method === 'POST',
@@ -66,8 +71,7 @@ final class CurlTransport implements Transport
         if ($body !== null || $method !== 'GET') {
             curl_setopt($this->handle, CURLOPT_POSTFIELDS, $body ?? '');
         }
-        $text = curl_exec($this->handle);
-        if (!\is_string($text)) {
+        if (curl_exec($this->handle) === false && \strlen($text) <= Connection::MAX_ANSWER) {
             throw new TransportException(
                 curl_error($this->handle) ?: 'curl failed',
                 curl_errno($this->handle) === CURLE_OPERATION_TIMEDOUT,

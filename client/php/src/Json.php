@@ -52,6 +52,9 @@ final class Json
     public function integer(string $name): int
     {
         $value = $this->value($name, 0);
+        if (\is_float($value) && floor($value) === $value && abs($value) < 2 ** 53) {
+            return (int) $value; // JSON may write 15 as 15.0 or 1.5e1
+        }
 
         return \is_int($value) ? $value : throw $this->wrong($name, 'a whole number');
     }

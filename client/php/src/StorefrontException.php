@@ -131,11 +131,11 @@ final class StorefrontException extends \RuntimeException
         );
     }
 
-    /** The Retry-After in seconds. A date, which some proxies send, is ignored. */
+    /** The Retry-After in seconds. A date, which some proxies send, is ignored. Of several values, the first counts. */
     private static function retryAfter(Response $response): ?int
     {
-        $text = $response->headers['retry-after'] ?? '';
+        [$text] = explode(',', $response->headers['retry-after'] ?? '');
 
-        return preg_match('/^\d{1,9}$/D', $text) ? (int) $text : null;
+        return preg_match('/^\d+$/D', $text) ? (int) substr($text, 0, 18) : null;
     }
 }

@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from ._errors import StorefrontError, refused, unexpected, without_answer
 from ._json import moment
-from ._transport import AsyncTransport, Request, Response, Transport, TransportError
+from ._transport import MAX_ANSWER, AsyncTransport, Request, Response, Transport, TransportError
 from ._version import __version__
 
 # How long one attempt may take, in seconds; shorter than a call, so that after a dead connection there is time for a retry.
@@ -112,11 +112,13 @@ def _result(call: Call[T], response: Response) -> T:
     if not 200 <= response.status < 300:
         raise refused(call.operation, response)
     try:
+        if len(response.body) > MAX_ANSWER:
+            raise ValueError(f"it has more than {MAX_ANSWER >> 20} MiB")
         answer = json.loads(response.body)
         if not isinstance(answer, dict):
             raise ValueError("it is no JSON object")
         return call.read(answer)
-    except ValueError as failed:
+    except (ValueError, RecursionError) as failed:
         raise unexpected(call.operation, response, failed) from failed
 
 
@@ -202,6 +204,7 @@ def _written(value: Any) -> Any:
 def _address(base_url: str, allow_http: bool) -> str:
     """Checks the base URL and returns it without a slash at its end. The errors do not quote it, as it may have a password."""
     try:
+        base_url = base_url or ""  # an unset variable may be None
         parts = urllib.parse.urlsplit(base_url)
         host = parts.hostname or ""
         bad = re.search(r"[\x00-\x20\x7f]", base_url) is not None
@@ -226,7 +229,7 @@ def _address(base_url: str, allow_http: bool) -> str:
 
 def _check_key(api_key: str) -> None:
     """Refuses a text that cannot be a key, so that a wrong setting fails at the start instead of with a later 401."""
-    if api_key == "":
+    if not api_key:  # an unset variable may be None
         raise ValueError("api_key is empty; set it to a key of the store's dashboard, under Settings, Developer, API keys")
     if not api_key.startswith("svc_live_"):
         raise ValueError("api_key does not start with svc_live_")

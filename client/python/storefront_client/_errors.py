@@ -103,7 +103,7 @@ def refused(operation: str, response: Response) -> StorefrontError:
     """Makes the error for an answer without a 2xx status."""
     try:
         body = json.loads(response.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     code = _text(body, "code")
     if response.status < 400 or code is None:
@@ -135,6 +135,6 @@ def _text(values: Any, name: str) -> str | None:
 
 
 def _retry_after(response: Response) -> int | None:
-    """The Retry-After in seconds. A date, which some proxies send, is ignored."""
-    text = response.headers.get("retry-after", "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+    """The Retry-After in seconds. A date, which some proxies send, is ignored. Of several values, the first counts."""
+    text = response.headers.get("retry-after", "").split(",")[0]
+    return int(text[:18]) if text.isascii() and text.isdecimal() else None

@@ -70,7 +70,10 @@ class Json:
         return None if self._values.get(name) is None else self.string(name)
 
     def integer(self, name: str) -> int:
-        if isinstance(self._values.get(name), bool):
+        value = self._values.get(name)
+        if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+            return int(value)  # JSON may write 15 as 15.0 or 1.5e1
+        if isinstance(value, bool):
             raise self._wrong(name, "a whole number")
         return self._read(name, int, 0, "a whole number")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import http.client
+import io
 import time
 import urllib.error
 import urllib.request
@@ -11,6 +11,9 @@ import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
+
+# The largest answer that is read, in bytes. A page of a hundred products with the longest descriptions has 20 MB.
+MAX_ANSWER = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,34 @@ class _AnyStatus(urllib.request.HTTPErrorProcessor):
     https_response = http_response
 
 
+class _Reader(io.RawIOBase):
+    """Reads a whole answer within the socket's timeout. By itself that bounds each read, and a server may send byte by byte."""
+
+    def __init__(self, sock: Any, raw: Any) -> None:
+        self._sock, self._raw, self._end = sock, raw, time.monotonic() + sock.gettimeout()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> Any:
+        self._sock.settimeout(max(0.001, self._end - time.monotonic()))
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Answer(http.client.HTTPResponse):
+    def __init__(self, sock: Any, *args: Any, **more: Any) -> None:
+        super().__init__(sock, *args, **more)
+        self.fp = io.BufferedReader(_Reader(sock, self.fp.detach()))
+
+
 class _Connection(http.client.HTTPConnection):
     """Reads the answer even if the server closes the connection before it has read the whole request, for example after a 413."""
+
+    response_class = _Answer
 
     def send(self, data: Any) -> None:
         if self.sock is None:
@@ -83,20 +112,23 @@ def send(method: str, url: str, headers: Mapping[str, str], body: bytes | None, 
     try:
         with opener.open(request, timeout=timeout) as response:
             received = {name.lower(): value for name, value in response.headers.items()}
-            chunks = []
-            while chunk := response.read1(65536):
-                chunks.append(chunk)
+            text = bytearray()
+            while len(text) <= MAX_ANSWER and (chunk := response.read1(65536)):
+                text += chunk
                 if time.monotonic() > deadline:
                     raise TimeoutError("the answer does not end")
-            text = b"".join(chunks)
-            if received.get("content-length", "").isdecimal() and len(text) < int(received["content-length"]):
+            length = received.get("content-length", "")
+            whole = not length.isdecimal() or len(text) >= min(int(length), MAX_ANSWER)
+            if received.get("content-encoding", "").lower() == "gzip" and text:
+                unzip = zlib.decompressobj(wbits=31)
+                text = bytearray(unzip.decompress(text, MAX_ANSWER + 1))
+                whole = whole and (unzip.eof or len(text) > MAX_ANSWER)
+            if not whole:
                 raise TransportError(f"the answer broke off after {len(text)} bytes")
-            if received.get("content-encoding") == "gzip":
-                text = gzip.decompress(text)
-            return Response(response.status, received, text)
+            return Response(response.status, received, bytes(text))
     except urllib.error.URLError as error:
         raise TransportError(str(error.reason), isinstance(error.reason, TimeoutError)) from error
     except TimeoutError as error:
         raise TransportError(str(error), timed_out=True) from error
-    except (OSError, http.client.HTTPException, EOFError, zlib.error) as error:
+    except (OSError, http.client.HTTPException, zlib.error, UnicodeError) as error:
         raise TransportError(str(error) or type(error).__name__) from error

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import Any
 
 import httpx
 
 from . import aio_resources as resources
 from ._connection import AsyncConnection, Settings
-from ._transport import Response, TransportError
+from ._transport import MAX_ANSWER, Response, TransportError
 
 __all__ = ["Client"]
 
@@ -75,12 +76,19 @@ class _Sender:
     async def __call__(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout: float
     ) -> Response:
-        request = self._http.request(method, url, headers=headers, content=body, timeout=timeout, follow_redirects=False)
         try:
             # wait_for bounds the time of the whole answer, because the timeout of httpx bounds only each read.
-            answer = await asyncio.wait_for(request, timeout)
+            return await asyncio.wait_for(self._answer(method, url, headers=headers, content=body, timeout=timeout), timeout)
         except (asyncio.TimeoutError, httpx.TimeoutException) as error:
             raise TransportError(str(error) or "the time is over", timed_out=True) from error
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise TransportError(str(error) or type(error).__name__) from error
-        return Response(answer.status_code, {name.lower(): value for name, value in answer.headers.items()}, answer.content)
+
+    async def _answer(self, method: str, url: str, **more: Any) -> Response:
+        async with self._http.stream(method, url, follow_redirects=False, **more) as answer:
+            text = bytearray()
+            async for part in answer.aiter_bytes():
+                text += part
+                if len(text) > MAX_ANSWER:
+                    break
+        return Response(answer.status_code, {name.lower(): value for name, value in answer.headers.items()}, bytes(text))

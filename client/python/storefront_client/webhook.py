@@ -124,7 +124,7 @@ def read(
     for one in secrets:
         want = _sum(text, one, at).encode()
         for given in signatures:
-            matches = hmac.compare_digest(want, given.encode()) or matches
+            matches = hmac.compare_digest(want, given.encode("utf-8", "replace")) or matches
     if not matches:
         raise WebhookError(_mistake(text, signatures, secrets))
     clock = int(time.time() if now is None else now)

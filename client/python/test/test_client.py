@@ -104,7 +104,7 @@ class TestClient(unittest.TestCase):
         order = Order.from_dict({"id": "1"})
         self.assertEqual(("", 0, None, "", None, ()), (order.status, order.amount, order.note, order.customer.id, order.paid_at, order.items))
         self.assertEqual(datetime(1970, 1, 1, tzinfo=timezone.utc), order.created_at)
-        for wrong in (1.0, True, "1", None):
+        for wrong in (1.5, True, "1", None):
             with self.assertRaisesRegex(ValueError, "priceAmount of Product is not a whole number"):
                 Product.from_dict({**PRODUCT, "priceAmount": wrong})
 
@@ -148,6 +148,18 @@ class TestClient(unittest.TestCase):
         with self.assertRaises(ValueError) as refused:
             Client("ftp://x", KEY)
         self.assertNotIn("secretsecret", str(refused.exception))
+
+    def test_a_variable_that_is_not_set(self) -> None:
+        unset: Any = None
+        with self.assertRaisesRegex(ValueError, "base_url must start with https://"):
+            Client(unset, KEY)
+        with self.assertRaisesRegex(ValueError, "api_key is empty"):
+            Client("https://x.example", unset)
+
+    def test_a_host_that_cannot_be_one(self) -> None:
+        with self.assertRaises(StorefrontError) as raised:
+            Client("https://api..example.com", KEY, max_retries=0).store.get()
+        self.assertEqual("network_error", raised.exception.code)
 
     def test_errors_cross_processes(self) -> None:
         failed = StorefrontError("No.", "getStore", "x", 400, missing=("content",), request_id="r")
@@ -201,7 +213,7 @@ class TestWebhook(unittest.TestCase):
             webhook.sign(self.body, "")
 
     def test_junk(self) -> None:
-        for header in ("t=١,v1=" + "0" * 64, "\ud800", "t=1,v1=é", "t=" + "9" * 2000 + ",v1=0", "t=1\n,v1=" + "0" * 64):
+        for header in ("t=١,v1=" + "0" * 64, "\ud800", "t=1,v1=é", "t=1,v1=\udce9", "t=" + "9" * 2000 + ",v1=0", "t=1\n,v1=" + "0" * 64):
             with self.assertRaises(webhook.WebhookError):
                 webhook.read(self.body, header, SECRET)
 

@@ -41,7 +41,7 @@ export function scalar(kind: Kind, value: unknown, name: string, owner: string):
   }
   const fits =
     kind === "a date" ? typeof value === "string" && !Number.isNaN(Date.parse(value))
-    : kind === "a whole number" ? Number.isInteger(value)
+    : kind === "a whole number" ? Number.isSafeInteger(value)
     : typeof value === typeof zeros[kind];
   if (!fits) {
     throw new WrongJson(`${name} of ${owner} is not ${kind}`);

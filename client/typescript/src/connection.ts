@@ -102,6 +102,8 @@ const maxDelayMs = 8_000;
  * (specification, Limits), so the service never asks for more.
  */
 const maxRetryAfterSeconds = 60;
+/** The largest answer that is read. A page of a hundred products with the longest descriptions has 20 MB. */
+const maxAnswerBytes = 32 * 2 ** 20;
 
 /** The longest delay that setTimeout accepts; with a longer delay it fires at once. */
 const longestTimer = 2 ** 31 - 1;
@@ -225,7 +227,7 @@ export class Connection {
         redirect: "manual",
         signal: limit.signal,
       });
-      return withResponse(answerOf(called, response, await response.text()), response);
+      return withResponse(await answerOf(called, response), response);
     } catch (cause) {
       if (signal.aborted) {
         return aborted(operation, signal, cause);
@@ -246,10 +248,36 @@ export class Connection {
   }
 }
 
+/** Reads a response. Throws WrongJson if it has more than maxAnswerBytes or is not UTF-8. */
+async function textOf(response: Response): Promise<string> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) {
+    return response.text();
+  }
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let text = "";
+  for (let size = 0; ; ) {
+    const { done, value } = await reader.read();
+    size += value?.length ?? 0;
+    try {
+      text += decoder.decode(value, { stream: !done });
+    } catch {
+      throw new WrongJson("it is not UTF-8");
+    }
+    if (done) {
+      return text;
+    }
+    if (size > maxAnswerBytes) {
+      await reader.cancel();
+      throw new WrongJson(`it has more than ${maxAnswerBytes / 2 ** 20} MiB`);
+    }
+  }
+}
+
 /** Returns the object in a response, or the StorefrontError of the response. */
-function answerOf(called: Operation, response: Response, text: string): object {
+async function answerOf(called: Operation, response: Response): Promise<object> {
   try {
-    const answer = parseObject(text);
+    const answer = parseObject(await textOf(response));
     return response.ok && answer ? called.read(answer) : answerError(called.name, response, answer);
   } catch (failed) {
     if (!(failed instanceof WrongJson)) {

@@ -152,10 +152,10 @@ export function unexpectedAnswer(operation: string, response: Response, why?: Er
   return new StorefrontError({ operation, code: "unexpected_answer", message, status: response.status, retryAfterSeconds: retryAfterOf(response), cause: why });
 }
 
-/** Returns the Retry-After in seconds. A date, which some proxies send, is ignored. */
+/** Returns the Retry-After in seconds. A date, which some proxies send, is ignored. Of several values, the first counts. */
 function retryAfterOf({ headers }: Response): number | undefined {
-  const text = headers.get("Retry-After") ?? "";
-  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+  const [text = ""] = (headers.get("Retry-After") ?? "").split(",");
+  return /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
 /** Reads details field by field, so that a part that is missing or has another type does not hide the error. */
