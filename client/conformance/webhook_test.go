@@ -180,6 +180,7 @@ func TestWhichMistakeWasMade(t *testing.T) {
 			}
 		}
 		for _, text := range []string{`[]`, `null`, `{}`, `no JSON`, `{"id":1,"type":"ping"}`, "{\"id\":\"\xff\"}",
+			strings.Replace(string(body), "É", "\xc9", 1),
 			strings.Replace(string(body), "2026-11-21T12:00:00.000Z", "yesterday", 1), strings.Replace(string(body), `"data":`, `"dato":`,
 				1),
 			strings.Replace(string(body), `{"message"`, `["message"`, 1)} {

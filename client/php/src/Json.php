@@ -75,7 +75,7 @@ final class Json
     {
         $value = $this->value($name, '1970-01-01T00:00:00.000Z');
         $zone = new \DateTimeZone('UTC');
-        $moment = \is_string($value) ? \DateTimeImmutable::createFromFormat('!Y-m-d\TH:i:s.v\Z', $value, $zone) : false;
+        $moment = \is_string($value) ? \DateTimeImmutable::createFromFormat('!Y-m-d\TH:i:s.u\Z', $value, $zone) : false;
 
         return $moment ?: throw $this->wrong($name, 'a date');
     }

@@ -52,28 +52,21 @@ class _AnyStatus(urllib.request.HTTPErrorProcessor):
     https_response = http_response
 
 
-class _Reader(io.RawIOBase):
+class _Answer(http.client.HTTPResponse):
     """Reads a whole answer within the socket's timeout. By itself that bounds each read, and a server may send byte by byte."""
 
-    def __init__(self, sock: Any, raw: Any) -> None:
-        self._sock, self._raw, self._end = sock, raw, time.monotonic() + sock.gettimeout()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> Any:
-        self._sock.settimeout(max(0.001, self._end - time.monotonic()))
-        return self._raw.readinto(buffer)
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-class _Answer(http.client.HTTPResponse):
     def __init__(self, sock: Any, *args: Any, **more: Any) -> None:
         super().__init__(sock, *args, **more)
-        self.fp = io.BufferedReader(_Reader(sock, self.fp.detach()))
+        end = time.monotonic() + sock.gettimeout()
+        raw: Any = self.fp.detach()
+        read = raw.readinto
+
+        def readinto(buffer: Any) -> Any:
+            sock.settimeout(max(0.001, end - time.monotonic()))
+            return read(buffer)
+
+        raw.readinto = readinto
+        self.fp = io.BufferedReader(raw)
 
 
 class _Connection(http.client.HTTPConnection):

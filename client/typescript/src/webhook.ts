@@ -89,9 +89,10 @@ export async function verifyWebhook(
     throw new WebhookVerificationError(fault, explainFault(fault, body, text, secrets, now, tolerance));
   }
   try {
-    return parseEvent(new TextDecoder().decode(body));
+    return parseEvent(new TextDecoder("utf-8", { fatal: true }).decode(body));
   } catch (failed) {
-    throw failed instanceof WrongJson ? new WebhookVerificationError("payload", explain("no_event", failed.message)) : failed;
+    // The decoder throws a TypeError if the body is not UTF-8.
+    throw failed instanceof WrongJson || failed instanceof TypeError ? new WebhookVerificationError("payload", explain("no_event", failed.message)) : failed;
   }
 }
 
