@@ -100,9 +100,13 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 	case a.response == nil || a.truncated():
 		e.Code, e.Message = NetworkError, "no whole answer: "+reason(err)
 	default:
+		why := reason(err)
+		if to := a.response.Header.Get("Location"); to != "" {
+			why = "it redirects to " + to
+		}
 		e.Code, e.Message = UnexpectedAnswer,
-			fmt.Sprintf("answered %s with %q, which is not the service's: check the base URL and what stands before the service",
-				a.response.Status, a.contentType())
+			fmt.Sprintf("answered %s with %q, which is not the service's: check the base URL and what stands before the service (%s)",
+				a.response.Status, a.contentType(), why)
 	}
 	return e
 }

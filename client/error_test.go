@@ -96,7 +96,7 @@ func TestErrorTellsWhatCameBack(t *testing.T) {
 		{
 			"a redirect is not followed", respondsWith(307, "text/html", "", "Location", "https://elsewhere.example/"),
 			client.Error{Code: client.UnexpectedAnswer, Status: 307},
-			"answered 307 Temporary Redirect",
+			"(it redirects to https://elsewhere.example/)",
 		},
 		{
 			"nobody listens", breaks(syscall.ECONNREFUSED),

@@ -249,6 +249,9 @@ func TestWhatIsSentAgain(t *testing.T) {
 					require.Equal(t, row.code, got.Refused.Code, got.Refused.Message)
 					require.Equal(t, row.status, got.Refused.Status)
 					require.NotContains(t, got.Refused.Message, "svc_live_x")
+					if row.status == http.StatusFound {
+						require.Contains(t, got.Refused.Message, "it redirects to /elsewhere")
+					}
 				}
 				require.GreaterOrEqual(t, took, row.pause)
 				require.Less(t, took, row.pause+8*time.Second)

@@ -118,7 +118,8 @@ final class StorefrontException extends \RuntimeException
     public static function unexpected(string $operation, Response $response, ?\Throwable $why = null): self
     {
         $kind = $response->headers['content-type'] ?? 'no content type';
-        $reason = $why === null ? '' : ' (' . $why->getMessage() . ')';
+        $to = $response->headers['location'] ?? '';
+        $reason = $why !== null ? ' (' . $why->getMessage() . ')' : ($to !== '' ? " (it redirects to $to)" : '');
 
         return new self(
             "the answer, $response->status with $kind, is not the service's: "

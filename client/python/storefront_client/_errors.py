@@ -88,7 +88,8 @@ def without_answer(operation: str, failed: TransportError) -> StorefrontError:
 def unexpected(operation: str, response: Response, why: Exception | None = None) -> StorefrontError:
     """Makes the error for an answer that is not from the service."""
     kind = response.headers.get("content-type", "no content type")
-    reason = "" if why is None else f" ({why})"
+    to = response.headers.get("location")
+    reason = f" ({why})" if why is not None else f" (it redirects to {to})" if to else ""
     return StorefrontError(
         f"the answer, {response.status} with {kind}, is not the service's: "
         f"check the base URL and what stands before the service{reason}",

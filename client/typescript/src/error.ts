@@ -147,7 +147,8 @@ export function answerError(operation: string, response: Response, body: Json | 
  */
 export function unexpectedAnswer(operation: string, response: Response, why?: Error): StorefrontError {
   const kind = response.headers.get("Content-Type") ?? "no content type";
-  const reason = why === undefined ? "" : ` (${why.message})`;
+  const to = response.headers.get("Location");
+  const reason = why !== undefined ? ` (${why.message})` : to !== null ? ` (it redirects to ${to})` : "";
   const message = `the answer, ${response.status} with ${kind}, is not the service's: check baseUrl and what stands before the service${reason}`;
   return new StorefrontError({ operation, code: "unexpected_answer", message, status: response.status, retryAfterSeconds: retryAfterOf(response), cause: why });
 }
