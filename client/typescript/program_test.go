@@ -42,11 +42,13 @@ declare const id: string, request: IncomingMessage, rawBody: Buffer;
 		require.NoError(t, os.WriteFile(filepath.Join(project, fmt.Sprintf("readme%d.ts", i)), append([]byte(around), block[1]...), 0o600))
 	}
 
-	// Check the types with both ways of resolving a package, a bundler's and Node's, and with the compiler that built the package
-	// and the one before it.
+	// Check the types with all ways of resolving a package, a bundler's, Node's and node10, which older compilers use for CommonJS
+	// by default, and with the compiler that built the package and the one before it.
+	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
 	node(t, project, nil, filepath.Join(modules, "typescript-7", "bin", "tsc"), "--typeRoots", types, "--noEmit",
 		"--module", "ES2022", "--moduleResolution", "bundler")
-	node(t, project, nil, filepath.Join(modules, "typescript", "bin", "tsc"), "--typeRoots", types)
+	node(t, project, nil, compiler, "--typeRoots", types, "--noEmit", "--module", "ES2022", "--moduleResolution", "node10")
+	node(t, project, nil, compiler, "--typeRoots", types)
 	require.FileExists(t, filepath.Join(project, "main.js"))
 
 	storefront := devtest.Build(t)
