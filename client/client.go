@@ -23,7 +23,8 @@
 // After a 429 the service has changed nothing. Updates, enabling a link and creating a customer may be repeated, because
 // repeating them changes nothing more. When the answer to PaymentLinks.Create is lost, the link may exist. A second link
 // could receive payments as well, so the caller decides whether to create one. The delay doubles from 250 ms to at most 8 s,
-// and half of it is random. If Retry-After is more than a minute, the call fails at once. So does an answer of more than 32 MiB.
+// and half of it is random. If Retry-After is more than a minute, the call fails at once; a date in it counts as none. An
+// answer of more than 32 MiB is an UnexpectedAnswer.
 //
 // A call with its retries and delays ends within WithTimeout, 2 minutes by default, or at the
 // context's deadline if that is earlier. An attempt ends after 30 s. If a delay would go beyond the

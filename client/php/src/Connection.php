@@ -128,8 +128,7 @@ final class Connection
             throw StorefrontException::withoutAnswer($operation, $failed);
         }
         if (\strlen($response->body) > self::MAX_ANSWER) {
-            $large = new \UnexpectedValueException('it has more than ' . (self::MAX_ANSWER >> 20) . ' MiB');
-            throw StorefrontException::unexpected($operation, $response, $large);
+            throw StorefrontException::unexpected($operation, $response, new \LengthException('it has more than 32 MiB'));
         }
         $answer = json_decode($response->body, true);
         if ($response->status >= 200 && $response->status < 300 && \is_array($answer)) {

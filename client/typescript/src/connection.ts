@@ -256,7 +256,7 @@ async function textOf(response: Response): Promise<string> {
   }
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let text = "";
-  for (let size = 0; ; ) {
+  for (let size = 0; size <= maxAnswerBytes; ) {
     const { done, value } = await reader.read();
     size += value?.length ?? 0;
     try {
@@ -267,11 +267,9 @@ async function textOf(response: Response): Promise<string> {
     if (done) {
       return text;
     }
-    if (size > maxAnswerBytes) {
-      await reader.cancel();
-      throw new WrongJson(`it has more than ${maxAnswerBytes / 2 ** 20} MiB`);
-    }
   }
+  await reader.cancel();
+  throw new WrongJson("it has more than 32 MiB");
 }
 
 /** Returns the object in a response, or the StorefrontError of the response. */
