@@ -187,6 +187,9 @@ func TestWhichMistakeWasMade(t *testing.T) {
 			got := d.verify([]byte(text), webhook.Sign([]byte(text), secret, noon), noon.Unix(), 300, secret)
 			require.NotNil(t, got.Refused, text)
 			require.Equal(t, "no_event", got.Refused.Mistake, text)
+			_, err := webhook.Verify([]byte(text), webhook.Sign([]byte(text), secret, noon), secret,
+				webhook.WithNow(func() time.Time { return noon }))
+			require.ErrorIs(t, err, webhook.ErrPayload, text)
 		}
 		sign := d.ask(map[string]any{"do": "sign", "body": base64.StdEncoding.EncodeToString(body), "secret": secret,
 			"now": noon.Unix()})

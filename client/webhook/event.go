@@ -1,12 +1,14 @@
 package webhook
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -74,8 +76,8 @@ type PingData struct {
 // event may lack newer fields.
 func parse(body []byte) (*Event, error) {
 	fields := map[string]json.RawMessage{}
-	if err := json.Unmarshal(body, &fields); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrPayload, err)
+	if err := json.Unmarshal(body, &fields); err != nil || !utf8.Valid(body) {
+		return nil, fmt.Errorf("%w: %w", ErrPayload, cmp.Or(err, errors.New("it is not UTF-8")))
 	}
 	event := &Event{Raw: fields["data"]}
 	for _, field := range []struct {

@@ -23,8 +23,8 @@ __all__ = ["Client"]
 
 
 class Client:
-    """storefront_client.Client for asyncio: await its methods, and use async for with its lists. The arguments are the same,
-    except that http replaces transport:
+    """storefront_client.Client for asyncio: await its methods, and use async for with its lists. Use a client in
+    one event loop, such as one asyncio.run. The arguments are the same, except that http replaces transport:
 
     http: your httpx.AsyncClient, for example with a proxy or certificates. The client never closes it. Without this argument,
         the client makes an httpx.AsyncClient, and closes it in aclose and at the end of async with.
