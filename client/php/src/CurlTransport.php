@@ -46,10 +46,9 @@ final class CurlTransport implements Transport
             CURLOPT_URL => $url,
             CURLOPT_CUSTOMREQUEST => $method,
             CURLOPT_HTTPHEADER => $lines,
+            CURLOPT_RETURNTRANSFER => false, // so that a caller's option does not disable the next function
             CURLOPT_WRITEFUNCTION => static function ($handle, string $part) use (&$text): int {
-                $text .= $part;
-
-                return \strlen($text) > Connection::MAX_ANSWER ? 0 : \strlen($part); // 0 ends the answer
+                return \strlen($text .= $part) > Connection::MAX_ANSWER ? 0 : \strlen($part); // 0 ends the answer
             },
             CURLOPT_FOLLOWLOCATION => false,
             // A POST must not be sent twice, but curl sends a request again if a reused connection dies without an answer.

@@ -170,7 +170,7 @@ $tests = [
         if (!function_exists('pcntl_fork')) {
             return; // PHP's pcntl extension is not everywhere
         }
-        $shop = new Client(getenv('STOREFRONT_URL'), getenv('STOREFRONT_KEY'));
+        $shop = new Client(getenv('STOREFRONT_URL'), getenv('STOREFRONT_KEY'), transport: new CurlTransport([CURLOPT_RETURNTRANSFER => true]));
         [$first, $second] = $shop->products->page(pageSize: 2)->data; // this opens the connection that the fork copies
         $child = pcntl_fork();
         $id = $child === 0 ? $first->id : $second->id;
