@@ -90,6 +90,8 @@ func TestRequestsAreSentAgain(t *testing.T) {
 		{"a payment link without its body is no answer", "CreatePaymentLink", []answer{empty, done}, 0, 1, client.NetworkError},
 		{"nobody waits for ages, nor retries at once", "GetStore", []answer{respondsWith(429, "", "", "Retry-After", "99999999999"), done},
 			0, 1, client.UnexpectedAnswer},
+		{"nor where a proxy sends the header twice", "GetStore", []answer{respondsWith(429, "", "", "Retry-After", "61, 61"), done}, 0, 1,
+			client.UnexpectedAnswer},
 		{"what is too large is not read again", "GetStore", []answer{respondsWith(200, "application/proto",
 			strings.Repeat("\x0a\x01x", 11<<20)), done}, 0, 1, client.UnexpectedAnswer},
 		{"nor kept, as a proxy's page", "GetStore", []answer{respondsWith(404, "application/json", strings.Repeat(" ", 33<<20)), done}, 0, 1,

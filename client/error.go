@@ -136,10 +136,10 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// retryAfter reads the header Retry-After in seconds, as the service sends it. It ignores a date, which proxies may send. A number
-// that is too large becomes the largest one, so that the client does not retry at once.
+// retryAfter reads the header Retry-After in seconds, as the service sends it; of several values, the first. It ignores a date,
+// which proxies may send. A number that is too large becomes the largest one, so that the client does not retry at once.
 func retryAfter(h http.Header) time.Duration {
-	seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 31)
+	seconds, err := strconv.ParseUint(strings.Split(h.Get("Retry-After"), ",")[0], 10, 31)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0
 	}

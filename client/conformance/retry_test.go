@@ -195,6 +195,8 @@ func TestWhatIsSentAgain(t *testing.T) {
 				"rate_limited", 429, 0, nil},
 			{"nor for longer", get, []reply{refuses(429, "rate_limited", "Retry-After", strings.Repeat("9", 400))}, 0, "rate_limited", 429, 0,
 				nil},
+			{"nor if a proxy sends the header twice", get, []reply{refuses(429, "rate_limited", "Retry-After", "61, 61")}, 0, "rate_limited",
+				429, 0, nil},
 			{"an answer that a proxy compressed", get, []reply{sends(200, "application/json", gzipped(customer), "Content-Encoding", "GZIP")},
 				0, "", 0, 0, nil},
 			{"no answer that is too large", get, []reply{sends(200, "application/json", customer+strings.Repeat(" ", 32<<20))}, 0,

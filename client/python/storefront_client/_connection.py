@@ -70,8 +70,8 @@ class Settings:
             raise ValueError("max_retries must be 0 or more")
         if not timeout > 0:
             raise ValueError("timeout must be more than 0 seconds")
-        if re.search(r"[\x00-\x1f\x7f]", user_agent):
-            raise ValueError("user_agent must be one line of text")
+        if re.search(r"[^ -~]", user_agent):
+            raise ValueError("user_agent must be one line of ASCII text")
         agent = f"{user_agent} storefront-python/{__version__}".lstrip()
         return cls(address, lambda: api_key, max_retries, timeout, agent)
 

@@ -155,6 +155,8 @@ class TestClient(unittest.TestCase):
             Client(unset, KEY)
         with self.assertRaisesRegex(ValueError, "api_key is empty"):
             Client("https://x.example", unset)
+        with self.assertRaisesRegex(ValueError, "user_agent must be one line of ASCII text"):
+            Client("https://x.example", KEY, user_agent="é/1")  # http.client and httpx would refuse it at each call
 
     def test_a_host_that_cannot_be_one(self) -> None:
         with self.assertRaises(StorefrontError) as raised:

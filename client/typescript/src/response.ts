@@ -10,7 +10,7 @@ export interface RateLimit {
 
 /** The HTTP response of a call, without its body. */
 export interface ApiResponse {
-  /** The HTTP status, for example 201 for a customer that was created, and 200 for one that the store had. */
+  /** The HTTP status: 201 for a customer that was created; 200 for one that was there, perhaps made by an attempt without answer. */
   readonly status: number;
   /** All headers. */
   readonly headers: Headers;
