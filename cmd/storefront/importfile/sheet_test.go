@@ -54,7 +54,7 @@ func TestWhatIsNoRowOfATable(t *testing.T) {
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 	for text, want := range map[string]string{
 		"name,email\nA,a@example.com,b\n":                            "has 3 columns, but the header has 2: line 2",
-		"sep=;\nname;email\nA;a@example.com;\n":                      "has 3 columns, but the header has 2: line 3",
+		"sep=;\nname;email\nA;a@example.com;;b\n":                    "has 4 columns, but the header has 2: line 3",
 		"Customers of May\nname,email\nA,a@example.com\n":            `line 1 ("Customers of May") is a title above the header, which is line 2: delete the lines above that`,
 		"Customers, May 2026\n\nShop: Kiosk\nname;email\nA;a@x.de":   `line 1 ("Customers, May 2026") is a title above the header, which is line 4`,
 		"\n;;\nCustomers;;\n;;\nname;email;phone\nA;a@example.com":   `line 3 ("Customers") is a title above the header, which is line 5`,
@@ -78,7 +78,58 @@ func TestRejectedRowsKeepTheirSeparator(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 	var rejects bytes.Buffer
-	s.load(options{Kind: customers, SkipBad: true, Rejects: &rejects}, []byte("sep=|\nname|email\nA, B|nobody\nC|c@example.com\n"))
+	s.load(options{Kind: customers, SkipBad: true, Rejects: &rejects}, []byte("sep=^\nname^email\nA, B^nobody\nC^c@example.com\n"))
 	s.load(options{Kind: customers}, bytes.Replace(rejects.Bytes(), []byte("nobody"), []byte("a@example.com"), 1))
 	require.Equal(t, "A, B", by(s.customers(), (*storefrontv1.Customer).GetEmail)["a@example.com"].GetName())
+}
+
+// The import reads empty cells beyond the header, quotes after a comma and a space, and byte order marks inside a file that was
+// made of several files.
+func TestHarmlessFormsOfRows(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"empty cells beyond the header": "reference,status,total,email,note\nA1,PAID,10,a@example.com,\"Ring, please\",, \n",
+		"spaces before quotes":          "reference, status, total, \"email\", note\nA1, PAID, 10, a@example.com, \"Ring, please\"\n",
+		"tabs and spaces":               "reference\tstatus\ttotal\temail\tphone\tnote\nA1\tPAID\t10\ta@example.com\t\tRing, please\t\n",
+		"bars":                          "reference|status|total|email|note\nA1|PAID|10|a@example.com|Ring, please\n",
+		"marks":                         "\ufeff\ufeff\"reference\",status,total,email,note\n\ufeffA1,PAID,10,a@example.com,\"Ring, please\"\n",
+		"a mark in front of JSON": "\ufeff{\"email\":\"a@example.com\",\"reference\":\"A0\",\"status\":\"PAID\",\"total\":1}\n" +
+			"\ufeff{\"email\":\"a@example.com\",\"reference\":\"A1\",\"status\":\"PAID\",\"total\":10,\"note\":\"Ring, please\"}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
+			require.Empty(t, s.load(options{Kind: orders}, []byte(text)).Notes)
+			order := by(s.orders(), (*storefrontv1.Order).GetReference)["A1"]
+			require.Equal(t, "Ring, please", order.GetNote())
+			require.EqualValues(t, 10, order.GetAmount())
+		})
+	}
+}
+
+// A stray quote makes the rows below it a part of a value. That is valid CSV, so the import names each line that looks like a
+// row.
+func TestRowsInsideAValueAreNamed(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
+	done := s.load(options{Kind: orders}, []byte("reference,status,total,email,note\n"+
+		"A1,PAID,10,a@example.com,\"6ft\nA2,PAID,10,b@example.com,ok\nand more, no row\nA3,PAID,10,c@example.com,12\"\n"+
+		"A4,PAID,10,d@example.com,\"Two\nlines\"\n"))
+	require.Equal(t, []string{`looks like a row, but is read as a part of a value in quotes that begins further up ` +
+		`("A2,PAID,10,b@example.com,ok", "A3,PAID,10,c@example.com,12""): lines 3 (line 2), 5 (line 2)`}, notes(done.Notes))
+	require.Len(t, s.orders(), 2)
+}
+
+// A row with a cell that is also the name of a column, as in the exports of address books, is not taken for the header. A file
+// of HTML is refused as that.
+func TestRowsAreNoHeader(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
+	for text, problem := range map[string]string{
+		"First Name,Phone 1 - Label,E-mail 1 - Value\nAnn,Mobile,a@example.com\n": "the file has no column for email or phone; name it with --map",
+		"\n <html><table><tr><td>email</td></tr></table></html>\n":                "the file is HTML or XML",
+	} {
+		_, err := s.try(options{Kind: customers}, []byte(text))
+		require.ErrorContains(t, err, problem, text)
+	}
 }

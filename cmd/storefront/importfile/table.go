@@ -78,6 +78,7 @@ func newCSV(text *bufio.Reader, s source, e textEncoding) (*table, error) {
 	}
 	lines.csv = csv.NewReader(lines)
 	lines.csv.Comma, lines.csv.FieldsPerRecord, lines.separator = t.separator, -1, t.separator
+	lines.csv.TrimLeadingSpace = !unicode.IsSpace(t.separator) // so that a quote after a comma and a space begins a value in quotes
 	var header []string
 	var at int
 	var err error
@@ -98,14 +99,20 @@ func newCSV(text *bufio.Reader, s source, e textEncoding) (*table, error) {
 	t.letters.add(at, header, nil)
 	t.read = func() (line, error) {
 		values, at, err := lines.record()
+		if extra := len(values) - len(t.header); extra > 0 && blank(values[len(t.header):]) {
+			values = values[:len(t.header)] // a spreadsheet may write empty cells beyond the header
+		}
 		l := line{number: at, values: values}
 		t.letters.add(at, values, t.isRead)
+		if err == nil {
+			l.notes = lines.swallowed(at, len(t.header))
+		}
 		switch {
 		case err != nil || blank(values):
 		case len(values) > len(t.header):
 			err = &LineError{Line: at, Problem: fmt.Sprintf("has %d columns, but the header has %d", len(values), len(t.header))}
 		case len(values) < len(t.header):
-			l.notes = []LineError{{Line: at, Problem: "has fewer columns than the header; those that it lacks are read as empty"}}
+			l.notes = append(l.notes, LineError{Line: at, Problem: "has fewer columns than the header; those that it lacks are read as empty"})
 		}
 		return l, err
 	}
@@ -117,11 +124,22 @@ func (t *table) isRead(column int) bool {
 	return column < len(t.header) && t.fields[fold(t.header[column])] != ""
 }
 
+// countRead returns the number of columns that are read as a field.
+func (t *table) countRead() (n int) {
+	for column := range t.header {
+		if t.isRead(column) {
+			n++
+		}
+	}
+	return n
+}
+
 // maxTitleLines is how many lines below a file's first line titleError examines, to find the header.
 const maxTitleLines = 20
 
 // titleError returns an error if the file has a title above its header. head is the beginning of the file. There is a title
-// if the first line is no header, but a line below it has a column for each needed field.
+// if the first line is no header, but a line below it has a column for each needed field. This line must also have more names
+// of columns than the first line, because a row may have a cell such as Mobile, the type of its phone.
 func (t *table) titleError(head []byte, needed [][]string, columns []Column) error {
 	number := 0
 	for text := range bytes.Lines(head) {
@@ -145,7 +163,7 @@ func (t *table) titleError(head []byte, needed [][]string, columns []Column) err
 		for _, name := range names {
 			below.add(name)
 		}
-		if below.checkColumns(needed, columns) == nil {
+		if below.checkColumns(needed, columns) == nil && below.countRead() > t.countRead() {
 			title := strings.Fields(strings.Join(t.header, ", "))
 			return &FileError{fmt.Sprintf("line %d (%q) is a title above the header, which is line %d: delete the lines above that",
 				t.headerLine, strings.TrimRight(strings.Join(title[:min(len(title), 12)], " "), " ,"), number)}

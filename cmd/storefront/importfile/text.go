@@ -103,13 +103,14 @@ var binaryFormats = []struct{ mark, problem string }{
 	{"\xd0\xcf\x11\xe0", "is an old Excel workbook: save the sheet as CSV (in Excel: Save As, CSV UTF-8), and import that"},
 	{"\x1f\x8b", "is compressed: `gunzip -c FILE | storefront import … -` imports what it holds"},
 	{"%PDF", "is a PDF: import a CSV file, or one with a JSON object a line"},
+	{"<", "is HTML or XML, as in some shops' files that end in .xls: open it in a spreadsheet, save it as CSV, and import that"},
 }
 
 // checkText returns an error if a file is empty or not text. It sees this from the file's first bytes, which are in head. If
 // utf16 is true, zero bytes may be part of a text.
 func checkText(head []byte, utf16 bool) error {
 	for _, f := range binaryFormats {
-		if bytes.HasPrefix(head, []byte(f.mark)) {
+		if bytes.HasPrefix(bytes.TrimLeft(head, byteOrderMark+" \r\n\t"), []byte(f.mark)) {
 			return &FileError{"the file " + f.problem}
 		}
 	}
@@ -119,7 +120,7 @@ func checkText(head []byte, utf16 bool) error {
 			return &FileError{"the file is UTF-16 without a byte order mark: import it with --encoding " + order}
 		}
 		return &FileError{"the file is no text: import a CSV file, or one with a JSON object a line"}
-	case len(head) < headBytes && len(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))) == 0:
+	case len(head) < headBytes && len(bytes.TrimSpace(bytes.TrimPrefix(head, []byte(byteOrderMark)))) == 0:
 		return &FileError{"the file is empty: there is nothing to import"}
 	}
 	return nil
@@ -172,8 +173,16 @@ func newLines(text io.Reader, e textEncoding) *lines {
 	return l
 }
 
-// anyLine is a bufio.SplitFunc for lines that end with \n, \r\n or \r.
+// byteOrderMark also begins lines inside a file that was made of several files.
+const byteOrderMark = "\ufeff"
+
+// anyLine is a bufio.SplitFunc for lines that end with \n, \r\n or \r. It drops a byte order mark at the beginning of a line.
 func anyLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	advance, line, err = endedLine(data, atEOF)
+	return advance, bytes.TrimPrefix(line, []byte(byteOrderMark)), err
+}
+
+func endedLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	i := bytes.IndexAny(data, "\r\n")
 	switch {
 	case i < 0 && atEOF && len(data) > 0:
@@ -272,9 +281,21 @@ func (l *lines) record() (values []string, at int, err error) {
 	return values, at, &LineError{Line: at, Problem: problem}
 }
 
+// swallowed returns remarks on the lines of the current record, except its first line at, that have as many columns as the
+// header. They are probably rows that a stray quote has made a part of a value.
+func (l *lines) swallowed(at, columns int) (notes []LineError) {
+	for i, text := range l.recordLines {
+		if i > 0 && strings.Count(text, string(l.separator)) == columns-1 {
+			notes = append(notes, LineError{Line: at + i, Value: text, Related: fmt.Sprint("line ", at),
+				Problem: "looks like a row, but is read as a part of a value in quotes that begins further up"})
+		}
+	}
+	return notes
+}
+
 // sepLine matches a first line that names a file's separator for Excel. It allows quotes and empty cells, because programs that
 // save the file again may add them.
-var sepLine = regexp.MustCompile(`(?i)^"?sep=([^"\r\n])"?[,;\t]*(?:\r\n?|\n)`)
+var sepLine = regexp.MustCompile(`(?i)^"?sep=([^"\r\n])"?[,;\t|]*(?:\r\n?|\n)`)
 
 // separatorIn returns the separator of the columns in a file that begins with head: the separator in a first line such as
 // sep=;, otherwise the header's. mark is the length of that first line, or 0.
@@ -293,10 +314,10 @@ func separatorIn(head []byte) (separator rune, mark int) {
 }
 
 // isBlank reports whether a line has only separators, quotes and spaces.
-func isBlank(line string) bool { return strings.Trim(strings.TrimSpace(line), ",;\t\" ") == "" }
+func isBlank(line string) bool { return strings.Trim(strings.TrimSpace(line), separators+"\" ") == "" }
 
 // separators are the separators that are recognized in a header.
-const separators = ",;\t"
+const separators = ",;\t|"
 
 // separatorOf returns the separator that occurs most often in a header, outside of quotes.
 func separatorOf(head []byte) rune {
