@@ -193,7 +193,7 @@ func (c *importCmd) summary(w io.Writer, done *importfile.Report, written string
 	}
 	switch {
 	case c.Update:
-		text += fmt.Sprintf(", %s as the file says already", grouped(done.Skipped))
+		text += fmt.Sprintf(", %s unchanged", grouped(done.Skipped))
 	case done.Skipped > 0:
 		text += fmt.Sprintf(", %s there before and left as they are", grouped(done.Skipped))
 	default:

@@ -47,6 +47,31 @@ func (b *builder) build() {
 		b.entry.message = b.order()
 	}
 	b.copyFields(b.entry.message.ProtoReflect())
+	b.noteOtherColumns()
+}
+
+// note adds a remark on the value of a field on a line of the record, counted from 0.
+func (b *builder) note(line int, field, problem string) {
+	value, column := b.valueOn(line, field)
+	b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[line].number, Column: column, Problem: problem, Value: value})
+}
+
+// noteOtherColumns adds remarks on values that are left out, because another column of the same field has another value. It
+// passes over the country, which is not stored.
+func (b *builder) noteOtherColumns() {
+	for _, field := range knownSources().Fields[b.Kind] {
+		for _, at := range b.record.table.columnsOf(field) {
+			name := b.record.table.header[at]
+			for i, line := range b.lines {
+				value, column := b.valueOn(i, field)
+				other := b.cell(i, at)
+				if field != "country" && other != "" && other != value && b.record.table.fields[fold(name)] == field {
+					b.entry.lost = append(b.entry.lost, LineError{Line: line.number, Column: name, Problem: "is left out: " + column +
+						" is read, which has another value", Value: other})
+				}
+			}
+		}
+	}
 }
 
 // idFields are the fields that name an object: the row's object, or an object to which the row refers.
@@ -74,8 +99,19 @@ func (b *builder) refuseRounded() {
 
 // checkFurtherLines checks the second and later lines of a record, from which the import reads only items. It finds values of
 // other fields that differ from the first line's. If the record is an order that is not from a shop's export, these values make
-// the record bad, because its lines may be two orders. Otherwise the report only says that the values are left out.
+// the record bad, because its lines may be two orders. Otherwise the report only says that the values are left out. It also
+// reports lines of an order that are equal, because files that were joined may have one line twice.
 func (b *builder) checkFurtherLines() {
+	same := map[string]int{} // the number of the first line with the same values
+	for _, line := range b.lines {
+		text := strings.Join(line.values, "\x00")
+		if first := same[text]; first == 0 {
+			same[text] = line.number
+		} else if b.Kind == transfer.Orders {
+			b.entry.lost = append(b.entry.lost, LineError{Line: line.number, Problem: "is the same as a line further up, and is read as " +
+				"another item of the order", Related: fmt.Sprint("line ", first)})
+		}
+	}
 	for i := range b.lines[1:] {
 		for _, field := range slices.Sorted(maps.Keys(b.source.Columns)) {
 			value, column := b.valueOn(i+1, field)
@@ -167,8 +203,12 @@ func (b *builder) amount(line int, target, units, minor string) (n int64, given 
 		return 0, false
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
+	switch {
+	case err != nil:
 		b.entry.refuse(target, "must be a whole number of minor units")
+	case n != 0 && b.record.table.separator != 0 && validate.Decimals(currency) > 0: // a person's Amount may be in the main unit
+		b.note(line, minor, "is in minor units")
+		b.entry.lost[len(b.entry.lost)-1].Value += " is " + validate.FormatAmount(n, currency)
 	}
 	return n, true
 }
@@ -291,6 +331,15 @@ func (b *builder) phone() *string {
 	return text // not nil: a missing phone would be a second problem of the row
 }
 
+// flag reports whether a field means yes. It refuses a text that means neither yes nor no.
+func (b *builder) flag(field string) bool {
+	text := b.value(field)
+	if text != "" && !isYes(text) && !isNo(text) {
+		b.entry.refuse(field, "must be yes or no")
+	}
+	return isYes(text)
+}
+
 // currency returns the currency of the record's amounts; "" means the store's currency.
 func (b *builder) currency() string {
 	return cmp.Or(strings.ToUpper(b.value("currency")), b.source.Currency)
@@ -364,7 +413,7 @@ func (b *builder) product() *storefrontv1.Product {
 	} else {
 		b.entry.refuse("priceAmount", "is required")
 	}
-	if isNo(b.value("published")) && m.GetStatus() == storefrontv1.Product_PUBLISHED {
+	if b.value("published") != "" && !b.flag("published") && m.GetStatus() == storefrontv1.Product_PUBLISHED {
 		m.Status = storefrontv1.Product_DRAFT // such as an active product on Shopify that no sales channel shows
 	}
 	// Ignore a shop's reference price that is not above the price: shops export such prices, but do not show them.
@@ -383,13 +432,21 @@ func (b *builder) product() *storefrontv1.Product {
 // as in Spanish (Nombre, Apellidos). fullName then puts the first name before the last.
 func (b *builder) fullName() string {
 	name, given, family := b.value("name"), b.value("firstName"), b.value("lastName")
+	full := strings.TrimSpace(given + " " + family)
 	switch {
+	case strings.Contains(full, name):
+		return full
 	case name != "" && family == "" && !strings.Contains(name, given):
 		return given + " " + name
 	case name != "" && given == "" && !strings.Contains(name, family):
 		return name + " " + family
 	}
-	return cmp.Or(name, strings.TrimSpace(given+" "+family))
+	for _, field := range []string{"firstName", "lastName"} {
+		if !strings.Contains(name, b.value(field)) {
+			b.note(0, field, "is left out: "+b.columnOf("name")+" is read, which has another value")
+		}
+	}
+	return name
 }
 
 func (b *builder) customer() *storefrontv1.Customer {
@@ -414,15 +471,19 @@ func (b *builder) order() *storefrontv1.Order {
 		b.entry.refuse("customer.email", "is required, or a phone: an order without a buyer, such as one at a till, cannot be kept")
 	}
 	switch {
-	case isYes(b.value("refunded")):
+	case b.flag("refunded"):
 		m.Status = storefrontv1.Order_REFUNDED
 	case b.source.Columns["status"] == nil:
 		m.Status = storefrontv1.Order_PAID // an export without statuses lists only sales
 	case b.value("cancelledAt") != "" && m.GetStatus() == storefrontv1.Order_PENDING:
 		m.Status = storefrontv1.Order_CANCELLED
 	}
-	if b.source.shop && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
+	if b.source.shop && m.PaidAt != nil && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
+		b.note(0, "paidAt", "is left out: the order is stored as "+m.GetStatus().String())
 		m.PaidAt = nil // for an unpaid order, a shop may export another date as paidAt, such as the date of an authorization
+	}
+	if b.value("cancelledAt") != "" && m.GetStatus() != storefrontv1.Order_CANCELLED {
+		b.note(0, "cancelledAt", "is left out: the order is stored as "+m.GetStatus().String())
 	}
 	if text := b.value("platformFeePercent"); text != "" {
 		percent, err := strconv.ParseFloat(text, 64)
@@ -459,7 +520,7 @@ func (b *builder) order() *storefrontv1.Order {
 			b.entry.refuse("amount", "is required: the sum of the items is no amount")
 		}
 	}
-	if lost := b.source.Partly[statusWord(b.value("status"))]; lost != "" {
+	if lost := knownSources().Partly[statusWord(b.value("status"))]; lost != "" {
 		value := b.value("refund")
 		if m.GetStatus() == storefrontv1.Order_PENDING {
 			value = b.paid(m.GetAmount())

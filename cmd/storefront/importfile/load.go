@@ -303,6 +303,10 @@ func (l *loader) pass(ctx context.Context) error {
 		}
 		return &FileError{"the file has a header and no line below it: there is nothing to import"}
 	}
+	if kept := l.table.columnsIn(knownSources().Kept[l.Kind]); l.Update && len(kept) > 0 && l.report.Changed+l.report.Skipped > 0 {
+		l.report.Notes = append(l.report.Notes, &Remark{Problem: "--update leaves the values of these columns as the store has them: " +
+			strings.Join(kept, ", ")})
+	}
 	l.report.Notes = append(l.encoding.remarks(l.table.letters), l.report.Notes...)
 	return nil
 }

@@ -23,9 +23,11 @@ var sourcesText []byte
 // sources has the content of sources.yaml. That file explains its members.
 type sources struct {
 	Fields   map[transfer.Kind][]string
+	Kept     map[transfer.Kind][]string
 	Ignored  []string
 	Names    map[string][]string
 	Statuses map[transfer.Kind]meanings
+	Partly   meanings
 	Shops    map[string]map[transfer.Kind]source
 }
 
@@ -71,9 +73,6 @@ type source struct {
 	// has the reason.
 	SkipBy string `yaml:"skipBy"`
 	Skip   meanings
-	// Partly has the statuses of orders that an import cannot store completely. The text of each status says, for the report,
-	// what is lost.
-	Partly meanings
 	// Variation and Variable are words in the field kind, in lower case. A product with the word Variable has variations, and
 	// may lack a price. A line with the word Variation is one of the variations, with its price.
 	Variation, Variable string

@@ -124,14 +124,14 @@ func (t *table) isRead(column int) bool {
 	return column < len(t.header) && t.fields[fold(t.header[column])] != ""
 }
 
-// countRead returns the number of columns that are read as a field.
-func (t *table) countRead() (n int) {
-	for column := range t.header {
-		if t.isRead(column) {
-			n++
+// columnsIn returns the names of the columns that are read as one of fields.
+func (t *table) columnsIn(fields []string) (names []string) {
+	for _, name := range t.header {
+		if slices.Contains(fields, t.fields[fold(name)]) {
+			names = append(names, name)
 		}
 	}
-	return n
+	return names
 }
 
 // maxTitleLines is how many lines below a file's first line titleError examines, to find the header.
@@ -141,7 +141,7 @@ const maxTitleLines = 20
 // if the first line is no header, but a line below it has a column for each needed field. This line must also have more names
 // of columns than the first line, because a row may have a cell such as Mobile, the type of its phone.
 func (t *table) titleError(head []byte, needed [][]string, columns []Column) error {
-	number := 0
+	number, fields := 0, slices.Collect(maps.Keys(t.Columns))
 	for text := range bytes.Lines(head) {
 		number++
 		if number > t.headerLine+maxTitleLines {
@@ -163,7 +163,7 @@ func (t *table) titleError(head []byte, needed [][]string, columns []Column) err
 		for _, name := range names {
 			below.add(name)
 		}
-		if below.checkColumns(needed, columns) == nil && below.countRead() > t.countRead() {
+		if below.checkColumns(needed, columns) == nil && len(below.columnsIn(fields)) > len(t.columnsIn(fields)) {
 			title := strings.Fields(strings.Join(t.header, ", "))
 			return &FileError{fmt.Sprintf("line %d (%q) is a title above the header, which is line %d: delete the lines above that",
 				t.headerLine, strings.TrimRight(strings.Join(title[:min(len(title), 12)], " "), " ,"), number)}
@@ -434,18 +434,23 @@ func (r *record) valueOn(n int, field string) (value, column string) {
 		return "", field
 	}
 	for _, i := range indexes {
-		if i >= len(r.lines[n].values) {
-			continue
-		}
-		value := strings.TrimSpace(r.lines[n].values[i])
-		if r.table.separator != 0 {
-			value = UnescapeCell(value)
-		}
-		if value != "" {
+		if value := r.cell(n, i); value != "" {
 			return value, r.table.header[i]
 		}
 	}
 	return "", r.table.header[indexes[0]]
+}
+
+// cell returns the value of a column on the record's line n, counted from 0.
+func (r *record) cell(n, column int) string {
+	if column >= len(r.lines[n].values) {
+		return ""
+	}
+	value := strings.TrimSpace(r.lines[n].values[column])
+	if r.table.separator != 0 {
+		value = UnescapeCell(value)
+	}
+	return value
 }
 
 // columnOf returns the column from which a field is read.
@@ -464,18 +469,29 @@ func (r *record) key() string {
 }
 
 // continuedBy reports whether next, a record of one line, is a further line of record r. The line must have the same group as
-// r, or none, and may not have another id, buyer or e-mail than r. A further line of an order must have an item.
+// r, or none, and may not have another id, buyer or e-mail than r. A further line of an order must have an item, and without a
+// group or id it may have nothing else, because it may be an order without a reference.
 func (r *record) continuedBy(next *record) bool {
 	for _, field := range []string{r.table.Group, "id", "customer"} {
 		if other := next.value(field); other != "" && other != r.value(field) {
 			return false
 		}
 	}
-	if _, orders := r.table.Columns["itemTitle"]; orders && !next.hasItem(0) {
+	if _, orders := r.table.Columns["itemTitle"]; orders && (!next.hasItem(0) || next.key() == "" && next.hasOther()) {
 		return false // a line of the same order without an item repeats the order
 	}
 	email := next.value("email")
 	return email == "" || strings.EqualFold(email, r.value("email"))
+}
+
+// hasOther reports whether the record's first line has a value of a field that is not about an item.
+func (r *record) hasOther() bool {
+	for field := range r.table.Columns {
+		if !strings.HasPrefix(field, "item") && r.value(field) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // hasItem reports whether a line has an order's item: a value other than zero in one of the columns of items.

@@ -1,0 +1,112 @@
+package importfile_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+// The import stores a row only in part, or reads it as something that it may not be. Each row here says what was lost.
+func TestValuesThatAreLostAreNamed(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		o    options
+		text string
+		want []string
+	}{
+		"a part was refunded or paid": {options{Kind: orders},
+			"reference,status,total,email\nA1,partially_refunded,10,a@example.com\nA2,partially_paid,10,a@example.com\n", []string{
+				`status is stored as PAID with the full total; what was refunded is lost: line 2`,
+				`status is stored as PENDING with the full total; what was paid is lost: line 3`}},
+		"a part was paid on WooCommerce": {options{Kind: orders, From: "woocommerce"},
+			"order_id,status,order_total,billing_email\nA1,wc-partially-paid,10,a@example.com\n",
+			[]string{`status is stored as PENDING with the full total; what was paid is lost: line 2`}},
+		"times of a payment and of a cancellation": {options{Kind: orders, From: "shopify"},
+			"Name,Financial Status,Total,Email,Paid at,Cancelled at\n#1,paid,10,a@example.com,2026-01-01T00:00:00Z,2026-01-02T00:00:00Z\n" +
+				"#2,voided,10,a@example.com,2026-01-01T00:00:00Z,2026-01-02T00:00:00Z\n", []string{
+				`Cancelled at is left out: the order is stored as PAID ("2026-01-02T00:00:00Z"): line 2`,
+				`Paid at is left out: the order is stored as CANCELLED ("2026-01-01T00:00:00Z"): line 3`}},
+		"an amount in minor units": {options{Kind: orders},
+			"Order Number,Status,Amount,Email\n1,PAID,25,a@example.com\n2,PAID,0,a@example.com\n3,PAID,4000,a@example.com\n",
+			[]string{`Amount is in minor units ("25 is 0.25 EUR", "4000 is 40.00 EUR"): lines 2, 4`}},
+		"two phones": {options{Kind: customers}, "Name,Email,Phone,Mobile\nA,a@example.com,0612345678,0698765432\n" +
+			"B,b@example.com,,0698765431\nC,c@example.com,0612345679,0612345679\n",
+			[]string{`Mobile is left out: Phone is read, which has another value ("0698765432"): line 2`}},
+		"two columns of --map": {options{Kind: customers, Columns: []column{{"Mail 1", "email"}, {"Mail 2", "email"}}},
+			"Mail 1,Mail 2\na@example.com,b@example.com\n",
+			[]string{`Mail 2 is left out: Mail 1 is read, which has another value ("b@example.com"): line 2`}},
+		"two names of an item": {options{Kind: orders}, "reference,status,total,email,Product,Item,itemPrice\n1,PAID,10,a@example.com,A,B,10\n" +
+			"1,,,,C,D,0\n", []string{`Item is left out: Product is read, which has another value ("B", "D"): lines 2–3`}},
+		"two names": {options{Kind: customers}, "Name,First Name,Last Name,Email\nAcme,Ann,Lee,a@example.com\nLee,Ann,Lee,b@example.com\n" +
+			"Dr. Ann Lee,Ann,Lee,c@example.com\n", []string{
+			`First Name is left out: Name is read, which has another value ("Ann"): line 2`,
+			`Last Name is left out: Name is read, which has another value ("Lee"): line 2`}},
+		"one line twice": {options{Kind: orders}, "reference,status,total,email,itemTitle,itemPrice\n1,PAID,10,a@example.com,A,10\n" +
+			"1,PAID,10,a@example.com,A,10\n1,PAID,10,a@example.com,B,10\n",
+			[]string{`is the same as a line further up, and is read as another item of the order: line 3 (line 2)`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, d *db.DB) {
+				s := storeOn(t, d, "EUR", "FR")
+				dry := row.o
+				dry.DryRun = true
+				require.Equal(t, row.want, notes(s.load(dry, []byte(row.text)).Notes))
+				require.Equal(t, row.want, notes(s.load(row.o, []byte(row.text)).Notes))
+			})
+		})
+	}
+}
+
+// A text that means neither yes nor no is refused. Spreadsheets write yes and no in their language.
+func TestYesAndNo(t *testing.T) {
+	t.Parallel()
+	s := storeOf(t, "EUR", "FR")
+	done, err := s.try(options{Kind: orders}, []byte("reference,status,total,email,refunded\nA1,PAID,10,a@example.com,5.00\n"))
+	require.Error(t, err)
+	require.Equal(t, []string{`refunded must be yes or no, not "5.00": line 2`}, notes(done.Problems))
+	s.load(options{Kind: orders}, []byte("reference,status,total,email,refunded\nA1,PAID,10,a@example.com,WAHR\nA2,PAID,10,a@example.com,Não\n"))
+	byReference := by(s.orders(), (*storefrontv1.Order).GetReference)
+	require.Equal(t, storefrontv1.Order_REFUNDED, byReference["A1"].GetStatus())
+	require.Equal(t, storefrontv1.Order_PAID, byReference["A2"].GetStatus())
+
+	const header = "Handle,Title,Variant Price,Status,Published\n"
+	done, err = s.try(options{Kind: products, From: "shopify"}, []byte(header+"a,A,10,active,online\n"))
+	require.Error(t, err)
+	require.Equal(t, []string{`Published must be yes or no, not "online": line 2`}, notes(done.Problems))
+	s.load(options{Kind: products, From: "shopify"}, []byte(header+"a,A,10,active,FALSCH\nb,B,10,active,\nc,C,10,active,VRAI\n"))
+	bySlug := by(s.products(), (*storefrontv1.Product).GetSlug)
+	require.Equal(t, storefrontv1.Product_DRAFT, bySlug["a"].GetStatus())
+	require.Equal(t, storefrontv1.Product_PUBLISHED, bySlug["b"].GetStatus())
+	require.Equal(t, storefrontv1.Product_PUBLISHED, bySlug["c"].GetStatus())
+}
+
+// An order without a reference is refused. It is not an item of the order above it, unless it has only the columns of items.
+func TestAnOrderWithoutAReferenceIsNoItem(t *testing.T) {
+	t.Parallel()
+	s := storeOf(t, "EUR", "FR")
+	const header = "reference,status,total,email,itemTitle,itemPrice\n1,PAID,20,a@example.com,A,10\n"
+	done, err := s.try(options{Kind: orders}, []byte(header+",PAID,20,a@example.com,B,10\n"))
+	require.Error(t, err)
+	require.Contains(t, notes(done.Problems), "reference is required: line 3")
+	s.load(options{Kind: orders}, []byte(header+",,,,B,10\n"))
+	require.Len(t, s.orders()[0].GetItems(), 2)
+}
+
+// An update of an order changes only its status, so the report lists the columns that it does not use.
+func TestAnUpdateNamesTheColumnsThatItLeaves(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		s := storeOn(t, d, "EUR", "FR")
+		s.load(options{Kind: orders, Update: true}, []byte("reference,status,total,email\n1,PENDING,10,a@example.com\n"))
+		for _, dry := range []bool{true, false} {
+			done := s.load(options{Kind: orders, Update: true, DryRun: dry}, []byte("reference,status,total,Mail\n1,PENDING,99,a@example.com\n"))
+			require.Equal(t, 1, done.Skipped)
+			require.Equal(t, []string{"--update leaves the values of these columns as the store has them: total, Mail"}, notes(done.Notes))
+		}
+	})
+}
