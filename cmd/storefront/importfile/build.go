@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"maps"
+	"math"
 	"math/big"
 	"regexp"
 	"slices"
@@ -242,6 +243,9 @@ func (b *builder) date(field string) *date {
 	note := func(problem string) {
 		b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[0].number, Column: column, Problem: problem, Value: text})
 	}
+	if now := time.Now(); strings.HasSuffix(field, "At") && (d.at.After(now.AddDate(0, 0, 1)) || d.at.Before(now.AddDate(-50, 0, 0))) {
+		note("is in the future or more than 50 years ago")
+	}
 	switch {
 	case d.repeatedHour:
 		note("is a time that " + b.dates.zone.String() + " had twice that day, because clocks were set back; the first is taken")
@@ -263,12 +267,15 @@ func (b *builder) count(line int, field, target string) int64 {
 	if text == "" {
 		return 0
 	}
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || n != float64(int32(n)) {
+	n, err := validate.ParseAmount(text, "EUR") // 1.000 may be one or a thousand, as in an amount with two decimals
+	switch {
+	case errors.Is(err, validate.ErrAmbiguous):
+		b.entry.refuse(target, err.Error())
+	case err != nil || n%100 != 0 || n/100 > math.MaxInt32:
 		b.entry.refuse(target, "must be a whole number")
-		return 0
+		n = 0
 	}
-	return int64(n)
+	return n / 100
 }
 
 // statusWord returns a status without the prefix wc-, which WooCommerce may write, and folded (see fold), so that all

@@ -12,7 +12,8 @@ import (
 )
 
 // catalogue maps a field and its value, such as {"slug", "guide"}, to the store's product. The field is id, slug or title,
-// because an order's item may name a product by any of these. A title that several products share is mapped to the newest.
+// because an order's item may name a product by any of these. A title that several products share is mapped to the newest, and
+// the field shared has it, too.
 type catalogue map[[2]string]*storefrontv1.Product
 
 // catalogueOf reads a store's products.
@@ -24,6 +25,9 @@ func catalogueOf(ctx context.Context, api API, store string) (catalogue, error) 
 			return nil, err
 		}
 		for _, p := range out.GetData() {
+			if title := p.GetTitle(); all[[2]string{"title", title}] != nil {
+				all[[2]string{"shared", title}] = p
+			}
 			for _, key := range [][2]string{{"id", p.GetId()}, {"slug", p.GetSlug()}, {"title", p.GetTitle()}} {
 				if all[key] == nil {
 					all[key] = p
@@ -61,6 +65,11 @@ func (l *loader) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from 
 	}
 	for _, key := range keys {
 		if p := l.products[key]; p != nil {
+			if key[0] == "title" && l.products[[2]string{"shared", key[1]}] != nil {
+				shared := LineError{Problem: "is the title of several products: the item is linked to the newest"}
+				shared.Column, shared.Line, shared.Value = e.locate(fmt.Sprintf("items[%d].title", n))
+				e.lost = append(e.lost, shared)
+			}
 			item.ProductId, item.Title = p.GetId(), cmp.Or(title, p.GetTitle())
 			if item.GetType() == 0 {
 				item.Type = p.GetType()

@@ -1,6 +1,7 @@
 package importfile_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,6 +46,9 @@ func TestValuesThatAreLostAreNamed(t *testing.T) {
 			"Dr. Ann Lee,Ann,Lee,c@example.com\n", []string{
 			`First Name is left out: Name is read, which has another value ("Ann"): line 2`,
 			`Last Name is left out: Name is read, which has another value ("Lee"): line 2`}},
+		"dates of another calendar, and of none": {options{Kind: orders}, "reference,status,total,email,createdAt\n" +
+			"1,PAID,10,a@example.com,2569-01-31T00:00:00Z\n2,PAID,10,a@example.com,1899-12-30T00:00:00Z\n", []string{
+			`createdAt is in the future or more than 50 years ago ("2569-01-31T00:00:00Z", "1899-12-30T00:00:00Z"): lines 2–3`}},
 		"one line twice": {options{Kind: orders}, "reference,status,total,email,itemTitle,itemPrice\n1,PAID,10,a@example.com,A,10\n" +
 			"1,PAID,10,a@example.com,A,10\n1,PAID,10,a@example.com,B,10\n",
 			[]string{`is the same as a line further up, and is read as another item of the order: line 3 (line 2)`}},
@@ -60,6 +64,32 @@ func TestValuesThatAreLostAreNamed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A count has the two meanings that an amount of two decimals has.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	s := storeOf(t, "KWD", "KW")
+	for i, text := range []string{"2", "2.0", "2,00", "2.0000", "٢", "２"} {
+		email := fmt.Sprintf("a%d@example.com", i)
+		s.load(options{Kind: customers}, []byte("email;ordersCount\n"+email+";"+text+"\n"))
+		require.EqualValues(t, 2, by(s.customers(), (*storefrontv1.Customer).GetEmail)[email].GetOrdersCount(), text)
+	}
+	for _, text := range []string{"1.000", "1,000", "1.5", "-1", "1e1", "2 pcs", "2147483648"} {
+		_, err := s.try(options{Kind: customers}, []byte("email;ordersCount\na@example.com;"+text+"\n"))
+		require.Error(t, err, text)
+	}
+}
+
+// An item with the title of several products is linked to the newest, with a remark.
+func TestATitleOfSeveralProductsIsNamed(t *testing.T) {
+	t.Parallel()
+	s := storeOf(t, "EUR", "FR")
+	s.load(options{Kind: products}, []byte("id,title,price\n1,The Guide,10\n2,The Guide,20\n3,Box,5\n"))
+	done := s.load(options{Kind: orders}, []byte("reference,status,total,email,itemTitle,itemPrice,itemProduct\n"+
+		"1,PAID,35,a@example.com,The Guide,10,\n1,,,,The Guide,20,1\n1,,,,Box,5,\n"))
+	require.Equal(t, []string{`itemTitle is the title of several products: the item is linked to the newest ("The Guide"): line 2`},
+		notes(done.Notes))
 }
 
 // A text that means neither yes nor no is refused. Spreadsheets write yes and no in their language.

@@ -93,8 +93,6 @@ func TestHarmlessFormsOfRows(t *testing.T) {
 		"tabs and spaces":               "reference\tstatus\ttotal\temail\tphone\tnote\nA1\tPAID\t10\ta@example.com\t\tRing, please\t\n",
 		"bars":                          "reference|status|total|email|note\nA1|PAID|10|a@example.com|Ring, please\n",
 		"marks":                         "\ufeff\ufeff\"reference\",status,total,email,note\n\ufeffA1,PAID,10,a@example.com,\"Ring, please\"\n",
-		"a mark in front of JSON": "\ufeff{\"email\":\"a@example.com\",\"reference\":\"A0\",\"status\":\"PAID\",\"total\":1}\n" +
-			"\ufeff{\"email\":\"a@example.com\",\"reference\":\"A1\",\"status\":\"PAID\",\"total\":10,\"note\":\"Ring, please\"}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -470,28 +470,19 @@ func (r *record) key() string {
 
 // continuedBy reports whether next, a record of one line, is a further line of record r. The line must have the same group as
 // r, or none, and may not have another id, buyer or e-mail than r. A further line of an order must have an item, and without a
-// group or id it may have nothing else, because it may be an order without a reference.
+// group or id it may have no status, amount or buyer, because it may be an order without a reference.
 func (r *record) continuedBy(next *record) bool {
 	for _, field := range []string{r.table.Group, "id", "customer"} {
 		if other := next.value(field); other != "" && other != r.value(field) {
 			return false
 		}
 	}
-	if _, orders := r.table.Columns["itemTitle"]; orders && (!next.hasItem(0) || next.key() == "" && next.hasOther()) {
+	begins := cmp.Or(next.value("status"), next.value("total"), next.value("amount"), next.value("email"), next.value("phone")) != ""
+	if _, orders := r.table.Columns["itemTitle"]; orders && (!next.hasItem(0) || next.key() == "" && begins) {
 		return false // a line of the same order without an item repeats the order
 	}
 	email := next.value("email")
 	return email == "" || strings.EqualFold(email, r.value("email"))
-}
-
-// hasOther reports whether the record's first line has a value of a field that is not about an item.
-func (r *record) hasOther() bool {
-	for field := range r.table.Columns {
-		if !strings.HasPrefix(field, "item") && r.value(field) != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // hasItem reports whether a line has an order's item: a value other than zero in one of the columns of items.

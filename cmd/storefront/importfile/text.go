@@ -110,7 +110,7 @@ var binaryFormats = []struct{ mark, problem string }{
 // utf16 is true, zero bytes may be part of a text.
 func checkText(head []byte, utf16 bool) error {
 	for _, f := range binaryFormats {
-		if bytes.HasPrefix(bytes.TrimLeft(head, byteOrderMark+" \r\n\t"), []byte(f.mark)) {
+		if bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \r\n\t"), []byte(f.mark)) {
 			return &FileError{"the file " + f.problem}
 		}
 	}
@@ -120,7 +120,7 @@ func checkText(head []byte, utf16 bool) error {
 			return &FileError{"the file is UTF-16 without a byte order mark: import it with --encoding " + order}
 		}
 		return &FileError{"the file is no text: import a CSV file, or one with a JSON object a line"}
-	case len(head) < headBytes && len(bytes.TrimSpace(bytes.TrimPrefix(head, []byte(byteOrderMark)))) == 0:
+	case len(head) < headBytes && len(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))) == 0:
 		return &FileError{"the file is empty: there is nothing to import"}
 	}
 	return nil
@@ -173,16 +173,8 @@ func newLines(text io.Reader, e textEncoding) *lines {
 	return l
 }
 
-// byteOrderMark also begins lines inside a file that was made of several files.
-const byteOrderMark = "\ufeff"
-
-// anyLine is a bufio.SplitFunc for lines that end with \n, \r\n or \r. It drops a byte order mark at the beginning of a line.
+// anyLine is a bufio.SplitFunc for lines that end with \n, \r\n or \r.
 func anyLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
-	advance, line, err = endedLine(data, atEOF)
-	return advance, bytes.TrimPrefix(line, []byte(byteOrderMark)), err
-}
-
-func endedLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	i := bytes.IndexAny(data, "\r\n")
 	switch {
 	case i < 0 && atEOF && len(data) > 0:
@@ -233,7 +225,7 @@ func (l *lines) Read(p []byte) (int, error) {
 		case len(l.reread) > 0:
 			text, l.reread = l.reread[0], l.reread[1:]
 		case l.Scan():
-			text = l.Text()
+			text = strings.TrimPrefix(l.Text(), "\ufeff") // a byte order mark inside a file that was made of several files
 		default:
 			l.ended = true
 			return 0, l.end()
