@@ -119,12 +119,11 @@ func (b *builder) checkFurtherLines() {
 			if value == "" || strings.HasPrefix(field, "item") || value == b.value(field) || field == "email" || field == b.record.table.Group {
 				continue
 			}
-			if other := (LineError{Line: b.lines[i+1].number, Column: column, Value: value}); b.Kind == transfer.Orders && !b.source.shop {
-				other.Problem = "is not that of the first line of the order; give each order its own reference"
-				b.entry.bad = append(b.entry.bad, other)
+			if b.Kind == transfer.Orders && !b.source.shop {
+				b.entry.bad = append(b.entry.bad, LineError{Line: b.lines[i+1].number, Column: column, Value: value,
+					Problem: "is not that of the first line of the order; give each order its own reference"})
 			} else {
-				other.Problem = "is left out: only the first line of several is read"
-				b.entry.lost = append(b.entry.lost, other)
+				b.note(i+1, field, "is left out: only the first line of several is read")
 			}
 		}
 	}
@@ -192,14 +191,16 @@ func (b *builder) optional(field string) *string {
 // than the record's, amount reports a problem of the message's field target.
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
 	currency := cmp.Or(b.currency(), b.loader.Store.GetCurrency())
-	if text, _ := b.valueOn(line, units); text != "" {
-		n, err := validate.ParseAmount(text, currency)
+	text, _ := b.valueOn(line, minor)
+	if inUnits, column := b.valueOn(line, units); inUnits != "" {
+		n, err := validate.ParseAmount(inUnits, currency)
 		if err != nil {
 			b.entry.refuse(target, err.Error())
+		} else if text != "" && text != strconv.FormatInt(n, 10) {
+			b.note(line, minor, "is left out: "+column+" is read, which has another value")
 		}
 		return n, true
 	}
-	text, _ := b.valueOn(line, minor)
 	if text == "" {
 		return 0, false
 	}
@@ -311,6 +312,12 @@ func (b *builder) phone() *string {
 		return nil
 	}
 	named, country := b.value("country"), cmp.Or(b.Country, b.loader.Store.GetCountry())
+	address, _, _ := strings.Cut(b.columnOf("phone"), " ") // such as Shipping, whose country may be another one than Billing Country
+	for _, i := range b.record.table.columnsOf("country") {
+		if strings.HasPrefix(b.record.table.header[i], address+" ") {
+			named = cmp.Or(b.cell(0, i), named)
+		}
+	}
 	if named != "" {
 		country, _ = validate.Country(named)
 	}
@@ -330,8 +337,7 @@ func (b *builder) phone() *string {
 		field = "customer.phone"
 	}
 	if _, ok := validate.Email(b.value("email")); ok {
-		column, line, value := b.entry.locate(field)
-		b.entry.lost = append(b.entry.lost, LineError{Line: line, Column: column, Value: value, Problem: "is left out: it " + problem})
+		b.entry.lost = append(b.entry.lost, b.entry.note(field, "is left out: it "+problem, nil))
 		return nil
 	}
 	b.entry.refuse(field, problem)
@@ -448,10 +454,8 @@ func (b *builder) fullName() string {
 	case name != "" && given == "" && !strings.Contains(name, family):
 		return name + " " + family
 	}
-	for _, field := range []string{"firstName", "lastName"} {
-		if !strings.Contains(name, b.value(field)) {
-			b.note(0, field, "is left out: "+b.columnOf("name")+" is read, which has another value")
-		}
+	if !strings.Contains(name, given) || !strings.Contains(name, family) {
+		b.note(0, "name", "is stored as the name; the first and last name beside it are left out")
 	}
 	return name
 }
@@ -599,7 +603,13 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 		b.entry.unpricedItems = append(b.entry.unpricedItems, n)
 	}
 	cost = big.NewInt(int64(item.GetQuantity()))
-	return item, cost.Mul(cost, big.NewInt(item.GetUnitAmount()))
+	cost.Mul(cost, big.NewInt(item.GetUnitAmount()))
+	text, _ := b.valueOn(line, "itemTotal")
+	total, err := validate.ParseAmount(text, cmp.Or(b.currency(), b.loader.Store.GetCurrency()))
+	if given && text != "" && (err != nil || cost.Cmp(big.NewInt(total)) != 0) {
+		b.note(line, "itemTotal", "is left out: it is another amount than the price times the quantity, which are stored")
+	}
+	return item, cost
 }
 
 // priceFromTotal sets the price of the order's item n to total divided by the item's quantity. total is the price of the
@@ -612,9 +622,8 @@ func (b *builder) priceFromTotal(item *storefrontv1.Order_Item, n int, total int
 	if item.UnitAmount = total / quantity; total%quantity == 0 {
 		return
 	}
-	note := LineError{Problem: "is no multiple of the quantity: the price of one is stored rounded down, the order's total as it is"}
-	note.Column, note.Line, note.Value = b.entry.locate(fmt.Sprintf("items[%d].unitAmount", n))
-	b.entry.lost = append(b.entry.lost, note)
+	b.entry.lost = append(b.entry.lost, b.entry.note(fmt.Sprintf("items[%d].unitAmount", n),
+		"is no multiple of the quantity: the price of one is stored rounded down, the order's total as it is", nil))
 }
 
 // priceItems sets the prices of items that have none in the file. given is true if the order has an amount. If it is true, and

@@ -66,9 +66,8 @@ func (l *loader) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from 
 	for _, key := range keys {
 		if p := l.products[key]; p != nil {
 			if key[0] == "title" && l.products[[2]string{"shared", key[1]}] != nil {
-				shared := LineError{Problem: "is the title of several products: the item is linked to the newest"}
-				shared.Column, shared.Line, shared.Value = e.locate(fmt.Sprintf("items[%d].title", n))
-				e.lost = append(e.lost, shared)
+				e.lost = append(e.lost, e.note(fmt.Sprintf("items[%d].title", n),
+					"is the title of several products: the item is linked to the newest", nil))
 			}
 			item.ProductId, item.Title = p.GetId(), cmp.Or(title, p.GetTitle())
 			if item.GetType() == 0 {

@@ -394,9 +394,12 @@ func (c *checker) addStored(customers []*storefrontv1.Customer) (rejudge bool) {
 }
 
 // note returns a remark about a field of the row or, if field is "", about the whole row. The remark ends with related,
-// the customer or earlier row that is the reason.
+// the customer or earlier row that is the reason, unless it is nil.
 func (e *entry) note(field, problem string, related fmt.Stringer) LineError {
-	n := LineError{Line: e.line, Problem: problem, Related: related.String()}
+	n := LineError{Line: e.line, Problem: problem}
+	if related != nil {
+		n.Related = related.String()
+	}
 	if field != "" {
 		n.Column, n.Line, n.Value = e.locate(field)
 	}

@@ -44,8 +44,12 @@ func TestValuesThatAreLostAreNamed(t *testing.T) {
 			"1,,,,C,D,0\n", []string{`Item is left out: Product is read, which has another value ("B", "D"): lines 2–3`}},
 		"two names": {options{Kind: customers}, "Name,First Name,Last Name,Email\nAcme,Ann,Lee,a@example.com\nLee,Ann,Lee,b@example.com\n" +
 			"Dr. Ann Lee,Ann,Lee,c@example.com\n", []string{
-			`First Name is left out: Name is read, which has another value ("Ann"): line 2`,
-			`Last Name is left out: Name is read, which has another value ("Lee"): line 2`}},
+			`Name is stored as the name; the first and last name beside it are left out ("Acme"): line 2`}},
+		"the total of an item": {options{Kind: orders, From: "woocommerce"}, "order_id,status,order_total,billing_email,item_name," +
+			"item_quantity,item_price,item_total\nA1,completed,10,a@example.com,A,2,5,10\nA1,completed,10,a@example.com,B,2,5,8.0001\n", []string{
+			`item_total is left out: it is another amount than the price times the quantity, which are stored ("8.0001"): line 3`}},
+		"two columns of an amount": {options{Kind: products}, "title,price,priceAmount\nA,10,1000\nB,10,900\n",
+			[]string{`priceAmount is left out: price is read, which has another value ("900"): line 3`}},
 		"dates of another calendar, and of none": {options{Kind: orders}, "reference,status,total,email,createdAt\n" +
 			"1,PAID,10,a@example.com,2569-01-31T00:00:00Z\n2,PAID,10,a@example.com,1899-12-30T00:00:00Z\n", []string{
 			`createdAt is in the future or more than 50 years ago ("2569-01-31T00:00:00Z", "1899-12-30T00:00:00Z"): lines 2–3`}},
@@ -90,6 +94,17 @@ func TestATitleOfSeveralProductsIsNamed(t *testing.T) {
 		"1,PAID,35,a@example.com,The Guide,10,\n1,,,,The Guide,20,1\n1,,,,Box,5,\n"))
 	require.Equal(t, []string{`itemTitle is the title of several products: the item is linked to the newest ("The Guide"): line 2`},
 		notes(done.Notes))
+}
+
+// A national number is one of the country of its own address.
+func TestAPhoneIsOfItsAddress(t *testing.T) {
+	t.Parallel()
+	s := storeOf(t, "EUR", "FR")
+	s.load(options{Kind: orders, From: "shopify"}, []byte("Name,Email,Financial Status,Total,Billing Country,Billing Phone,Shipping Country,"+
+		"Shipping Phone\n1,a@example.com,paid,10,FR,,BE,0470 12 34 56\n2,b@example.com,paid,10,FR,0470 12 34 56,BE,\n"))
+	byEmail := by(s.customers(), (*storefrontv1.Customer).GetEmail)
+	require.Equal(t, "+32470123456", byEmail["a@example.com"].GetPhone())
+	require.Equal(t, "+33470123456", byEmail["b@example.com"].GetPhone())
 }
 
 // A text that means neither yes nor no is refused. Spreadsheets write yes and no in their language.

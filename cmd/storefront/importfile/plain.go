@@ -35,10 +35,7 @@ func (b *builder) copyFields(m protoreflect.Message) {
 		case protoreflect.StringKind:
 			value = text
 		case protoreflect.BoolKind:
-			value, expected = isYes(text), "yes or no"
-			if !isYes(text) && !isNo(text) {
-				err = strconv.ErrSyntax
-			}
+			value = b.flag(name)
 		case protoreflect.Int32Kind:
 			var n int64
 			n, err = strconv.ParseInt(text, 10, 32)

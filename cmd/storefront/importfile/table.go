@@ -104,8 +104,11 @@ func newCSV(text *bufio.Reader, s source, e textEncoding) (*table, error) {
 		}
 		l := line{number: at, values: values}
 		t.letters.add(at, values, t.isRead)
-		if err == nil {
-			l.notes = lines.swallowed(at, len(t.header))
+		for i, text := range lines.recordLines { // a stray quote makes the rows below it a part of a value
+			if i > 0 && strings.Count(text, string(t.separator)) == len(t.header)-1 {
+				l.notes = append(l.notes, LineError{Line: at + i, Value: text, Related: fmt.Sprint("line ", at),
+					Problem: "looks like a row, but is read as a part of a value in quotes that begins further up"})
+			}
 		}
 		switch {
 		case err != nil || blank(values):

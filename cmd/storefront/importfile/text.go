@@ -273,18 +273,6 @@ func (l *lines) record() (values []string, at int, err error) {
 	return values, at, &LineError{Line: at, Problem: problem}
 }
 
-// swallowed returns remarks on the lines of the current record, except its first line at, that have as many columns as the
-// header. They are probably rows that a stray quote has made a part of a value.
-func (l *lines) swallowed(at, columns int) (notes []LineError) {
-	for i, text := range l.recordLines {
-		if i > 0 && strings.Count(text, string(l.separator)) == columns-1 {
-			notes = append(notes, LineError{Line: at + i, Value: text, Related: fmt.Sprint("line ", at),
-				Problem: "looks like a row, but is read as a part of a value in quotes that begins further up"})
-		}
-	}
-	return notes
-}
-
 // sepLine matches a first line that names a file's separator for Excel. It allows quotes and empty cells, because programs that
 // save the file again may add them.
 var sepLine = regexp.MustCompile(`(?i)^"?sep=([^"\r\n])"?[,;\t|]*(?:\r\n?|\n)`)
