@@ -1,7 +1,9 @@
 package importfile_test
 
 import (
+	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -154,4 +156,24 @@ func TestAnUpdateNamesTheColumnsThatItLeaves(t *testing.T) {
 			require.Equal(t, []string{"--update leaves the values of these columns as the store has them: total, Mail"}, notes(done.Notes))
 		}
 	})
+}
+
+// If a line of an order cannot be read, the whole order is bad. Otherwise the order would be stored without an item, and the
+// corrected line could not be imported, because the store has the order already.
+func TestAnOrderIsStoredWithAllItsLinesOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{`"1","PAID","10","a@example.com","12" vinyl","5"`, `1,PAID,10,a@example.com,B,5,x`, `"1",PAID,10,a@example.com,"B,5`,
+		"1,PAID,10,a@example.com,\xff,5"} {
+		good := "1,PAID,10,a@example.com,A,5\n"
+		for _, lines := range []string{good + bad + "\n", bad + "\n" + good, good + bad + "\n1,PAID,10,a@example.com,C,5\n"} {
+			s := storeOf(t, "EUR", "FR")
+			var rejects bytes.Buffer
+			done := s.load(options{Kind: orders, SkipBad: true, Rejects: &rejects, Encoding: "utf-8"},
+				[]byte("reference,status,total,email,itemTitle,itemPrice\n"+lines+"2,PAID,10,a@example.com,A,5\n"))
+			require.Equal(t, "2", s.orders()[0].GetReference(), lines)
+			require.Len(t, s.orders(), 1, lines)
+			require.Equal(t, 1, done.Bad)
+			require.Equal(t, strings.Count(lines, "\n")+1, strings.Count(rejects.String(), "\n"), rejects.String())
+		}
+	}
 }

@@ -263,28 +263,28 @@ func (t *table) add(name string) int {
 // maxRecordLines is the maximum number of lines of one record. It bounds the memory for a record.
 const maxRecordLines = 10_000
 
-// next returns the next record: a line, or consecutive lines with the same value of the field Group. For a line that cannot
-// be read it returns an error and a record with what was read.
+// next returns the next record: a line, or consecutive lines with the same value of the field Group. If one of them cannot be
+// read, next returns an error and a record with what was read, so that no order is stored without one of its items.
 func (t *table) next() (*record, error) {
 	begun, err := t.nextFilled()
 	r := &record{lines: []line{begun}, table: t}
-	if err != nil {
-		return r, err
-	}
 	for r.key() != "" {
 		following, failed := t.nextFilled()
+		_, unreadable := errors.AsType[*LineError](failed)
 		switch {
-		case failed != nil || !r.continuedBy(&record{lines: []line{following}, table: t}):
+		case failed != nil && !unreadable || !r.continuedBy(&record{lines: []line{following}, table: t}):
 			t.peeked, t.peekErr = &following, failed
 			return r, err
 		case len(r.lines) < maxRecordLines:
-			r.lines = append(r.lines, following)
+			if r.lines = append(r.lines, following); err == nil {
+				err = failed
+			}
 		case err == nil:
 			err = &LineError{Line: following.number, Problem: fmt.Sprintf("belongs to a record of more than %d lines; %s may be empty",
 				maxRecordLines, r.columnOf(t.Group))}
 		}
 	}
-	return r, nil
+	return r, err
 }
 
 // nextFilled returns the next line that is not blank. A line that next has read ahead comes first.

@@ -244,8 +244,8 @@ func (l *lines) Read(p []byte) (int, error) {
 }
 
 // record returns the values of the next record of a CSV file, and the number of its first line. A record has several lines
-// if a quoted value has several. If the CSV is invalid, record returns the values of the first line only, with quotes as
-// letters. It then also returns an error if a value begins with a quote.
+// if a quoted value has several. If the CSV is invalid, record returns the values of the first line only, with quotes inside
+// values as letters. It then also returns an error if a value begins with a quote.
 func (l *lines) record() (values []string, at int, err error) {
 	l.recordLines, l.size, l.ended = nil, 0, false
 	values, err = l.csv.Read()
@@ -265,6 +265,11 @@ func (l *lines) record() (values []string, at int, err error) {
 	}
 	if !slices.ContainsFunc(values, func(v string) bool { return strings.HasPrefix(v, `"`) }) {
 		return values, at, nil // as in 12" vinyl
+	}
+	for i, value := range values {
+		if len(value) > 1 && value[0] == '"' && strings.HasSuffix(value, `"`) {
+			values[i] = value[1 : len(value)-1] // so that the line's order is recognized
+		}
 	}
 	problem := `is no CSV: a value with quotes must stand in quotes, its own doubled, such as "12"" vinyl"`
 	if l.ended || len(l.recordLines) > 1 {
