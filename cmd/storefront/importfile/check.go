@@ -337,6 +337,9 @@ func (c *checker) matchBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	e.useStoredID(person)
 	if e.hasCustomerID && m.ID != m.Person {
 		e.notes = append(e.notes, e.note("customer.id", "is not kept: the order is of the customer who has its "+m.Field, person))
+		if id := idOf(e.message); !person.Stored() { // so that the first pass, which stores no rows, creates no customer with this id
+			e.id, *id = *id, uuid.NewSHA1(uuid.Nil, []byte(*id)).String()
+		}
 	}
 	for _, f := range []struct {
 		field, text string

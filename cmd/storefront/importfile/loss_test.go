@@ -177,3 +177,16 @@ func TestAnOrderIsStoredWithAllItsLinesOrNotAtAll(t *testing.T) {
 		}
 	}
 }
+
+// The customer's id in an order is not kept if the order is of a customer with another id. A dry run refuses a later order with
+// only this id, as the run does.
+func TestADryRunKnowsThatAnIDIsNotKept(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		s := storeOn(t, d, "EUR", "FR")
+		done, _ := s.agreed(options{Kind: orders, SkipBad: true}.InBatches(2), "reference,status,total,customer,email\n"+
+			"1,PAID,1,,a@example.com\n2,PAID,1,,b@example.com\n3,PAID,1,2,a@example.com\n4,PAID,1,2,\n")
+		require.Equal(t, []string{`customer is no customer of the store, and without an e-mail or a phone none can be made ("2"): line 5`},
+			notes(done.Problems))
+	})
+}
