@@ -116,6 +116,9 @@ func TestBadLines(t *testing.T) {
 			"{\"title\":{\"de\":\"A\"},\"cost\":5,\"images\":[]}", "title must be 1 to 200", 1},
 		{"a member has one value", options{Kind: products, Columns: []column{{"cost", "price"}}},
 			"{\"title\":\"A\",\"cost\":5,\"Cost\":6}", "stands in the line twice, in two spellings", 1},
+		{"a member stands in an object once", options{Kind: orders}, `{"reference":"1","customer":{"email":"a@example.com","email":"b@example.com"}}`,
+			"customer.email is JSON that can be read in two ways: duplicate object member name", 1},
+		{"half of a letter is none", options{Kind: customers}, `{"email":"a@example.com","name":"A\ud800"}`, "name is JSON that", 1},
 		{"an array has objects", options{Kind: products}, "[\n{}, 7]", "priceAmount is required", 1},
 		{"an array ends", options{Kind: products}, "[{\"title\":\"A\",\"priceAmount\":1},", "is no JSON: ", 2},
 	} {

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agext/levenshtein"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"go.storefront.example/server/transfer"
 )
@@ -203,6 +204,12 @@ func newObjects(next func() ([]byte, int, error), s source, e textEncoding, stri
 		decoder.UseNumber()
 		if err := decoder.Decode(&object); err != nil || decoder.More() {
 			return l, &LineError{Line: at, Problem: "must be one JSON object"}
+		}
+		// encoding/json reads the last of two members with one name, and invalid letters as U+FFFD.
+		_, err = jsontext.NewDecoder(bytes.NewReader(text)).ReadValue()
+		if wrong, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+			name := strings.ReplaceAll(strings.TrimPrefix(string(wrong.JSONPointer), "/"), "/", ".")
+			return l, &LineError{Line: at, Column: name, Problem: "is JSON that can be read in two ways: " + wrong.Err.Error()}
 		}
 		t.flatten(&l, "", object, strict)
 		t.letters.add(at, l.values, t.isRead)
