@@ -77,7 +77,7 @@ type DB struct {
 	reader, writer *sql.DB
 	prober         *sql.DB     // for CheckWritable; on SQLite the same pool as reader
 	admissions     *sql.DB     // for admitting requests; the same pool as reader unless Config.AdmissionConns is set
-	client, tx     *ent.Client // clients on the pools reader (client) and writer (tx)
+	client, tx     *ent.Client // client uses the pool reader, tx the pool writer
 	prepare        func(*ent.Client)
 	clock          *clock
 	announcer      announcer

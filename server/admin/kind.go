@@ -136,7 +136,8 @@ type namedRequest interface {
 // lookup, which returns a column and a value, and looks for the store's row with this value, such as the order with this
 // reference. If lookup is nil, or no row has the value, find looks for the row whose id begins or ends with the name.
 //
-// find refuses with store_not_found, and with the kind's code for a missing row if no row matches or several do.
+// find refuses with store_not_found. If no row matches, or several do, it refuses with the kind's code, such as
+// order_not_found.
 func (o *Operator) find(ctx context.Context, k kind, in namedRequest, lookup func(tenant.Store) (column, value string)) (
 	context.Context, string, error) {
 	name := in.GetName()
@@ -159,9 +160,9 @@ func (o *Operator) find(ctx context.Context, k kind, in namedRequest, lookup fun
 	return ctx, id, err
 }
 
-// findID returns the id of the store's row that has value in column. If no row has it, or column is empty, findID looks for
-// the row whose id begins or ends with name. It refuses with the kind's code for a missing row if no row matches or several
-// do.
+// findID returns the id of the store's row whose column has this value. If there is no such row, or column is empty, findID looks
+// for the row whose id begins or ends with name. If no row matches, or several do, it refuses with the kind's code, such as
+// order_not_found.
 func (k kind) findID(ctx context.Context, q db.Querier, t tenant.Store, name, column, value string) (id string, err error) {
 	var found []string
 	if column != "" && validate.Storable(name) {

@@ -89,7 +89,7 @@ func TestDocumentProbes(t *testing.T) {
 						differ("the answer differs from the document", err)
 					case a.status >= 500:
 						differ("the service fails", a.body["code"])
-					case forbidden != nil: // the method ask has checked that the request was refused
+					case forbidden != nil: // if the service had served the request, b.ask would have returned an error
 						require.GreaterOrEqual(b, a.status, 400)
 						refused++
 					case probe.Plain && slices.Contains(refusedNames(a), probe.Field):
