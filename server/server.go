@@ -193,7 +193,7 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() { usageDone <- s.runUsage(gateContext) }()
 	group.Go(func() error { return serve(public, s.public) })
 	group.Go(func() error { return serve(admin, s.admin) })
-	group.Go(func() error { s.config.DB.Watch(running); return nil })
+	group.Go(func() error { s.config.DB.KeepCurrent(running); return nil })
 	group.Go(func() error { count.New(s.config.DB).Run(running, s.config.Logger); return nil })
 	group.Go(func() error {
 		<-running.Done()

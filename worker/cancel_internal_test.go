@@ -24,7 +24,7 @@ func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 		m, other := in.newMerchant("atelier"), in.newMerchant("elsewhere")
 		disabled, enabled := m.newWebhook(), other.newWebhook()
 		m.change(func(ctx context.Context, tx *ent.Tx) error {
-			if err := hook.NoteLocked(ctx, tx.Webhook.GetX(ctx, disabled)); err != nil {
+			if err := hook.MarkLocked(ctx, tx.Webhook.GetX(ctx, disabled)); err != nil {
 				return err
 			}
 			drafts := make([]queue.NewDelivery, n)

@@ -233,7 +233,7 @@ func TestAnAttemptOutlivesTheEpochOfItsWebhook(t *testing.T) {
 		in.receiver.always(http.StatusInternalServerError)
 		require.Equal(t, 1, w.begin(), "attempts that were due and are begun")
 		m.change(func(ctx context.Context, tx *ent.Tx) error {
-			if err := hook.NoteLocked(ctx, tx.Webhook.GetX(ctx, webhook)); err != nil {
+			if err := hook.MarkLocked(ctx, tx.Webhook.GetX(ctx, webhook)); err != nil {
 				return err
 			}
 			if err := tx.Webhook.UpdateOneID(webhook).SetEnabled(false).Exec(ctx); err != nil {

@@ -187,7 +187,7 @@ func (h *history) disable(t *rapid.T) {
 	s.enabled, s.ended = false, true
 	s.epoch++
 	s.merchant.change(func(ctx context.Context, tx *ent.Tx) error {
-		if err := hook.NoteLocked(ctx, tx.Webhook.GetX(ctx, s.id)); err != nil {
+		if err := hook.MarkLocked(ctx, tx.Webhook.GetX(ctx, s.id)); err != nil {
 			return err
 		}
 		if err := tx.Webhook.UpdateOneID(s.id).SetEnabled(false).Exec(ctx); err != nil {

@@ -135,7 +135,7 @@ func (m merchant) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 		if err != nil {
 			return err
 		}
-		if err := hook.NoteLocked(ctx, row); err != nil {
+		if err := hook.MarkLocked(ctx, row); err != nil {
 			return err
 		}
 		u := row.Update()

@@ -177,7 +177,7 @@ func (w *Worker) Run(ctx context.Context) {
 	loops.Go(func() { w.dispatch(ctx, attemptCtx) })
 	loops.Go(func() { w.runPeriodically(ctx, sweepInterval, "sweep", w.sweep) })
 	loops.Go(func() { w.runPeriodically(ctx, noticeInterval, "look for notices", w.notice) })
-	loops.Go(func() { w.config.DB.Watch(ctx) })
+	loops.Go(func() { w.config.DB.KeepCurrent(ctx) })
 	loops.Go(func() { count.New(w.config.DB).Run(ctx, w.config.Logger) })
 	loops.Go(func() { w.runPeriodically(ctx, resendInterval, "look for resends", w.resend) })
 	loops.Go(func() { w.runPeriodically(ctx, eraseInterval, "erase", w.erase) })

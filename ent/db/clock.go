@@ -83,8 +83,8 @@ func (d *DB) ClockOffset() time.Duration {
 	return d.clock.process().Round(0).Sub(d.clock.now().Round(0))
 }
 
-// Watch calls ReadClock every clockInterval until the context ends. On a cluster it also reads on which node each store is.
-func (d *DB) Watch(ctx context.Context) {
+// KeepCurrent calls ReadClock every clockInterval until the context ends. On a cluster it also reads on which node each store is.
+func (d *DB) KeepCurrent(ctx context.Context) {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()
 	for {

@@ -173,7 +173,7 @@ func TestWithTxRunsTheLoserOfASerializationFailureAgain(t *testing.T) {
 			_, err := d.Writer().Exec("UPDATE stores SET name = $1", "changed meanwhile")
 			require.NoError(t, err)
 		}
-		if err := hook.NoteLocked(ctx, tx.Store.GetX(ctx, id)); err != nil {
+		if err := hook.MarkLocked(ctx, tx.Store.GetX(ctx, id)); err != nil {
 			return err
 		}
 		return tx.Store.UpdateOneID(id).SetDescription("mine").Exec(ctx)

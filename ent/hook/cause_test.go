@@ -28,7 +28,7 @@ func TestAnEventTellsWhatCausedIt(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := hook.NoteLocked(ctx, row); err != nil {
+				if err := hook.MarkLocked(ctx, row); err != nil {
 					return err
 				}
 				return row.Update().SetStatus(status).Exec(ctx)
@@ -53,7 +53,7 @@ func TestAnEventTellsWhatCausedIt(t *testing.T) {
 		require.Error(t, hook.WithTx(inRequest, d, func(ctx context.Context, tx *ent.Tx) error {
 			row, err := tx.Product.Get(ctx, id)
 			require.NoError(t, err)
-			require.NoError(t, hook.NoteLocked(ctx, row))
+			require.NoError(t, hook.MarkLocked(ctx, row))
 			require.NoError(t, row.Update().SetStatus(product.StatusARCHIVED).Exec(ctx))
 			return errors.New("after all not")
 		}))

@@ -53,7 +53,7 @@ func TestEntryTellsOfWhatChangedAndOfNothingElse(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := hook.NoteLocked(ctx, row); err != nil {
+				if err := hook.MarkLocked(ctx, row); err != nil {
 					return err
 				}
 				u := row.Update()
@@ -93,7 +93,7 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 			}, "one row at a time"},
 			{"a sum has no value to journal", ctx, func(ctx context.Context, tx *ent.Tx) error {
 				row := tx.Product.GetX(ctx, id)
-				if err := hook.NoteLocked(ctx, row); err != nil {
+				if err := hook.MarkLocked(ctx, row); err != nil {
 					return err
 				}
 				return row.Update().AddPriceAmount(1).Exec(ctx)
@@ -111,7 +111,7 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 			{"a row of another store", tenant.With(ctx, tenant.Store{ID: uuid.New()}, tenant.Actor{}),
 				func(ctx context.Context, tx *ent.Tx) error {
 					row := tx.Product.GetX(ctx, id)
-					if err := hook.NoteLocked(ctx, row); err != nil {
+					if err := hook.MarkLocked(ctx, row); err != nil {
 						return err
 					}
 					return row.Update().SetTitle("x").Exec(ctx)
@@ -183,7 +183,7 @@ func TestTheMomentsOfAnObjectIncrease(t *testing.T) {
 		for i := range 3 {
 			require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 				row := tx.Product.GetX(ctx, id)
-				require.NoError(t, hook.NoteLocked(ctx, row))
+				require.NoError(t, hook.MarkLocked(ctx, row))
 				require.Equal(t, now, hook.Time(ctx))
 				row, err := row.Update().SetTitle(fmt.Sprint(i)).Save(ctx)
 				require.Equal(t, ahead.Add(time.Duration(i+1)*time.Millisecond), row.UpdatedAt.UTC())
@@ -249,7 +249,7 @@ func TestCountersAndDeletions(t *testing.T) {
 		require.Equal(t, before, d.Client().ActivityEntry.Query().CountX(ctx))
 		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			row := tx.Product.GetX(ctx, id)
-			require.NoError(t, hook.NoteLocked(ctx, row))
+			require.NoError(t, hook.MarkLocked(ctx, row))
 			return tx.Product.DeleteOne(row).Exec(ctx)
 		}))
 		last := d.Client().ActivityEntry.Query().Order(ent.Desc("id")).FirstX(ctx)

@@ -33,7 +33,7 @@ func LockRow[Q lockableQuery[Q, R], R ent.Value](ctx context.Context, q Q, optio
 	if err != nil {
 		return row, err
 	}
-	return row, NoteLocked(ctx, row)
+	return row, MarkLocked(ctx, row)
 }
 
 // LockRows locks and returns all rows that q finds, in the order of q, as LockRow does for one row.
@@ -43,7 +43,7 @@ func LockRows[Q lockableQuery[Q, R], R ent.Value](ctx context.Context, q Q) ([]R
 		return nil, err
 	}
 	for _, row := range rows {
-		if err := NoteLocked(ctx, row); err != nil {
+		if err := MarkLocked(ctx, row); err != nil {
 			return nil, err
 		}
 	}
@@ -56,9 +56,9 @@ type lockedRow struct {
 	lastMoment time.Time // the row's last moment before this transaction; zero for a new row
 }
 
-// NoteLocked notes that the transaction has locked these rows (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the transaction
+// MarkLocked records that the transaction has locked these rows (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the transaction
 // itself is enough) and read them after that. The transaction may change no other rows.
-func NoteLocked(ctx context.Context, rows ...ent.Value) error {
+func MarkLocked(ctx context.Context, rows ...ent.Value) error {
 	r := recorderFrom(ctx)
 	for _, row := range rows {
 		var err error

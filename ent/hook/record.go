@@ -165,7 +165,7 @@ func (r *recorder) data(ctx context.Context, tx *ent.Tx, store tenant.Store, id 
 	case *ent.Customer:
 		return resource.Customer(row, store.Currency), nil
 	case *ent.Order:
-		return resource.FindOrder(ctx, tx, store, id)
+		return resource.ReadOrder(ctx, tx, store, id)
 	default:
 		return nil, fmt.Errorf("no event for a %T", row)
 	}

@@ -25,7 +25,7 @@ const batch = 400
 func (o outlet) switchOff() {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error {
-		if err := hook.NoteLocked(ctx, tx.Webhook.GetX(ctx, o.webhook)); err != nil {
+		if err := hook.MarkLocked(ctx, tx.Webhook.GetX(ctx, o.webhook)); err != nil {
 			return err
 		}
 		if err := tx.Webhook.UpdateOneID(o.webhook).SetEnabled(false).SetDisabledAt(o.Now()).Exec(ctx); err != nil {

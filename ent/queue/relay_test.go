@@ -40,7 +40,7 @@ func (o outlet) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 		if err != nil {
 			return err
 		}
-		if err := hook.NoteLocked(ctx, row); err != nil {
+		if err := hook.MarkLocked(ctx, row); err != nil {
 			return err
 		}
 		u := row.Update()

@@ -42,8 +42,8 @@ const customerColumns = "c.id, c.name, c.email, c.phone, c.orders_count, c.total
 
 const selectCustomers = "SELECT " + customerColumns + " FROM customers c WHERE c.store_id = $1 AND "
 
-// FindCustomer reads a customer of the store. It fails with ErrNotFound if the store has no such customer.
-func FindCustomer(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) (*storefrontv1.Customer, error) {
+// ReadCustomer reads a customer of the store. It fails with ErrNotFound if the store has no such customer.
+func ReadCustomer(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) (*storefrontv1.Customer, error) {
 	rows, err := scanCustomers(ctx, q, store, selectCustomers+"c.id = $2", store.ID, id)
 	if err != nil {
 		return nil, fmt.Errorf("read customer: %w", err)

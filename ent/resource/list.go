@@ -32,11 +32,11 @@ type list struct {
 type filter struct {
 	args  db.Args
 	where string
-	// counted has the conditions on columns by which package count counts, such as the status.
-	counted string
-	// uncounted is true if where has conditions on columns by which package count does not count. Then the total cannot come
+	// countCondition has the conditions on columns by which package count counts, such as the status.
+	countCondition string
+	// mustScan is true if where has conditions on columns by which package count does not count. Then the total cannot come
 	// from the counts.
-	uncounted bool
+	mustScan bool
 	// text is true if a condition searches for a text.
 	text bool
 	// from and to limit createdAt: from is inclusive, to exclusive, and nil means no limit.
@@ -48,13 +48,13 @@ type filter struct {
 func (f *filter) facet(column string, value any) {
 	condition := " AND " + column + " = " + f.args.Add(value)
 	f.where += condition
-	f.counted += condition
+	f.countCondition += condition
 }
 
 // f.and adds a condition for which package count has no counts, so that the list must count its rows.
 func (f *filter) and(condition string) {
 	f.where += " AND " + condition
-	f.uncounted = true
+	f.mustScan = true
 }
 
 // search adds a condition on a text, for whose column there is a trigram index.
@@ -104,7 +104,7 @@ func hasNoTrigram(text string) bool {
 func (l Lists) read(ctx context.Context, source list, f *filter, page Page, total *int64, scan func(*sql.Rows) error) error {
 	s := &statement{filter: f, list: source, dialect: l.Dialect}
 	build := s.scannedPage
-	if !f.uncounted && s.hasWholeDay() {
+	if !f.mustScan && s.hasWholeDay() {
 		build = s.countedPage
 	}
 	return forEachRow(ctx, l.Querier, build(page), f.args, func(rows *sql.Rows) error {

@@ -25,7 +25,8 @@ const (
  LEFT JOIN payment_links l ON l.id = o.payment_link_id AND l.store_id = $1
  LEFT JOIN order_items i ON i.store_id = $1 AND i.order_id = o.id`
 
-	// orderByID is the statement that reads one order. It costs the same in a store of any size: it looks up the order, the
+	// orderByID is the statement that reads one order. As in a list's statement, the first column is the total, which is not
+	// needed here. It costs the same in a store of any size: it looks up the order, the
 	// customer and the payment link by their primary keys, and the items by an index.
 	orderByID = "SELECT 0, " + orderColumns + orderFrom
 
@@ -42,9 +43,9 @@ const (
  ORDER BY o.created_at, o.id, i.position`
 )
 
-// FindOrder reads an order of the store with its customer, items and payment link. It fails with ErrNotFound if the store has
+// ReadOrder reads an order of the store with its customer, items and payment link. It fails with ErrNotFound if the store has
 // no such order.
-func FindOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) (*storefrontv1.Order, error) {
+func ReadOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) (*storefrontv1.Order, error) {
 	s := &orderScan{currency: store.Currency}
 	if err := forEachRow(ctx, q, orderByID, []any{store.ID, id}, s.scan); err != nil {
 		return nil, fmt.Errorf("read order: %w", err)
@@ -55,7 +56,7 @@ func FindOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID)
 	return s.orders[0], nil
 }
 
-// EachOrder calls fn with each of the store's orders, oldest first. An order has everything that FindOrder reads. EachOrder
+// EachOrder calls fn with each of the store's orders, oldest first. An order has everything that ReadOrder reads. EachOrder
 // reads the orders in several statements; each reads at most size orders.
 func EachOrder(ctx context.Context, q Querier, store tenant.Store, size int, fn func(*storefrontv1.Order) error) error {
 	s, lastID := &orderScan{currency: store.Currency}, uuid.Nil.String()
@@ -154,7 +155,7 @@ func orderItem(id, productID, itemType, title string, unitAmount int64, quantity
 	}
 }
 
-// Order returns the message that FindOrder would return for these rows once they are stored. link is nil for an order from
+// Order returns the message that ReadOrder would return for these rows once they are stored. link is nil for an order from
 // the catalogue.
 func Order(row *ent.Order, buyer *ent.Customer, link *ent.PaymentLink, items []*ent.OrderItem,
 	currency string) *storefrontv1.Order {

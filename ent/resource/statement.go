@@ -236,7 +236,7 @@ func (s *statement) pieces() string {
 	}
 	rest := func(day, from, to string) {
 		parts = append(parts, "SELECT "+day+" AS day, 0 AS days, count(*) AS total FROM "+s.table+" WHERE "+storeCondition+
-			s.counted+" AND created_at >= "+from+" AND created_at < "+to)
+			s.countCondition+" AND created_at >= "+from+" AND created_at < "+to)
 	}
 	low, high := int64(0), int64(0)
 	if s.from != nil {
@@ -281,7 +281,7 @@ func (s *statement) countsOf(days int, bounds ...string) string {
 		}
 		return text
 	}
-	condition := storeCondition + " AND kind = '" + s.table + "'" + s.counted
+	condition := storeCondition + " AND kind = '" + s.table + "'" + s.countCondition
 	text := "SELECT first_day AS day, total FROM row_counts WHERE " + condition +
 		" AND days = " + strconv.Itoa(days) + within("first_day")
 	if s.dialect.deltas {

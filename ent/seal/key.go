@@ -54,16 +54,16 @@ func ParseKey(text string) (Key, error) {
 	}
 	secret := [KeyBytes]byte(decoded)
 	aead := newAEAD(secret)
-	return Key{id: fingerprint(secret), cipher: func() cipher.AEAD { return aead }}, nil
+	return Key{id: keyID(secret), cipher: func() cipher.AEAD { return aead }}, nil
 }
 
-// fingerprint returns the id of a key: the start of a hash made only for this purpose, which reveals nothing about the key.
-func fingerprint(secret [KeyBytes]byte) string {
+// keyID returns the id of a key: the start of a hash made only for this purpose, which reveals nothing about the key.
+func keyID(secret [KeyBytes]byte) string {
 	sum := sha256.Sum256(append([]byte("storefront secret key id\x00"), secret[:]...))
 	return hex.EncodeToString(sum[:idDigits/2])
 }
 
-// ID returns a short fingerprint, which distinguishes keys and may be stored and shown.
+// ID returns a short text, which distinguishes keys and may be stored and shown.
 func (k Key) ID() string { return k.id }
 
 // String returns "secret key" and the id.

@@ -193,7 +193,7 @@ func (o *Operator) ListCustomerOrders(ctx context.Context, in *adminv1.ListCusto
 	}
 	orders := make([]*storefrontv1.Order, len(ids))
 	for i, id := range ids {
-		if orders[i], err = resource.FindOrder(ctx, o.db.Reader(), t, id); err != nil {
+		if orders[i], err = resource.ReadOrder(ctx, o.db.Reader(), t, id); err != nil {
 			return nil, err
 		}
 	}

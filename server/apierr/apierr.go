@@ -87,7 +87,7 @@ const (
 )
 
 // answers has the HTTP status and the Connect code of each code.
-var answers = map[Code]struct {
+var statuses = map[Code]struct {
 	status  int
 	connect connect.Code
 }{
@@ -194,12 +194,12 @@ func (r *Refusal) Error() string {
 func (r *Refusal) Unwrap() error { return r.Cause }
 
 // Status returns the HTTP status that belongs to the code.
-func (r *Refusal) Status() int { return answers[r.Code].status }
+func (r *Refusal) Status() int { return statuses[r.Code].status }
 
 // ConnectCode returns the code of the refusal on Connect and gRPC.
 func (r *Refusal) ConnectCode() connect.Code {
 	if r.Protocol != 0 {
 		return r.Protocol
 	}
-	return answers[r.Code].connect
+	return statuses[r.Code].connect
 }

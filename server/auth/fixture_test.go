@@ -126,7 +126,7 @@ func (f *fixture) newStore(slug string) tenant.Store {
 func (f *fixture) setStatus(status string) {
 	f.Helper()
 	f.in(f.shop, func(ctx context.Context, tx *ent.Tx) error {
-		if err := hook.NoteLocked(ctx, tx.Store.GetX(ctx, f.shop.ID)); err != nil {
+		if err := hook.MarkLocked(ctx, tx.Store.GetX(ctx, f.shop.ID)); err != nil {
 			return err
 		}
 		return tx.Store.UpdateOneID(f.shop.ID).SetStatus(entstore.Status(status)).SetUpdatedAt(noon).Exec(ctx)
@@ -159,7 +159,7 @@ func (f *fixture) newKey(name string, expires time.Time) key {
 func (f *fixture) revoke(k key) {
 	f.Helper()
 	f.in(f.shop, func(ctx context.Context, tx *ent.Tx) error {
-		if err := hook.NoteLocked(ctx, tx.ApiKey.GetX(ctx, k.id)); err != nil {
+		if err := hook.MarkLocked(ctx, tx.ApiKey.GetX(ctx, k.id)); err != nil {
 			return err
 		}
 		return tx.ApiKey.UpdateOneID(k.id).SetRevokedAt(f.watch.now()).Exec(ctx)

@@ -16,9 +16,6 @@ const (
 	UnknownKeysPerMinute = 20
 )
 
-// window is the period in which requests are counted together. Each window is a minute of UTC.
-const window = time.Minute
-
 // Rate has the values of an answer's rate limit headers. It is set for every answer, because every answer has these headers.
 type Rate struct {
 	// Limit is how many requests are allowed in a minute.
@@ -32,12 +29,12 @@ type Rate struct {
 }
 
 // Minute returns the number of the minute of UTC that contains t, counted from 1970. Requests are counted by this number.
-func Minute(t time.Time) int64 { return t.Unix() / int64(window/time.Second) }
+func Minute(t time.Time) int64 { return t.Unix() / int64(time.Minute/time.Second) }
 
 // Reset returns how long it is from t to the next minute of UTC, from 1 s to 60 s. It rounds up to whole seconds, so that a
 // caller who waits that long is counted in the next minute.
 func Reset(t time.Time) time.Duration {
-	left := t.Truncate(window).Add(window).Sub(t)
+	left := t.Truncate(time.Minute).Add(time.Minute).Sub(t)
 	return (left + time.Second - 1).Truncate(time.Second)
 }
 

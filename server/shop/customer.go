@@ -63,7 +63,7 @@ func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequ
 	if err != nil {
 		return nil, err
 	}
-	c, err := resource.FindCustomer(ctx, s.db.ForStore(ctx).Reader(), t, id)
+	c, err := resource.ReadCustomer(ctx, s.db.ForStore(ctx).Reader(), t, id)
 	if errors.Is(err, resource.ErrNotFound) {
 		return nil, customerNotFound()
 	}
@@ -138,7 +138,7 @@ func (s *Shop) lockKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer 
 	case len(known) > 1:
 		return nil, customerConflict()
 	}
-	return known[0], hook.NoteLocked(ctx, known[0])
+	return known[0], hook.MarkLocked(ctx, known[0])
 }
 
 // completeOrCreate fills the empty fields of a customer of the store (known) with the buyer's values, and saves the

@@ -25,7 +25,7 @@ import (
 // A request with an idempotency key that was used before gets the answer of the first request. If that answer contained a
 // secret, the repeated request is refused instead.
 //
-// One transaction makes the change and stores the key, the request's fingerprint and the answer. So if the process dies, the
+// One transaction makes the change and stores the key, a hash of the request and the answer. So if the process dies, the
 // database has all of them or none. A key applies to one store and one operation. An empty key means a request without an
 // idempotency key. Refused requests store nothing.
 const (
@@ -80,8 +80,8 @@ func onceInTx[M proto.Message](
 	if err != nil {
 		return answer, fmt.Errorf("encode the request: %w", err)
 	}
-	fingerprint := sha256.Sum256(text)
-	stored, err := u.claim(ctx, tx, fingerprint)
+	hash := sha256.Sum256(text)
+	stored, err := u.claim(ctx, tx, hash)
 	switch {
 	case err != nil:
 		return answer, err
@@ -90,7 +90,7 @@ func onceInTx[M proto.Message](
 			return answer, err
 		}
 		return answer, u.remember(ctx, tx, answer)
-	case !bytes.Equal(stored.request, fingerprint[:]):
+	case !bytes.Equal(stored.request, hash[:]):
 		return answer, apierr.New(apierr.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
 	}
 	answer = answer.ProtoReflect().New().Interface().(M)
@@ -131,7 +131,7 @@ func (u keyUse) check() error {
 	return p.Err()
 }
 
-// storedAnswer has the fingerprint of the request that used a key, and the answer.
+// storedAnswer has the hash of the request that used a key, and the answer.
 type storedAnswer struct{ request, answer []byte }
 
 // claim stores the key with an empty answer, and returns nil. If an earlier transaction has stored the key, claim returns the

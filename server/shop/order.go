@@ -22,14 +22,14 @@ func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (l list[resour
 	l.number, l.page = p.page(in.Page, in.PageSize)
 	p.Enum("status", in.GetStatus())
 	l.filter.Status = in.GetStatus()
-	l.filter.From = p.bound("from", in.GetFrom())
-	l.filter.To = p.bound("to", in.GetTo())
+	l.filter.From = p.filterTime("from", in.GetFrom())
+	l.filter.To = p.filterTime("to", in.GetTo())
 	return l, p.Err()
 }
 
 // bound reads a time as p.Time does, but rounds it up to a millisecond. Stored times are whole milliseconds, so a comparison
 // with the rounded time gives the same result as a comparison with the exact time.
-func (p *problems) bound(field string, at *timestamppb.Timestamp) *time.Time {
+func (p *problems) filterTime(field string, at *timestamppb.Timestamp) *time.Time {
 	t := p.Time(field, at)
 	if t != nil && t.Before(at.AsTime()) {
 		*t = t.Add(time.Millisecond)
@@ -59,7 +59,7 @@ func (s *Shop) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (
 	if err != nil {
 		return nil, err
 	}
-	o, err := resource.FindOrder(ctx, s.db.ForStore(ctx).Reader(), t, id)
+	o, err := resource.ReadOrder(ctx, s.db.ForStore(ctx).Reader(), t, id)
 	if errors.Is(err, resource.ErrNotFound) {
 		return nil, orderNotFound()
 	}

@@ -192,7 +192,7 @@ func (s *Shop) lockOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uui
 	case err != nil:
 		return o, err
 	}
-	if err := hook.NoteLocked(ctx, o.Row, o.Buyer); err != nil || o.Row.PaymentLinkID == nil {
+	if err := hook.MarkLocked(ctx, o.Row, o.Buyer); err != nil || o.Row.PaymentLinkID == nil {
 		return o, err
 	}
 	if o.link, err = s.lockPaymentLink(ctx, tx, t, *o.Row.PaymentLinkID); err != nil {

@@ -216,7 +216,7 @@ func TestWebhookChanges(t *testing.T) {
 		require.False(t, disabled.DisabledAutomatically)
 		require.Nil(t, disabled.FailingSince)
 		require.NoError(t, hook.WithTx(b.Ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-			if err := hook.NoteLocked(ctx, tx.Webhook.GetX(ctx, w.ID)); err != nil {
+			if err := hook.MarkLocked(ctx, tx.Webhook.GetX(ctx, w.ID)); err != nil {
 				return err
 			}
 			return tx.Webhook.UpdateOneID(w.ID).SetDisabledAutomatically(true).SetFailingSince(since).Exec(ctx)
