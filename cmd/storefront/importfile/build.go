@@ -230,7 +230,10 @@ func (b *builder) date(field string) *date {
 	}
 	names := column
 	if clock, clockColumn := b.valueOn(0, "time"); clock != "" && field == "createdAt" {
-		text, names = text+" "+clock, names+" "+clockColumn
+		if !strings.HasPrefix(clock, text) { // Gumroad's column for the time has the date, too
+			clock = text + " " + clock
+		}
+		text, names = clock, names+" "+clockColumn
 	}
 	var zone *time.Location
 	if b.source.Zone == "UTC" || zoneInName.MatchString(names) {
@@ -358,7 +361,11 @@ func (b *builder) currency() string {
 	return cmp.Or(strings.ToUpper(b.value("currency")), b.source.Currency)
 }
 
-var tag = regexp.MustCompile(`<[^>]*>`)
+// tag matches an HTML tag, and not < and > in "for ages <5 and >3". blocks matches tags between two lines of a text.
+var (
+	tag    = regexp.MustCompile(`</?[A-Za-z!][^>]*>`)
+	blocks = regexp.MustCompile(`(?i)(?:</?(?:br|p|div|li|[uo]l|tr|h[1-6])\b[^>]*>\s*)+`)
+)
 
 // priceOf reads a product's price: the sale price during a sale, otherwise the regular price.
 func (b *builder) priceOf() (price int64, given bool) {
@@ -372,7 +379,11 @@ func (b *builder) priceOf() (price int64, given bool) {
 			return b.amount(0, "salePrice", "salePrice", "")
 		}
 	}
-	return b.amount(0, "priceAmount", "price", "priceAmount")
+	price, given = b.amount(0, "priceAmount", "price", "priceAmount")
+	if n := b.count(0, "itemQuantity", "priceAmount"); n > 1 { // a sale on Gumroad has the price of its whole quantity
+		price /= n
+	}
+	return price, given
 }
 
 // addVariation enters a variation's price in lowest, under the id or SKU of the variation's product. It does so only if the
@@ -381,10 +392,10 @@ func (b *builder) addVariation(lowest map[string]int64) {
 	b.refuseRounded()
 	price, given := b.priceOf()
 	status := b.word(0, "status", "status", storefrontv1.Product_Status_value)
-	parent := strings.TrimPrefix(b.value("parent"), "id:")
+	parent := b.value("parent") // the product's SKU or, if it has none, a text such as id:7
 	before, ok := lowest[parent]
 	forSale := status == 0 || status == int32(storefrontv1.Product_PUBLISHED)
-	if given && forSale && (!ok || price < before) {
+	if parent != "" && given && forSale && (!ok || price < before) {
 		lowest[parent] = price
 	}
 }
@@ -392,8 +403,8 @@ func (b *builder) addVariation(lowest map[string]int64) {
 // lowestPrice returns the lowest price of the variations that refer to the record's product by its id or SKU, and whether there
 // is one.
 func (b *builder) lowestPrice(lowest map[string]int64) (price int64, ok bool) {
-	for _, field := range []string{"id", "sku"} {
-		if price, ok = lowest[b.value(field)]; ok {
+	for _, parent := range []string{"id:" + b.value("id"), b.value("sku")} {
+		if price, ok = lowest[parent]; ok {
 			return price, true
 		}
 	}
@@ -411,7 +422,10 @@ func (b *builder) product() *storefrontv1.Product {
 	// In WooCommerce's export a line break is \n, and coverUrl has the addresses of all images. A shop's summary may be HTML,
 	// but the API's summary is plain text.
 	if b.source.shop {
-		m.Summary = html.UnescapeString(tag.ReplaceAllString(strings.ReplaceAll(m.GetSummary(), `\n`, "\n"), ""))
+		text := blocks.ReplaceAllStringFunc(strings.ReplaceAll(m.GetSummary(), `\n`, "\n"), func(run string) string {
+			return cmp.Or(tag.ReplaceAllString(run, ""), "\n")
+		})
+		m.Summary = html.UnescapeString(strings.TrimSpace(tag.ReplaceAllString(text, "")))
 		m.Description = strings.ReplaceAll(m.GetDescription(), `\n`, "\n")
 		if m.CoverUrl != nil {
 			*m.CoverUrl, _, _ = strings.Cut(*m.CoverUrl, ", ")
@@ -531,7 +545,11 @@ func (b *builder) order() *storefrontv1.Order {
 			b.entry.refuse("amount", "is required: the sum of the items is no amount")
 		}
 	}
-	if lost := knownSources().Partly[statusWord(b.value("status"))]; lost != "" {
+	lost := knownSources().Partly[statusWord(b.value("status"))]
+	if lost == "" && m.GetStatus() == storefrontv1.Order_PAID && strings.Trim(b.value("refund"), "0.,") != "" {
+		b.note(0, "refund", "is left out: the order is stored as PAID with the full total")
+	}
+	if lost != "" {
 		value := b.value("refund")
 		if m.GetStatus() == storefrontv1.Order_PENDING {
 			value = b.paid(m.GetAmount())

@@ -55,6 +55,9 @@ func TestValuesThatAreLostAreNamed(t *testing.T) {
 		"dates of another calendar, and of none": {options{Kind: orders}, "reference,status,total,email,createdAt\n" +
 			"1,PAID,10,a@example.com,2569-01-31T00:00:00Z\n2,PAID,10,a@example.com,1899-12-30T00:00:00Z\n", []string{
 			`createdAt is in the future or more than 50 years ago ("2569-01-31T00:00:00Z", "1899-12-30T00:00:00Z"): lines 2–3`}},
+		"a part was refunded, in a column": {options{Kind: orders, From: "woocommerce"}, "order_id,status,order_total,billing_email,refunded_total\n" +
+			"A1,completed,10,a@example.com,4.00\nA2,completed,10,a@example.com,0.00\nA3,refunded,10,a@example.com,10.00\n",
+			[]string{`refunded_total is left out: the order is stored as PAID with the full total ("4.00"): line 2`}},
 		"one line twice": {options{Kind: orders}, "reference,status,total,email,itemTitle,itemPrice\n1,PAID,10,a@example.com,A,10\n" +
 			"1,PAID,10,a@example.com,A,10\n1,PAID,10,a@example.com,B,10\n",
 			[]string{`is the same as a line further up, and is read as another item of the order: line 3 (line 2)`}},
@@ -189,4 +192,46 @@ func TestADryRunKnowsThatAnIDIsNotKept(t *testing.T) {
 		require.Equal(t, []string{`customer is no customer of the store, and without an e-mail or a phone none can be made ("2"): line 5`},
 			notes(done.Problems))
 	})
+}
+
+// On Gumroad, the column of a sale's time has the date, too, and the price of an item is the price of its whole quantity.
+func TestASaleOfSeveralOnGumroad(t *testing.T) {
+	t.Parallel()
+	s := storeOf(t, "USD", "US")
+	sales := []byte("Purchase ID,Item Name,Purchase Email,Purchase Date,Purchase Time (UTC timezone),Sale Price ($),Partial Refund ($)," +
+		"Fully Refunded?,Product ID,Item Price ($),Quantity\n" +
+		"A,Ebook,a@example.com,2026-01-02,2026-01-02 10:11:12 UTC,30.0,5.5,0,x,27.0,3\n")
+	s.load(options{Kind: products, From: "gumroad"}, sales)
+	require.EqualValues(t, 900, s.products()[0].GetPriceAmount())
+	require.Equal(t, []string{`Partial Refund ($) is left out: the order is stored as PAID with the full total ("5.5"): line 2`},
+		notes(s.load(options{Kind: orders, From: "gumroad"}, sales).Notes))
+	order := s.orders()[0]
+	require.Equal(t, "2026-01-02T10:11:12Z", order.GetCreatedAt().AsTime().Format("2006-01-02T15:04:05Z07:00"))
+	require.EqualValues(t, 1000, order.GetItems()[0].GetUnitAmount())
+	require.EqualValues(t, 3, order.GetItems()[0].GetQuantity())
+}
+
+// A variation's product is the one with its SKU, or the one with the id after id:. A number may be a SKU and an id.
+func TestAVariationIsOfOneProduct(t *testing.T) {
+	t.Parallel()
+	s := storeOf(t, "EUR", "FR")
+	done := s.load(options{Kind: products, From: "woocommerce"}, []byte("ID,Type,SKU,Name,Published,Regular price,Parent\n"+
+		"55,variable,,Shirt,1,,\n90,variable,55,Mug,1,,\n91,variable,,Box,1,,\n1,variation,,S,1,20,id:55\n2,variation,,M,1,5,55\n3,variation,,X,1,1,\n"))
+	byTitle := by(s.products(), (*storefrontv1.Product).GetTitle)
+	require.EqualValues(t, 2000, byTitle["Shirt"].GetPriceAmount())
+	require.EqualValues(t, 500, byTitle["Mug"].GetPriceAmount())
+	require.Contains(t, notes(done.Notes), `left out: it has no price, and the file has no published variation of it ("Box"): line 4`)
+}
+
+// The tags of a shop's summary are removed, and no words are joined or lost by this.
+func TestASummaryWithoutTags(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"PDF<br />EPUB": "PDF\nEPUB", "<ul><li>A</li><li>B &amp; C</li></ul>": "A\nB & C", `<p>One</p>\n<p>Two</p>`: "One\nTwo",
+		"H<sub>2</sub>O, <b>bold</b>": "H2O, bold", "For ages <5 and >3": "For ages <5 and >3", `A\n\nB`: "A\n\nB",
+	} {
+		s := storeOf(t, "EUR", "FR")
+		s.load(options{Kind: products, From: "woocommerce"}, []byte("ID,Name,Regular price,Short description\n1,A,5,\""+text+"\"\n"))
+		require.Equal(t, want, s.products()[0].GetSummary(), text)
+	}
 }
