@@ -48,7 +48,7 @@ func (b *builder) build() {
 		b.entry.message = b.order()
 	}
 	b.copyFields(b.entry.message.ProtoReflect())
-	b.noteOtherColumns()
+	b.noteColumns()
 }
 
 // note adds a remark on the value of a field on a line of the record, counted from 0.
@@ -57,23 +57,42 @@ func (b *builder) note(line int, field, problem string) {
 	b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[line].number, Column: column, Problem: problem, Value: value})
 }
 
-// noteOtherColumns adds remarks on values that are left out, because another column of the same field has another value. It
-// passes over the country, which is not stored.
-func (b *builder) noteOtherColumns() {
-	for _, field := range knownSources().Fields[b.Kind] {
-		for _, at := range b.record.table.columnsOf(field) {
-			name := b.record.table.header[at]
-			for i, line := range b.lines {
-				value, column := b.valueOn(i, field)
-				other := b.cell(i, at)
-				if field != "country" && other != "" && other != value && b.record.table.fields[fold(name)] == field {
-					b.entry.lost = append(b.entry.lost, LineError{Line: line.number, Column: name, Problem: "is left out: " + column +
-						" is read, which has another value", Value: other})
-				}
+// noValue matches what spreadsheets write for an error, and what databases and programs write for an empty value.
+var noValue = regexp.MustCompile(`^(?:#[\p{Lu}/0-9]+[!?]|#N/A|#NV|Err:\d+|NULL|null|NaN|nan|None|undefined|FALSE|False|false)$`)
+
+var nameFields = []string{"name", "firstName", "lastName", "title", "itemTitle"}
+
+// noteColumns adds remarks on values that are left out, because another column of the same field, or the first column of the
+// same name, has another value. It passes over the country, which is not stored, and over other spellings of one phone. It
+// also adds remarks on names that are no names.
+func (b *builder) noteColumns() {
+	for at, name := range b.record.table.header {
+		field := b.record.table.headerFields[at]
+		if field == "" || field == "country" {
+			continue
+		}
+		for i, line := range b.lines {
+			value, column := b.valueOn(i, field)
+			other := b.cell(i, at)
+			problem := "is left out: " + column + " is read, which has another value"
+			switch {
+			case slices.Contains(nameFields, field) && other == value && noValue.MatchString(value):
+				problem = "is stored, but is what programs write for an empty or a wrong value"
+			case other == "", strings.EqualFold(other, value), field == "phone" && samePhone(value, other):
+				continue
 			}
+			b.entry.lost = append(b.entry.lost, LineError{Line: line.number, Column: name, Problem: problem, Value: other})
 		}
 	}
 }
+
+// samePhone reports whether two phones differ only in the country's code, zeros before it, and signs between the digits.
+func samePhone(a, b string) bool {
+	a, b = notDigits.ReplaceAllString(a, ""), notDigits.ReplaceAllString(b, "")
+	return min(len(a), len(b)) > 5 && (strings.HasSuffix(a, b) || strings.HasSuffix(b, a))
+}
+
+var notDigits = regexp.MustCompile(`^[^1-9]+|\D+`)
 
 // idFields are the fields that name an object: the row's object, or an object to which the row refers.
 var idFields = []string{"id", "sku", "slug", "reference", "customer", "paymentLink", "parent", "itemProduct", "itemSku"}
@@ -191,7 +210,7 @@ func (b *builder) optional(field string) *string {
 // than the record's, amount reports a problem of the message's field target.
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
 	currency := cmp.Or(b.currency(), b.loader.Store.GetCurrency())
-	text, _ := b.valueOn(line, minor)
+	text, minorColumn := b.valueOn(line, minor)
 	if inUnits, column := b.valueOn(line, units); inUnits != "" {
 		n, err := validate.ParseAmount(inUnits, currency)
 		if err != nil {
@@ -207,8 +226,9 @@ func (b *builder) amount(line int, target, units, minor string) (n int64, given 
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case err != nil:
-		b.entry.refuse(target, "must be a whole number of minor units")
-	case n != 0 && b.record.table.separator != 0 && validate.Decimals(currency) > 0: // a person's Amount may be in the main unit
+		b.entry.refuse(target, "must be a whole number of minor units (--map "+mapping(minorColumn, units)+" reads amounts such as 12.50)")
+	case n != 0 && validate.Decimals(currency) > 0 && (b.record.table.separator != 0 || // a person's Amount may be in the main unit
+		slices.ContainsFunc(b.Columns, func(c Column) bool { return c.Field != "" })): // and so may another program's in JSON
 		b.note(line, minor, "is in minor units")
 		b.entry.lost[len(b.entry.lost)-1].Value += " is " + validate.FormatAmount(n, currency)
 	}
@@ -222,10 +242,13 @@ func (b *builder) timestamp(field string) *timestamppb.Timestamp {
 	return nil
 }
 
+// zeros are the characters of a date such as 0000-00-00 00:00:00, which MySQL has for none.
+const zeros = "0-/.: "
+
 // date returns the date in a field, or nil if the field is empty or refused. It adds a remark if the date names no zone.
 func (b *builder) date(field string) *date {
 	text, column := b.valueOn(0, field)
-	if text == "" {
+	if strings.Trim(text, zeros) == "" {
 		return nil
 	}
 	names := column
@@ -274,7 +297,7 @@ func (b *builder) count(line int, field, target string) int64 {
 	n, err := validate.ParseAmount(text, "EUR") // 1.000 may be one or a thousand, as in an amount with two decimals
 	switch {
 	case errors.Is(err, validate.ErrAmbiguous):
-		b.entry.refuse(target, err.Error())
+		b.entry.refuse(target, "can be read in two ways: write it as a whole number without separators")
 	case err != nil || n%100 != 0 || n/100 > math.MaxInt32:
 		b.entry.refuse(target, "must be a whole number")
 		n = 0
@@ -474,9 +497,22 @@ func (b *builder) fullName() string {
 	return name
 }
 
+// customerID returns the customer's id in a field. Shops write 0 for the id of each guest, so 0 is read as no id. An order's
+// column Customer may have names instead of ids.
+func (b *builder) customerID(field string) string {
+	id, column := b.valueOn(0, field)
+	if strings.Trim(id, "0") == "" {
+		return ""
+	}
+	if field == "customer" && strings.Contains(id, " ") && !strings.ContainsAny(id, "0123456789") {
+		b.note(0, field, "is read as the customer's id, not as the name; --map "+mapping(column, "name")+" reads it as the name")
+	}
+	return id
+}
+
 func (b *builder) customer() *storefrontv1.Customer {
 	m := &storefrontv1.Customer{
-		Id: b.value("id"), Name: b.fullName(), Email: b.optional("email"), Phone: b.phone(), Currency: b.currency(),
+		Id: b.customerID("id"), Name: b.fullName(), Email: b.optional("email"), Phone: b.phone(), Currency: b.currency(),
 		OrdersCount: int32(b.count(0, "ordersCount", "ordersCount")), //nolint:gosec // count returns only values of int32.
 		CreatedAt:   b.timestamp("createdAt"),
 	}
@@ -489,25 +525,26 @@ func (b *builder) order() *storefrontv1.Order {
 		Id: b.value("id"), Reference: b.value("reference"), Currency: b.currency(), Note: b.optional("note"),
 		Status: storefrontv1.Order_Status(b.word(0, "status", "status", storefrontv1.Order_Status_value)),
 		PaidAt: b.timestamp("paidAt"), CreatedAt: b.timestamp("createdAt"),
-		Customer: &storefrontv1.Order_Customer{Id: b.value("customer"), Name: b.fullName(), Email: b.optional("email"),
+		Customer: &storefrontv1.Order_Customer{Id: b.customerID("customer"), Name: b.fullName(), Email: b.optional("email"),
 			Phone: b.phone()},
 	}
 	if !b.Update && customerKey(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "" {
 		b.entry.refuse("customer.email", "is required, or a phone: an order without a buyer, such as one at a till, cannot be kept")
 	}
+	cancelled := strings.Trim(b.value("cancelledAt"), zeros) != ""
 	switch {
 	case b.flag("refunded"):
 		m.Status = storefrontv1.Order_REFUNDED
 	case b.source.Columns["status"] == nil:
 		m.Status = storefrontv1.Order_PAID // an export without statuses lists only sales
-	case b.value("cancelledAt") != "" && m.GetStatus() == storefrontv1.Order_PENDING:
+	case cancelled && m.GetStatus() == storefrontv1.Order_PENDING:
 		m.Status = storefrontv1.Order_CANCELLED
 	}
 	if b.source.shop && m.PaidAt != nil && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
 		b.note(0, "paidAt", "is left out: the order is stored as "+m.GetStatus().String())
 		m.PaidAt = nil // for an unpaid order, a shop may export another date as paidAt, such as the date of an authorization
 	}
-	if b.value("cancelledAt") != "" && m.GetStatus() != storefrontv1.Order_CANCELLED {
+	if cancelled && m.GetStatus() != storefrontv1.Order_CANCELLED {
 		b.note(0, "cancelledAt", "is left out: the order is stored as "+m.GetStatus().String())
 	}
 	if text := b.value("platformFeePercent"); text != "" {

@@ -39,6 +39,8 @@ func TestValuesThatAreLostAreNamed(t *testing.T) {
 		"two phones": {options{Kind: customers}, "Name,Email,Phone,Mobile\nA,a@example.com,0612345678,0698765432\n" +
 			"B,b@example.com,,0698765431\nC,c@example.com,0612345679,0612345679\n",
 			[]string{`Mobile is left out: Phone is read, which has another value ("0698765432"): line 2`}},
+		"a text beside a phone": {options{Kind: customers}, "Email,Phone,Mobile\na@example.com,0612345678,ask Bob\n",
+			[]string{`Mobile is left out: Phone is read, which has another value ("ask Bob"): line 2`}},
 		"two columns of --map": {options{Kind: customers, Columns: []column{{"Mail 1", "email"}, {"Mail 2", "email"}}},
 			"Mail 1,Mail 2\na@example.com,b@example.com\n",
 			[]string{`Mail 2 is left out: Mail 1 is read, which has another value ("b@example.com"): line 2`}},
@@ -58,6 +60,18 @@ func TestValuesThatAreLostAreNamed(t *testing.T) {
 		"a part was refunded, in a column": {options{Kind: orders, From: "woocommerce"}, "order_id,status,order_total,billing_email,refunded_total\n" +
 			"A1,completed,10,a@example.com,4.00\nA2,completed,10,a@example.com,0.00\nA3,refunded,10,a@example.com,10.00\n",
 			[]string{`refunded_total is left out: the order is stored as PAID with the full total ("4.00"): line 2`}},
+		"two columns of one name": {options{Kind: customers}, "Name,Email,Phone,Phone\nA,a@example.com,0612345678,0698765432\n" +
+			"B,b@example.com,,0698765431\nC,c@example.com,0612345679,0612345679\n",
+			[]string{`Phone is left out: Phone is read, which has another value ("0698765432", "0698765431"): lines 2–3`}},
+		"names that are none": {options{Kind: customers},
+			"Name,Email\n#NAME?,a@example.com\nFALSE,b@example.com\nNoble,c@example.com\nNULL,d@example.com\n", []string{
+				`Name is stored, but is what programs write for an empty or a wrong value ("#NAME?", "FALSE", "NULL"): lines 2–3, 5`}},
+		"a name as the customer's id": {options{Kind: orders}, "reference,status,total,email,Customer\n1,PAID,10,a@example.com,Ann Lee\n" +
+			"2,PAID,10,b@example.com,17\n", []string{
+			`Customer is read as the customer's id, not as the name; --map Customer=name reads it as the name ("Ann Lee"): line 2`}},
+		"an amount of another program": {options{Kind: orders, Columns: []column{{"tx_ref", "reference"}}},
+			`{"tx_ref":"1","status":"PAID","amount":4000,"email":"a@example.com"}`,
+			[]string{`amount is in minor units ("4000 is 40.00 EUR"): line 1`}},
 		"one line twice": {options{Kind: orders}, "reference,status,total,email,itemTitle,itemPrice\n1,PAID,10,a@example.com,A,10\n" +
 			"1,PAID,10,a@example.com,A,10\n1,PAID,10,a@example.com,B,10\n",
 			[]string{`is the same as a line further up, and is read as another item of the order: line 3 (line 2)`}},
@@ -194,6 +208,25 @@ func TestADryRunKnowsThatAnIDIsNotKept(t *testing.T) {
 	})
 }
 
+// A file that is right has no remark, if its columns have one value in several spellings, or values that mean none.
+func TestARightFileHasNoRemark(t *testing.T) {
+	t.Parallel()
+	s := storeOf(t, "EUR", "FR")
+	for _, row := range []struct {
+		o    options
+		text string
+	}{
+		{options{Kind: orders, From: "shopify"}, "Name,Email,Financial Status,Total,Phone,Billing Name,Billing Phone,Billing Country,Shipping Name," +
+			"Shipping Phone,Cancelled at\n#1,a@example.com,paid,10,'+33612345678,Ann Lee,06 12 34 56 78,FR,ANN LEE,33612345678,0000-00-00 00:00:00\n"},
+		{options{Kind: orders, From: "woocommerce"}, "order_id,status,order_total,billing_email,customer_email\n1,completed,10,b@example.com,B@example.com\n"},
+		{options{Kind: products}, "title,price,summary\nBox,10,\"Good for\nbread, cheese, ham\nand more\"\n"},
+		{options{Kind: orders}, "reference,status,total,email,customer\nG1,PAID,10,c@example.com,0\nG2,PAID,10,d@example.com,0\n"},
+	} {
+		require.Empty(t, notes(s.load(row.o, []byte(row.text)).Notes), row.text)
+	}
+	require.Len(t, s.customers(), 4, "0 is the id of no guest")
+}
+
 // On Gumroad, the column of a sale's time has the date, too, and the price of an item is the price of its whole quantity.
 func TestASaleOfSeveralOnGumroad(t *testing.T) {
 	t.Parallel()
@@ -233,5 +266,31 @@ func TestASummaryWithoutTags(t *testing.T) {
 		s := storeOf(t, "EUR", "FR")
 		s.load(options{Kind: products, From: "woocommerce"}, []byte("ID,Name,Regular price,Short description\n1,A,5,\""+text+"\"\n"))
 		require.Equal(t, want, s.products()[0].GetSummary(), text)
+	}
+}
+
+// Stripe and others have amounts of the main unit in a column Amount, which is read as minor units.
+func TestARefusedAmountNamesItsMap(t *testing.T) {
+	t.Parallel()
+	s := storeOf(t, "EUR", "FR")
+	sales := []byte("id,Amount,Status,Email\nch_1,20.00,Paid,a@example.com\n")
+	done, err := s.try(options{Kind: orders}, sales)
+	require.Error(t, err)
+	require.Equal(t, []string{`Amount must be a whole number of minor units (--map Amount=total reads amounts such as 12.50), not "20.00": line 2`},
+		notes(done.Problems))
+	s.load(options{Kind: orders, Columns: []column{{"Amount", "total"}}}, sales)
+	require.EqualValues(t, 2000, s.orders()[0].GetAmount())
+}
+
+// JSON of another program may have false, or an empty list, for no value. It is not the text "false".
+func TestJSONOfOtherTypes(t *testing.T) {
+	t.Parallel()
+	s := storeOf(t, "EUR", "FR")
+	for member, want := range map[string]string{
+		`"summary":false`: `summary must be a text or a number, not "false": line 1`, `"summary":[]`: `summary must be a text or a number, not "[]": line 1`,
+	} {
+		done, err := s.try(options{Kind: products}, []byte(`{"title":"A","priceAmount":5,`+member+`}`))
+		require.Error(t, err)
+		require.Equal(t, []string{want}, notes(done.Problems))
 	}
 }

@@ -36,8 +36,9 @@ type line struct {
 type table struct {
 	source
 	header         []string
-	separator      rune // 0 for JSON objects
-	hasSepLine     bool // true if a first line such as sep=; names the separator
+	headerFields   []string // the field as which each column is read, or ""
+	separator      rune     // 0 for JSON objects
+	hasSepLine     bool     // true if a first line such as sep=; names the separator
 	headerLine     int
 	encoding       textEncoding
 	letters        *letterSamples
@@ -49,6 +50,9 @@ type table struct {
 	peeked         *line // the next record's first line, if it was read already
 	peekErr        error // the error with which peeked was read
 }
+
+// otherTypes are the fields whose values in JSON may be true or false, or a list.
+var otherTypes = []string{"refunded", "published", "items"}
 
 // reasonColumn is the first column in the file of rejected rows, and the first member of its objects.
 const reasonColumn = "reason"
@@ -106,7 +110,8 @@ func newCSV(text *bufio.Reader, s source, e textEncoding) (*table, error) {
 		l := line{number: at, values: values}
 		t.letters.add(at, values, t.isRead)
 		for i, text := range lines.recordLines { // a stray quote makes the rows below it a part of a value
-			if i > 0 && strings.Count(text, string(t.separator)) == len(t.header)-1 {
+			// A separator before a space is probably a comma of a sentence.
+			if i > 0 && strings.Count(text, string(t.separator)) == len(t.header)-1 && !strings.Contains(text, string(t.separator)+" ") {
 				l.notes = append(l.notes, LineError{Line: at + i, Value: text, Related: fmt.Sprint("line ", at),
 					Problem: "looks like a row, but is read as a part of a value in quotes that begins further up"})
 			}
@@ -125,13 +130,13 @@ func newCSV(text *bufio.Reader, s source, e textEncoding) (*table, error) {
 
 // isRead reports whether a column of the header is read as a field.
 func (t *table) isRead(column int) bool {
-	return column < len(t.header) && t.fields[fold(t.header[column])] != ""
+	return column < len(t.header) && t.headerFields[column] != ""
 }
 
 // columnsIn returns the names of the columns that are read as one of fields.
 func (t *table) columnsIn(fields []string) (names []string) {
-	for _, name := range t.header {
-		if slices.Contains(fields, t.fields[fold(name)]) {
+	for i, name := range t.header {
+		if slices.Contains(fields, t.headerFields[i]) {
 			names = append(names, name)
 		}
 	}
@@ -253,6 +258,11 @@ func (t *table) flatten(l *line, prefix string, object map[string]any, strict bo
 		default:
 			l.values[i] = fmt.Sprint(value)
 		}
+		_, isText := value.(string)
+		_, isNumber := value.(json.Number)
+		if isRead && value != nil && !isText && !isNumber && !slices.Contains(otherTypes, t.fields[fold(name)]) {
+			l.bad = append(l.bad, LineError{Line: l.number, Column: name, Problem: "must be a text or a number", Value: l.values[i]})
+		}
 	}
 }
 
@@ -262,7 +272,7 @@ func (t *table) add(name string) int {
 	if _, twice := t.indexByName[fold(name)]; !twice {
 		t.indexByName[fold(name)] = at
 	}
-	t.header = append(t.header, name)
+	t.header, t.headerFields = append(t.header, name), append(t.headerFields, t.fields[fold(name)])
 	clear(t.indexesByField)
 	return at
 }
