@@ -41,7 +41,7 @@ const (
 // searchWords returns the form in which texts are compared: folded as for a search, with one space for each run of characters
 // other than letters, digits and symbols such as emoji.
 func searchWords(text string) string {
-	return strings.Join(strings.FieldsFunc(resource.Fold(text), func(r rune) bool {
+	return strings.Join(strings.FieldsFunc(resource.FoldCase(text), func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsControl(r) || r < utf8.RuneSelf && unicode.IsSymbol(r)
 	}), " ")
 }

@@ -85,9 +85,9 @@ func customerFilter(l Lists, store tenant.Store, text string) *filter {
 	if text == "" {
 		return f
 	}
-	column, patterns := l.searchColumn("search", Fold(text)), []string{textPattern(text)}
+	column, patterns := l.searchColumn("search", FoldCase(text)), []string{textPattern(text)}
 	if digits, ok := phoneDigits(text); ok {
-		column, patterns = l.searchColumn("search", Fold(text), digits), append(patterns, phonePattern(digits))
+		column, patterns = l.searchColumn("search", FoldCase(text), digits), append(patterns, phonePattern(digits))
 	}
 	for i, pattern := range patterns {
 		patterns[i] = column + " LIKE " + f.args.Add(pattern) + ` ESCAPE '\'`

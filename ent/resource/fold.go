@@ -14,10 +14,10 @@ import (
 // are refused in clients' texts.
 const separator = "\x1f"
 
-// Fold converts text to the form that a search compares: NFC, then full Unicode case folding
+// FoldCase converts text to the form that a search compares: NFC, then full Unicode case folding
 // (Unicode Standard, section 3.13), so that "STRASSE" finds "Straße" on both databases. The dotless i and the i
 // with a combining dot, to which İ folds, become i, because Turkish writes I and İ where other languages write I.
-func Fold(text string) string {
+func FoldCase(text string) string {
 	for i := range len(text) {
 		if text[i] >= 0x80 {
 			folded := cases.Fold().String(norm.NFC.String(text))
@@ -31,10 +31,10 @@ func Fold(text string) string {
 // phone.
 func CustomerSearch(name string, email, phone *string) string {
 	var b strings.Builder
-	b.WriteString(Fold(name))
+	b.WriteString(FoldCase(name))
 	b.WriteString(separator)
 	if email != nil {
-		b.WriteString(Fold(*email))
+		b.WriteString(FoldCase(*email))
 	}
 	b.WriteString(separator)
 	if phone != nil {
@@ -72,5 +72,5 @@ var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 // textPattern returns the LIKE pattern, with \ as its escape, for texts that contain this text. It folds the text before it
 // escapes wildcard characters, because folding may produce some.
 func textPattern(text string) string {
-	return "%" + likeEscapes.Replace(Fold(text)) + "%"
+	return "%" + likeEscapes.Replace(FoldCase(text)) + "%"
 }

@@ -54,7 +54,7 @@ func Products(ctx context.Context, l Lists, store tenant.Store, criteria Product
 	products []*storefrontv1.Product, total int64, err error) {
 	f := &filter{args: []any{store.ID}}
 	if criteria.Title != "" {
-		column := l.searchColumn("title_folded", Fold(criteria.Title))
+		column := l.searchColumn("title_folded", FoldCase(criteria.Title))
 		f.search(column + " LIKE " + f.args.Add(textPattern(criteria.Title)) + ` ESCAPE '\'`)
 	}
 	if criteria.Status != 0 {

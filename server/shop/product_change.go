@@ -68,7 +68,7 @@ func SaveProduct(ctx context.Context, t tenant.Store, row, next *ent.Product, pr
 			return nil, err
 		}
 	}
-	u := row.Update().SetTitleFolded(resource.Fold(next.Title))
+	u := row.Update().SetTitleFolded(resource.FoldCase(next.Title))
 	if next.Status == product.StatusPUBLISHED && row.Status != product.StatusPUBLISHED {
 		if err := checkPublishable(t, next); err != nil {
 			return nil, err
@@ -146,7 +146,7 @@ func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductReque
 		}
 		now := hook.Time(ctx)
 		create := tx.Product.Create().SetID(id.At(now)).SetStoreID(t.ID).SetType(next.Type).
-			SetTitleFolded(resource.Fold(next.Title)).SetSlug(chosen).SetURL(address + "/products/" + chosen).
+			SetTitleFolded(resource.FoldCase(next.Title)).SetSlug(chosen).SetURL(address + "/products/" + chosen).
 			SetCreatedAt(now).SetUpdatedAt(now)
 		if err := resource.ProductFields.Fill(create.Mutation(), &next); err != nil {
 			return fmt.Errorf("create product: %w", err)

@@ -185,7 +185,7 @@ func (b *products) store(ctx context.Context, tx *ent.Tx) error {
 		if r.ContentReady, ok = b.contentReady[l.index]; !ok {
 			r.ContentReady = r.PublishedAt != nil
 		}
-		creates[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).SetTitleFolded(resource.Fold(r.Title)).SetSlug(r.Slug).
+		creates[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).SetTitleFolded(resource.FoldCase(r.Title)).SetSlug(r.Slug).
 			SetType(r.Type).SetURL(r.URL).SetNillablePublishedAt(r.PublishedAt).SetCreatedAt(r.CreatedAt).SetUpdatedAt(r.UpdatedAt)
 		if err := resource.ProductFields.Fill(creates[i].Mutation(), &r); err != nil {
 			return err

@@ -183,9 +183,9 @@ func findListPath(text io.Reader, t *table, kind transfer.Kind) ([]string, error
 		return w.named, nil //nolint:nilerr // The reader of lines reports the invalid line.
 	}
 	isRow := slices.ContainsFunc(slices.Concat(needed[kind], keys[kind]), func(fields []string) bool {
-		return slices.ContainsFunc(w.members, func(name string) bool { return slices.Contains(fields, t.fields[fold(name)]) })
+		return slices.ContainsFunc(w.members, func(name string) bool { return slices.Contains(fields, t.fields[normalize(name)]) })
 	})
-	w.lists = slices.DeleteFunc(w.lists, func(path []string) bool { return t.fields[fold(strings.Join(path, "."))] == "items" })
+	w.lists = slices.DeleteFunc(w.lists, func(path []string) bool { return t.fields[normalize(strings.Join(path, "."))] == "items" })
 	switch {
 	case isRow || len(w.lists) == 0:
 		return nil, nil
@@ -224,8 +224,8 @@ func (w *listFinder) scan(d *json.Decoder, path []string) error {
 			if err != nil {
 				return err
 			}
-			if first == json.Delim('{') || empty && fold(fmt.Sprint(member)) == string(w.kind) {
-				if fold(fmt.Sprint(member)) == string(w.kind) {
+			if first == json.Delim('{') || empty && normalize(fmt.Sprint(member)) == string(w.kind) {
+				if normalize(fmt.Sprint(member)) == string(w.kind) {
 					w.named = at
 					return nil
 				}

@@ -38,7 +38,7 @@ var knownSources = sync.OnceValue(func() (s sources) {
 	return s
 })
 
-// meanings maps words, as fold returns them, to their meanings. In sources.yaml, a list of words stands below each meaning.
+// meanings maps words, as normalize returns them, to their meanings. In sources.yaml, a list of words stands below each meaning.
 type meanings map[string]string
 
 // UnmarshalYAML implements yaml.Unmarshaler.
@@ -50,7 +50,7 @@ func (w *meanings) UnmarshalYAML(n *yaml.Node) error {
 	*w = meanings{}
 	for meaning, list := range lists {
 		for _, word := range list {
-			(*w)[fold(word)] = meaning
+			(*w)[normalize(word)] = meaning
 		}
 	}
 	return nil
@@ -78,7 +78,7 @@ type source struct {
 	Variation, Variable string
 	// shop is true if the file is another shop's export. The amounts and times in such a file may contradict each other.
 	shop bool
-	// ignored has the names of columns that are left out, as fold returns them.
+	// ignored has the names of columns that are left out, as normalize returns them.
 	ignored []string
 }
 
@@ -109,18 +109,18 @@ func sourceOf(o Options) (source, error) {
 		}
 	}
 	for _, name := range knownSources().Ignored {
-		s.ignored = append(s.ignored, fold(name))
+		s.ignored = append(s.ignored, normalize(name))
 	}
 	chosen := map[string][]string{}
 	for _, c := range o.Columns {
 		for _, columns := range []map[string][]string{all, chosen} { // a column in --map is read only as the field that --map gives
 			for field, names := range columns {
-				columns[field] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return fold(name) == fold(c.Name) })
+				columns[field] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return normalize(name) == normalize(c.Name) })
 			}
 		}
 		switch {
 		case c.Field == "":
-			s.ignored = append(s.ignored, fold(c.Name))
+			s.ignored = append(s.ignored, normalize(c.Name))
 		case !slices.Contains(fields, c.Field):
 			return s, fmt.Errorf("%w: --map %s=%s: must be one of %s", ErrOptions, c.Name, c.Field, strings.Join(fields, ", "))
 		default:
@@ -134,10 +134,10 @@ func sourceOf(o Options) (source, error) {
 	return s, nil
 }
 
-// fold returns a column's name or a word in lower case, without spaces, accents, apostrophes, _ and -. So Cover URL,
-// cover_url and coverUrl are folded to one text, and so are Téléphone and telephone. A leading - stays, because WooCommerce
+// normalize returns a column's name or a word in lower case, without spaces, accents, apostrophes, _ and -. So Cover URL,
+// cover_url and coverUrl become one text, and so are Téléphone and telephone. A leading - stays, because WooCommerce
 // writes -1 for a draft and 1 for a published product.
-func fold(name string) string {
+func normalize(name string) string {
 	for i := range len(name) {
 		if name[i] >= 0x80 {
 			name, _, _ = transform.String(transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC), name)

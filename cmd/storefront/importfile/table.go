@@ -62,7 +62,7 @@ func newTable(s source) *table {
 	rank := map[string]int{}
 	for _, field := range slices.Sorted(maps.Keys(s.Columns)) {
 		for i, name := range s.Columns[field] {
-			name = fold(name)
+			name = normalize(name)
 			if t.fields[name] == "" || i < rank[name] {
 				t.fields[name], rank[name] = field, i
 			}
@@ -233,10 +233,10 @@ func (t *table) flatten(l *line, prefix string, object map[string]any, strict bo
 			t.flatten(l, name+".", inner, strict)
 			continue
 		}
-		isRead := t.fields[fold(name)] != ""
-		i, known := t.indexByName[fold(name)]
+		isRead := t.fields[normalize(name)] != ""
+		i, known := t.indexByName[normalize(name)]
 		switch {
-		case !isRead && strict && !slices.Contains(t.ignored, fold(name)):
+		case !isRead && strict && !slices.Contains(t.ignored, normalize(name)):
 			l.bad = append(l.bad, LineError{Line: l.number, Column: name, Problem: "is not a known field", Value: fmt.Sprint(value)})
 			continue
 		case !known && !isRead && len(t.header) >= maxMembers:
@@ -260,7 +260,7 @@ func (t *table) flatten(l *line, prefix string, object map[string]any, strict bo
 		}
 		_, isText := value.(string)
 		_, isNumber := value.(json.Number)
-		if isRead && value != nil && !isText && !isNumber && !slices.Contains(otherTypes, t.fields[fold(name)]) {
+		if isRead && value != nil && !isText && !isNumber && !slices.Contains(otherTypes, t.fields[normalize(name)]) {
 			l.bad = append(l.bad, LineError{Line: l.number, Column: name, Problem: "must be a text or a number", Value: l.values[i]})
 		}
 	}
@@ -269,10 +269,10 @@ func (t *table) flatten(l *line, prefix string, object map[string]any, strict bo
 // add adds a column after the others, and returns its index. If two columns share a name, the first is read.
 func (t *table) add(name string) int {
 	at := len(t.header)
-	if _, twice := t.indexByName[fold(name)]; !twice {
-		t.indexByName[fold(name)] = at
+	if _, twice := t.indexByName[normalize(name)]; !twice {
+		t.indexByName[normalize(name)] = at
 	}
-	t.header, t.headerFields = append(t.header, name), append(t.headerFields, t.fields[fold(name)])
+	t.header, t.headerFields = append(t.header, name), append(t.headerFields, t.fields[normalize(name)])
 	clear(t.indexesByField)
 	return at
 }
@@ -323,7 +323,7 @@ func (t *table) columnsOf(field string) []int {
 	indexes, known := t.indexesByField[field]
 	if !known {
 		for _, name := range t.Columns[field] {
-			if i, ok := t.indexByName[fold(name)]; ok && !slices.Contains(indexes, i) {
+			if i, ok := t.indexByName[normalize(name)]; ok && !slices.Contains(indexes, i) {
 				indexes = append(indexes, i)
 			}
 		}
@@ -336,12 +336,12 @@ func (t *table) columnsOf(field string) []int {
 // not read, with a question if the name is probably a misspelled one. fields are the fields that a misspelled name can mean.
 func (t *table) readColumns(fields []string) (read, unread []string) {
 	for i, name := range t.header {
-		field := t.fields[fold(name)]
+		field := t.fields[normalize(name)]
 		switch {
-		case slices.Contains(t.ignored, fold(name)):
-		case field != "" && t.indexByName[fold(name)] == i && fold(field) != fold(name):
+		case slices.Contains(t.ignored, normalize(name)):
+		case field != "" && t.indexByName[normalize(name)] == i && normalize(field) != normalize(name):
 			read = append(read, name+" as "+field)
-		case field != "" && t.indexByName[fold(name)] == i:
+		case field != "" && t.indexByName[normalize(name)] == i:
 			read = append(read, name)
 		default:
 			if near, field := t.nearest(name, fields); near != "" {
@@ -364,14 +364,14 @@ func (t *table) addUnread(member string) {
 // columns of those fields for which the file has no column. It returns "" if no such column is similar. The first letters
 // must be equal: otherwise nearest would take "rate" for "date", and people rarely misspell the first letter.
 func (t *table) nearest(name string, fields []string) (best, bestField string) {
-	word := fold(name)
+	word := normalize(name)
 	farthest := min(2, len(word)/2)
 	for _, field := range fields {
 		if len(t.columnsOf(field)) > 0 {
 			continue
 		}
 		for _, column := range t.Columns[field] {
-			known := fold(column)
+			known := normalize(column)
 			if d := levenshtein.Distance(word, known, nil); d <= farthest && word[:1] == known[:1] {
 				best, bestField, farthest = column, field, d-1
 			}
@@ -405,7 +405,7 @@ var keys = map[transfer.Kind][][]string{
 // checkColumns returns an error if the header has no column for a needed field, or lacks a column that --map names.
 func (t *table) checkColumns(needed [][]string, columns []Column) error {
 	for _, c := range columns {
-		if _, ok := t.indexByName[fold(c.Name)]; !ok && c.Field != "" {
+		if _, ok := t.indexByName[normalize(c.Name)]; !ok && c.Field != "" {
 			return &FileError{fmt.Sprintf("the file has no column %s, which --map names; its columns are %s", c.Name, shortList(t.header))}
 		}
 	}
@@ -415,7 +415,7 @@ func (t *table) checkColumns(needed [][]string, columns []Column) error {
 		}
 		meant, column, field := "", "COLUMN", choice[0]
 		for _, name := range t.header {
-			if near, nearField := t.nearest(name, choice); near != "" && t.fields[fold(name)] == "" {
+			if near, nearField := t.nearest(name, choice); near != "" && t.fields[normalize(name)] == "" {
 				meant, column, field = fmt.Sprintf("; did you mean %s by %s?", near, name), name, nearField
 			}
 		}

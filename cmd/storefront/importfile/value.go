@@ -9,11 +9,11 @@ import (
 
 // isYes reports whether a text means yes; isNo reports whether it means no. Spreadsheets write true and false in their language.
 func isYes(text string) bool {
-	return slices.Contains([]string{"1", "true", "yes", "y", "vrai", "oui", "wahr", "ja", "verdadero", "si", "verdadeiro", "sim"}, fold(text))
+	return slices.Contains([]string{"1", "true", "yes", "y", "vrai", "oui", "wahr", "ja", "verdadero", "si", "verdadeiro", "sim"}, normalize(text))
 }
 
 func isNo(text string) bool {
-	return slices.Contains([]string{"0", "false", "no", "n", "faux", "non", "falsch", "nein", "falso", "nao"}, fold(text))
+	return slices.Contains([]string{"0", "false", "no", "n", "faux", "non", "falsch", "nein", "falso", "nao"}, normalize(text))
 }
 
 // harmless matches texts that begin like a formula but compute nothing: phone numbers and negative numbers.
