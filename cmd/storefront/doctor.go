@@ -104,12 +104,13 @@ func (s *invocation) findings(found []doctor.Finding) error {
 		}
 		return s.printObjects([]byte(`{"check":"","status":"","message":"","remedy":""}`), objects)
 	}
+	var lines strings.Builder
 	for _, f := range found {
-		line := fmt.Sprintf("%-5s %-17s %s\n", f.Status, f.Check, visible(f.Message))
+		fmt.Fprintf(&lines, "%-5s %-17s %s\n", f.Status, f.Check, visible(f.Message))
 		if f.Remedy != "" {
-			line += fmt.Sprintf("%24s→ %s\n", "", visible(f.Remedy))
+			fmt.Fprintf(&lines, "%24s→ %s\n", "", visible(f.Remedy))
 		}
-		fmt.Fprint(s.out, line)
 	}
-	return nil
+	_, err := io.WriteString(s.out, lines.String())
+	return err
 }

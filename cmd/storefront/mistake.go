@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -86,6 +88,7 @@ func (s *invocation) report(err error) int {
 // errorLine returns an error's text in one line. Characters that a terminal would not show are escaped.
 func (s *invocation) errorLine(err error) string {
 	text := err.Error()
+	unwritten, _ := errors.AsType[*fs.PathError](err)
 	var r *apierr.Refusal
 	switch {
 	case errors.As(err, &r):
@@ -94,6 +97,10 @@ func (s *invocation) errorLine(err error) string {
 		text += "; choose another with --addr or --admin-addr"
 	case errors.Is(err, context.Canceled):
 		text = "interrupted: " + text
+	case strings.HasSuffix(text, "missing port in address"):
+		text += "; write it with its port, such as 127.0.0.1:8080, or :8080 for all addresses of this machine"
+	case unwritten != nil && unwritten.Path == os.Stdout.Name(): // for example on a full disk
+		text += ": the output is lost, but a change that the command makes is made, so look before you repeat it"
 	}
 	return escaped(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
 }

@@ -82,14 +82,14 @@ func (c *serverCmd) check() error {
 	return nil
 }
 
-// options returns the options of the admin services. They lack the keyring without an admin token, because there are no admin
-// services then. They also lack it on PostgreSQL if no secret key is set: then only methods that encrypt webhooks' secrets fail.
+// options returns the options of the admin services. If no secret key is set, they lack the keyring without an admin token, because
+// there are no admin services then, and on PostgreSQL: then only methods that encrypt webhooks' secrets fail.
 func (c *serverCmd) options() (admin.Options, error) {
 	o := admin.Options{
 		Shop:     shop.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: string(c.PublicURL), Buckets: c.Buckets},
 		Webhooks: webhooks.Options{Targets: c.policy(), DisableAfter: c.DisableAfter},
 	}
-	if _, embedded := keyFile(c.DatabaseURL); c.AdminToken == "" || c.SecretKey == "" && !embedded {
+	if _, embedded := keyFile(c.DatabaseURL); c.SecretKey == "" && (c.AdminToken == "" || !embedded) {
 		return o, nil
 	}
 	var err error

@@ -221,7 +221,7 @@ func describeFailure(address string, err error) error {
 	if !errors.As(err, &answered) {
 		return fmt.Errorf("ask %s: %w", address, err)
 	}
-	if answered.Code() == connect.CodeUnimplemented {
+	if answered.Code() == connect.CodeUnimplemented || answered.Code() == connect.CodeNotFound {
 		return fmt.Errorf("ask %s: no admin services are served there; the address is that of a server's --admin-addr, and the "+
 			"server needs an --admin-token", address)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -15,6 +16,8 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/apierr"
 )
 
@@ -82,4 +85,19 @@ func TestReflectionIsBounded(t *testing.T) {
 	_, err = stream.FileByFilename(strings.Repeat("hunter2", 1<<10))
 	require.Error(t, err)
 	require.Equal(t, connect.CodeResourceExhausted, connect.CodeOf(err))
+}
+
+// The public listener answers each unknown path with 404. A client that was given its address says which address it needs.
+func TestClientOfThePublicListenerIsTold(t *testing.T) {
+	t.Parallel()
+	public := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"statusCode":404,"code":"not_found","message":"There is nothing at this address."}`)
+	}))
+	defer public.Close()
+	c, err := rpc.NewClient(public.URL, strings.Repeat("t", 32))
+	require.NoError(t, err)
+	_, err = c.ListStores(t.Context(), &adminv1.ListStoresRequest{})
+	require.ErrorContains(t, err, "no admin services are served there; the address is that of a server's --admin-addr")
 }
