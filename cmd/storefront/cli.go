@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -184,6 +185,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	if s.csv && !isList(k.Selected()) {
 		return s.report(usage("-o csv is for lists; `%s` prints text or json", k.Selected().FullPath()))
 	}
+	s.warnOfVariables(os.Environ(), parser.Model.Node)
 	s.dev = s.selectDev(k, set.dev)
 	return s.report(k.Run(s))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -63,8 +62,8 @@ func (c *customerListCmd) Run(s *invocation) error {
 
 var customerTable = table[*storefrontv1.Customer]{[]column[*storefrontv1.Customer]{
 	{name: "NAME", value: (*storefrontv1.Customer).GetName, cut: true, room: 24},
-	{name: "EMAIL", value: func(c *storefrontv1.Customer) string { return cmp.Or(c.GetEmail(), absent) }, cut: true, room: 40},
-	{name: "PHONE", value: func(c *storefrontv1.Customer) string { return cmp.Or(c.GetPhone(), absent) }},
+	{name: "EMAIL", value: (*storefrontv1.Customer).GetEmail, cut: true, room: 40},
+	{name: "PHONE", value: (*storefrontv1.Customer).GetPhone},
 	{name: "PAID", value: func(c *storefrontv1.Customer) string {
 		return validate.FormatAmount(c.GetTotalPaid(), c.GetCurrency())
 	}, optional: true},

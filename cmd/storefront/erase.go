@@ -140,6 +140,10 @@ func (c *storeRestoreCmd) Run(s *invocation) error {
 		if err != nil {
 			return err
 		}
+		if restored.GetStatus() != storefrontv1.Store_open {
+			s.printMessage(fmt.Sprintf("the store was not being deleted, so it stays %s; `storefront store update %s --status open` opens it",
+				restored.GetStatus(), restored.GetSlug()))
+		}
 		return s.printStore(ctx, o, restored)
 	})
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"regexp"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -53,9 +55,24 @@ func (c *orderCreateCmd) Run(s *invocation) error {
 		if err := c.name(ctx, o, in); err != nil {
 			return nil, err
 		}
-		return o.CreateOrder(ctx, in)
+		made, err := o.CreateOrder(ctx, in)
+		if buyer := made.GetCustomer(); err == nil && c.differs(buyer) {
+			s.printMessage("the store has the customer " + buyer.GetId() + " with this e-mail or phone already; the customer keeps its " +
+				"own name, e-mail and phone, which are those of the order")
+		}
+		return made, err
 	}
 	return create(s, inStore(c.inNamedStore), &adminv1.CreateOrderRequest{}, record, messageJSON)
+}
+
+var noDigits = regexp.MustCompile(`\D`)
+
+// differs reports whether the flags give the buyer another name, e-mail or phone than the buyer has. A phone may be given in its
+// national form.
+func (c *orderCreateCmd) differs(buyer *storefrontv1.Order_Customer) bool {
+	same := func(given, kept string) bool { return given == "" || strings.EqualFold(strings.TrimSpace(given), kept) }
+	return !same(c.CustomerName, buyer.GetName()) || !same(c.CustomerEmail, buyer.GetEmail()) ||
+		!strings.HasSuffix(buyer.GetPhone(), strings.TrimLeft(noDigits.ReplaceAllString(c.CustomerPhone, ""), "0"))
 }
 
 // c.name looks up the products, the customer and the payment link in the flags, and puts their ids into the request.
@@ -84,7 +101,7 @@ func (c *orderCreateCmd) name(ctx context.Context, o admin.API, in *adminv1.Crea
 type orderListCmd struct {
 	paged
 	Status *string `api:"status" enum:"PENDING,PAID,FAILED,CANCELLED,REFUNDED" placeholder:"STATUS" help:"Only orders of this status: PENDING, PAID, FAILED, CANCELLED or REFUNDED."`
-	From   instant `api:"from" aliases:"since" placeholder:"TIME" help:"Only orders created at this time or later; also how long ago, such as 1h or 7d. --since means the same."`
+	From   instant `api:"from" aliases:"since" placeholder:"TIME" help:"Only orders created at this time or later; also how long ago, such as 1h or 7d, or a date, whose first moment in UTC counts. --since means the same."`
 	To     instant `api:"to" placeholder:"TIME" help:"Only orders created before this time, in the same forms."`
 }
 

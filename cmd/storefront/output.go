@@ -244,6 +244,9 @@ func fit(all []*shownColumn, terminal int) []*shownColumn {
 		return all
 	}
 	for _, c := range all {
+		if c.isTime {
+			c.name += " UTC" // because shortTime leaves out the Z
+		}
 		for i, cell := range c.cells {
 			switch {
 			case c.isID:

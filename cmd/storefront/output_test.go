@@ -39,9 +39,9 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	}{
 		{0, []string{"ID TITLE STATUS LAST CREATED", tableID, "Le guide complet du marché de Douala"}, "a pipe has no bound"},
 		{300, []string{"ID TITLE STATUS LAST CREATED", tableID, "Le guide complet du marché de Douala"}, "there is room"},
-		{110, []string{"ID TITLE STATUS LAST CREATED", "2b4d5e6f ",
+		{110, []string{"ID TITLE STATUS LAST CREATED UTC", "2b4d5e6f ",
 			"Le guide complet du marché de Douala  PUBLISHED  status 500  2025-11-22 06:25"}, "ids and times are shortened first"},
-		{80, []string{"ID TITLE STATUS LAST CREATED", "2b4d5e6f ", "Le guide complet du marché d…"},
+		{80, []string{"ID TITLE STATUS LAST CREATED UTC", "2b4d5e6f ", "Le guide complet du marché d…"},
 			"a text that keeps the room it needs is cut before a column goes"},
 		{60, []string{"ID TITLE STATUS LAST", "2b4d5e6f ", "Le guide complet du marché…"}, "the rightmost column goes first"},
 		{45, []string{"ID TITLE STATUS", "2b4d5e6f ", "Le guide complet du mar…"}, "then the next"},

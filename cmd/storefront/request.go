@@ -179,15 +179,16 @@ func list[Item, In, Out proto.Message](s *invocation, c target, l limit, t table
 		if err := prepare(ctx, o); err != nil {
 			return err
 		}
-		all, err := collect(ctx, o, int(l.Limit), in, call, items)
+		limit := int(l.Limit)
+		all, err := collect(ctx, o, limit+1, in, call, items) // one more, to know whether there are more
 		if err != nil {
 			return err
 		}
-		if err := t.print(s, l, all); err != nil {
+		if err := t.print(s, l, all[:min(limit, len(all))]); err != nil {
 			return err
 		}
-		if len(all) == int(l.Limit) && !s.json {
-			s.printMessage("these are the newest " + grouped(len(all)) + "; --limit shows more")
+		if len(all) > limit {
+			s.printMessage("these are the newest " + grouped(limit) + "; --limit shows more")
 		}
 		return nil
 	})
@@ -267,7 +268,7 @@ func listPages[Item entry, In proto.Message, Out interface {
 		if err := t.print(s, c.limit, all); err != nil {
 			return err
 		}
-		if int64(len(all)) < total && !s.json {
+		if int64(len(all)) < total && !(s.json && onePage) {
 			s.printMessage(fmt.Sprintf("these are %s of %s; %s shows others", grouped(len(all)), grouped(total), flag))
 		}
 		return nil
@@ -314,7 +315,7 @@ func (c column[Item]) render(items []Item) *shownColumn {
 		case c.at != nil:
 			cell = formatTime(c.at(item))
 		default:
-			cell = c.value(item)
+			cell = cmp.Or(c.value(item), absent)
 		}
 		rendered.cells = append(rendered.cells, visible(cell))
 	}

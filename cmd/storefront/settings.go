@@ -43,6 +43,22 @@ func variables(n *kong.Node) []string {
 	return names
 }
 
+// warnOfVariables warns the user about each environment variable that sets nothing, but has almost the name of one that sets a
+// flag: the user meant that flag, which now has another value. environ has items NAME=VALUE.
+func (s *invocation) warnOfVariables(environ []string, application *kong.Node) {
+	known := variables(application)
+	for i, name := range known {
+		known[i] = strings.TrimPrefix(name, variable(""))
+	}
+	for _, item := range environ {
+		name, value, _ := strings.Cut(item, "=")
+		short, ours := strings.CutPrefix(name, variable(""))
+		if near := nearest(short, known); ours && value != "" && near != "" && !slices.Contains(known, short) {
+			s.printMessage("warning: nothing reads " + name + "; did you mean " + variable(near) + "?")
+		}
+	}
+}
+
 // fromEnv returns the value that the environment has for a flag, or "". For a secret, a variable may also name the file with
 // the value. An empty variable counts as not set, because compose files set empty variables.
 func (s *settings) fromEnv(flag *kong.Flag) (value string, err error) {
@@ -122,6 +138,9 @@ func (s *settings) Resolve(k *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 	case yaml.ScalarNode:
 		return node.Value, nil
 	case yaml.SequenceNode:
+		if flag.Target.Kind() != reflect.Slice {
+			return nil, fmt.Errorf("%s line %d: must be one value, not a list", s.path, node.Line)
+		}
 		values := make([]any, len(node.Content))
 		for i, n := range node.Content {
 			if n.Kind != yaml.ScalarNode {
@@ -141,13 +160,17 @@ const clears = "clears"
 var clearable = []string{"admin-token", "admin-url", "config", "egress-proxy", "old-admin-token", "old-secret-keys", "secret-key"}
 
 // explicit returns the names of the flags that have a value on the command line, in the environment or in the settings file.
-// It refuses an empty value, unless the flag is clearable or has the tag clears.
+// It refuses an empty value, unless the flag is clearable or has the tag clears. It also refuses a flag that the command line has
+// twice, unless the flag takes a list, because only one of the two values would be used.
 func explicit(k *kong.Context) (map[string]bool, error) {
 	given := map[string]bool{}
 	for _, step := range k.Path {
 		switch {
 		case step.Flag != nil:
 			name := step.Flag.Name
+			if given[name] && !step.Resolved && step.Flag.Target.Kind() != reflect.Slice {
+				return nil, usage("--%s: is given twice, and only one value would be used; give it once", name)
+			}
 			given[name] = true
 			if isEmpty(reflect.ValueOf(k.FlagValue(step.Flag))) && !step.Flag.Tag.Has(clears) && !slices.Contains(clearable, name) {
 				return nil, usage("--%s: must not be empty; leave the flag out or give it a value", name)

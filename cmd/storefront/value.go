@@ -189,14 +189,14 @@ func (durationMapper) Decode(k *kong.DecodeContext, target reflect.Value) error 
 	if err != nil {
 		return err
 	}
-	greatest, form := time.Duration(math.MaxInt64), "must be a time such as 10s, 5m or 72h, not %q"
+	greatest, form := time.Duration(math.MaxInt64), "must be a time such as 10s, 5m, 72h or 30d, not %q"
 	if bound := k.Value.Tag.Get(greatestTag); bound != "" {
 		if greatest, err = time.ParseDuration(bound); err != nil {
 			return err
 		}
 		form = "must be a time from " + k.Value.Tag.Get(minTag) + " to " + bound + ", such as " + k.Value.Default + ", not %q"
 	}
-	length, err := time.ParseDuration(text)
+	length, err := lengthOf(text)
 	if err != nil || length < least || length > greatest {
 		return fmt.Errorf(form, text)
 	}
@@ -362,10 +362,28 @@ type social struct{ network, address string }
 // UnmarshalText reads NETWORK=URL or none.
 func (s *social) UnmarshalText(text []byte) error {
 	name, address, ok := strings.Cut(string(text), "=")
+	if severalPages.MatchString(address) {
+		return fmt.Errorf("must be one NETWORK=URL; give the flag again for each page, not %q", text)
+	}
 	if !isNone(text) && (!ok || name == "") {
 		return fmt.Errorf("must be NETWORK=URL, such as facebook=https://facebook.com/shop, not %q", text)
 	}
 	*s = social{name, address}
+	return nil
+}
+
+// severalPages matches the separator of a list of pages.
+var severalPages = regexp.MustCompile(`, *[A-Za-z]+=https?:`)
+
+// resolve refuses pages of which only one would be stored.
+func (s *socials) resolve(context.Context, admin.API, func() (string, error)) error {
+	seen := map[string]bool{}
+	for _, page := range *s {
+		if seen[page.network] {
+			return usage("has %s twice, and only one page would be stored", page.network)
+		}
+		seen[page.network] = true
+	}
 	return nil
 }
 
