@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -93,11 +94,16 @@ var rowMessages = map[string]proto.Message{
 	"events": &adminv1.Event{}, "deliveries": &adminv1.Delivery{}, "activity": &adminv1.ActivityEntry{},
 }
 
+// otherFile matches names of files. A user who gives such a name wants no folder.
+var otherFile = regexp.MustCompile(`(?i)\.(tar|t?gz|zip|zst|csv|(nd)?json)/*$`)
+
 // Run exports the store.
 func (c *exportCmd) Run(s *invocation) error {
 	switch {
 	case c.To == "-":
 		return usage("-: an export is a folder or a .tar.zst file, and is not written to standard output")
+	case otherFile.MatchString(c.To) && !strings.HasSuffix(c.To, archiveSuffix):
+		return usage("%s: an export is a folder or a .tar.zst file, and this is the name of another kind of file", c.To)
 	case c.WithSecrets && s.csv:
 		return usage("--with-secrets: is for an export that is imported, and -o csv is for people")
 	case c.WithSecrets:
