@@ -362,11 +362,9 @@ type social struct{ network, address string }
 // UnmarshalText reads NETWORK=URL or none.
 func (s *social) UnmarshalText(text []byte) error {
 	name, address, ok := strings.Cut(string(text), "=")
-	if severalPages.MatchString(address) {
-		return fmt.Errorf("must be one NETWORK=URL; give the flag again for each page, not %q", text)
-	}
-	if !isNone(text) && (!ok || name == "") {
-		return fmt.Errorf("must be NETWORK=URL, such as facebook=https://facebook.com/shop, not %q", text)
+	if severalPages.MatchString(address) || !isNone(text) && (!ok || name == "") {
+		return fmt.Errorf("must be one NETWORK=URL, such as facebook=https://facebook.com/shop, and the flag again for each other "+
+			"page, not %q", text)
 	}
 	*s = social{name, address}
 	return nil
