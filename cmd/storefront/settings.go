@@ -161,14 +161,15 @@ var clearable = []string{"admin-token", "admin-url", "config", "egress-proxy", "
 
 // explicit returns the names of the flags that have a value on the command line, in the environment or in the settings file.
 // It refuses an empty value, unless the flag is clearable or has the tag clears. It also refuses a flag that the command line has
-// twice, unless the flag takes a list, because only one of the two values would be used.
+// twice, unless the flag takes a list, because only one of the two values would be used. -o may be given again: the last one
+// wins, because an alias may have another.
 func explicit(k *kong.Context) (map[string]bool, error) {
 	given := map[string]bool{}
 	for _, step := range k.Path {
 		switch {
 		case step.Flag != nil:
 			name := step.Flag.Name
-			if given[name] && !step.Resolved && step.Flag.Target.Kind() != reflect.Slice {
+			if given[name] && !step.Resolved && name != "output" && step.Flag.Target.Kind() != reflect.Slice {
 				return nil, usage("--%s: is given twice, and only one value would be used; give it once", name)
 			}
 			given[name] = true
