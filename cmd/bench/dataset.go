@@ -165,7 +165,7 @@ func (g *generator) catalogue(s *storeData, count int) []productData {
 			title: fmt.Sprintf("Guide complet n° %d, édition %d", i, 2020+i%7),
 		}
 		slug := fmt.Sprintf("guide-%d", i)
-		g.products.add(p.id, s.id, p.title, resource.Fold(p.title), slug, p.kind, "PUBLISHED", "A short summary of what is sold.",
+		g.products.add(p.id, s.id, p.title, resource.FoldCase(p.title), slug, p.kind, "PUBLISHED", "A short summary of what is sold.",
 			strings.Repeat("<p>What the buyer gets, told at some length.</p>", 10), p.price,
 			"https://shops.example.com/"+s.slug+"/"+slug, true, at, at, at)
 		list[i] = p

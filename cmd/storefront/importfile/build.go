@@ -307,7 +307,9 @@ func (b *builder) count(line int, field, target string) int64 {
 
 // statusWord returns a status without the prefix wc-, which WooCommerce may write, and normalized (see normalize), so that all
 // spellings of a status are equal.
-func statusWord(text string) string { return normalize(strings.TrimPrefix(strings.TrimSpace(text), "wc-")) }
+func statusWord(text string) string {
+	return normalize(strings.TrimPrefix(strings.TrimSpace(text), "wc-"))
+}
 
 // word returns the number of the enum's value that a field names on a line of the record, or 0 if the field is empty. values
 // has these numbers by name. A name that is not in values is refused as a problem of target, a field of the message.
