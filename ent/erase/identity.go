@@ -1,7 +1,8 @@
 package erase
 
 import (
-	"net/url"
+	"encoding/hex"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -38,10 +39,17 @@ const (
 	cutBytes = 64 - utf8.UTFMax + 1
 )
 
-// searchWords returns the form in which texts are compared: folded as for a search, with one space for each run of characters
-// other than letters, digits and symbols such as emoji.
+// searchWords returns the form in which texts are compared: folded as for a search, without invisible characters and with
+// letters in full width as usual ones (NFKC), and with one space for each run of characters other than letters, digits and
+// symbols such as emoji.
 func searchWords(text string) string {
-	return strings.Join(strings.FieldsFunc(resource.FoldCase(text), func(r rune) bool {
+	visible := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, norm.NFKC.String(text))
+	return strings.Join(strings.FieldsFunc(resource.FoldCase(visible), func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsControl(r) || r < utf8.RuneSelf && unicode.IsSymbol(r)
 	}), " ")
 }
@@ -92,9 +100,18 @@ func digits(text string) string {
 	return strings.Join(strings.Fields(found.String()), " ")
 }
 
+// percentEscape is a character's byte as a URL escapes it. Only these are unescaped, because a text may also have a percent
+// sign of its own, and net/url would unescape nothing then.
+var percentEscape = regexp.MustCompile("%[0-9A-Fa-f]{2}")
+
+func unescape(escape string) string {
+	octet, _ := hex.DecodeString(escape[1:]) // cannot fail for a match of percentEscape
+	return string(octet)
+}
+
 // foundIn reports whether a text contains a value of the customer.
 func (i *identity) foundIn(text string) bool {
-	if plain, err := url.PathUnescape(text); err == nil && plain != text && i.foundIn(plain) {
+	if plain := percentEscape.ReplaceAllStringFunc(text, unescape); plain != text && i.foundIn(plain) {
 		return true
 	}
 	folded, numbers := searchWords(text), digits(text)

@@ -46,6 +46,21 @@ func TestPhonesAreFoundAsTheyAreDialled(t *testing.T) {
 	}
 }
 
+// A value is found in a text that was escaped for a URL, even if the text also has a percent sign of its own or was cut within an
+// escape. It is also found in full width, and with invisible characters in it.
+func TestValuesAreFoundWhereTheyWereEscaped(t *testing.T) {
+	t.Parallel()
+	var i identity
+	i.add("Zoë Brontë", "zephyrine.q@mail.example", "+237670333301")
+	for text, found := range map[string]bool{
+		"pay:zephyrine.q%40mail.example": true, "zephyrine.q%2540mail.example": true, "-20%/zephyrine.q%40mail.example": true,
+		"Zo%C3%AB%20Bront%C3%AB%2": true, "100% %2B237%20670%2033%2033%2001": true, "20%40mail.example": false, "%%40": false,
+		"ｚｅｐｈｙｒｉｎｅ．ｑ＠ｍａｉｌ．ｅｘａｍｐｌｅ": true, "\u202eZoë\u200b Bron\u00adtë": true, "\u200bBron\u00adtë": false,
+	} {
+		require.Equal(t, found, i.foundIn(text), text)
+	}
+}
+
 // A value of one character is not found within a longer text. A value without letters or digits is ignored.
 func TestValuesThatNameNobody(t *testing.T) {
 	t.Parallel()
