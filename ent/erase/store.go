@@ -38,6 +38,7 @@ func DueStores(ctx context.Context, d *db.DB) ([]uuid.UUID, error) {
 
 // Store deletes all data of a store that is due for deletion, and finally the store's row, while the service runs. If it
 // fails, another call continues. Several calls may run at once. A store that is not due, or no longer due, stays unchanged.
+// At the end Store empties SQLite's log, unless a reader prevents that.
 func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 	begun, err := begin(ctx, d, storeID)
 	if err != nil || !begun {
@@ -53,7 +54,7 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 	}); err != nil {
 		return fmt.Errorf("delete store %s: %w", storeID, err)
 	}
-	return hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
+	if err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		// If several calls run at once, only one of them finds the store here.
 		found, err := db.Lock(d, tx.Store.Query().Where(store.ID(storeID), store.DeletionBeganAtNotNil())).IDs(ctx)
 		if err != nil || len(found) == 0 {
@@ -65,7 +66,11 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 		}
 		_, err = tx.ExecContext(ctx, "DELETE FROM stores WHERE id = $1", storeID)
 		return err
-	})
+	}); err != nil {
+		return err
+	}
+	_, err = eraser{d}.emptyLog(ctx)
+	return err
 }
 
 // begin marks a store as being deleted before any of its rows is deleted. begun is false if the store must not be deleted. A

@@ -18,6 +18,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
+	"go.storefront.example/server/shop/shoptest"
 	"go.storefront.example/server/transfer"
 )
 
@@ -265,6 +266,24 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 			b.goOn(customer)
 			require.Empty(t, traces(t, d, "quagliotti"), n)
 		}
+	})
+}
+
+// After a store is deleted, neither a row nor a file of the database has what the store had: on SQLite not even the log.
+func TestNothingOfADeletedStoreIsInTheFiles(t *testing.T) {
+	t.Parallel()
+	clock := shoptest.NewClock()
+	dbtest.RunWith(t, db.Config{Clock: clock.Now}, func(t *testing.T, d *db.DB) {
+		b := newBenchOn(t, d)
+		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "")
+		b.pay(b.newOrder(customer, "Quagliotti", "quagliotti"), "")
+		id := b.storeID()
+		_, err := b.operator.DeleteStore(t.Context(), &adminv1.DeleteStoreRequest{Store: "s", GraceSeconds: new(int64(0)), ConfirmSlug: "s"})
+		require.NoError(t, err)
+		clock.Advance(time.Second)
+		require.NotEmpty(t, traces(t, d, "quagliotti"))
+		require.NoError(t, erase.Store(t.Context(), d, id))
+		require.Empty(t, traces(t, d, "quagliotti"))
 	})
 }
 
