@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
@@ -34,9 +35,9 @@ func (o *Operator) ExportStore(ctx context.Context, in *adminv1.ExportStoreReque
 // Export reads all rows of a store as of one instant, and calls handle with one page of rows after the other. A page may be
 // used only until handle returns. If handle returns an error, the export ends with this error.
 //
-// Export refuses with store_not_found, or with unavailable while maxExports exports run. If the request asks for secrets, it
-// also refuses with origin_refused unless they may be sent (see checkSecretsAllowed), and with secret_key_missing if a secret
-// cannot be decrypted.
+// Export refuses with store_not_found, or with unavailable while maxExports exports run or a customer of the store is being
+// erased. If the request asks for secrets, it also refuses with origin_refused unless they may be sent (see
+// checkSecretsAllowed), and with secret_key_missing if a secret cannot be decrypted.
 func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	handle func(*adminv1.ExportStoreResponse) error) error {
 	if in.GetWithSecrets() {
@@ -81,6 +82,9 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 		case !complete:
 			return storeBeingDeleted(t.Slug)
 		}
+		if err := checkForgettings(ctx, tx, t.ID); err != nil {
+			return err
+		}
 		at = o.db.Now()
 		return transfer.Export(ctx, o.db, tx, row, at, transfer.Messages{
 			Webhook: o.webhook, Key: o.key, Event: eventMessage, Delivery: deliveryWithAnswers, Activity: activityEntry, Secret: secret,
@@ -102,4 +106,16 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 		_, err := notice.Write(ctx, tx, hook.Time(ctx), n)
 		return err
 	})
+}
+
+// checkForgettings refuses with unavailable if an erasure of a customer of the store is unfinished in the snapshot tx. An
+// export would have values that are not erased yet, and nothing would erase them in the store into which it is imported.
+func checkForgettings(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
+	const unfinished = "SELECT CAST(id AS text) FROM forgettings WHERE store_id = $1 AND finished_at IS NULL LIMIT 1"
+	ids, err := selectIDs(ctx, tx, unfinished, storeID)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	return apierr.New(apierr.Unavailable, fmt.Sprintf("The customer %s is being forgotten, and an export would still have some of the "+
+		"customer's data; try again when a worker or `storefront customer forget %[1]s` has finished.", ids[0]))
 }

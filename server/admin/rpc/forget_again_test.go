@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/shop/shoptest"
 	"go.storefront.example/server/transfer"
 )
@@ -266,6 +268,37 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 			b.goOn(customer)
 			require.Empty(t, traces(t, d, "quagliotti"), n)
 		}
+	})
+}
+
+// An export that began during an erasure would have the values that are not erased yet, and no receipt would cover the store
+// into which it is imported. So it is refused until the receipt.
+func TestNoExportHasWhatIsBeingForgotten(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBenchOn(t, d)
+		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "")
+		b.pay(b.newOrder(customer, "Quagliotti", "1"), "")
+		lines := ""
+		export := func() error {
+			return b.operator.Export(t.Context(), &adminv1.ExportStoreRequest{Store: "s"}, func(in *adminv1.ExportStoreResponse) error {
+				lines += in.GetLines()
+				return nil
+			})
+		}
+		job, err := b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
+		for job.GetFinishedAt() == nil {
+			require.NoError(t, err)
+			refused := export()
+			require.Equal(t, apierr.Unavailable, codeOf(refused))
+			require.ErrorContains(t, refused, customer)
+			job, err = b.operator.ContinueForgetting(t.Context(), &adminv1.ContinueForgettingRequest{Id: customer})
+		}
+		require.NoError(t, err)
+		require.Empty(t, lines)
+		require.NoError(t, export())
+		require.Contains(t, lines, customer)
+		require.NotContains(t, strings.ToLower(lines), "quagliotti")
 	})
 }
 

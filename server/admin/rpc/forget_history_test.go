@@ -228,12 +228,16 @@ func (h *history) refuse(customer string) {
 	require.NoError(h, err)
 }
 
+// takeExport keeps an export for later imports. If the export is refused because a customer is being erased, the last one stays.
 func (h *history) takeExport(string) {
-	clear(h.export)
-	require.NoError(h, h.operator.Export(h.Context(), &adminv1.ExportStoreRequest{Store: "s"}, func(in *adminv1.ExportStoreResponse) error {
-		h.export[transfer.Kind(in.GetKind())] += in.GetLines()
+	lines := map[transfer.Kind]string{}
+	err := h.operator.Export(h.Context(), &adminv1.ExportStoreRequest{Store: "s"}, func(in *adminv1.ExportStoreResponse) error {
+		lines[transfer.Kind(in.GetKind())] += in.GetLines()
 		return nil
-	}))
+	})
+	if h.refusedOrDone(err); err == nil {
+		h.export = lines
+	}
 }
 
 // sweepAndImport deletes random events with their deliveries, and all rows of some journals, as workers delete old rows.
