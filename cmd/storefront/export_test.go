@@ -469,12 +469,12 @@ func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 		"a long manifest": {func(e exportOf) { e[manifestName] += strings.Repeat(" ", maxManifestBytes) }, "manifest.json is longer than"},
 		"another format":  {func(e exportOf) { e.manifest(t, func(m *manifest) { m.Format = "storefront-export/9" }) }, "the format \"storefront-export/9\""},
 		"a line that is too long": {func(e exportOf) {
-			e[orders] = strings.Repeat("0", 2<<20)
+			e[orders] = strings.Repeat("0", 17<<20)
 			e.line(t, orders, func(f *exportedFile) {
 				*f = exportedFile{Name: orders}
 				require.NoError(t, f.measure(strings.NewReader(e[orders])))
 			})
-		}, "line 1:  is longer than 1 MiB"},
+		}, "line 1:  is longer than 16 MiB"},
 	} {
 		e := maps.Clone(whole)
 		row.change(e)
@@ -548,9 +548,9 @@ func TestALargeFileNeedsLittleMemory(t *testing.T) {
 	delete(unnamed, manifestName)
 	header := func(name string) *tar.Header { return &tar.Header{Name: name, Typeflag: tar.TypeReg, Size: size} }
 	rows := map[string]string{
-		"orders.ndjson: line 1:  is longer than 1 MiB": listed.archive(t, listed.names(), header("orders.ndjson")),
-		"manifest.json is longer than":                 unnamed.archive(t, unnamed.names(), header(manifestName)),
-		"coupons.ndjson, which manifest.json does not": e.archive(t, e.names(), header("coupons.ndjson")),
+		"orders.ndjson: line 1:  is longer than 16 MiB": listed.archive(t, listed.names(), header("orders.ndjson")),
+		"manifest.json is longer than":                  unnamed.archive(t, unnamed.names(), header(manifestName)),
+		"coupons.ndjson, which manifest.json does not":  e.archive(t, e.names(), header("coupons.ndjson")),
 	}
 	if runtime.GOOS != "windows" { // on Windows, a sparse file takes its full size on the disk
 		folder := listed.folder(t)

@@ -89,6 +89,22 @@ func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 	code, said = does(text, "STOREFRONT_DATABASE_URL", url, load...)
 	require.Equal(t, 0, code, said)
 	require.Contains(t, said, "2 lines: 2 orders stored, 0 there before")
+
+	// In an export the order's line is several times as long. An import on a database takes it, and through a server names it.
+	exported := filepath.Join(t.TempDir(), "export")
+	command(t, 0, "export", "--store", "s", "--database-url", url, exported)
+	orders, err := os.Stat(filepath.Join(exported, "orders.ndjson"))
+	require.NoError(t, err)
+	require.Greater(t, orders.Size(), int64(2<<20))
+	other := dbtest.URL(t, dbtest.SQLite)
+	code, said = does("", "STOREFRONT_ADMIN_URL", startServer(t, "--database-url", other, "--admin-token", remoteToken),
+		"import", "--store", "s", "--create", exported)
+	require.Equal(t, 1, code)
+	require.Contains(t, said, "is larger than the 1 MiB that a server reads; import the file with --database-url")
+	require.Contains(t, said, "orders.ndjson: line ")
+	code, said = does("", "STOREFRONT_DATABASE_URL", other, "import", "--store", "s", exported)
+	require.Equal(t, 0, code, said)
+	require.Contains(t, said, "orders: 2 rows, ")
 }
 
 // A killed import leaves no temporary files, whether it was reading an export or standard input.

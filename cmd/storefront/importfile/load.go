@@ -626,6 +626,9 @@ func (l *loader) accept(v verdict, rows []*entry, first int) {
 	}
 }
 
+// tooLargeForServer is the problem of a row that is larger than a request may be.
+const tooLargeForServer = "is larger than the 1 MiB that a server reads; import the file with --database-url"
+
 // call calls the API's method for rows of the import's kind. It returns nil if there are no rows.
 func (l *loader) call(ctx context.Context, rows []*entry, o *adminv1.ImportOptions) (out *adminv1.ImportResponse, err error) {
 	if len(rows) == 0 {
@@ -645,7 +648,7 @@ func (l *loader) call(ctx context.Context, rows []*entry, o *adminv1.ImportOptio
 	}
 	if apierr.Is(err, apierr.PayloadTooLarge) && len(rows) == 1 {
 		return &adminv1.ImportResponse{Refused: []*adminv1.RefusedRow{
-			{Message: "is larger than the 1 MiB that a server reads; import the file with --database-url"},
+			{Message: tooLargeForServer},
 		}}, nil
 	}
 	return out, err

@@ -8,18 +8,26 @@ import (
 	"io"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/transfer"
 )
 
+// maxRowBytes is the maximum size of a row of an export. It is larger than maxLineBytes, because an order with many items
+// takes more bytes in an export, and in the payload of an event, than in the request or the file that created it.
+const maxRowBytes = 16 << 20
+
 // LoadRows imports a file of a store's export, which has one row of a kind in each line. It sends the lines in batches and
-// calls onBatch with the API's answer to each batch. If the API refuses rows, or a line is longer than 1 MiB, the error has the
-// file's name and the number of the first such line.
+// calls onBatch with the API's answer to each batch. If the API refuses rows, or a line is longer than maxRowBytes, the error
+// has the file's name and the number of the first such line.
 func LoadRows(ctx context.Context, api API, store string, kind transfer.Kind, name string, in io.Reader,
 	onBatch func(*adminv1.ImportResponse)) error {
 	var batch []byte
 	rows, before := 0, 0
 	send := func() error {
 		out, err := api.ImportRows(ctx, &adminv1.ImportRowsRequest{Store: store, Kind: string(kind), Lines: string(batch)})
+		if apierr.Is(err, apierr.PayloadTooLarge) && rows == 1 {
+			return fmt.Errorf("%s: %w", name, &LineError{Line: before + 1, Problem: tooLargeForServer})
+		}
 		if err != nil {
 			return err
 		}
@@ -32,7 +40,7 @@ func LoadRows(ctx context.Context, api API, store string, kind transfer.Kind, na
 		return nil
 	}
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, maxLineBytes)
+	lines.Buffer(nil, maxRowBytes)
 	for lines.Scan() {
 		if rows == transfer.BatchRows || rows > 0 && len(batch)+len(lines.Bytes()) > maxBatchBytes {
 			if err := send(); err != nil {
@@ -44,7 +52,7 @@ func LoadRows(ctx context.Context, api API, store string, kind transfer.Kind, na
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return fmt.Errorf("%s: %w", name, &LineError{Line: before + rows + 1, Problem: "is longer than 1 MiB"})
+		return fmt.Errorf("%s: %w", name, &LineError{Line: before + rows + 1, Problem: "is longer than 16 MiB"})
 	case err != nil:
 		return fmt.Errorf("read %s: %w", name, err)
 	case rows > 0:
