@@ -100,6 +100,13 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 	if err != nil {
 		return nil, err
 	}
+	leaving, err := o.db.Client().Store.Query().Where(store.ID(t.ID), store.DeleteAtNotNil()).Exist(ctx)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("look whether the store is to be deleted: %w", err)
+	case leaving:
+		return nil, refuse("must not be about to be deleted, with all that is imported; restore it first")
+	}
 	if t.Currency != from.GetCurrency() || t.Country != from.GetCountry() {
 		return nil, refuse(fmt.Sprintf("must be of %s and %s, as the exported one, not of %s and %s", from.GetCurrency(),
 			from.GetCountry(), t.Currency, t.Country))

@@ -281,20 +281,23 @@ func TestAnExportIsOfOneInstant(t *testing.T) {
 	})
 }
 
-// An export is not imported if the store already has other rows, has another currency or country, or is in the same
-// database as the exported store.
+// An export is not imported if the store already has other rows, has another currency or country, is about to be deleted, or
+// is in the same database as the exported store.
 func TestAnExportIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		w := newTwo(t, d)
 		exported := exportOf(t, w, "one")
 		other := admin.New(dbtest.New(t, dbtest.SQLite, db.Config{}), admin.Options{})
-		for slug, codes := range map[string][2]string{"eur": {"EUR", "CM"}, "fr": {"XAF", "FR"}, "full": {"XAF", "CM"}} {
+		for slug, codes := range map[string][2]string{"eur": {"EUR", "CM"}, "fr": {"XAF", "FR"}, "full": {"XAF", "CM"},
+			"leaving": {"XAF", "CM"}} {
 			_, err := other.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: slug, Currency: codes[0],
 				Country: codes[1]})
 			require.NoError(t, err)
 		}
 		_, err := other.CreateCustomer(t.Context(), &adminv1.CreateCustomerRequest{Store: "full", Email: new("a@example.com")})
+		require.NoError(t, err)
+		_, err = other.DeleteStore(t.Context(), &adminv1.DeleteStoreRequest{Store: "leaving"})
 		require.NoError(t, err)
 		for _, row := range []struct {
 			into        *admin.Operator
@@ -308,8 +311,11 @@ func TestAnExportIsRefused(t *testing.T) {
 			{other, "fr", "not of XAF and FR", true},
 			{other, "full", "must be empty, and has customers", true},
 			{other, "none", "There is no store none.", false},
+			{other, "leaving", "must not be about to be deleted", true},
 		} {
-			_, err := row.into.ImportStore(t.Context(), exported.request(t, row.store, row.create))
+			request := exported.request(t, row.store, row.create)
+			request.Exported.Store.Status = storefrontv1.Store_closed // a store that is about to be deleted may be set to closed only
+			_, err := row.into.ImportStore(t.Context(), request)
 			var r *apierr.Refusal
 			require.ErrorAs(t, err, &r, row.store)
 			text := r.Message
