@@ -78,13 +78,18 @@ var (
 	exportNotes = []string{
 		"webhooks are without their secrets and keys without their texts: an import takes neither; register and create them again",
 		"an import leaves out deliveries that had not ended",
+		lacking,
 	}
 	secretNotes = []string{
 		"webhooks have their signing secrets in clear: keep this export from others, and delete it once it is imported",
 		"keys have their fingerprints, by which an installation accepts them, and not their texts",
 		"an import leaves out deliveries that had not ended",
+		lacking,
 	}
 )
+
+// lacking is the remark on the tables of a store that no export has.
+const lacking = "idempotency keys, refused requests, usage tallies, sessions, resends and receipts of forgettings are not in an export"
 
 // rowMessages maps each kind of an export to the message of its rows. The message's fields are the columns of the kind's CSV
 // file.
@@ -261,7 +266,7 @@ func (w *exportWriter) writeManifest() error {
 	if w.csv {
 		w.manifest.Format, w.manifest.Notes = csvFormat, append(exportNotes[:0:0],
 			"for people: `storefront import` takes the folder of an "+
-				"export without -o csv, or products, customers and orders from here singly")
+				"export without -o csv, or products, customers and orders from here singly", lacking)
 	}
 	text, err := plainJSON(w.manifest)
 	if err != nil {
