@@ -57,7 +57,7 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 
 // ListDeliveries returns a page of a store's deliveries that match the request. If the request names a webhook, which may be
 // deleted, the page has only deliveries to this webhook. If the request has a text, the page has the deliveries of the
-// newest events that contain the text; the next page has those of older events. ListDeliveries refuses with store_not_found
+// newest events that contain the text; the next page has deliveries of older events. ListDeliveries refuses with store_not_found
 // or webhook_not_found and as webhooks.ListDeliveries does.
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse,
 	error) {

@@ -375,8 +375,8 @@ func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("not held")
 }
 
-// connected reports whether a client other than the doctor uses the database. On PostgreSQL it looks for connections that are
-// neither the doctor's nor those of Citus. On SQLite it returns the value of the parameter used.
+// connected reports whether a client other than the doctor uses the database. On PostgreSQL it looks for connections that
+// neither the doctor nor Citus has opened. On SQLite it returns the value of the parameter used.
 func connected(ctx context.Context, d *db.DB, used bool) (bool, error) {
 	if d.Dialect() == dialect.SQLite {
 		return used, nil
@@ -431,7 +431,7 @@ func openFor(ctx context.Context, d *db.DB, long time.Duration) Finding {
 	return ok("none open for more than %v", long)
 }
 
-// manyDeadRows is the number of dead rows from which scans of deliveries, the outbox and the row deltas are slow. A snapshot
+// manyDeadRows is how many dead rows make scans of deliveries, the outbox and the row deltas slow. A snapshot
 // younger than longTransaction causes a warning only if there are this many dead rows, and as many transactions began after it.
 const manyDeadRows = 100_000
 

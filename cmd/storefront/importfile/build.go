@@ -253,7 +253,7 @@ func (b *builder) date(field string) *date {
 	}
 	names := column
 	if clock, clockColumn := b.valueOn(0, "time"); clock != "" && field == "createdAt" {
-		if !strings.HasPrefix(clock, text) { // Gumroad's column for the time has the date, too
+		if !strings.HasPrefix(clock, text) { // Gumroad's column for the time also has the date
 			clock = text + " " + clock
 		}
 		text, names = clock, names+" "+clockColumn

@@ -13,7 +13,7 @@ import (
 
 // catalogue maps a field and its value, such as {"slug", "guide"}, to the store's product. The field is id, slug or title,
 // because an order's item may name a product by any of these. A title that several products share is mapped to the newest, and
-// the field shared has it, too.
+// {"shared", title} is then in the map.
 type catalogue map[[2]string]*storefrontv1.Product
 
 // catalogueOf reads a store's products.

@@ -227,7 +227,7 @@ func TestARightFileHasNoRemark(t *testing.T) {
 	require.Len(t, s.customers(), 4, "0 is the id of no guest")
 }
 
-// On Gumroad, the column of a sale's time has the date, too, and the price of an item is the price of its whole quantity.
+// On Gumroad, the column for the time of a sale also has the date, and the price of an item is the price of its whole quantity.
 func TestASaleOfSeveralOnGumroad(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "USD", "US")
