@@ -122,10 +122,10 @@ type call struct {
 	created    uuid.UUID // the id in the answer to a POST
 }
 
-// ended returns the time at which the answer arrived.
+// ended returns when the answer arrived.
 func (c call) ended() time.Time { return c.due.Add(c.took) }
 
-// call sends a request and returns the result. The argument due is the time for which the request was scheduled.
+// call sends a request and returns the result. due is when it was to be sent.
 func (c *client) call(r request, due time.Time) call {
 	done := call{due: due}
 	err := c.do(r, time.Now().Add(answerTimeout), func(answer *fasthttp.Response) {

@@ -57,7 +57,7 @@ func modelOf[S comparable](first S, step func(S, question, *answer) (S, bool)) p
 	}
 }
 
-// merged returns a copy of state in which each field of the JSON object body has the value from body.
+// merged returns state with the fields that the JSON object body has set to their values in body.
 func merged[S any](state S, body []byte) S {
 	_ = json.Unmarshal(body, &state) // a field that body lacks keeps its value
 	return state

@@ -295,7 +295,7 @@ func valueSchema(fd protoreflect.FieldDescriptor, request bool) (*schema, error)
 
 // setBounds adds the bounds to the schema of a value.
 func (s *schema) setBounds(b bounds) {
-	if s.Pattern != phonePattern { // bounds are those of requests, and a phone in a request may be longer than in an answer
+	if s.Pattern != phonePattern { // requests have the bounds, and a phone in a request may be longer than in an answer
 		s.MinLength, s.MaxLength = b.minLength, b.maxLength
 	}
 	if b.minimum != nil {

@@ -15,7 +15,7 @@ type activityCmd struct {
 
 type activityListCmd struct {
 	inStore
-	Since instant `api:"since" placeholder:"TIME" help:"Only changes made at this time or later; also how long ago, such as 1h or 7d, or a date, whose first moment in UTC counts."`
+	Since instant `api:"since" placeholder:"TIME" help:"Only changes made at this time or later; also how long ago, such as 1h or 7d, or a date, which means 00:00 UTC on it."`
 	limit
 }
 

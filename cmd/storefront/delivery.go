@@ -42,7 +42,7 @@ func lastResult(d *adminv1.Delivery) string {
 type deliveryListCmd struct {
 	storeScopedDeliveries
 	Webhook string  `placeholder:"NAME" help:"Only deliveries to this webhook, by id or URL. Name a deleted webhook by its id, with --store."`
-	Since   instant `api:"since" placeholder:"TIME" help:"Only deliveries made at this time or later; also how long ago, such as 1h or 7d, or a date, whose first moment in UTC counts."`
+	Since   instant `api:"since" placeholder:"TIME" help:"Only deliveries made at this time or later; also how long ago, such as 1h or 7d, or a date, which means 00:00 UTC on it."`
 	Status  *string `enum:"pending,retrying,succeeded,failed,cancelled" placeholder:"STATUS" help:"pending, retrying (those of the pending ones that wait for another attempt), succeeded, failed or cancelled."`
 	limit
 }

@@ -38,7 +38,7 @@ func newInstallation(t *testing.T, databaseURL string, to *inbox) installation {
 	}}
 }
 
-// i.with returns a copy of the installation i in which an environment variable has this value.
+// i.with returns a copy of the installation i, whose commands run with this value of an environment variable.
 func (i installation) with(name, value string) installation {
 	env := map[string]string{name: value}
 	for n, v := range i.env {

@@ -25,7 +25,7 @@ type linkCreateCmd struct {
 	Description     string        `api:"description" clears:"" placeholder:"TEXT" help:"At most 5000 characters."`
 	CoverURL        string        `api:"coverUrl" name:"cover-url" clears:"" placeholder:"URL" help:"Address of the cover picture."`
 	ThankYouMessage string        `api:"thankYouMessage" clears:"" placeholder:"TEXT" help:"Shown to the buyer after paying, at most 2000 characters."`
-	ExpiresAt       orNone[date]  `api:"expiresAt" placeholder:"TIME" help:"When the link stops taking payments, such as 2026-12-31T23:59:59Z; a date alone is its first moment in UTC (default: never)."`
+	ExpiresAt       orNone[date]  `api:"expiresAt" placeholder:"TIME" help:"When the link stops taking payments, such as 2026-12-31T23:59:59Z; a date alone means 00:00 UTC on it (default: never)."`
 	MaxPayments     orNone[count] `api:"maxPayments" placeholder:"N" help:"Maximum number of payments (default: no limit)."`
 }
 
@@ -90,7 +90,7 @@ type linkUpdateCmd struct {
 	Description     orNone[string] `api:"description" placeholder:"TEXT|none" help:"At most 5000 characters; none removes it."`
 	CoverURL        orNone[string] `api:"coverUrl" name:"cover-url" placeholder:"URL|none" help:"Address of the cover picture; none removes it."`
 	ThankYouMessage orNone[string] `api:"thankYouMessage" placeholder:"TEXT|none" help:"Shown to the buyer after paying, at most 2000 characters; none removes it."`
-	ExpiresAt       orNone[date]   `api:"expiresAt" placeholder:"TIME|none" help:"When the link stops taking payments, such as 2026-12-31T23:59:59Z; a date alone is its first moment in UTC; none for never."`
+	ExpiresAt       orNone[date]   `api:"expiresAt" placeholder:"TIME|none" help:"When the link stops taking payments, such as 2026-12-31T23:59:59Z; a date alone means 00:00 UTC on it; none for never."`
 	MaxPayments     orNone[count]  `api:"maxPayments" placeholder:"N|none" help:"Maximum number of payments; none for no limit."`
 }
 

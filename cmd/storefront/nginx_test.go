@@ -111,7 +111,7 @@ func (f front) reload(t *testing.T, replacements ...string) {
 	}
 }
 
-// request sends nginx a request in which host is the host name. It returns the status and the body of the answer.
+// request sends nginx a request with the header Host: host. It returns the status and the body of the answer.
 func (f front) request(t *testing.T, method, host, path, key, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "https://"+f.addr+path, strings.NewReader(body))

@@ -101,7 +101,7 @@ func (c *orderCreateCmd) name(ctx context.Context, o admin.API, in *adminv1.Crea
 type orderListCmd struct {
 	paged
 	Status *string `api:"status" enum:"PENDING,PAID,FAILED,CANCELLED,REFUNDED" placeholder:"STATUS" help:"Only orders of this status: PENDING, PAID, FAILED, CANCELLED or REFUNDED."`
-	From   instant `api:"from" aliases:"since" placeholder:"TIME" help:"Only orders created at this time or later; also how long ago, such as 1h or 7d, or a date, whose first moment in UTC counts. --since means the same."`
+	From   instant `api:"from" aliases:"since" placeholder:"TIME" help:"Only orders created at this time or later; also how long ago, such as 1h or 7d, or a date, which means 00:00 UTC on it. --since means the same."`
 	To     instant `api:"to" placeholder:"TIME" help:"Only orders created before this time, in the same forms."`
 }
 

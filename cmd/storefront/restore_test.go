@@ -68,8 +68,8 @@ func manualBackup(t *testing.T, program string) string {
 	return program + block
 }
 
-// restorePostgres runs two blocks of the manual's commands, in which it changes only ports: one block backs up with pg_dump,
-// and one copies the whole server. It returns an installation on the database that was restored from pg_dump's file.
+// restorePostgres runs two blocks of the manual's commands: one block backs up with pg_dump, and one copies the whole server. It
+// changes only the ports in them. It returns an installation on the database that was restored from pg_dump's file.
 func restorePostgres(t *testing.T, i installation) installation {
 	bin := filepath.Dir(postgresTool(t, "pg_basebackup"))
 	target := dbtest.EmptyURL(t, dbtest.Postgres)

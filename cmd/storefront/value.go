@@ -373,7 +373,7 @@ func (s *social) UnmarshalText(text []byte) error {
 // severalPages matches the separator of a list of pages.
 var severalPages = regexp.MustCompile(`, *[A-Za-z]+=https?:`)
 
-// resolve refuses pages of which only one would be stored.
+// resolve refuses two pages in one network, because only one would be stored.
 func (s *socials) resolve(context.Context, admin.API, func() (string, error)) error {
 	seen := map[string]bool{}
 	for _, page := range *s {

@@ -250,8 +250,7 @@ func TestUnmarshalReads(t *testing.T) {
 	}
 }
 
-// TestUnmarshalKeepsWhatIsFine checks that valid fields are kept beside refused fields, so that server/shop can check them
-// too.
+// Valid fields are kept beside refused fields, so that server/shop can also check them.
 func TestUnmarshalKeepsWhatIsFine(t *testing.T) {
 	t.Parallel()
 	m := &storefrontv1.CreatePaymentLinkRequest{Description: new("from before")}

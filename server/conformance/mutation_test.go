@@ -23,7 +23,7 @@ func recorded(t *testing.T, file string) openapi.Exchange {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	// Replace each placeholder by any value of its form.
+	// Replace each name in angle brackets, such as <date>, by a value of its form.
 	plain := names.ReplaceAllStringFunc(string(text), func(name string) string {
 		switch {
 		case name == "<date>":

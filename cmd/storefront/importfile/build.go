@@ -206,8 +206,8 @@ func (b *builder) optional(field string) *string {
 
 // amount returns an amount in minor units from a line of the record. units is the name of a field with an amount in the
 // currency's unit, such as 12.50. minor is the name of a field with a whole number of minor units, which amount reads if the
-// first field is empty. given is false if both fields are empty. If the text is no valid amount, or names another currency
-// than the record's, amount reports a problem of the message's field target.
+// first field is empty. given is false if both fields are empty. If the text is no valid amount, or its currency is not the
+// record's, amount reports a problem of the message's field target.
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
 	currency := cmp.Or(b.currency(), b.loader.Store.GetCurrency())
 	text, minorColumn := b.valueOn(line, minor)

@@ -187,8 +187,8 @@ func (e textEncoding) problem() string {
 // letterSamples collects values with letters beyond ASCII. A person can see from them whether the encoding is right, because
 // the same bytes are other letters in another encoding.
 type letterSamples struct {
-	// The first values with letters beyond ASCII: s.read has those of columns that are imported, and s.others has those of the
-	// header and of columns that are not imported.
+	// The first values with letters beyond ASCII: s.read has values of columns that are imported, s.others has names of columns
+	// and values of columns that are not imported.
 	read, others []string
 	// readLines is empty, or has one remark with the numbers of all lines that have letters beyond ASCII in imported columns.
 	// otherLines is the same for the header and for columns that are not imported.

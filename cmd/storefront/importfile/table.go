@@ -147,8 +147,8 @@ func (t *table) columnsIn(fields []string) (names []string) {
 const maxTitleLines = 20
 
 // titleError returns an error if the file has a title above its header. head is the beginning of the file. There is a title
-// if the first line is no header, but a line below it has a column for each needed field. This line must also have more names
-// of columns than the first line, because a row may have a cell such as Mobile, the type of its phone.
+// if the first line is no header, but a line below it has a column for each needed field, and more names of columns than the
+// first line. A row may have one such name in a cell, such as Mobile, the type of its phone.
 func (t *table) titleError(head []byte, needed [][]string, columns []Column) error {
 	number, fields := 0, slices.Collect(maps.Keys(t.Columns))
 	for text := range bytes.Lines(head) {

@@ -271,8 +271,8 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 	})
 }
 
-// An export that began during an erasure would have the values that are not erased yet, and no receipt would cover the store
-// into which it is imported. So it is refused until the receipt.
+// An export during an erasure would have values that are not erased yet, and an import would store them where nobody erases
+// them. So exports are refused until the erasure is finished.
 func TestNoExportHasWhatIsBeingForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
