@@ -132,22 +132,33 @@ func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backu
 // copy writes the backup to a file and verifies it. folder is the folder of --to, or empty if --to names a file.
 func (c *backupCreateCmd) copy(ctx context.Context, handle *db.DB, at time.Time, done *backupResult) (
 	folder backupFolder, err error) {
-	done.File = c.To
-	if info, err := os.Stat(c.To); err == nil && info.IsDir() {
-		id, err := handle.FileID(ctx)
-		if err != nil {
-			return folder, fmt.Errorf("back up: mark the database: %w", err)
-		}
-		folder = backupFolder{c.To, id}
-		done.File = filepath.Join(c.To, folder.name(at))
-	} else if c.Keep > 0 {
-		return folder, fmt.Errorf("--keep removes older backups in a folder, but there is no folder %s: make it, unless its disk is not mounted",
-			c.To)
-	}
-	done.Bytes, err = handle.Backup(ctx, done.File, func(temporary string) error {
+	check := func(temporary string) error {
 		return failedChecks(doctor.Backup(ctx, temporary, c.keys(c.DatabaseURL)))
-	})
-	return folder, err
+	}
+	info, statErr := os.Stat(c.To)
+	if statErr != nil || !info.IsDir() {
+		if c.Keep > 0 {
+			return folder, fmt.Errorf("--keep removes older backups in a folder, but there is no folder %s: make it, unless its disk is not mounted",
+				c.To)
+		}
+		done.File = c.To
+		done.Bytes, err = handle.Backup(ctx, done.File, check)
+		return folder, err
+	}
+	id, err := handle.FileID(ctx)
+	if err != nil {
+		return folder, fmt.Errorf("back up: mark the database: %w", err)
+	}
+	folder = backupFolder{c.To, id}
+	for {
+		done.File = filepath.Join(c.To, folder.name(at))
+		done.Bytes, err = handle.Backup(ctx, done.File, check)
+		if !errors.Is(err, fs.ErrExist) {
+			return folder, err
+		}
+		// Another backup began in the same millisecond, so this one takes the next.
+		at = at.Add(time.Millisecond)
+	}
 }
 
 // backupFolder is a folder with the backups of one database. path is the folder's path. id is the db.DB.FileID of the

@@ -199,6 +199,36 @@ func TestBackupsAtOnce(t *testing.T) {
 	require.FileExists(t, path)
 }
 
+// Backups that begin in the same millisecond get names of their own, which sort after the backup before them.
+func TestBackupsOfOneMillisecondHaveNamesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	_, path := sqliteWithStore(t)
+	handle, err := hook.Open(t.Context(), db.Config{URL: "sqlite:" + path})
+	require.NoError(t, err)
+	defer func() { _ = handle.Close() }()
+	at := time.Date(2026, 11, 25, 3, 15, 0, 0, time.UTC)
+	create := backupCreateCmd{To: t.TempDir()}
+	create.DatabaseURL = "sqlite:" + path
+	var first backupResult
+	_, err = create.copy(t.Context(), handle, at.Add(-time.Millisecond), &first)
+	require.NoError(t, err)
+	const runs = 3
+	var all errgroup.Group
+	for range runs {
+		all.Go(func() error {
+			var done backupResult
+			_, err := create.copy(t.Context(), handle, at, &done)
+			return err
+		})
+	}
+	require.NoError(t, all.Wait())
+	names := backups(t, create.To)
+	require.Len(t, names, 1+runs)
+	require.Equal(t, filepath.Base(first.File), names[0])
+	require.Contains(t, names[1], "2026-11-25T031500.000Z")
+	require.Contains(t, names[runs], "2026-11-25T031500.002Z")
+}
+
 // A backup that is killed before it renames its file leaves no backup. The next backup removes the unfinished file.
 func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	t.Parallel()
