@@ -53,7 +53,10 @@ func (s *invocation) warnOfVariables(environ []string, application *kong.Node) {
 	for _, item := range environ {
 		name, value, _ := strings.Cut(item, "=")
 		short, ours := strings.CutPrefix(name, variable(""))
-		if near := nearest(short, known); ours && value != "" && near != "" && !slices.Contains(known, short) {
+		if !ours || value == "" || slices.Contains(known, short) {
+			continue
+		}
+		if near := nearest(short, known); near != "" {
 			s.printMessage("warning: nothing reads " + name + "; did you mean " + variable(near) + "?")
 		}
 	}
