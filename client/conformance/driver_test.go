@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/server/conformance/devtest"
 )
 
@@ -27,7 +28,7 @@ import (
 type language struct {
 	name string
 	// needs returns the command that starts the driver. If the language or a library is not installed, it calls
-	// devtest.SkipMissing.
+	// need.Missing.
 	needs func(t *testing.T) []string
 	// asInGo is set if errors name an operation as Go does, by its RPC method: GetStore. Other clients use the operationId of
 	// the OpenAPI document: getStore.
@@ -92,7 +93,7 @@ func pythonDriver(t *testing.T, python string) []string {
 func needPHP(t *testing.T) string {
 	t.Helper()
 	if err := exec.Command("php", "-r", `exit(PHP_VERSION_ID >= 80100 && function_exists("curl_init") ? 0 : 1);`).Run(); err != nil {
-		devtest.SkipMissing(t, "this needs PHP 8.1 or later with its curl extension (php-cli and php-curl): %v", err)
+		need.Missing(t, "this needs PHP 8.1 or later with its curl extension (php-cli and php-curl): %v", err)
 	}
 	return "php"
 }
@@ -106,7 +107,7 @@ func needPython(t *testing.T, module string) string {
 			return python
 		}
 	}
-	devtest.SkipMissing(t, "this needs Python 3.10 or later with %s (Debian's package python3-%[1]s)", module)
+	need.Missing(t, "this needs Python 3.10 or later with %s (Debian's package python3-%[1]s)", module)
 	return ""
 }
 

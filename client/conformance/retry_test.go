@@ -4,7 +4,6 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -287,10 +286,7 @@ func TestNoPaymentLinkTwiceOverAKeptConnection(t *testing.T) {
 // closed returns a URL whose port refuses connections.
 func closed(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return "http://" + listener.Addr().String()
+	return "http://" + devtest.FreeAddress(t)
 }
 
 // documentedCode matches a line of the document's description of codes.

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/client/webhook"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/server/conformance/devtest"
 )
 
@@ -24,7 +25,7 @@ func build(t *testing.T) string {
 	t.Helper()
 	needs := `exit(PHP_VERSION_ID >= 80100 && function_exists("curl_init") ? 0 : 1);`
 	if err := exec.Command("php", "-r", needs).Run(); err != nil {
-		devtest.SkipMissing(t, "this needs PHP 8.1 or later with its curl extension (php-cli and php-curl): %v", err)
+		need.Missing(t, "this needs PHP 8.1 or later with its curl extension (php-cli and php-curl): %v", err)
 	}
 	devtest.TrackSources(t)
 	folder := t.TempDir()
@@ -38,7 +39,7 @@ func TestWhatIsOfPHPAlone(t *testing.T) {
 	const others = `foreach (["Symfony/Component/HttpFoundation", "GuzzleHttp"] as $one)
 		if (!stream_resolve_include_path("$one/autoload.php")) exit(1);`
 	if err := exec.Command("php", "-r", others).Run(); err != nil {
-		devtest.SkipMissing(t, "this needs Debian's packages php-symfony-http-foundation and php-guzzlehttp-guzzle")
+		need.Missing(t, "this needs Debian's packages php-symfony-http-foundation and php-guzzlehttp-guzzle")
 	}
 	dev := devtest.Build(t).Start(t)
 	require.Regexp(t, `^1\d passed, 0 failed\n$|^[5-9] passed, 0 failed\n$`,

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/client/webhook"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/server/conformance/devtest"
 )
 
@@ -34,7 +35,7 @@ func python(t *testing.T, modules ...string) string {
 			return program
 		}
 	}
-	devtest.SkipMissing(t, "this needs Python 3.10 or later with %v (Debian's packages python3-…)", modules)
+	need.Missing(t, "this needs Python 3.10 or later with %v (Debian's packages python3-…)", modules)
 	return ""
 }
 
@@ -64,7 +65,7 @@ func TestWhatIsOfPythonAlone(t *testing.T) {
 func TestTypes(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("mypy"); err != nil {
-		devtest.SkipMissing(t, "this needs mypy (Debian's package of that name): %v", err)
+		need.Missing(t, "this needs mypy (Debian's package of that name): %v", err)
 	}
 	python(t, "httpx") // mypy needs httpx, because the client for asyncio uses the types of httpx
 	folder, path := layOut(t)
@@ -98,7 +99,7 @@ func TestWhatTheReadmeShows(t *testing.T) {
 	environment := filepath.Join(t.TempDir(), "environment")
 	if output, err := exec.CommandContext(t.Context(), python(t, "ensurepip"), "-m", "venv",
 		environment).CombinedOutput(); err != nil {
-		devtest.SkipMissing(t, "this needs Python's venv (Debian's package python3-venv): %v\n%s", err, output)
+		need.Missing(t, "this needs Python's venv (Debian's package python3-venv): %v\n%s", err, output)
 	}
 	interpreter := filepath.Join(environment, "bin", "python")
 	devtest.Run(t, "", nil, interpreter, "-m", "pip", "install", "--no-index", "--disable-pip-version-check", "--quiet", ".")

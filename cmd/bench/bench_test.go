@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db/dbtest/need"
 )
 
 // serviceProgram is the storefront program, built once for all tests.
@@ -53,8 +55,7 @@ func postgres(t *testing.T) string {
 	t.Helper()
 	server := os.Getenv("STOREFRONT_TEST_POSTGRES")
 	if server == "" {
-		require.NotEqual(t, "1", os.Getenv("STOREFRONT_TEST_REQUIRE"), "STOREFRONT_TEST_POSTGRES must name a PostgreSQL server")
-		t.Skip("STOREFRONT_TEST_POSTGRES names no PostgreSQL server")
+		need.Missing(t, "STOREFRONT_TEST_POSTGRES names no PostgreSQL server")
 	}
 	return server
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/gen/openapi"
 )
 
@@ -23,19 +24,15 @@ const (
 // fails it under STOREFRONT_TEST_REQUIRE=1.
 func needLinters(t *testing.T) (redocly, spectral string) {
 	t.Helper()
-	missing := t.Skipf
-	if os.Getenv("STOREFRONT_TEST_REQUIRE") == "1" {
-		missing = t.Fatalf
-	}
 	if _, err := exec.LookPath("node"); err != nil {
-		missing("the linters of OpenAPI documents need Node: %v", err)
+		need.Missing(t, "the linters of OpenAPI documents need Node: %v", err)
 	}
 	modules := filepath.Join("..", "..", "node_modules")
 	redocly = filepath.Join(modules, "@redocly", "cli", "bin", "cli.js")
 	spectral = filepath.Join(modules, "@stoplight", "spectral-cli", "dist", "index.js")
 	for _, script := range []string{redocly, spectral} {
 		if _, err := os.Stat(script); err != nil {
-			missing("the linters of OpenAPI documents are not installed: run npm ci at the top of the project")
+			need.Missing(t, "the linters of OpenAPI documents are not installed: run npm ci at the top of the project")
 		}
 	}
 	return redocly, spectral

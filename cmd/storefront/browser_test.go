@@ -16,6 +16,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db/dbtest/need"
 )
 
 // browser is a tab of a real browser. It checks pages for accessibility, and saves pictures of them in the folder
@@ -34,13 +36,6 @@ const browserTime = 2 * time.Minute
 // module. Without them it skips the test, or fails it under STOREFRONT_TEST_REQUIRE=1.
 func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
-	missing := func(format string, args ...any) {
-		t.Helper()
-		if os.Getenv("STOREFRONT_TEST_REQUIRE") == "1" {
-			t.Fatalf(format, args...)
-		}
-		t.Skipf(format, args...)
-	}
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil {
@@ -49,11 +44,11 @@ func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 		}
 	}
 	if program == "" {
-		missing("there is no Chromium to look at the dashboard with; Debian's package is called chromium")
+		need.Missing(t, "there is no Chromium to look at the dashboard with; Debian's package is called chromium")
 	}
 	axe, err := os.ReadFile(filepath.Join("..", "..", "node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
-		missing("axe is not there, run npm ci once: %v", err)
+		need.Missing(t, "axe is not there, run npm ci once: %v", err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,

@@ -18,6 +18,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/tenant"
@@ -273,10 +274,7 @@ func shardingPage(t *testing.T, section string) shellPage {
 func (i installation) shell(t *testing.T, folder, commands string) string {
 	t.Helper()
 	if _, err := exec.LookPath("jq"); err != nil {
-		if os.Getenv("STOREFRONT_TEST_REQUIRE") != "" {
-			require.NoError(t, err)
-		}
-		t.Skip("there is no jq here")
+		need.Missing(t, "there is no jq here: %v", err)
 	}
 	c := i.command("bash", "-euo", "pipefail", "-c", commands)
 	c.Dir = folder

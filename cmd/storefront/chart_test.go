@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/server/conformance/devtest"
 )
@@ -132,7 +133,7 @@ func helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	program, err := exec.LookPath("helm")
 	if err != nil {
-		devtest.SkipMissing(t, "this needs helm (.ci/tools FOLDER helm): %v", err)
+		need.Missing(t, "this needs helm (.ci/tools FOLDER helm): %v", err)
 	}
 	command := exec.CommandContext(t.Context(), program, append(args, "--kube-version", "1.30")...)
 	var said bytes.Buffer
@@ -154,11 +155,11 @@ func chart(t *testing.T, args ...string) []object {
 	require.NoError(t, err)
 	validate, err := exec.LookPath("kubectl-validate")
 	if err != nil {
-		devtest.SkipMissing(t, "this needs kubectl-validate (.ci/tools FOLDER kubectl-validate): %v", err)
+		need.Missing(t, "this needs kubectl-validate (.ci/tools FOLDER kubectl-validate): %v", err)
 	}
 	downloaded, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", operatorModule).Output()
 	if err != nil {
-		devtest.SkipMissing(t, "this needs %s: %s", operatorModule, downloaded)
+		need.Missing(t, "this needs %s: %s", operatorModule, downloaded)
 	}
 	var module struct{ Dir string }
 	require.NoError(t, json.Unmarshal(downloaded, &module))

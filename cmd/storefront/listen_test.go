@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,10 +21,10 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
-	"go.storefront.example/ent/db/dbtest/cluster"
 	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
+	"go.storefront.example/server/conformance/devtest"
 	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
 )
@@ -176,9 +175,7 @@ func TestListenOnAServer(t *testing.T) {
 			t.Cleanup(server.Close)
 			on := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": url}}
 			on.run(nil, "store", "create", "--name", "Shop", "--slug", "shop", "--currency", "XAF", "--country", "CM")
-			free, err := cluster.FreePort()
-			require.NoError(t, err)
-			address := net.JoinHostPort("127.0.0.1", strconv.Itoa(free))
+			address := devtest.FreeAddress(t)
 			start := func() *process {
 				return on.with("STOREFRONT_ADMIN_TOKEN", remoteToken).start("storefront", "listening", "server", "--addr", "127.0.0.1:0",
 					"--admin-addr", address, "--drain-delay", "0s")

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,27 +20,18 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
+	"go.storefront.example/server/conformance/devtest"
 )
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, l.Close()) }()
-	return l.Addr().String()
-}
 
 // nginxProgram returns the path of nginx. It skips the test if there is no nginx.
 func nginxProgram(t *testing.T) string {
 	t.Helper()
 	nginx, err := exec.LookPath("nginx")
 	if err != nil {
-		if os.Getenv("STOREFRONT_TEST_REQUIRE") != "" {
-			require.NoError(t, err)
-		}
-		t.Skip("there is no nginx here")
+		need.Missing(t, "there is no nginx here: %v", err)
 	}
 	return nginx
 }
@@ -60,7 +50,7 @@ func newFront(t *testing.T, nginx string, replacements ...string) front {
 	t.Helper()
 	folder := t.TempDir()
 	f := front{
-		[]string{nginx, "-e", "stderr", "-p", folder, "-c", filepath.Join(folder, "nginx.conf")}, freeAddress(t), folder,
+		[]string{nginx, "-e", "stderr", "-p", folder, "-c", filepath.Join(folder, "nginx.conf")}, devtest.FreeAddress(t), folder,
 		&http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // the test's own certificate
 		}},
@@ -144,8 +134,8 @@ func TestNginxInFront(t *testing.T) {
 	i.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "EUR", "--country", "FR")
 	var key struct{ Key string }
 	i.run(&key, "key", "create", "--store", "s", "--name", "k", "--scopes", "products:read", "--expires", "30d")
-	one, other := freeAddress(t), freeAddress(t)
-	admin := map[string]string{one: freeAddress(t), other: freeAddress(t)}
+	one, other := devtest.FreeAddress(t), devtest.FreeAddress(t)
+	admin := map[string]string{one: devtest.FreeAddress(t), other: devtest.FreeAddress(t)}
 	serve := func(addr string) *process {
 		return i.start("storefront", "listening", "server", "--addr", addr, "--admin-addr", admin[addr])
 	}

@@ -22,6 +22,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/seal"
@@ -261,7 +262,7 @@ func TestTheManualsReceiversMailNotices(t *testing.T) {
 			folder := t.TempDir()
 			if err := exec.CommandContext(t.Context(), "python3", "-c",
 				"import sys; assert sys.version_info >= (3, 10)").Run(); err != nil {
-				devtest.SkipMissing(t, "this needs Python 3.10 or later")
+				need.Missing(t, "this needs Python 3.10 or later")
 			}
 			build := exec.CommandContext(t.Context(), "python3", "build.py", folder)
 			build.Dir = filepath.Join("..", "..", "client", "python")
@@ -278,10 +279,7 @@ func TestTheManualsReceiversMailNotices(t *testing.T) {
 			require.NotNil(t, code)
 			file := filepath.Join(t.TempDir(), "main."+map[string]string{"go": "go", "python": "py"}[row.language])
 			require.NoError(t, os.WriteFile(file, []byte(code[1]), 0o600))
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			address := l.Addr().String()
-			require.NoError(t, l.Close())
+			address := devtest.FreeAddress(t)
 			server, mails := mailServer(t)
 			secret := signature.NewSecret()
 			c := row.command(t, file)

@@ -14,6 +14,7 @@ import (
 
 	"go.storefront.example/cmd/storefront/doctor"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/seal"
 )
 
@@ -26,10 +27,7 @@ func postgresTool(t *testing.T, name string) string {
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
 	require.NoError(t, err)
 	if len(found) == 0 {
-		if os.Getenv("STOREFRONT_TEST_REQUIRE") == "1" {
-			t.Fatalf("there is no %s here", name)
-		}
-		t.Skipf("there is no %s here", name)
+		need.Missing(t, "there is no %s here", name)
 	}
 	return found[len(found)-1]
 }

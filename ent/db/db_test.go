@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"net"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,6 +18,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/cluster"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
@@ -109,12 +110,10 @@ func TestOpenRefusesWhatNamesNoDatabase(t *testing.T) {
 
 func TestOpenTellsInOneLineThatTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := cluster.FreePort()
 	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
 	for name, url := range map[string]string{
-		"no server":        "postgres://u:hunter2@" + address + "/db",
+		"no server":        fmt.Sprintf("postgres://u:hunter2@127.0.0.1:%d/db", port),
 		"no folder":        "sqlite:" + filepath.Join(t.TempDir(), "missing", "storefront.db"),
 		"a folder instead": "sqlite:" + t.TempDir(),
 	} {

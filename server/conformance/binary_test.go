@@ -5,14 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,46 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
+	"go.storefront.example/server/conformance/devtest"
 )
 
 // startTimeout is how long a process may take until it serves requests. A development server makes its demo data first.
 const startTimeout = time.Minute
 
-// built is the folder with the compiled binary; empty until a test needs it.
-var built string
-
-func TestMain(m *testing.M) {
-	status := judged(m.Run())
-	if built != "" {
-		_ = os.RemoveAll(built)
-	}
-	os.Exit(status)
-}
-
-// build compiles the binary of storefront.
-var build = sync.OnceValues(func() (string, error) {
-	// The go command reuses the result of an earlier run as long as the files that the test itself has read are the same. So
-	// read the folder of the sources.
-	err := filepath.WalkDir(filepath.Join("..", "..", "cmd", "storefront"),
-		func(_ string, _ fs.DirEntry, err error) error { return err })
-	if err != nil {
-		return "", err
-	}
-	if binary := os.Getenv("STOREFRONT_TEST_BINARY"); binary != "" {
-		return binary, nil
-	}
-	if built, err = os.MkdirTemp("", "conformance-"); err != nil {
-		return "", err
-	}
-	binary := filepath.Join(built, "storefront")
-	if runtime.GOOS == "windows" {
-		binary += ".exe"
-	}
-	command := exec.Command("go", "build", "-o", binary, "./cmd/storefront")
-	command.Dir = filepath.Join("..", "..")
-	command.Stderr = os.Stderr
-	return binary, command.Run()
-})
+func TestMain(m *testing.M) { os.Exit(judged(m.Run())) }
 
 type process struct {
 	*exec.Cmd
@@ -69,9 +33,7 @@ type process struct {
 // start runs the binary, and waits until it prints a line with its address. The process is killed at the end of the test.
 func start(t *testing.T, output func(*exec.Cmd) (io.Reader, error), find func(line string) bool, args ...string) *process {
 	t.Helper()
-	binary, err := build()
-	require.NoError(t, err)
-	command := exec.Command(binary, args...)
+	command := exec.Command(devtest.Build(t).File, args...)
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "STOREFRONT_") {
 			command.Env = append(command.Env, variable)

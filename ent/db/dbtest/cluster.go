@@ -1,12 +1,12 @@
 package dbtest
 
 import (
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db/dbtest/cluster"
+	"go.storefront.example/ent/db/dbtest/need"
 )
 
 // Cluster runs a PostgreSQL server for this test until it ends. If PostgreSQL's programs are not installed the test is skipped,
@@ -15,8 +15,7 @@ func Cluster(t testing.TB, o cluster.Options) *cluster.Cluster {
 	t.Helper()
 	programs, err := cluster.Find()
 	if err != nil {
-		require.NotEqual(t, "1", os.Getenv(requireVariable), err)
-		t.Skip(err)
+		need.Missing(t, "%v", err)
 	}
 	c, err := cluster.StartWith(t.Context(), programs, o)
 	require.NoError(t, err)

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db/dbtest/cluster"
+	"go.storefront.example/ent/db/dbtest/need"
 )
 
 const (
@@ -45,10 +46,7 @@ func ReloadablePooler(t testing.TB, database string, settings ...string) (addres
 	if err != nil {
 		program = "/usr/sbin/pgbouncer" // Debian's folder, which is not on the path of ordinary users
 		if _, err = os.Stat(program); err != nil {
-			if os.Getenv(requireVariable) == "1" {
-				t.Fatalf("PgBouncer must be installed, because %s=1", requireVariable)
-			}
-			t.Skip("PgBouncer is not installed")
+			need.Missing(t, "PgBouncer is not installed")
 		}
 	}
 	u, err := url.Parse(database)

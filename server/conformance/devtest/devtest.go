@@ -15,10 +15,14 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db/dbtest/need"
 )
 
 const (
@@ -45,44 +49,35 @@ func Root(t testing.TB) string {
 	}
 }
 
-// SkipMissing skips the test, or lets it fail if STOREFRONT_TEST_REQUIRE is 1. The text says what is missing and how to get it.
-func SkipMissing(t testing.TB, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("STOREFRONT_TEST_REQUIRE") == "1" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
-// NeedNode calls SkipMissing unless there are Node and these packages, which npm ci installs at the top of the project. It
+// NeedNode calls need.Missing unless there are Node and these packages, which npm ci installs at the top of the project. It
 // returns the packages' folder.
 func NeedNode(t testing.TB, packages ...string) (modules string) {
 	t.Helper()
 	version, err := exec.Command("node", "--version").Output()
 	if err != nil {
-		SkipMissing(t, "this needs Node %d or later: %v", oldestNode, err)
+		need.Missing(t, "this needs Node %d or later: %v", oldestNode, err)
 	}
 	major, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(string(version)), "v"), ".")
 	if number, err := strconv.Atoi(major); err != nil || number < oldestNode {
-		SkipMissing(t, "this needs Node %d or later, and here is %s", oldestNode, bytes.TrimSpace(version))
+		need.Missing(t, "this needs Node %d or later, and here is %s", oldestNode, bytes.TrimSpace(version))
 	}
 	modules = filepath.Join(Root(t), "node_modules")
 	for _, name := range packages {
 		if _, err := os.Stat(filepath.Join(modules, filepath.FromSlash(name))); err != nil {
-			SkipMissing(t, "this needs the package %s: run npm ci at the top of the project", name)
+			need.Missing(t, "this needs the package %s: run npm ci at the top of the project", name)
 		}
 	}
 	return modules
 }
 
 // NeedModules downloads all modules that go.mod names, so that a test's own module finds them in the module cache. It calls
-// SkipMissing if it cannot.
+// need.Missing if it cannot.
 func NeedModules(t testing.TB) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "mod", "download")
 	command.Dir = Root(t)
 	if output, err := command.CombinedOutput(); err != nil {
-		SkipMissing(t, "this needs all modules of go.mod, which go mod download gets: %v\n%s", err, output)
+		need.Missing(t, "this needs all modules of go.mod, which go mod download gets: %v\n%s", err, output)
 	}
 }
 
@@ -136,7 +131,8 @@ type Command struct {
 }
 
 // Build compiles the storefront command to a file that exists until the test ends. If STOREFRONT_TEST_BINARY names a
-// compiled command, as in CI, Build returns that command.
+// compiled command, as in CI, Build returns that command. Otherwise Build copies a file in the user's cache folder: go build
+// does not link it again as long as it is up to date, whichever test or clone of the repository has built it.
 func Build(t testing.TB) Command {
 	t.Helper()
 	TrackSources(t)
@@ -144,8 +140,32 @@ func Build(t testing.TB) Command {
 		return Command{built}
 	}
 	c := Command{filepath.Join(t.TempDir(), Executable("storefront"))}
-	Run(t, Root(t), nil, "go", "build", "-o", c.File, "./cmd/storefront")
+	folder, err := os.UserCacheDir()
+	if err == nil {
+		folder = filepath.Join(folder, "storefront-test")
+		err = os.MkdirAll(folder, 0o700)
+	}
+	if err != nil {
+		folder = t.TempDir() // a user without a cache folder
+	}
+	lock := flock.New(filepath.Join(folder, "lock"))
+	require.NoError(t, lock.Lock())
+	defer func() { require.NoError(t, lock.Close()) }()
+	shared := filepath.Join(folder, Executable("storefront"))
+	Run(t, Root(t), nil, "go", "build", "-ldflags=-s -w", "-o", shared, "./cmd/storefront")
+	copyProgram(t, shared, c.File)
 	return c
+}
+
+// copyProgram copies an executable file. No other goroutine may start a process meanwhile, because the process would inherit
+// the open file, and Linux does not execute a file that a process has open for writing.
+func copyProgram(t testing.TB, from, to string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	content, err := os.ReadFile(from)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(to, content, 0o700))
 }
 
 // Server is a running development server with a worker and a demo store. Its fields are read from the server's output.

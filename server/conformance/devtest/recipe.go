@@ -6,20 +6,22 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
-// FreeAddress returns an address of this machine, with a port on which nothing listens.
+// FreeAddress returns an address of this machine, with a port on which nothing listens and that no other test gets meanwhile.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := cluster.FreePort()
 	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	return listener.Addr().String()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
 // CheckReceiver starts server, a receiver of webhooks that listens at address, and checks it. The receiver must accept body,

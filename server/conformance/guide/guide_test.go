@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/server/conformance/devtest"
 )
 
@@ -211,7 +212,7 @@ func needs(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
-			devtest.SkipMissing(t, "the guide's snippets need %s: %v", program, err)
+			need.Missing(t, "the guide's snippets need %s: %v", program, err)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/server/conformance/devtest"
 )
 
@@ -22,7 +23,7 @@ var packageResults = strings.Replace(results, "typed: product_incomplete\n", "",
 // runPHP runs the guide's PHP blocks. They load the package from one file, in place of Composer's autoload.php.
 func runPHP(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	if err := exec.Command("php", "-r", `exit(PHP_VERSION_ID >= 80100 && function_exists("curl_init") ? 0 : 1);`).Run(); err != nil {
-		devtest.SkipMissing(t, "this needs PHP 8.1 or later with its curl extension: %v", err)
+		need.Missing(t, "this needs PHP 8.1 or later with its curl extension: %v", err)
 	}
 	folder := t.TempDir()
 	devtest.Run(t, "", nil, "php", filepath.Join(devtest.Root(t), "client", "php", "build.php"), folder)
@@ -36,7 +37,7 @@ func runPHP(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 // runPython runs the guide's Python blocks with the package in PYTHONPATH.
 func runPython(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	if err := exec.Command("python3", "-c", "import sys; sys.exit(sys.version_info < (3, 10))").Run(); err != nil {
-		devtest.SkipMissing(t, "this needs Python 3.10 or later: %v", err)
+		need.Missing(t, "this needs Python 3.10 or later: %v", err)
 	}
 	folder := t.TempDir()
 	devtest.Run(t, "", nil, "python3", filepath.Join(devtest.Root(t), "client", "python", "build.py"), folder)
