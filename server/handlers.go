@@ -12,18 +12,13 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// api serves the services of storefront.v1. Most of its handlers are methods of Shop. Its own methods replace the methods of
-// Shop whose answers need an HTTP status other than 200, and GetStore, because GetStore of Shop takes no message.
+// api serves the services of storefront.v1 to callers. Most of its handlers are methods of Shop. Its own methods replace the
+// methods of Shop whose answers need an HTTP status other than 200.
 type api struct{ *shop.Shop }
-
-// GetStore serves StoreService.GetStore.
-func (a api) GetStore(ctx context.Context, _ *storefrontv1.GetStoreRequest) (*storefrontv1.Store, error) {
-	return a.Shop.GetStore(ctx)
-}
 
 // CreateCustomer serves CustomerService.CreateCustomer: with 201 for a new customer, and 200 for a customer that the store has.
 func (a api) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustomerRequest) (*storefrontv1.Customer, error) {
-	customer, created, err := a.Shop.CreateCustomer(ctx, in)
+	customer, created, err := a.EnsureCustomer(ctx, in)
 	if created {
 		edge.Created(ctx)
 	}

@@ -157,7 +157,7 @@ func (d demo) fill(ctx context.Context, o *admin.Operator, n int) error {
 	}
 	for _, c := range d.data.Customers {
 		d.clock.advance(5 * time.Hour)
-		created, _, err := d.shop.CreateCustomer(ctx, c.message)
+		created, err := d.shop.CreateCustomer(ctx, c.message)
 		if err != nil {
 			return fmt.Errorf("customer %q: %w", c.message.GetName(), err)
 		}

@@ -18,7 +18,7 @@ func (o *Operator) CreateCustomer(ctx context.Context, in *adminv1.CreateCustome
 	if err != nil {
 		return nil, err
 	}
-	customer, created, err := o.shop.CreateCustomer(ctx, &storefrontv1.CreateCustomerRequest{Name: in.GetName(), Email: in.Email,
+	customer, created, err := o.shop.EnsureCustomer(ctx, &storefrontv1.CreateCustomerRequest{Name: in.GetName(), Email: in.Email,
 		Phone: in.Phone})
 	if err != nil {
 		return nil, err

@@ -117,7 +117,7 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 		return nil, err
 	}
 	if begun {
-		return o.shop.GetStore(storeCtx)
+		return o.shop.GetStore(storeCtx, &storefrontv1.GetStoreRequest{})
 	}
 	for _, table := range []string{product.Table, customer.Table, order.Table, paymentlink.Table} {
 		found, err := selectIDs(ctx, o.db.Reader(), "SELECT CAST(id AS text) FROM "+table+" WHERE store_id = $1 LIMIT 1", t.ID)

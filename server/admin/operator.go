@@ -56,6 +56,9 @@ type API interface {
 // Handlers has every method of storefront.admin.v1, including streams.
 type Handlers interface {
 	API
+	// Callers returns the services of storefront.v1. They work in the store of a context that WithStore returned.
+	Callers() shop.Services
+	WithStore(ctx context.Context, name string) (context.Context, error)
 	adminv1connect.EventServiceHandler
 	adminv1connect.ExportServiceHandler
 }
@@ -84,6 +87,9 @@ func New(d *db.DB, o Options) *Operator {
 	return &Operator{shop: shop.New(d, o.Shop), webhooks: webhooks.New(d, o.Webhooks), sessions: signin.New(d), db: d,
 		exports: make(chan struct{}, maxExports), buckets: o.Shop.Buckets}
 }
+
+// Callers returns the services of storefront.v1.
+func (o *Operator) Callers() shop.Services { return o.shop }
 
 // Now returns the database's time.
 func (o *Operator) Now(context.Context) (time.Time, error) { return o.db.Now(), nil }
@@ -116,12 +122,12 @@ func WithoutToken(ctx context.Context) context.Context {
 // checkSecretsAllowed refuses requests that may not get secrets. It refuses with origin_refused if a member makes the request, or
 // if the request came over the network without a token.
 func checkSecretsAllowed(ctx context.Context) error {
-	_, _, hasStore := tenant.From(ctx)
+	_, actor, _ := tenant.From(ctx)
 	switch {
 	case ctx.Value(tokenlessKey{}) != nil:
 		return apierr.New(apierr.OriginRefused, "Without an operator's token, no secrets are sent: start the server with --admin-token, or "+
 			"export from its database with --database-url.")
-	case hasStore || MemberOf(ctx) != "":
+	case actor.Type == tenant.ActorMember || MemberOf(ctx) != "":
 		return apierr.New(apierr.OriginRefused, "No secrets are sent to members of a store, but to the operator only.")
 	}
 	return nil

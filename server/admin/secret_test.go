@@ -155,7 +155,7 @@ func TestSecretsAreTheOperatorsOnly(t *testing.T) {
 	o := sealing(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
-	within, err := o.WithStore(t.Context(), "s")
+	within, err := o.WithStore(admin.WithMember(t.Context(), "Awa"), "s")
 	require.NoError(t, err)
 	pass := func(*adminv1.ExportStoreResponse) error { return nil }
 	for name, ctx := range map[string]context.Context{"a member's session": within, "a member": admin.WithMember(t.Context(), "Awa"),

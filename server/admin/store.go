@@ -45,7 +45,7 @@ func (o *Operator) GetStore(ctx context.Context, in *adminv1.GetStoreRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	return o.shop.GetStore(ctx)
+	return o.shop.GetStore(ctx, &storefrontv1.GetStoreRequest{})
 }
 
 // GetStoreSettings returns a store's settings that only the operator changes. It refuses with store_not_found.

@@ -76,7 +76,7 @@ func (b *bench) pay(orderID string) {
 // customer creates a customer without orders, and returns the id.
 func (b *bench) customer(name, email string) string {
 	b.Helper()
-	c, created, err := b.CreateCustomer(b.ctx, &storefrontv1.CreateCustomerRequest{Name: name, Email: &email})
+	c, created, err := b.EnsureCustomer(b.ctx, &storefrontv1.CreateCustomerRequest{Name: name, Email: &email})
 	require.NoError(b, err)
 	require.True(b, created)
 	return c.GetId()

@@ -95,12 +95,18 @@ func (p *problems) newCustomer(in *storefrontv1.CreateCustomerRequest, country s
 	return &c.Values, nil
 }
 
-// CreateCustomer creates a customer. If the store already has a customer with the request's e-mail or phone, it fills the
+// CreateCustomer creates a customer, or fills in the missing fields of an existing one, as EnsureCustomer does.
+func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustomerRequest) (*storefrontv1.Customer, error) {
+	c, _, err := s.EnsureCustomer(ctx, in)
+	return c, err
+}
+
+// EnsureCustomer creates a customer. If the store already has a customer with the request's e-mail or phone, it fills the
 // empty fields of this customer instead. created is true for a new customer. If many callers send the same new e-mail at
 // once, one of them creates the customer.
 //
 // It refuses with validation_failed, phone_invalid, customer_identifier_required or customer_conflict.
-func (s *Shop) CreateCustomer(
+func (s *Shop) EnsureCustomer(
 	ctx context.Context, in *storefrontv1.CreateCustomerRequest,
 ) (c *storefrontv1.Customer, created bool, err error) {
 	t, err := tenant.StoreOf(ctx)

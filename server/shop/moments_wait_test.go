@@ -116,7 +116,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 			return err
 		}},
 		{"a customer who is completed", "customers", ada, func(string) error {
-			_, _, err := w.CreateCustomer(w.Ctx, &storefrontv1.CreateCustomerRequest{Email: new("ada@example.com"),
+			_, err := w.CreateCustomer(w.Ctx, &storefrontv1.CreateCustomerRequest{Email: new("ada@example.com"),
 				Phone: new("+237670333301")})
 			return err
 		}},

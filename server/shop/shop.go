@@ -11,8 +11,21 @@ import (
 	"go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/validate"
 )
+
+// Services has the methods of all services of storefront.v1. The public listener serves them to callers, and the operator's
+// listener serves them to the operator.
+type Services interface {
+	storefrontv1connect.StoreServiceHandler
+	storefrontv1connect.ProductServiceHandler
+	storefrontv1connect.OrderServiceHandler
+	storefrontv1connect.CustomerServiceHandler
+	storefrontv1connect.PaymentLinkServiceHandler
+}
+
+var _ Services = (*Shop)(nil)
 
 // Options are the platform's choices for all stores. With the zero value, stores are reached under DefaultPublicURL and payment
 // links may be created.

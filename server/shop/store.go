@@ -11,7 +11,7 @@ import (
 )
 
 // GetStore returns the store of the context.
-func (s *Shop) GetStore(ctx context.Context) (*storefrontv1.Store, error) {
+func (s *Shop) GetStore(ctx context.Context, _ *storefrontv1.GetStoreRequest) (*storefrontv1.Store, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err

@@ -27,6 +27,12 @@ import (
 // memberHeader is the header with the name of the member who makes a change, percent-encoded.
 const memberHeader = "Storefront-Member"
 
+// storeHeader is the header with the slug or the id of the store that a call is about, percent-encoded.
+const storeHeader = "Storefront-Store"
+
+// publicServices is the beginning of the paths of storefront.v1.
+const publicServices = "/storefront.v1."
+
 // exchange is one call, with what its log line shows.
 type exchange struct {
 	httplog.Exchange
@@ -147,35 +153,60 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 		apijson.Field{Name: memberHeader, Message: "must be one name, percent-encoded as UTF-8"})
 }
 
-// interceptor returns an interceptor for all methods. It takes a slot for each call that has one answer, and converts the
-// errors of handlers to errors that the client understands.
-func (c Config) interceptor() connect.Interceptor {
-	return interceptor{func(next connect.UnaryFunc) connect.UnaryFunc {
-		return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
-			defer c.convertError(ctx, &err)
-			release, err := c.Slots.Acquire(ctx, limit.Operator, false)
-			if err != nil {
-				return nil, err
-			}
-			defer release()
-			return next(ctx, call)
-		}
-	}, c}
-}
-
-// interceptor wraps the handlers of all methods. The embedded function is for methods with one answer: it takes a slot and
-// converts the error. For streams interceptor only converts the error, because streams take no slot.
+// interceptor wraps the handlers of all methods. It gives them the store that the call's storeHeader names, and converts their
+// errors to errors that the client understands. A call with one answer also takes a slot.
 type interceptor struct {
-	connect.UnaryInterceptorFunc
 	Config
+	operator admin.Handlers
 }
 
-// WrapStreamingHandler converts the handler's error.
+// WrapUnary wraps a method with one answer.
+func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
+		defer i.convertError(ctx, &err)
+		release, err := i.Slots.Acquire(ctx, limit.Operator, false)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		if ctx, err = i.withStore(ctx, call.Spec(), call.Header()); err != nil {
+			return nil, err
+		}
+		return next(ctx, call)
+	}
+}
+
+// WrapStreamingHandler wraps a stream.
 func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
 		defer i.convertError(ctx, &err)
-		return next(ctx, conn)
+		inStore, err := i.withStore(ctx, conn.Spec(), conn.RequestHeader())
+		if err != nil {
+			return err
+		}
+		return next(inStore, conn)
 	}
+}
+
+// WrapStreamingClient does nothing, because a server makes no calls.
+func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+// withStore returns the context of the store that storeHeader names. A call of storefront.v1 without this header is refused;
+// any other call may then also read and change rows of every store.
+func (i interceptor) withStore(ctx context.Context, method connect.Spec, h http.Header) (context.Context, error) {
+	names := h.Values(storeHeader)
+	if len(names) == 0 && !strings.HasPrefix(method.Procedure, publicServices) {
+		return ctx, nil
+	}
+	if len(names) == 1 && names[0] != "" {
+		if name, err := url.PathUnescape(names[0]); err == nil {
+			return i.operator.WithStore(ctx, name)
+		}
+	}
+	return nil, apierr.Invalid("The call does not name its store.",
+		apijson.Field{Name: storeHeader, Message: "must be the slug or the id of one store"})
 }
 
 // convertError converts a handler's error or panic to an error for Connect and gRPC. Call it with defer. It does not change

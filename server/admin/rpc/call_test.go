@@ -39,6 +39,12 @@ func (b *bench) post(method, body string, headers ...string) (*http.Response, []
 		}
 		r.Header[headers[i]] = append(r.Header[headers[i]], headers[i+1])
 	}
+	return b.do(r)
+}
+
+// do sends a request, and returns the answer as post does.
+func (b *bench) do(r *http.Request) (*http.Response, []byte, *storefrontv1.Error) {
+	b.Helper()
 	answer, err := http.DefaultClient.Do(r)
 	require.NoError(b, err)
 	defer answer.Body.Close()

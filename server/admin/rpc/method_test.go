@@ -16,10 +16,10 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// procedures lists the methods of the operator's services.
-func procedures(t *testing.T) (all []protoreflect.MethodDescriptor) {
+// procedures lists the methods of a package's services.
+func procedures(t *testing.T, of protoreflect.FullName) (all []protoreflect.MethodDescriptor) {
 	t.Helper()
-	protoregistry.GlobalFiles.RangeFilesByPackage("storefront.admin.v1", func(file protoreflect.FileDescriptor) bool {
+	protoregistry.GlobalFiles.RangeFilesByPackage(of, func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {
 			service := file.Services().Get(i)
 			for j := range service.Methods().Len() {
@@ -47,10 +47,13 @@ func TestEveryMethod(t *testing.T) {
 		"grpc-web":       {false, []connect.ClientOption{connect.WithGRPCWeb()}},
 	} {
 		client := b.http(face.h2c)
-		for _, m := range procedures(t) {
+		for _, m := range append(procedures(t, "storefront.admin.v1"), procedures(t, "storefront.v1")...) {
 			at := fmt.Sprintf("/%s/%s", m.Parent().FullName(), m.Name())
 			calls := connect.NewClient[emptypb.Empty, emptypb.Empty](client, b.url+at, append(face.options, b.withToken(token))...)
 			request := connect.NewRequest(&emptypb.Empty{})
+			if m.ParentFile().Package() == "storefront.v1" {
+				request.Header().Set("Storefront-Store", "s")
+			}
 			var err error
 			if m.IsStreamingServer() {
 				request.Header().Set("Authorization", "Bearer "+token)

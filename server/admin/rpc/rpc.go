@@ -1,4 +1,5 @@
-// Package rpc serves storefront.admin.v1 on the operator's listener, and has the client that calls it there.
+// Package rpc serves storefront.v1 and storefront.admin.v1 on the operator's listener, and has the client that calls them
+// there.
 //
 //	command ─► Client ─► Connect ─► Gate ─► admin.Operator
 //
@@ -15,6 +16,7 @@ import (
 	"connectrpc.com/grpcreflect"
 
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
+	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/edge"
 	"go.storefront.example/server/limit"
@@ -44,10 +46,11 @@ type Config struct {
 	Slots *limit.Slots
 }
 
-// Services returns the handlers of the admin services and of gRPC reflection, by the prefixes of their paths, such as
-// /storefront.admin.v1.StoreService/. The gate is in front of all of them.
+// Services returns the handlers of storefront.v1, of storefront.admin.v1 and of gRPC reflection, by the prefixes of their
+// paths, such as /storefront.admin.v1.StoreService/. The gate is in front of all of them.
 func Services(o admin.Handlers, c Config) map[string]http.Handler {
-	options, reflection := edge.CallOptions(c.interceptor()), edge.KeylessOptions(c.interceptor())
+	each := interceptor{c, o}
+	options, reflection := edge.CallOptions(each), edge.KeylessOptions(each)
 	all := map[string]http.Handler{}
 	serve := func(path string, handler http.Handler) { all[path] = c.serve(handler) }
 	serve(adminv1connect.NewStoreServiceHandler(o, options...))
@@ -63,6 +66,12 @@ func Services(o admin.Handlers, c Config) map[string]http.Handler {
 	serve(adminv1connect.NewDashboardServiceHandler(o, options...))
 	serve(adminv1connect.NewImportServiceHandler(o, options...))
 	serve(adminv1connect.NewExportServiceHandler(o, options...))
+	callers := o.Callers()
+	serve(storefrontv1connect.NewStoreServiceHandler(callers, options...))
+	serve(storefrontv1connect.NewProductServiceHandler(callers, options...))
+	serve(storefrontv1connect.NewOrderServiceHandler(callers, options...))
+	serve(storefrontv1connect.NewCustomerServiceHandler(callers, options...))
+	serve(storefrontv1connect.NewPaymentLinkServiceHandler(callers, options...))
 	var names []string
 	for path := range all {
 		names = append(names, strings.Trim(path, "/"))

@@ -166,7 +166,7 @@ func namings(t *testing.T) (all []naming) {
 			all = append(all, n)
 		}
 	}
-	for _, m := range procedures(t) {
+	for _, m := range procedures(t, "storefront.admin.v1") {
 		look(m, nil, m.Input())
 	}
 	for name := range maps.Keys(rowOf) {

@@ -14,6 +14,10 @@
 // activity journal then shows that member, otherwise the operator. The name is 1 to 100
 // characters. Percent-encode as UTF-8 the percent sign and everything but printable ASCII.
 //
+// The same listener serves the services of `storefront.v1` to the operator. Their calls name the store by its slug or id in the
+// header `Storefront-Store`; a call without it is refused. On a call of a service of this package the header is optional, and
+// limits the call to that store. Percent-encode it as `Storefront-Member`.
+//
 // A call names a store by its slug or id, and anything else by its id. If a call names both a store and the id of an object,
 // an object of another store is not found. Name the store wherever you know it. Otherwise the call reads or changes the
 // object in whichever store it is, and a sharded database must ask every node for it.
