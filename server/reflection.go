@@ -1,46 +1,99 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
 	"connectrpc.com/connect"
+	"connectrpc.com/grpchealth"
 	"connectrpc.com/grpcreflect"
-	_ "google.golang.org/grpc/health/grpc_health_v1" // registers grpc.health.v1 under its usual file name
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// publicFiles finds the definitions that reflection shows on the public listener: all but those of the admin services.
-type publicFiles struct{}
+// publicFiles finds the definitions that reflection shows on the public listener: all but the admin services. health has the
+// health service.
+type publicFiles struct{ health protoregistry.Files }
+
+// newPublicFiles panics if healthProto is wrong, which depends on no request.
+func newPublicFiles() *publicFiles {
+	p := &publicFiles{}
+	file, err := healthFile()
+	if err == nil {
+		err = p.health.RegisterFile(file)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("the descriptor of the health service: %v", err))
+	}
+	return p
+}
 
 // FindFileByPath returns the file with this path, or protoregistry.NotFound.
-func (publicFiles) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
+func (p *publicFiles) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
 	if strings.HasPrefix(path, "storefront/admin/") {
 		return nil, protoregistry.NotFound
+	}
+	if file, err := p.health.FindFileByPath(path); err == nil {
+		return file, nil
 	}
 	return protoregistry.GlobalFiles.FindFileByPath(path)
 }
 
 // FindDescriptorByName returns the descriptor with this name, or protoregistry.NotFound.
-func (publicFiles) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
+func (p *publicFiles) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
 	if strings.HasPrefix(string(name), "storefront.admin.") {
 		return nil, protoregistry.NotFound
+	}
+	if d, err := p.health.FindDescriptorByName(name); err == nil {
+		return d, nil
 	}
 	return protoregistry.GlobalFiles.FindDescriptorByName(name)
 }
 
-// healthService is the name of the gRPC health service.
-const healthService = "grpc.health.v1.Health"
+// healthProto is gRPC's definition of the health service, a FileDescriptorProto. The descriptor of grpchealth has other names,
+// and Go's package of gRPC would link all of gRPC.
+const healthProto = `
+name: "grpc/health/v1/health.proto" package: "grpc.health.v1" syntax: "proto3"
+message_type { name: "HealthCheckRequest" field { name: "service" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING } }
+message_type {
+  name: "HealthCheckResponse"
+  field {
+    name: "status" number: 1 label: LABEL_OPTIONAL type: TYPE_ENUM type_name: ".grpc.health.v1.HealthCheckResponse.ServingStatus"
+  }
+  enum_type {
+    name: "ServingStatus" value { name: "UNKNOWN" number: 0 } value { name: "SERVING" number: 1 }
+    value { name: "NOT_SERVING" number: 2 } value { name: "SERVICE_UNKNOWN" number: 3 }
+  }
+}
+service {
+  name: "Health"
+  method { name: "Check" input_type: ".grpc.health.v1.HealthCheckRequest" output_type: ".grpc.health.v1.HealthCheckResponse" }
+  method {
+    name: "Watch" input_type: ".grpc.health.v1.HealthCheckRequest" output_type: ".grpc.health.v1.HealthCheckResponse"
+    server_streaming: true
+  }
+}`
+
+// healthFile returns the descriptor of healthProto.
+func healthFile() (protoreflect.FileDescriptor, error) {
+	var file descriptorpb.FileDescriptorProto
+	if err := prototext.Unmarshal([]byte(healthProto), &file); err != nil {
+		return nil, err
+	}
+	return protodesc.NewFile(&file, nil)
+}
 
 // reflection returns the handlers of both versions of gRPC reflection, by path. They show the services in names and the
 // health service.
 func reflection(names []string, options ...connect.HandlerOption) map[string]http.Handler {
 	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string {
-		return append(slices.Clone(names),
-			healthService)
-	}), grpcreflect.WithDescriptorResolver(publicFiles{}))
+		return append(slices.Clone(names), grpchealth.HealthV1ServiceName)
+	}), grpcreflect.WithDescriptorResolver(newPublicFiles()))
 	path, handler := grpcreflect.NewHandlerV1(reflector, options...)
 	alpha, alphaHandler := grpcreflect.NewHandlerV1Alpha(reflector, options...)
 	return map[string]http.Handler{path + "ServerReflectionInfo": handler, alpha + "ServerReflectionInfo": alphaHandler}
