@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"testing"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
@@ -87,7 +86,7 @@ func MarkLocked(ctx context.Context, rows ...ent.Value) error {
 	return nil
 }
 
-// errLockAfterTime is returned only in tests, if a transaction locks a row after it has called Time. While the transaction
+// errLockAfterTime is returned if a transaction locks a row after it has called Time. While the transaction
 // waited for the lock, another transaction may have given the row a later moment.
 var errLockAfterTime = errors.New("the transaction has asked for its time (hook.Time) before this lock")
 
@@ -95,7 +94,7 @@ func (r *recorder) lock(id uuid.UUID, row ent.Value, moments ...*time.Time) erro
 	if _, known := r.rows[id]; known {
 		return nil // keep the first lastMoment, because row may have this transaction's own moment by now
 	}
-	if !r.now.IsZero() && testing.Testing() {
+	if !r.now.IsZero() {
 		return errLockAfterTime
 	}
 	o := lockedRow{row: row}
