@@ -10,7 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -27,8 +27,8 @@ type traces struct {
 	report   func(error)
 }
 
-// openTraces starts to send spans if an OTEL_ variable names an endpoint, or if OTEL_TRACES_EXPORTER is otlp. The exporter
-// and the SDK read the other standard variables themselves (OpenTelemetry's "Environment Variable Specification",
+// openTraces starts to send spans if an OTEL_ variable names an endpoint, or if OTEL_TRACES_EXPORTER is otlp. otlpClient
+// and the SDK read the other standard variables (OpenTelemetry's "Environment Variable Specification",
 // "OpenTelemetry Protocol Exporter"). report is called with each error of sending, which has no other effect.
 func (s *invocation) openTraces(report func(error)) (traces, error) {
 	enabled, err := s.tracesEnabled()
@@ -36,7 +36,11 @@ func (s *invocation) openTraces(report func(error)) (traces, error) {
 		return traces{}, err
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(report))
-	exporter, err := otlptracehttp.New(s.ctx)
+	client, err := s.newOTLPClient()
+	if err != nil {
+		return traces{}, err
+	}
+	exporter, err := otlptrace.New(s.ctx, client)
 	if err != nil {
 		return traces{}, fmt.Errorf("open the exporter of traces: %w", err)
 	}
