@@ -167,7 +167,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	if err != nil {
 		return s.report(fmt.Errorf("read the command line's grammar: %w", err))
 	}
-	if complete(parser, env) {
+	if complete(parser.Model.Node, env, out) {
 		return 0
 	}
 	k, err := parser.Parse(normalizeArgs(args))

@@ -3,15 +3,10 @@ package main
 import (
 	"embed"
 	"fmt"
-	"io"
 	"reflect"
 	"strings"
 
 	"github.com/alecthomas/kong"
-	predict "github.com/posener/complete"
-	"github.com/willabides/kongplete"
-
-	"go.storefront.example/server/transfer"
 )
 
 // helpFiles has the texts that --help shows before a command's flags. For example, order.txt has the texts for order and its
@@ -97,48 +92,4 @@ func childNamed(n *kong.Node, name string) *kong.Node {
 		}
 	}
 	return nil
-}
-
-type completionCmd struct {
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
-}
-
-// completionScripts make a shell run this program whenever the user asks for a completion. The environment variable
-// COMP_LINE then has the line up to the cursor. If the program prints no words, bash and zsh complete file names.
-var completionScripts = map[string]string{
-	"bash": `complete -o default -C storefront storefront
-`,
-	"zsh": `autoload -U +X bashcompinit && bashcompinit
-complete -o default -C storefront storefront
-`,
-	"fish": `function __storefront_complete
-  set -lx COMP_LINE (commandline -cp)
-  test -z (commandline -ct); and set COMP_LINE "$COMP_LINE "
-  storefront
-end
-complete -c storefront -a '(__storefront_complete)'
-`,
-}
-
-// Run prints the script.
-func (c *completionCmd) Run(s *invocation) error {
-	if s.json {
-		return s.printValue(map[string]string{"shell": c.Shell, "script": completionScripts[c.Shell]})
-	}
-	_, err := io.WriteString(s.out, completionScripts[c.Shell])
-	return err
-}
-
-// complete prints the words that can stand at the cursor, if a shell asks for them with COMP_LINE. It reports whether a
-// shell asked.
-func complete(parser *kong.Kong, env func(string) (string, bool)) (asked bool) {
-	if line, _ := env("COMP_LINE"); line == "" {
-		return false
-	}
-	var kinds []string
-	for _, kind := range transfer.Kinds {
-		kinds = append(kinds, string(kind))
-	}
-	kongplete.Complete(parser, kongplete.WithExitFunc(func(int) {}), kongplete.WithPredictor("kind", predict.PredictSet(kinds...)))
-	return true
 }

@@ -40,7 +40,7 @@ type importCmd struct {
 	Errors     string   `placeholder:"FILE" help:"Write the bad rows and those that are left out to this file, with the reason first: correct them there and import the file."`
 	Events     bool     `help:"Send the events that the rows would send if they were created now."`
 	Create     bool     `help:"For an export: create the store if it is missing, with its old id."`
-	Kind       string   `arg:"" name:"kind|export" predictor:"kind" help:"The kind of rows: products, customers or orders. Or only the folder or .tar.zst file of an export."`
+	Kind       string   `arg:"" name:"kind|export" complete:"kinds" help:"The kind of rows: products, customers or orders. Or only the folder or .tar.zst file of an export."`
 	File       string   `arg:"" optional:"" help:"A CSV file, or one with JSON objects; - reads standard input."`
 }
 

@@ -19,7 +19,6 @@ import (
 
 	pretty "github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
-	"github.com/mattn/go-isatty"
 	"golang.org/x/term"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -397,7 +396,7 @@ func newProgress(w io.Writer, label string, size int64) progress {
 
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	return ok && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // barWidth is the length of the whole bar in characters.

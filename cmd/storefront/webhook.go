@@ -54,7 +54,7 @@ type webhookCreateCmd struct {
 	secretKey
 	targets
 	URL         string   `name:"url" api:"url" required:"" placeholder:"URL" help:"Where events are sent: https, no private or local address, no user name."`
-	Events      []string `api:"events" placeholder:"TYPE" help:"The event types that it receives: ${events} (default: all of them)."`
+	Events      []string `api:"events" complete:"events" placeholder:"TYPE" help:"The event types that it receives: ${events} (default: all of them)."`
 	Description string   `api:"description" clears:"" placeholder:"TEXT" help:"Description of the webhook."`
 }
 
@@ -155,7 +155,7 @@ type webhookUpdateCmd struct {
 	webhookNamed
 	targets
 	URL         string   `name:"url" api:"url" placeholder:"URL" help:"Where events are sent from now on, including waiting ones."`
-	Events      []string `api:"events" placeholder:"TYPE" help:"The event types that it receives from now on; replaces all."`
+	Events      []string `api:"events" complete:"events" placeholder:"TYPE" help:"The event types that it receives from now on; replaces all."`
 	Description string   `api:"description" clears:"" placeholder:"TEXT" help:"Description of the webhook."`
 }
 
