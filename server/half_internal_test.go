@@ -27,7 +27,7 @@ import (
 )
 
 // After a refused request, a client sends half of the next request's headers on the same connection. The server closes the
-// connection after the usual ReadHeaderTimeout.
+// connection after the timeout of headers, and not only after the longer one of idle connections.
 func TestHalfARequestAfterARefusal(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-of-the-operator-for-tests"
@@ -35,6 +35,7 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 	running, err := New(Config{
 		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: token, DB: d, Logger: slog.New(slog.DiscardHandler),
 		Clock:          func() time.Time { return began },
+		Timeouts:       edge.Timeouts{ReadHeader: 2 * time.Second},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	})
 	require.NoError(t, err)
@@ -122,10 +123,8 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 				assert.Equal(t, "1", answer.Header.Get("Retry-After"), name)
 			}
 			_, _ = io.WriteString(c, "GET /v1/store HTTP/1.1\r\nHo") // fails if the server has hung up
-			began := time.Now()
 			_, err = io.Copy(io.Discard, reader)
-			assert.False(t, errors.Is(err, os.ErrDeadlineExceeded), "%s: still open after %s", name, time.Since(began))
-			assert.Less(t, time.Since(began), 2*edge.ReadHeaderTimeout, name)
+			assert.False(t, errors.Is(err, os.ErrDeadlineExceeded), "%s: still open", name)
 		})
 	}
 	all.Wait()

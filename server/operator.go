@@ -94,7 +94,7 @@ func (s *Server) publicAddress(*http.Request) string {
 // withTimeout ends a request of the operator that takes longer than the timeout. Long work is therefore divided among several
 // requests. A stream has no timeout, and ends when the server stops.
 func (s *Server) withTimeout(next http.Handler) http.Handler {
-	timeout := cmp.Or(s.config.RequestTimeout, edge.DefaultTimeout)
+	timeout := cmp.Or(s.config.Timeouts.Request, edge.DefaultTimeout)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var (
 			ctx    context.Context

@@ -60,8 +60,8 @@ type Config struct {
 	Options admin.Options
 	// TrustedProxies are the addresses of proxies. Only X-Forwarded-For headers from these proxies are used.
 	TrustedProxies []netip.Prefix
-	// RequestTimeout is how long a request may take; after that it is answered with 503. 0 means edge.DefaultTimeout.
-	RequestTimeout time.Duration
+	// Timeouts are the timeouts of both listeners. A request that takes longer than Timeouts.Request is answered with 503.
+	Timeouts edge.Timeouts
 	// Clock decides about the minutes of limits and the expiry of keys. Nil means the database's clock, which all servers
 	// share.
 	Clock func() time.Time
@@ -131,7 +131,7 @@ func New(c Config) (*Server, error) {
 	s.edge, err = edge.New(edge.Config{
 		Gate: s.gate, ExplainInvalid: rules.Check, Services: api{rules}.services,
 		Keyless: s.keylessServices(names),
-		Timeout: c.RequestTimeout, Slots: s.slots,
+		Timeout: c.Timeouts.Request, Slots: s.slots,
 		TrustedProxies: c.TrustedProxies, Logger: c.Logger,
 		Traces: c.Traces, Observe: observe, Unreachable: db.IsUnreachable, Now: c.DB.Now,
 	})
@@ -182,8 +182,8 @@ func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 // take too long, and writes the counts and the last uses of keys that are still in memory. It returns nil if nothing failed.
 // Call it once.
 func (s *Server) Run(ctx context.Context) error {
-	public := edge.NewServer(s.drain.handler(s.publicHandler()), s.config.RequestTimeout, s.config.Logger)
-	admin := edge.NewServer(s.adminHandler(), s.config.RequestTimeout, s.config.Logger)
+	public := edge.NewServer(s.drain.handler(s.publicHandler()), s.config.Timeouts, s.config.Logger)
+	admin := edge.NewServer(s.adminHandler(), s.config.Timeouts, s.config.Logger)
 	admin.RegisterOnShutdown(s.endStreams)
 	group, running := errgroup.WithContext(ctx)
 	gateContext, stopGate := context.WithCancel(context.WithoutCancel(ctx))

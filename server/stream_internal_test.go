@@ -12,15 +12,16 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin/rpc"
+	"go.storefront.example/server/edge"
 )
 
-// A stream of events may last longer than RequestTimeout. When the server stops, it ends the stream without an error.
+// A stream of events may last longer than a request. When the server stops, it ends the stream without an error.
 func TestAStreamLastsUntilTheServerStops(t *testing.T) {
 	t.Parallel()
 	const timeout = 100 * time.Millisecond
 	running, err := New(Config{
 		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminOpen: true, DB: dbtest.New(t, dbtest.SQLite, db.Config{}),
-		RequestTimeout: timeout, Logger: slog.New(slog.DiscardHandler),
+		Timeouts: edge.Timeouts{Request: timeout}, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())

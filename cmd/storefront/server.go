@@ -163,7 +163,7 @@ func (c *serverCmd) serve(s *invocation) error {
 		Traces: t.tracerProvider(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, OldAdminToken: c.OldAdminToken,
 		DB: handle, Logger: logger, Options: options,
 		DrainDelay: c.DrainDelay, MaxConnections: int(c.MaxConnections),
-		RequestTimeout: c.RequestTimeout, RequestLogOff: !bool(c.RequestLog), Platform: platform,
+		Timeouts: edge.Timeouts{Request: c.RequestTimeout}, RequestLogOff: !bool(c.RequestLog), Platform: platform,
 		PublicDocs: bool(c.Docs),
 		APIURL:     string(c.APIURL),
 	}
@@ -290,7 +290,7 @@ func (m monitored) serveBeside(ctx context.Context, c monitor.Config, do func(co
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", m.AdminAddr, err)
 	}
-	srv := edge.NewServer(monitor.Handler(c), 0, c.Logger)
+	srv := edge.NewServer(monitor.Handler(c), edge.Timeouts{}, c.Logger)
 	// net/http itself logs some errors, such as panics of handlers.
 	srv.ErrorLog = slog.NewLogLogger(c.Logger.Handler(), slog.LevelError)
 	c.Logger.InfoContext(ctx, "listening", "admin_addr", listener.Addr().String())

@@ -22,6 +22,7 @@ import (
 	"go.storefront.example/server"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/edge"
 	"go.storefront.example/server/shop"
 	"go.storefront.example/server/webhooks"
 )
@@ -117,7 +118,7 @@ func newService(t *testing.T, database string, o settings) *installation {
 	s.rules = newRules(s.db, o.options)
 	running, err := server.New(server.Config{
 		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: o.token, DB: s.db, Options: o.options, Clock: clocks,
-		RequestTimeout: o.timeout,
+		Timeouts: edge.Timeouts{Request: o.timeout},
 		// Each bench sends its own client address in X-Forwarded-For, so that benches do not share an address limit.
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Logger:         slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),

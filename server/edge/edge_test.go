@@ -265,7 +265,7 @@ func start(t *testing.T, change ...func(*edge.Config)) *world {
 	w := newWorld(t, change...)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	server := edge.NewServer(w.edge, w.timeout, slog.New(slog.DiscardHandler))
+	server := edge.NewServer(w.edge, edge.Timeouts{Request: w.timeout}, slog.New(slog.DiscardHandler))
 	done := make(chan struct{})
 	go func() { defer close(done); _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close(); <-done })

@@ -11,10 +11,9 @@ import (
 const (
 	// DefaultTimeout is how long a request may take if Config sets no Timeout.
 	DefaultTimeout = 10 * time.Second
-	// ReadHeaderTimeout is how long the headers of a request may take to arrive. ReadTimeout is how long the whole request
-	// may take to arrive.
-	ReadHeaderTimeout = 10 * time.Second
-	ReadTimeout       = 30 * time.Second
+	// DefaultReadHeaderTimeout and DefaultReadTimeout hold if Timeouts sets none.
+	DefaultReadHeaderTimeout = 10 * time.Second
+	DefaultReadTimeout       = 30 * time.Second
 	// WriteTimeout is how long a request may take from the end of its headers until its answer is sent.
 	WriteTimeout = 60 * time.Second
 	// IdleTimeout is how long a connection stays open between two requests.
@@ -22,18 +21,26 @@ const (
 	MaxHeaderBytes = 64 << 10
 )
 
-// NewServer returns the server for a listener. timeout is how long a request may take; 0 means DefaultTimeout. The server
-// speaks HTTP/1.1 and, because gRPC needs it, HTTP/2 with and without TLS.
-func NewServer(handler http.Handler, timeout time.Duration, logger *slog.Logger) *http.Server {
-	timeout = cmp.Or(timeout, DefaultTimeout)
+// Timeouts are the timeouts of a listener's server. 0 means the default.
+type Timeouts struct {
+	// Request is how long a request may take.
+	Request time.Duration
+	// ReadHeader is how long the headers of a request may take to arrive. Read is how long the whole request may take to
+	// arrive, but at most Request.
+	ReadHeader, Read time.Duration
+}
+
+// NewServer returns the server for a listener. It speaks HTTP/1.1 and, because gRPC needs it, HTTP/2 with and without TLS.
+func NewServer(handler http.Handler, timeouts Timeouts, logger *slog.Logger) *http.Server {
+	timeout := cmp.Or(timeouts.Request, DefaultTimeout)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
 		Handler:           handler,
-		ReadHeaderTimeout: ReadHeaderTimeout,
-		ReadTimeout:       min(ReadTimeout, timeout),
+		ReadHeaderTimeout: cmp.Or(timeouts.ReadHeader, DefaultReadHeaderTimeout),
+		ReadTimeout:       min(cmp.Or(timeouts.Read, DefaultReadTimeout), timeout),
 		WriteTimeout:      max(WriteTimeout, 2*timeout),
 		IdleTimeout:       IdleTimeout,
 		MaxHeaderBytes:    MaxHeaderBytes,

@@ -40,7 +40,7 @@ func TestAnswersThatNobodyReadEnd(t *testing.T) {
 					_, err = w.Write(part)
 				}
 				ended <- err
-			}), 0, slog.New(slog.DiscardHandler))
+			}), edge.Timeouts{}, slog.New(slog.DiscardHandler))
 			require.Equal(t, edge.WriteTimeout, server.WriteTimeout)
 			server.WriteTimeout = 100 * time.Millisecond
 			l, err := net.Listen("tcp", "127.0.0.1:0")
