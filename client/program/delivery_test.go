@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	stripe "github.com/stripe/stripe-go/v85/webhook"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/client"
 	"go.storefront.example/client/webhook"
+	"go.storefront.example/ent/db/dbtest/need"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/conformance/devtest"
 )
@@ -25,10 +25,11 @@ type delivery struct {
 	body   []byte
 }
 
-// The worker of a development server delivers each type of event. The client's verifier and Stripe's must accept the delivery and
-// refuse a changed delivery, and the event's data must equal the API's answer.
+// The worker of a development server delivers each type of event. The client's verifier must accept the delivery and refuse a
+// changed delivery, and the event's data must equal the API's answer.
 func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it builds the command and waits for its deliveries")
 	server := devtest.Build(t).Start(t)
 	shop, err := client.New(server.URL, server.Key)
 	require.NoError(t, err)
@@ -111,30 +112,21 @@ func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	require.NotEqual(t, both[webhook.OrderPaid].ID, both[webhook.PaymentLinkPaid].ID, "two events")
 }
 
-// verified requires that the client's verifier and Stripe's accept a delivery and refuse it once it is changed. It returns
-// the event.
+// verified requires that the client's verifier accepts a delivery and refuses it once it is changed. It returns the event.
 func verified(t *testing.T, got delivery, secret string) *webhook.Event {
 	t.Helper()
 	event, err := webhook.Verify(got.body, got.header, secret)
 	require.NoError(t, err)
-	require.NoError(t, stripe.ValidatePayload(got.body, got.header, secret))
-	_, err = stripe.ConstructEvent(got.body, got.header, secret)
-	require.Error(t, err, "the guide does not name it, because it wants Stripe's own API version")
 
 	changed := bytes.Replace(got.body, []byte(`"data":`), []byte(`"data" :`), 1)
 	_, err = webhook.Verify(changed, got.header, secret)
 	require.ErrorIs(t, err, webhook.ErrMismatch, "a changed body")
-	require.ErrorIs(t, stripe.ValidatePayload(changed, got.header, secret), stripe.ErrNoValidSignature)
 
 	_, err = webhook.Verify(got.body, got.header, secret+"x")
 	require.ErrorIs(t, err, webhook.ErrMismatch, "a wrong secret")
-	require.ErrorIs(t, stripe.ValidatePayload(got.body, got.header, secret+"x"), stripe.ErrNoValidSignature)
 
 	late := func() time.Time { return time.Now().Add(webhook.DefaultTolerance + time.Minute) }
 	_, err = webhook.Verify(got.body, got.header, secret, webhook.WithNow(late))
 	require.ErrorIs(t, err, webhook.ErrTimestamp, "an old timestamp")
-	// Stripe's verifier always uses the current time. With a negative tolerance it refuses the delivery as it would at a later
-	// time.
-	require.ErrorIs(t, stripe.ValidatePayloadWithTolerance(got.body, got.header, secret, -time.Minute), stripe.ErrTooOld)
 	return event
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
-	stripe "github.com/stripe/stripe-go/v85/webhook"
 
 	"go.storefront.example/client/webhook"
 	"go.storefront.example/worker/signature"
@@ -168,7 +167,6 @@ func receivedIn(ts *testscript.TestScript, _ bool, args []string) {
 		signed := d.header.Get(signature.Header)
 		event, err := webhook.Verify(d.body, signed, secret)
 		ts.Check(err)
-		ts.Check(stripe.ValidatePayload(d.body, signed, secret))
 		id := event.ID
 		if id != d.header.Get(signature.EventIDHeader) || seen[id] {
 			ts.Fatalf("%s: the event %s came twice, or under another id", args[0], id)

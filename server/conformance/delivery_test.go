@@ -20,10 +20,11 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"github.com/stripe/stripe-go/v85/webhook"
 
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/seal"
+	"go.storefront.example/server/conformance/devtest"
 	"go.storefront.example/server/webhooks"
 	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
@@ -78,14 +79,17 @@ func (r *receiver) next(t *testing.T) arrival {
 }
 
 // buildOther compiles a second, different binary of storefront. A test that runs both shows whether an output depends on the
-// binary.
+// binary. Unless heavy tests run, buildOther returns the first binary.
 func buildOther(t *testing.T) string {
 	t.Helper()
+	if !need.Required() {
+		return devtest.Build(t).File
+	}
 	binary := filepath.Join(t.TempDir(), "storefront")
 	if runtime.GOOS == "windows" {
 		binary += ".exe"
 	}
-	command := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "./cmd/storefront")
+	command := exec.Command("go", "build", "-ldflags=-s -w -X main.version=other", "-o", binary, "./cmd/storefront")
 	command.Dir = filepath.Join("..", "..")
 	out, err := command.CombinedOutput()
 	require.NoError(t, err, string(out))
@@ -235,9 +239,8 @@ func (b *bench) delivered(got arrival, secret, kind string, attempt int, target 
 		"Content-Length":           got.header["Content-Length"],
 	}, map[string][]string(got.header), "these headers and no others: %v", slices.Sorted(maps.Keys(got.header)))
 	require.EqualValues(b, len(got.body), got.length)
-	require.NoError(b, webhook.ValidatePayload(got.body, signed, secret), "a verifier that others published")
 	require.NoError(b, signature.Verify(signed, got.body, secret, time.Now(), signature.Tolerance))
-	require.Error(b, webhook.ValidatePayload(append(got.body, ' '), signed, secret))
+	require.Error(b, signature.Verify(signed, append(got.body, ' '), secret, time.Now(), signature.Tolerance))
 	encoded, found := strings.CutPrefix(secret, "whsec_")
 	require.True(b, found)
 	raw, err := base64.RawURLEncoding.DecodeString(encoded)

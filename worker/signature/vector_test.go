@@ -4,18 +4,15 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"github.com/stripe/stripe-go/v85/webhook"
 
 	"go.storefront.example/worker/signature"
 )
 
 // vector is one input for a verifier, with the right answer. The verifiers of the project, in Go, TypeScript, PHP and
-// Python, and published verifiers are tested with the same file. Its signatures were computed with Python's hmac and
-// hashlib.
+// Python, and Stripe's for Node are tested with the same file. Its signatures were computed with Python's hmac and hashlib.
 type vector struct {
 	Name   string
 	Secret string
@@ -27,7 +24,7 @@ type vector struct {
 	// Want is "ok" or the reason of the refusal: "no_signature", "mismatch" or "timestamp".
 	Want string
 	// StripeGo and StripeNode are the answers of Stripe's verifiers for Go and for Node: "ok" or "refused", or "" if the answer
-	// agrees with Want.
+	// agrees with Want. The answers for Go were recorded with stripe-go v85.0.0.
 	StripeGo, StripeNode string
 	// Because says why Stripe's verifiers differ from Want; "" if they do not.
 	Because string
@@ -66,25 +63,4 @@ func TestVerifyAnswersTheVectors(t *testing.T) {
 		require.Equal(t, differs, v.Because != "", "%s: a difference has its reason beside it", v.Name)
 	}
 	require.Len(t, answered, len(words), "every answer is asked for")
-}
-
-// Stripe's verifier answers each vector as the vector says. It reads the system's clock, so the test sleeps in a synctest
-// bubble until the bubble's clock has the vector's time.
-func TestAPublishedVerifierAnswersTheVectors(t *testing.T) {
-	t.Parallel()
-	for _, v := range vectors(t) {
-		want := v.StripeGo
-		if want == "" && v.Want == "ok" {
-			want = "ok"
-		}
-		synctest.Test(t, func(t *testing.T) {
-			ahead := time.Until(time.Unix(v.Now, 0))
-			time.Sleep(ahead)
-			// Time in a synctest bubble only moves forward. If the vector's time is before the bubble's, the tolerance is made
-			// longer by the difference.
-			late := max(-ahead, 0)
-			err := webhook.ValidatePayloadWithTolerance([]byte(v.Body), v.Header, v.Secret, v.tolerance()+late)
-			require.Equal(t, want == "ok", err == nil, "%s: %v", v.Name, err)
-		})
-	}
 }
