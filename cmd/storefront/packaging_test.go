@@ -255,23 +255,44 @@ func TestImageIsBuiltFromEveryRoomThatTheBinaryNeeds(t *testing.T) {
 	}
 }
 
+// place is a file with a version, which the pattern finds.
+type place struct{ file, pattern string }
+
+// requireOneVersion requires that all places have the version of the first.
+func requireOneVersion(t *testing.T, places ...place) {
+	t.Helper()
+	var want string
+	for _, p := range places {
+		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(p.file)))
+		require.NoError(t, err)
+		found := regexp.MustCompile(p.pattern).FindStringSubmatch(string(text))
+		require.NotNil(t, found, p.file)
+		want = cmp.Or(want, found[1])
+		require.Equal(t, want, found[1], p.file)
+	}
+}
+
+// go.mod names the version of Go, and package.json the oldest version of Node. The workflow and .ci/install read these files.
+func TestEveryFileNamesOneGoAndOneNode(t *testing.T) {
+	t.Parallel()
+	const line = `(?m)^go (\d+\.\d+)`
+	requireOneVersion(t, place{"go.mod", line}, place{"tools.mod", line}, place{"cmd/bench/go.mod", line},
+		place{"client/webhook/recipes/gin/go.mod", line}, place{"client/webhook/recipes/net_http/go.mod", line},
+		place{"Dockerfile", `golang:(\d+\.\d+)-`}, place{"README.md", `Go (\d+\.\d+),`},
+		place{"cmd/storefront/README.md", `Go (\d+\.\d+) builds`})
+	requireOneVersion(t, place{"package.json", `"node": ">=(\d+)"`}, place{"CONTRIBUTING.md", `Node (\d+) or later`},
+		place{"server/conformance/devtest/devtest.go", `oldestNode = (\d+)`})
+}
+
 // The clients and the chart have the same version. RELEASING.md lists the files with the version, too.
 func TestPackagesHaveOneVersion(t *testing.T) {
 	t.Parallel()
-	var want string
-	for _, row := range []struct{ file, pattern string }{
+	requireOneVersion(t, []place{
 		{"client/typescript/package.json", `"version": "(.+)"`}, {"client/typescript/src/version.ts", `version = "(.+)"`},
 		{"client/php/src/Client.php", `VERSION = '(.+)'`}, {"client/python/storefront_client/_version.py", `__version__ = "(.+)"`},
 		{"client/python/pyproject.toml", `(?m)^version = "(.+)"`}, {"cmd/storefront/helm/Chart.yaml", `(?m)^version: (.+)`},
 		{"cmd/storefront/helm/Chart.yaml", `(?m)^appVersion: (.+)`},
-	} {
-		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(row.file)))
-		require.NoError(t, err)
-		found := regexp.MustCompile(row.pattern).FindStringSubmatch(string(text))
-		require.NotNil(t, found, row.file)
-		want = cmp.Or(want, found[1])
-		require.Equal(t, want, found[1], row.file)
-	}
+	}...)
 }
 
 // The override of compose.yaml in the manual passes secrets to the services in files instead of variables.
