@@ -128,6 +128,7 @@ func each(t *testing.T, test func(t *testing.T, l language)) {
 func eachOf(t *testing.T, languages []language, test func(t *testing.T, l language)) {
 	t.Helper()
 	t.Parallel()
+	need.Heavy(t, "it runs the clients in PHP, Python and TypeScript")
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()

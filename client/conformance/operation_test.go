@@ -14,6 +14,7 @@ import (
 
 	"go.storefront.example/client"
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/server/conformance/devtest"
 )
 
@@ -88,6 +89,7 @@ func list[T proto.Message](s *session, resource string, args arguments, golang f
 }
 
 func TestEveryOperationAnswersAsInGo(t *testing.T) {
+	need.Heavy(t, "it drives the clients in other languages")
 	storefront := devtest.Build(t)
 	each(t, func(t *testing.T, l language) {
 		s, ctx := newSession(t, l, storefront), t.Context()
@@ -210,6 +212,7 @@ func requireEveryOperation(t *testing.T, called map[string]bool) {
 
 // This test provokes each error code that a request can cause; retry_test.go sends the other codes.
 func TestEveryErrorIsThatOfTheService(t *testing.T) {
+	need.Heavy(t, "it drives the clients in other languages")
 	storefront := devtest.Build(t)
 	each(t, func(t *testing.T, l language) {
 		s, ctx := newSession(t, l, storefront), t.Context()

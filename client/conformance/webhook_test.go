@@ -17,6 +17,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"go.storefront.example/client/webhook"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/server/conformance/devtest"
 )
 
@@ -226,6 +227,7 @@ func TestNewerEventsAreRead(t *testing.T) {
 
 // The worker delivers each type of event, and every client reads it.
 func TestEveryTypeOfEventIsRead(t *testing.T) {
+	need.Heavy(t, "it drives the clients in other languages")
 	storefront := devtest.Build(t)
 	dev := storefront.Start(t)
 	type delivery struct {

@@ -35,6 +35,7 @@ func build(t *testing.T) string {
 
 func TestWhatIsOfPHPAlone(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it runs the PHP client")
 	folder := build(t)
 	const others = `foreach (["Symfony/Component/HttpFoundation", "GuzzleHttp"] as $one)
 		if (!stream_resolve_include_path("$one/autoload.php")) exit(1);`
@@ -51,6 +52,7 @@ var snippet = regexp.MustCompile("(?s)```php\n(.*?)```")
 // The README's programs run unchanged, except that they load storefront.php, the single file for hosts without Composer.
 func TestWhatTheReadmeShows(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it runs the programs of the README of the PHP client")
 	folder := build(t)
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)

@@ -16,11 +16,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/server/conformance/devtest"
 )
 
 func TestProgramInAnEmptyModule(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it builds a program in a module of its own")
 	program := buildProgram(t)
 	server := devtest.Build(t).Start(t)
 

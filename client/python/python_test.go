@@ -49,6 +49,8 @@ func layOut(t *testing.T) (folder, variable string) {
 
 func TestWhatIsOfPythonAlone(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it runs the Python client")
+	python(t, "httpx")
 	_, path := layOut(t)
 	variables := devtest.Build(t).Start(t).Variables()
 	for _, row := range []struct{ file, tests, module string }{
@@ -64,6 +66,7 @@ func TestWhatIsOfPythonAlone(t *testing.T) {
 
 func TestTypes(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it runs mypy")
 	if _, err := exec.LookPath("mypy"); err != nil {
 		need.Missing(t, "this needs mypy (Debian's package of that name): %v", err)
 	}
@@ -96,6 +99,8 @@ var snippet = regexp.MustCompile("(?s)```python\n(.*?)```")
 // The package is installed by pip as the README says, but without a package index.
 func TestWhatTheReadmeShows(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it installs the Python client in an environment of its own")
+	python(t, "httpx")
 	environment := filepath.Join(t.TempDir(), "environment")
 	if output, err := exec.CommandContext(t.Context(), python(t, "ensurepip"), "-m", "venv",
 		environment).CombinedOutput(); err != nil {

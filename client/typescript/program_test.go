@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db/dbtest/cluster"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/server/conformance/devtest"
 )
 
@@ -24,6 +25,7 @@ var snippet = regexp.MustCompile("(?s)```ts\n(.*?)```")
 // verifies the event that the worker of dev delivers. Another program makes typed calls over Connect, gRPC-Web and gRPC.
 func TestProgramInAnEmptyProject(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it installs the TypeScript client in a project of its own")
 	modules := needNode(t)
 	project := install(t, modules)
 	ownPaths(t, project)

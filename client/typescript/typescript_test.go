@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/server/conformance/devtest"
 )
 
@@ -15,6 +16,7 @@ import (
 // a folder in node_modules, so that Node finds the packages that they import.
 func TestTypeScript(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it compiles and runs the tests of the TypeScript client")
 	modules := needNode(t)
 	storefront := devtest.Build(t)
 	out, err := os.MkdirTemp(modules, ".storefront-client-")

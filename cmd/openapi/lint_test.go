@@ -21,7 +21,7 @@ const (
 )
 
 // needLinters returns the paths of the linters' scripts. If Node or the pinned linters are missing, it skips the test, or
-// fails it under STOREFRONT_TEST_REQUIRE=1.
+// fails it if nothing may be skipped.
 func needLinters(t *testing.T) (redocly, spectral string) {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {
@@ -49,6 +49,7 @@ func lint(t *testing.T, arguments ...string) (string, error) {
 
 func TestLintersFindNothing(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it runs the linters of OpenAPI documents")
 	redocly, spectral := needLinters(t)
 	// Read the files that the linters read. The go command reuses a test's cached result unless a file has changed that the
 	// test itself read.
@@ -64,6 +65,7 @@ func TestLintersFindNothing(t *testing.T) {
 
 func TestLintersSeeAWrongDocument(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it runs the linters of OpenAPI documents")
 	redocly, spectral := needLinters(t)
 	doc := &document{}
 	require.NoError(t, decode([]byte(openapi.Document), doc))

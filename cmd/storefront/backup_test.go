@@ -14,6 +14,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/notice"
 )
@@ -90,6 +91,9 @@ func TestABackupThatIsNotVerifiedReplacesNone(t *testing.T) {
 	} {
 		t.Run(check, func(t *testing.T) {
 			t.Parallel()
+			if check != "foreign-keys" {
+				need.Heavy(t, "it makes five more backups, with another defect")
+			}
 			i, path := sqliteWithStore(t)
 			folder := t.TempDir()
 			for range 3 {
@@ -121,6 +125,7 @@ func TestABackupThatIsNotVerifiedReplacesNone(t *testing.T) {
 // Verifying a backup finds missing bytes, and changed bytes that make rows and indexes differ.
 func TestADamagedCopyIsNotVerified(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it verifies a damaged copy some forty times")
 	i, _ := sqliteWithStore(t)
 	folder := t.TempDir()
 	i.run(nil, "backup", "--to", folder)
@@ -168,6 +173,7 @@ func TestADamagedCopyIsNotVerified(t *testing.T) {
 // Backups that run at the same time all succeed, and every file that they leave is a verified backup.
 func TestBackupsAtOnce(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it runs backups at once")
 	i, path := sqliteWithStore(t)
 	other, _ := sqliteWithStore(t)
 	folder := t.TempDir()
@@ -232,6 +238,7 @@ func TestBackupsOfOneMillisecondHaveNamesOfTheirOwn(t *testing.T) {
 // A backup that is killed before it renames its file leaves no backup. The next backup removes the unfinished file.
 func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it kills backups of a large database")
 	i, path := sqliteWithStore(t)
 	handle, err := hook.Open(t.Context(), db.Config{URL: "sqlite:" + path})
 	require.NoError(t, err)

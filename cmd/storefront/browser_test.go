@@ -32,10 +32,11 @@ type browser struct {
 // browserTime is how long one step of a test may take. The slowest steps wait for a delivery.
 const browserTime = 2 * time.Minute
 
-// newBrowser starts a browser with a new profile, which can connect only to this machine. It needs Chromium and axe, a Node
-// module. Without them it skips the test, or fails it under STOREFRONT_TEST_REQUIRE=1.
+// newBrowser starts a browser with a new profile, which can connect only to this machine. Such a test is heavy, and needs Chromium
+// and axe, a Node module.
 func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
+	need.Heavy(t, "it drives a browser")
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil {

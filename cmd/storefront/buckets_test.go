@@ -146,6 +146,7 @@ func mapped(all []servedInstallation, lines ...string) []string {
 // Behind one nginx, each key reaches the installation that has its store.
 func TestThreeInstallationsBehindNginx(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it runs three installations behind nginx")
 	nginx := nginxProgram(t)
 	buckets, _ := bucketsOfMap(t)
 	for _, database := range dbtest.Databases() {
@@ -289,6 +290,7 @@ func (i installation) shell(t *testing.T, folder, commands string) string {
 // The manual's commands move all stores of some buckets, with their keys, to another installation. They move no other stores.
 func TestMovingBuckets(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it moves stores between two installations behind nginx")
 	nginx := nginxProgram(t)
 	buckets, _ := bucketsOfMap(t)
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.Postgres}, {dbtest.Postgres, dbtest.SQLite}} {

@@ -14,6 +14,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/hook"
 )
 
@@ -21,6 +22,7 @@ import (
 // result is the same as without the interruption.
 func TestAnExportAndItsImportAreStoppedAnywhere(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it kills exports and imports")
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()

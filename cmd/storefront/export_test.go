@@ -34,6 +34,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -298,6 +299,7 @@ func namesIn(t *testing.T, folder string) (names []string) {
 // imported.
 func TestExportsToOneNameAtOnce(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it runs pairs of exports")
 	source := dbtest.URL(t, dbtest.SQLite)
 	require.NoError(t, makeDemo(t.Context(), source))
 	from := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": source}}

@@ -18,6 +18,7 @@ import (
 	"go.storefront.example/cmd/storefront/doctor"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/server/transfer"
@@ -103,6 +104,7 @@ func journaled(t *testing.T, d *db.DB) int {
 // again. In the end every row is stored once.
 func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it kills imports")
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()

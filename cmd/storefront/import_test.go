@@ -14,6 +14,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/hook"
 )
 
@@ -110,6 +111,7 @@ func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 // A killed import leaves no temporary files, whether it was reading an export or standard input.
 func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it kills imports")
 	if runtime.GOOS == "windows" {
 		t.Skip("a file that is open has its name there until the next import")
 	}

@@ -15,6 +15,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/hook"
 )
 
@@ -46,6 +47,7 @@ func TestEachMigrationIsToldWhenItBegins(t *testing.T) {
 // is interrupted while it creates an index, PostgreSQL leaves an invalid index.
 func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it stops migrations")
 	for _, name := range dbtest.Databases() {
 		for _, signal := range []os.Signal{os.Kill, os.Interrupt} {
 			t.Run(fmt.Sprint(name, " ", signal), func(t *testing.T) {

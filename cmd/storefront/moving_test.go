@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/seal"
 )
 
@@ -39,6 +40,7 @@ func moveSteps(t *testing.T) (steps [][2]string) {
 // as before, the callers' key works, and deliveries are signed with the secret that receivers know.
 func TestMovingAStore(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it moves a store with 10,000 orders between databases")
 	const slug, orders = "douala", 10_000
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.Postgres}, {dbtest.Postgres, dbtest.SQLite}} {
 		t.Run(way[0]+" to "+way[1], func(t *testing.T) {

@@ -126,6 +126,7 @@ func (f front) request(t *testing.T, method, host, path, key, body string) (int,
 // nginx.conf works as it is, except for addresses and paths.
 func TestNginxInFront(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it runs servers behind nginx")
 	nginx := nginxProgram(t)
 	i := installation{t, map[string]string{
 		"STOREFRONT_DATABASE_URL": dbtest.URL(t, dbtest.Postgres), "STOREFRONT_TRUSTED_PROXIES": "127.0.0.1", "STOREFRONT_DOCS": "on",

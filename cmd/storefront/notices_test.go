@@ -240,6 +240,7 @@ func mailServer(t *testing.T) (address string, mails chan string) {
 // The programs in the manual's section on notices, unchanged, send mails about the notices that a worker posts.
 func TestTheManualsReceiversMailNotices(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it builds the manual's receivers")
 	if runtime.GOOS == "windows" {
 		t.Skip("Python and its path are named as on Unix")
 	}

@@ -14,6 +14,7 @@ import (
 
 	"go.storefront.example/cmd/storefront/doctor"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/seal"
 )
 
@@ -42,6 +43,7 @@ func TestNothingStartsBehindAPoolerInTransactionMode(t *testing.T) {
 
 func TestServersAndAWorkerBehindAPoolerInSessionMode(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it runs servers and a worker behind PgBouncer")
 	const (
 		customers = 200
 		keys      = 8 // each key may make 120 requests a minute

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 )
 
 const remoteToken = "a-token-of-the-operator-for-tests"
@@ -64,6 +65,7 @@ func startServer(t *testing.T, args ...string) string {
 // scripts on each kind.
 func TestCommandsThroughAServer(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it runs the scripts of commands a second time, through a server")
 	scripts := []string{"testdata/remote/same.txtar", "testdata/remote/refused.txtar"}
 	// Leave out the scripts with commands that need the database itself.
 	for _, script := range []string{

@@ -87,6 +87,7 @@ func restorePostgres(t *testing.T, i installation) installation {
 
 func TestRestoredInstallationGoesOn(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it restores an installation from its backup")
 	for name, restore := range map[string]copied{dbtest.SQLite: restoreSQLite, dbtest.Postgres: restorePostgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/seal"
 )
 
@@ -339,6 +340,7 @@ var runbookScenes = map[string]struct {
 // TestRunbook runs the commands of each case of RUNBOOK.md, unchanged, in an installation that has the problem of the case.
 func TestRunbook(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it follows the runbook on a running installation")
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("there is no shell here")

@@ -15,6 +15,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/seal"
 )
@@ -80,9 +81,7 @@ func send(t *testing.T, status int, method, url, key, body string) map[string]an
 // replaced.
 func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it builds the release before, which takes a minute")
-	}
+	need.Heavy(t, "it builds the previous release")
 	newInbox(t) // skips the test where newInbox cannot work, before the slow build
 	binary := before(t)
 	for _, name := range dbtest.Databases() {

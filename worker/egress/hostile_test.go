@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db/dbtest/need"
 )
 
 // drip writes a text byte by byte, without end.
@@ -134,6 +136,7 @@ const crowded = time.Minute
 
 // Not parallel, because it counts the goroutines and the heap of the whole process.
 func TestHostileReceivers(t *testing.T) {
+	need.Heavy(t, "it posts to receivers that hang and flood")
 	const (
 		inFlight  = 200
 		timeout   = time.Second

@@ -13,6 +13,7 @@ import (
 
 	"go.storefront.example/client/webhook"
 	"go.storefront.example/client/webhook/webhooktest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/server/conformance/devtest"
 )
 
@@ -70,6 +71,7 @@ func TestWhatCannotBeVerifiedIsRefusedAndTold(t *testing.T) {
 
 func TestARealDelivery(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it builds the command and waits for its delivery")
 	dev := devtest.Build(t).Start(t)
 	receiver := webhooktest.NewReceiver("")
 	defer receiver.Close()

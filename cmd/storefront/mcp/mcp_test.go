@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/gen/openapi"
 	"go.storefront.example/server/conformance/devtest"
 )
@@ -99,6 +100,7 @@ func newKey(t *testing.T, dev devtest.Server, name, scopes string) (made apiKey)
 
 func TestAnAgent(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it builds the command and asks its tools")
 	dev := devtest.Build(t).Start(t)
 
 	t.Run("calls every operation of the document once", func(t *testing.T) {

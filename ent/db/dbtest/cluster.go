@@ -9,10 +9,10 @@ import (
 	"go.storefront.example/ent/db/dbtest/need"
 )
 
-// Cluster runs a PostgreSQL server for this test until it ends. If PostgreSQL's programs are not installed the test is skipped,
-// or fails under STOREFRONT_TEST_REQUIRE=1.
+// Cluster runs a PostgreSQL server for this test until it ends. Such a test is heavy, and needs PostgreSQL's programs.
 func Cluster(t testing.TB, o cluster.Options) *cluster.Cluster {
 	t.Helper()
+	need.Heavy(t, "it runs a PostgreSQL server of its own")
 	programs, err := cluster.Find()
 	if err != nil {
 		need.Missing(t, "%v", err)

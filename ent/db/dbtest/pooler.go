@@ -30,7 +30,7 @@ const (
 
 // Pooler runs PgBouncer in front of a PostgreSQL server until the test ends, and returns the URL of the database through
 // PgBouncer. settings are lines of the section [pgbouncer] in its configuration, such as pool_mode = session. If PgBouncer
-// is not installed, the test is skipped, or fails under STOREFRONT_TEST_REQUIRE=1.
+// is not installed, the test is skipped, or fails if nothing may be skipped.
 func Pooler(t testing.TB, database string, settings ...string) string {
 	t.Helper()
 	address, _ := ReloadablePooler(t, database, settings...)
@@ -39,7 +39,7 @@ func Pooler(t testing.TB, database string, settings ...string) string {
 
 // ReloadablePooler runs PgBouncer in front of a PostgreSQL server until the test ends, and returns the URL of the database
 // through PgBouncer. Unlike Pooler, it also returns a function, reload, that replaces the settings while PgBouncer runs. If
-// PgBouncer is not installed, the test is skipped, or fails under STOREFRONT_TEST_REQUIRE=1.
+// PgBouncer is not installed, the test is skipped, or fails if nothing may be skipped.
 func ReloadablePooler(t testing.TB, database string, settings ...string) (address string, reload func(settings ...string)) {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")

@@ -34,6 +34,7 @@ func fixture(t *testing.T, name string) []byte {
 
 func TestGeneratedTypeScriptListsProducts(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it generates a client and runs it against the command")
 	modules := devtest.NeedNode(t, "typescript", "@types/node", "openapi-typescript", "openapi-fetch")
 	// The folder is in node_modules, so that Node finds the packages.
 	folder, err := os.MkdirTemp(modules, ".storefront-generated-")
@@ -52,6 +53,7 @@ func TestGeneratedTypeScriptListsProducts(t *testing.T) {
 
 func TestGeneratedGoListsProducts(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it builds a generator and the client that it makes")
 	folder := t.TempDir()
 	// tools.mod pins the generator and the library that the generated client needs.
 	for from, to := range map[string]string{"tools.mod": "go.mod", "tools.sum": "go.sum"} {

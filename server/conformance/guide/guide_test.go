@@ -112,6 +112,7 @@ func TestTheReceiversOfTheGuideAreRecipes(t *testing.T) {
 // this customer.
 func TestTheGuideRuns(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it runs the guide in five languages")
 	all := guide(t)
 	dev := devtest.Build(t).Start(t)
 	webhook := newWebhook(t, dev)

@@ -63,6 +63,7 @@ func TestAStandbyHasWhatWasCommittedAndIsPromoted(t *testing.T) {
 
 func TestADiskOfItsOwnHoldsTheDataAlone(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it runs a PostgreSQL server")
 	programs, err := cluster.Find()
 	if err != nil {
 		need.Missing(t, "%v", err)
