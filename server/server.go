@@ -129,7 +129,7 @@ func New(c Config) (*Server, error) {
 	}
 	var err error
 	s.edge, err = edge.New(edge.Config{
-		Gate: s.gate, ExplainInvalid: rules.Check, Services: api{rules}.services,
+		Gate: s.gate, Services: api{rules}.services,
 		Keyless: s.keylessServices(names),
 		Timeout: c.Timeouts.Request, Slots: s.slots,
 		TrustedProxies: c.TrustedProxies, Logger: c.Logger,

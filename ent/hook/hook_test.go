@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
@@ -238,6 +239,24 @@ func TestACommitWhoseRecordsFailChangesNothing(t *testing.T) {
 }
 
 // A change of a counter gets no journal entry. A deletion gets an entry with the values that the row had.
+// A handler also runs for a request with fields that could not be decoded, to list what its rules refuse.
+func TestARequestThatWasNotDecodedWholeChangesNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		ctx, id := inStore(t, d)
+		ctx = apijson.WithDecoded(ctx, apijson.Decoded{Invalid: &apijson.Invalid{Message: "The request has invalid fields."}})
+		err := hook.Change(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
+			row, err := hook.LockRow(ctx, tx.Product.Query().Where(product.ID(id)))
+			if err != nil {
+				return err
+			}
+			return row.Update().SetTitle("Half").Exec(ctx)
+		})
+		require.ErrorContains(t, err, "was not decoded whole")
+		require.NotEqual(t, "Half", d.Client().Product.GetX(ctx, id).Title)
+	})
+}
+
 func TestCountersAndDeletions(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
@@ -67,7 +68,13 @@ func EventData(source func() (id uuid.UUID, data proto.Message)) Option {
 //
 // fn may run several times, because a transaction that conflicts with another transaction is run again. So fn must change
 // nothing outside the transaction.
+//
+// WithTx refuses a request with fields that could not be decoded (apijson.DecodedOf), because it would make only a part of the
+// change.
 func WithTx(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.Tx) error, options ...Option) error {
+	if invalid := apijson.DecodedOf(ctx).Invalid; invalid != nil {
+		return fmt.Errorf("change of a request that was not decoded whole: %w", invalid)
+	}
 	return d.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		r := &recorder{db: d, tx: tx, rows: map[uuid.UUID]lockedRow{}}
 		for _, option := range options {

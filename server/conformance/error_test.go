@@ -12,6 +12,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"go.storefront.example/ent/db/dbtest"
 )
@@ -162,6 +166,38 @@ var _ = cases(
 			b.fieldsOf(b.refusedAs(b.json("PATCH", "/v1/products/"+id+"?title=x", `{"nope":1}`), 400, "validation_failed"), "title",
 				"nope")
 			b.requireFields(b.json("GET", "/v1/products?&&page=1&", "").body, object{"total": 1})
+		},
+	},
+	scenario{
+		name:      "every operation lists a field that it does not have, before it looks for its resource",
+		protocols: underV1(),
+		run: func(b *bench) {
+			operations := 0
+			protoregistry.GlobalFiles.RangeFilesByPackage("storefront.v1", func(file protoreflect.FileDescriptor) bool {
+				for i := range file.Services().Len() {
+					methods := file.Services().Get(i).Methods()
+					for j := range methods.Len() {
+						rule := proto.GetExtension(methods.Get(j).Options(), annotations.E_Http).(*annotations.HttpRule)
+						verb, path := "GET", rule.GetGet()
+						if post := rule.GetPost(); post != "" {
+							verb, path = "POST", post
+						} else if patch := rule.GetPatch(); patch != "" {
+							verb, path = "PATCH", patch
+						}
+						path, body := strings.Replace(path, "{id}", unknownID(), 1), ""
+						if rule.GetBody() != "" {
+							body = `{"nope":1}`
+						} else {
+							path += "?nope=1"
+						}
+						details := b.refusedAs(b.json(verb, path, body), 400, "validation_failed")
+						require.Contains(b, fmt.Sprint(details), "field:nope", "%s %s", verb, path)
+						operations++
+					}
+				}
+				return true
+			})
+			require.Greater(b, operations, 12)
 		},
 	},
 	scenario{

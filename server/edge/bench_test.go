@@ -67,7 +67,7 @@ func BenchmarkEdgeServe(b *testing.B) {
 		api.page.Data = append(api.page.Data, api.product)
 	}
 	edge, err := edge.New(edge.Config{
-		Gate: quietGate{auth.Principal{Scopes: auth.Scopes()}}, ExplainInvalid: check,
+		Gate: quietGate{auth.Principal{Scopes: auth.Scopes()}},
 		Services: func(opts ...connect.HandlerOption) []edge.Service {
 			path, handler := storefrontv1connect.NewProductServiceHandler(api, opts...)
 			return []edge.Service{{Path: path, Handler: handler}}

@@ -3,20 +3,21 @@ package edge
 import (
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/apierr"
 )
 
-// maxMessageBytes is the size of the largest message: a body of MaxBodyBytes, and 1 KiB for the values of the path, which
-// vanguard adds.
+// maxMessageBytes is the size of the largest message: a body of MaxBodyBytes, and 1 KiB for what the binary format adds.
 const maxMessageBytes = MaxBodyBytes + 1<<10
 
 // maxOpenBytes is the size of the largest message of a call that needs no key. Such a message has only the name of a service
@@ -27,7 +28,8 @@ const maxOpenBytes = 4 << 10
 // of at most maxMessageBytes, before and after decompression.
 func CallOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	return []connect.HandlerOption{
-		connect.WithCodec(apijson.Codec{}), connect.WithReadMaxBytes(maxMessageBytes), connect.WithInterceptors(interceptors...),
+		connect.WithCodec(apijson.Codec{}), connect.WithReadMaxBytes(maxMessageBytes),
+		connect.WithInterceptors(append([]connect.Interceptor{connect.UnaryInterceptorFunc(receive)}, interceptors...)...),
 		connect.WithCompression("gzip",
 			func() connect.Decompressor { return &limitedReader{} },
 			func() connect.Compressor { z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed); return z }),
@@ -78,11 +80,8 @@ func (e *Edge) serveKeyless(x *exchange, r *http.Request) {
 // serveCall serves a call in one of the typed protocols, or returns the error with which it is refused.
 func (e *Edge) serveCall(x *exchange, r *http.Request) error {
 	in := x.method.input.New().Interface()
-	invalid, err := DecodeCall(x.ResponseWriter, r, in)
+	r, err := DecodeCall(x.ResponseWriter, r, in)
 	if err != nil {
-		return err
-	}
-	if err := e.refuseInvalid(r.Context(), in, invalid); err != nil {
 		return err
 	}
 	r.Body = http.MaxBytesReader(x.ResponseWriter, r.Body, maxMessageBytes+prefixBytes)
@@ -96,25 +95,52 @@ const prefixBytes = 5
 // intercept wraps the handlers of all protocols. It takes a slot while a call that needs a key runs. If a call is refused,
 // it keeps the refusal for the log.
 func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
+	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
 		x := exchangeOf(ctx)
-		release := func() {}
-		if x.method.scope != "" {
-			search, ok := call.Any().(interface{ GetQ() string })
-			release, err = e.config.Slots.Acquire(ctx, x.principal.Store.ID, ok && search.GetQ() != "")
-		}
-		if err == nil {
-			defer release()
-			if !x.method.safe {
-				ctx = tenant.WithRequest(ctx, &x.Request)
-			}
-			answer, err = next(ctx, call)
-		}
+		answer, err := e.handle(ctx, x, call, next)
 		if err == nil {
 			return answer, nil
 		}
 		x.Refusal = apierr.FromRequest(ctx, err, e.config.Unreachable)
 		return nil, x.callError()
+	}
+}
+
+func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest, next connect.UnaryFunc) (connect.AnyResponse, error) {
+	if invalid := apijson.DecodedOf(ctx).Invalid; invalid != nil {
+		return nil, refuseInvalid(ctx, call, next, invalid)
+	}
+	if x.method.scope != "" {
+		search, ok := call.Any().(interface{ GetQ() string })
+		release, err := e.config.Slots.Acquire(ctx, x.principal.Store.ID, ok && search.GetQ() != "")
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+	}
+	if !x.method.safe {
+		ctx = tenant.WithRequest(ctx, &x.Request)
+	}
+	return next(ctx, call)
+}
+
+// refuseInvalid returns the refusal of a call with fields that could not be decoded. The handler adds the fields that its
+// rules refuse (validate.NewProblems). It cannot change anything, because hook.WithTx refuses the transaction.
+func refuseInvalid(ctx context.Context, call connect.AnyRequest, next connect.UnaryFunc, invalid *apijson.Invalid) error {
+	_, err := next(ctx, call)
+	if refused := (*apierr.Refusal)(nil); errors.As(err, &refused) {
+		return refused
+	}
+	return apierr.Invalid(invalid.Message, invalid.Fields...)
+}
+
+// receive gives the handler the message that was decoded in front of Connect, if there is one.
+func receive(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
+		if in := apijson.DecodedOf(ctx).Message; in != nil {
+			proto.Merge(call.Any().(proto.Message), in)
+		}
+		return next(ctx, call)
 	}
 }
 

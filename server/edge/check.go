@@ -1,8 +1,6 @@
 package edge
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"io"
 	"mime"
@@ -10,12 +8,10 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/server/apierr"
@@ -28,45 +24,33 @@ const maxRefused = 1000
 // updateMask, from the names of the body's fields.
 var notInBody = []string{"id", "updateMask"}
 
-// check refuses a request under /v1 with a wrong query or body. Its error lists all wrong fields, and also those that the
-// rules of the shop refuse. check decodes query and body itself, because vanguard would accept unknown and repeated
-// parameters, and values of wrong types. It returns the query with the values in the spelling that vanguard reads.
-func (e *Edge) check(ctx context.Context, m *method, query string, body []byte) (string, error) {
-	if query == "" && !m.hasBody {
-		return "", nil
-	}
-	in := m.input.New().Interface()
-	var invalid *apijson.Invalid
+// decode decodes the path, the query and the body of a request under /v1. This is the only decoding of the request, because
+// vanguard would accept unknown and repeated parameters, and values of wrong types.
+func (m *method) decode(path, query string, body []byte) apijson.Decoded {
+	d := apijson.Decoded{Message: m.input.New().Interface()}
 	if m.hasBody {
-		errors.As(apijson.Unmarshal(body, in, notInBody...), &invalid)
+		errors.As(apijson.Unmarshal(body, d.Message, notInBody...), &d.Invalid)
 	}
-	values, refused := m.decodeQuery(query, in)
-	if len(refused) > 0 {
-		if invalid == nil {
-			invalid = &apijson.Invalid{Message: "The request has invalid fields."}
+	if refused := m.decodeQuery(query, d.Message); len(refused) > 0 {
+		if d.Invalid == nil {
+			d.Invalid = &apijson.Invalid{Message: "The request has invalid fields."}
 		}
-		invalid.Fields = append(refused, invalid.Fields...)
+		d.Invalid.Fields = append(refused, d.Invalid.Fields...)
 	}
-	return values, e.refuseInvalid(ctx, in, invalid)
+	if m.variable != nil {
+		value := strings.TrimSuffix(strings.TrimPrefix(path, m.before), m.after)
+		d.Message.ProtoReflect().Set(m.variable, protoreflect.ValueOfString(strings.ToValidUTF8(value, "%")))
+	}
+	return d
 }
 
-// refuseInvalid refuses a message if some of its fields could not be decoded. The error lists these fields and the fields
-// that the rules of the shop refuse.
-func (e *Edge) refuseInvalid(ctx context.Context, in proto.Message, invalid *apijson.Invalid) error {
-	if invalid == nil {
+// decodeQuery sets fields of a message to the parameters of a query. It returns the parameters that it refuses: unknown and
+// repeated ones, and wrong values. It ignores empty parameters, as between two ampersands.
+func (m *method) decodeQuery(query string, into proto.Message) (refused []apijson.Field) {
+	if query == "" {
 		return nil
 	}
-	if err := e.config.ExplainInvalid(ctx, in, invalid); err != nil {
-		return err
-	}
-	return apierr.Invalid(invalid.Message, invalid.Fields...)
-}
-
-// decodeQuery sets fields of a message to the parameters of a query. It refuses parameters that the method lacks, and
-// repeated ones. It returns the parameters that it accepted, in the spelling that vanguard reads, and the refused ones. It
-// ignores empty parameters, as between two ampersands.
-func (m *method) decodeQuery(query string, into proto.Message) (values string, refused []apijson.Field) {
-	seen, listed, taken := map[string]bool{}, map[string]bool{}, url.Values{}
+	seen, listed := map[string]bool{}, map[string]bool{}
 	refuse := func(name, message string) {
 		if !listed[name] && len(refused) < maxRefused {
 			listed[name] = true
@@ -96,11 +80,10 @@ func (m *method) decodeQuery(query string, into proto.Message) (values string, r
 			if problem := apijson.SetText(into, fd, value); problem != "" {
 				refuse(name, problem+plusProblem(into, fd, rawValue))
 			}
-			taken.Set(name, plainText(into, fd, value))
 		}
 		seen[name] = true
 	}
-	return taken.Encode(), refused
+	return refused
 }
 
 // plusProblem explains a common mistake: an unescaped + in a query means a space, so the offset of a date-time such as
@@ -111,20 +94,6 @@ func plusProblem(m proto.Message, fd protoreflect.FieldDescriptor, raw string) s
 		return ""
 	}
 	return "; a + in a query means a space, and must be written %2B"
-}
-
-// plainText returns a value in the spelling that vanguard reads. Only integers and date-times have other spellings; other
-// values stay as they were sent.
-func plainText(m proto.Message, fd protoreflect.FieldDescriptor, text string) string {
-	switch fd.Kind() {
-	case protoreflect.StringKind, protoreflect.EnumKind:
-		return text
-	case protoreflect.MessageKind:
-		at, _ := m.ProtoReflect().Get(fd).Message().Interface().(*timestamppb.Timestamp)
-		return at.AsTime().Format(time.RFC3339Nano)
-	default:
-		return m.ProtoReflect().Get(fd).String()
-	}
 }
 
 // unescape decodes a name or a value of a query (application/x-www-form-urlencoded). It reports whether the text is
@@ -183,19 +152,28 @@ func isJSON(h http.Header) bool {
 	return err == nil && base == "application/json" && (!hasCharset || strings.EqualFold(charset, "utf-8"))
 }
 
-// DecodeCall decodes a Connect call into a message if its body is JSON, and leaves the body for the handler. It returns all
-// fields that it cannot decode, because Connect's own error names only one. For calls of other forms it does nothing.
-func DecodeCall(w http.ResponseWriter, r *http.Request, in proto.Message) (*apijson.Invalid, error) {
+// DecodeCall decodes a Connect call into in if its body is JSON, because Connect's own error names only one field that it
+// cannot decode. It returns the request that Connect then serves: its context has the decoded message, and its body is empty.
+// It returns calls of other forms as they are.
+func DecodeCall(w http.ResponseWriter, r *http.Request, in proto.Message) (*http.Request, error) {
 	if r.Method != http.MethodPost || !isJSON(r.Header) || r.Header.Get("Content-Encoding") != "" {
-		return nil, nil
+		return r, nil
 	}
 	body, err := readBody(w, r)
 	if err != nil {
 		return nil, err
 	}
+	d := apijson.Decoded{Message: in}
+	errors.As(apijson.Codec{}.Unmarshal(body, in), &d.Invalid)
+	r = r.WithContext(apijson.WithDecoded(r.Context(), d))
 	r.Header["Content-Type"] = contentTypeJSON
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	var invalid *apijson.Invalid
-	errors.As(apijson.Codec{}.Unmarshal(body, in), &invalid)
-	return invalid, nil
+	setEmptyBody(r)
+	return r, nil
+}
+
+// emptyBody is the JSON body that Connect reads in place of a body that is decoded already.
+const emptyBody = "{}"
+
+func setEmptyBody(r *http.Request) {
+	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(emptyBody)), int64(len(emptyBody))
 }

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
@@ -38,7 +37,7 @@ func FuzzQuery(f *testing.F) {
 	m := theMethods(f)[storefrontv1connect.ProductServiceListProductsProcedure]
 	f.Fuzz(func(t *testing.T, query string) {
 		message := &storefrontv1.ListProductsRequest{}
-		passed, refused := m.decodeQuery(query, message)
+		refused := m.decodeQuery(query, message)
 		names := map[string]bool{}
 		for _, field := range refused {
 			require.NotEmpty(t, field.Message)
@@ -58,10 +57,6 @@ func FuzzQuery(f *testing.F) {
 			require.True(t, message.ProtoReflect().Has(fd), "what is not refused is set")
 		}
 		require.Equal(t, values.Get("q"), message.GetQ())
-		again := &storefrontv1.ListProductsRequest{}
-		_, refused = m.decodeQuery(passed, again)
-		require.Empty(t, refused)
-		require.True(t, proto.Equal(message, again), "what vanguard gets means the same")
 	})
 }
 
@@ -74,11 +69,11 @@ func TestAPlusThatIsNotEncodedIsExplained(t *testing.T) {
 		"from=2026-10-01T12:00:00+02:00": true, "to=2026-10-01T12:00:00.5+00:00": true, "from=2026-10-01T12:00:00%20+02:00": false,
 		"from=2026-10-01+12:00:00": false, "from=yesterday": false, "page=+1": false, "from=2026-10-01T12:00:00%2": false,
 	} {
-		_, refused := m.decodeQuery(query, &storefrontv1.ListOrdersRequest{})
+		refused := m.decodeQuery(query, &storefrontv1.ListOrdersRequest{})
 		require.Len(t, refused, 1, query)
 		require.Equal(t, explained, strings.HasSuffix(refused[0].Message, hint), "%s: %s", query, refused[0].Message)
 	}
-	_, refused := m.decodeQuery("from=2026-10-01T12:00:00%2B02:00", &storefrontv1.ListOrdersRequest{})
+	refused := m.decodeQuery("from=2026-10-01T12:00:00%2B02:00", &storefrontv1.ListOrdersRequest{})
 	require.Empty(t, refused)
 }
 
@@ -89,7 +84,7 @@ func TestQueryOfManyNames(t *testing.T) {
 	for i := range 20_000 {
 		query.WriteString("&" + string(rune('a'+i%26)) + strings.Repeat("x", i%40))
 	}
-	_, refused := m.decodeQuery(query.String(), &storefrontv1.ListProductsRequest{})
+	refused := m.decodeQuery(query.String(), &storefrontv1.ListProductsRequest{})
 	require.LessOrEqual(t, len(refused), maxRefused)
 	require.Greater(t, len(refused), 500)
 }

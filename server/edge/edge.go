@@ -6,11 +6,12 @@
 //	address limit → key → counter → store state → path and method → scope →
 //	media type and size → body and query → existence → rules
 //
-//	request ─► Edge: id, key, rate ─► method, scope ─► media type, size ─► check: query, body ─► vanguard ─► Connect ─► slot ─► handler
+//	request ─► Edge: id, key, rate ─► method, scope ─► media type, size ─► decode ─► vanguard ─► Connect ─► intercept ─► handler
 //
-// For a request under /v1, vanguard finds the method, copies path, query and body to a message, and calls Connect in the binary
-// format. The codec writes the answer or the error body. Before vanguard, the function check refuses what vanguard would
-// accept although the contract forbids it, and lists all of it in one answer.
+// The edge decodes path, query and JSON body once, strictly, into the message that the interceptor gives to the handler. For a
+// request under /v1, vanguard calls Connect for the method's address, passes the answer through, and writes the error body.
+// A request with fields that could not be decoded reaches its handler too, which adds the fields that its rules refuse, so
+// that one answer lists everything that is wrong. ent/hook refuses every change that such a request would make.
 //
 // Every answer has X-RateLimit-Limit, -Remaining, -Reset and X-Request-Id. A refusal under /v1 has the specification's error
 // body; in the other protocols it is the protocol's own error, with a storefront.v1.Error as its detail. No CORS header is ever
@@ -32,9 +33,7 @@ import (
 
 	"connectrpc.com/connect"
 	"go.opentelemetry.io/otel/trace"
-	"google.golang.org/protobuf/proto"
 
-	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
@@ -59,14 +58,10 @@ type Service struct {
 	Handler http.Handler
 }
 
-// Config configures an Edge. Gate, ExplainInvalid, Services, Slots, Logger, Unreachable and Now are required.
+// Config configures an Edge. Gate, Services, Slots, Logger, Unreachable and Now are required.
 type Config struct {
 	// Gate decides whether a request under /v1, or a call of Services, is admitted.
 	Gate Gate
-	// ExplainInvalid returns the refusal of a request with fields that could not be decoded. m has the decoded fields, and
-	// invalid has the others. ExplainInvalid also applies the rules that need only the request and its store, so that the
-	// refusal lists everything that is wrong. If all fields of a request are decoded, the handlers apply these rules.
-	ExplainInvalid func(ctx context.Context, m proto.Message, invalid *apijson.Invalid) error
 	// Services returns the handlers of the API with the given options.
 	Services func(opts ...connect.HandlerOption) []Service
 	// Keyless returns the handlers of procedures that need no key (health and reflection), by path and with the given
@@ -199,11 +194,11 @@ func (e *Edge) serve(x *exchange, r *http.Request) error {
 	if err := principal.Require(x.method.scope); err != nil {
 		return err
 	}
-	r = r.WithContext(tenant.With(r.Context(), principal.Store, principal.Actor()))
+	ctx := tenant.With(r.Context(), principal.Store, principal.Actor())
 	if x.protocol == ProtocolREST {
-		return e.serveREST(x, r, path)
+		return e.serveREST(ctx, x, r, path)
 	}
-	return e.serveCall(x, r)
+	return e.serveCall(x, r.WithContext(ctx))
 }
 
 // refuse answers a request with the refusal for an error, in the request's protocol.

@@ -92,10 +92,15 @@ type api struct {
 	seen []proto.Message
 }
 
-func (a *api) saw(m proto.Message) {
+// saw keeps a request that could be decoded, and otherwise returns its refusal with the fields that a rule refuses.
+func (a *api) saw(ctx context.Context, m proto.Message) error {
+	if invalid := apijson.DecodedOf(ctx).Invalid; invalid != nil {
+		return check(m, invalid)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.seen = append(a.seen, proto.Clone(m))
+	return nil
 }
 
 func (a *api) last() proto.Message {
@@ -108,7 +113,9 @@ func (a *api) last() proto.Message {
 }
 
 func (a *api) GetStore(ctx context.Context, r *storefrontv1.GetStoreRequest) (*storefrontv1.Store, error) {
-	a.saw(r)
+	if err := a.saw(ctx, r); err != nil {
+		return nil, err
+	}
 	if info, ok := connect.CallInfoForHandlerContext(ctx); ok {
 		info.ResponseHeader().Set("X-Leak", "of a handler") // a header that the edge must not send
 	}
@@ -119,15 +126,19 @@ func (a *api) GetStore(ctx context.Context, r *storefrontv1.GetStoreRequest) (*s
 	return &storefrontv1.Store{Slug: store.Slug, Name: actor.Name}, nil
 }
 
-func (a *api) ListProducts(_ context.Context, r *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error) {
-	a.saw(r)
+func (a *api) ListProducts(ctx context.Context, r *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error) {
+	if err := a.saw(ctx, r); err != nil {
+		return nil, err
+	}
 	return &storefrontv1.ListProductsResponse{Page: 1, PageSize: 25, Total: 1, Data: []*storefrontv1.Product{
 		{Id: productID, Description: strings.Repeat("é", 5000)},
 	}}, nil
 }
 
-func (a *api) GetProduct(_ context.Context, r *storefrontv1.GetProductRequest) (*storefrontv1.Product, error) {
-	a.saw(r)
+func (a *api) GetProduct(ctx context.Context, r *storefrontv1.GetProductRequest) (*storefrontv1.Product, error) {
+	if err := a.saw(ctx, r); err != nil {
+		return nil, err
+	}
 	switch r.GetId() {
 	case "panic":
 		panic("secret in a panic")
@@ -142,8 +153,10 @@ func (a *api) GetProduct(_ context.Context, r *storefrontv1.GetProductRequest) (
 	}
 }
 
-func (a *api) UpdateProduct(_ context.Context, r *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
-	a.saw(r)
+func (a *api) UpdateProduct(ctx context.Context, r *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
+	if err := a.saw(ctx, r); err != nil {
+		return nil, err
+	}
 	if r.GetStatus() == storefrontv1.Product_PUBLISHED {
 		return nil, &apierr.Refusal{
 			Code: apierr.ProductIncomplete, Message: "Not complete.",
@@ -153,21 +166,31 @@ func (a *api) UpdateProduct(_ context.Context, r *storefrontv1.UpdateProductRequ
 	return &storefrontv1.Product{Id: r.GetId(), Title: r.GetTitle()}, nil
 }
 
-func (a *api) ListOrders(_ context.Context, r *storefrontv1.ListOrdersRequest) (*storefrontv1.ListOrdersResponse, error) {
-	a.saw(r)
+func (a *api) ListOrders(ctx context.Context, r *storefrontv1.ListOrdersRequest) (*storefrontv1.ListOrdersResponse, error) {
+	if err := a.saw(ctx, r); err != nil {
+		return nil, err
+	}
 	return &storefrontv1.ListOrdersResponse{}, nil
 }
 
 func (a *api) CreateCustomer(ctx context.Context, r *storefrontv1.CreateCustomerRequest) (*storefrontv1.Customer, error) {
-	a.saw(r)
+	if err := a.saw(ctx, r); err != nil {
+		return nil, err
+	}
 	if r.GetEmail() != "known@example.com" {
 		edge.Created(ctx)
 	}
 	return &storefrontv1.Customer{Id: productID, Name: r.GetName()}, nil
 }
 
-func (a *api) EnablePaymentLink(_ context.Context, r *storefrontv1.EnablePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
-	a.saw(r)
+func (a *api) CreatePaymentLink(context.Context, *storefrontv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+	return nil, apierr.New(apierr.FeatureDisabled, "Payment links are closed.")
+}
+
+func (a *api) EnablePaymentLink(ctx context.Context, r *storefrontv1.EnablePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+	if err := a.saw(ctx, r); err != nil {
+		return nil, err
+	}
 	return &storefrontv1.PaymentLink{Id: r.GetId()}, nil
 }
 
@@ -182,20 +205,12 @@ func (a *api) services(opts ...connect.HandlerOption) []edge.Service {
 	return s
 }
 
-// check stands in for the rules of the shop. It refuses to create payment links. It refuses a product's title "bad", and in
-// the same answer all fields that could not be decoded.
-func check(_ context.Context, m proto.Message, invalid *apijson.Invalid) error {
-	switch r := m.(type) {
-	case *storefrontv1.CreatePaymentLinkRequest:
-		return apierr.New(apierr.FeatureDisabled, "Payment links are closed.")
-	case *storefrontv1.UpdateProductRequest:
-		if r.GetTitle() == "bad" {
-			fields := []apijson.Field{{Name: "title", Message: "must not be bad"}}
-			if invalid != nil {
-				fields = append(fields, invalid.Fields...)
-			}
-			return apierr.Invalid("The request has invalid fields.", fields...)
-		}
+// check stands in for the rules of the shop. It refuses a product's title "bad", and in the same answer all fields that could
+// not be decoded.
+func check(m proto.Message, invalid *apijson.Invalid) error {
+	if r, ok := m.(*storefrontv1.UpdateProductRequest); ok && r.GetTitle() == "bad" {
+		fields := []apijson.Field{{Name: "title", Message: "must not be bad"}}
+		return apierr.Invalid("The request has invalid fields.", append(fields, invalid.Fields...)...)
 	}
 	return nil
 }
@@ -240,7 +255,7 @@ func newWorld(t testing.TB, change ...func(*edge.Config)) *world {
 		return map[string]http.Handler{path + "Check": handler}
 	}
 	config := edge.Config{
-		Gate: w.gate, ExplainInvalid: check, Services: w.api.services, Keyless: health,
+		Gate: w.gate, Services: w.api.services, Keyless: health,
 		Logger:      slog.New(slog.NewJSONHandler(w.log, nil)),
 		Unreachable: func(err error) bool { return errors.Is(err, errDatabase) },
 		Now:         func() time.Time { return now },

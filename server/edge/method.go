@@ -27,6 +27,9 @@ type method struct {
 	// that needs no key.
 	verb, template string
 	hasBody        bool
+	// variable is the field that the template's variable sets, or nil. before and after are the template's texts around it.
+	variable      protoreflect.FieldDescriptor
+	before, after string
 	// parameters are the method's query parameters, by JSON name; nil if the method has a body.
 	parameters map[string]protoreflect.FieldDescriptor
 }
@@ -81,7 +84,10 @@ func newMethod(d protoreflect.MethodDescriptor) (*method, error) {
 	m.parameters = map[string]protoreflect.FieldDescriptor{}
 	fields := d.Input().Fields()
 	for i := range fields.Len() {
-		if fd := fields.Get(i); !m.hasBody && !strings.Contains(m.template, "{"+string(fd.Name())+"}") {
+		fd := fields.Get(i)
+		if before, after, found := strings.Cut(m.template, "{"+string(fd.Name())+"}"); found {
+			m.variable, m.before, m.after = fd, before, after
+		} else if !m.hasBody {
 			m.parameters[fd.JSONName()] = fd
 		}
 	}

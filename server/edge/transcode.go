@@ -1,9 +1,8 @@
 package edge
 
 import (
-	"bytes"
+	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"path"
@@ -23,9 +22,8 @@ import (
 // nothing.
 const compressedBytes = 1024
 
-// mountTranscoder puts vanguard in front of the handlers of the typed protocols. Vanguard finds the method of a request
-// under /v1, copies path, query and body to a message, calls Connect in the binary format, and writes the answer or the
-// error with the codec.
+// mountTranscoder puts vanguard in front of the handlers of the typed protocols. Vanguard maps the verb and path of a request
+// under /v1 to a call of Connect in JSON, passes the answer through, and writes an error with the codec.
 func (e *Edge) mountTranscoder(services []Service) error {
 	mounted := make([]*vanguard.Service, len(services))
 	for i, s := range services {
@@ -35,7 +33,7 @@ func (e *Edge) mountTranscoder(services []Service) error {
 		vanguard.WithCodec(func(vanguard.TypeResolver) vanguard.Codec { return codec{} }),
 		vanguard.WithDefaultServiceOptions(
 			vanguard.WithTargetProtocols(vanguard.ProtocolConnect),
-			vanguard.WithTargetCodecs("proto"),
+			vanguard.WithTargetCodecs(apijson.Codec{}.Name()),
 			vanguard.WithNoTargetCompression(),
 		),
 	)
@@ -50,12 +48,8 @@ func (e *Edge) mountTranscoder(services []Service) error {
 	return nil
 }
 
-// pathEscaper escapes a path, because vanguard unescapes the variables in it and ends the path at a colon. If a client has
-// escaped a character of an id, this escape is escaped too, so the id does not match. No valid id needs an escape.
-var pathEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
-
-// serveREST serves a request under /v1, or returns the error with which it is refused.
-func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
+// serveREST serves a request under /v1, or returns the error with which it is refused. ctx is r's context with the tenant.
+func (e *Edge) serveREST(ctx context.Context, x *exchange, r *http.Request, path string) error {
 	m := x.method
 	if m.hasBody {
 		if err := checkMediaType(r.Header); err != nil {
@@ -71,20 +65,19 @@ func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
 	case len(body) > 0 && len(r.Header["Content-Type"]) == 0:
 		return apierr.New(apierr.UnsupportedMediaType, "A body must be sent with Content-Type: application/json.")
 	}
-	query, err := e.check(r.Context(), m, r.URL.RawQuery, body)
-	if err != nil {
-		return err
-	}
-	inner := r.WithContext(r.Context())
+	inner := r.WithContext(apijson.WithDecoded(ctx, m.decode(path, r.URL.RawQuery, body)))
 	inner.Method = m.verb
-	inner.URL = &url.URL{Path: pathEscaper.Replace(strings.ToValidUTF8(path, "%")), RawQuery: query}
+	inner.URL = &url.URL{Path: m.template}                      // with the variable's name as its value, which the interceptor replaces
 	inner.Header = http.Header{"Content-Type": contentTypeJSON} // no other headers, because vanguard takes the protocol from them
 	inner.Trailer, inner.TransferEncoding = nil, nil
-	inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	inner.Body, inner.ContentLength = http.NoBody, 0
+	if m.hasBody {
+		setEmptyBody(inner)
+	}
 	a := &answer{header: http.Header{}}
 	e.transcoder.ServeHTTP(a, inner)
 	if x.Refusal == nil && a.status != http.StatusOK {
-		// check has accepted the request, so vanguard must not refuse it: this is an error of the service.
+		// Vanguard gets the method's own address and an empty body, so it must not refuse them: this is an error of the service.
 		return fmt.Errorf("%s: vanguard answered %d: %s", x.Route, a.status, a.body)
 	}
 	x.send(r, a.body)
@@ -102,18 +95,19 @@ func (x *exchange) send(r *http.Request, body []byte) {
 	case x.created:
 		status = http.StatusCreated
 	}
-	write := func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(status)
-		_, _ = w.Write(body)
-	}
 	if x.Refusal != nil || len(body) < compressedBytes {
-		write(x, r)
+		x.WriteHeader(status)
+		_, _ = x.Write(body)
 		return
 	}
 	if r.Method == http.MethodHead {
 		h.Set(gzhttp.HeaderNoCompression, "1")
 	}
-	x.edge.compress(http.HandlerFunc(write))(x, r)
+	large := status // a variable of its own, so that small answers allocate no closure
+	x.edge.compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(large)
+		_, _ = w.Write(body)
+	}))(x, r)
 }
 
 // find returns the method for a verb and a path. If the path exists only with other verbs, it returns the method of one of
@@ -153,19 +147,18 @@ func (a *answer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// codec is the codec that vanguard uses for /v1. It writes the API's JSON, and the error body if a handler fails.
+// codec is the codec that vanguard uses for /v1. Vanguard encodes with it a request for Connect, and the error of a handler;
+// answers pass through, because Connect's codec has the same name.
 type codec struct{ apijson.Codec }
 
-// Unmarshal reads a body, which check has accepted.
-func (codec) Unmarshal(data []byte, m proto.Message) error {
-	return apijson.Unmarshal(data, m, notInBody...)
-}
+// Unmarshal reads nothing, because the request is decoded already.
+func (codec) Unmarshal([]byte, proto.Message) error { return nil }
 
-// MarshalAppend appends an answer or an error body.
+// MarshalAppend appends the body of an error. For a request it appends an empty body, because the request is decoded already.
 func (codec) MarshalAppend(b []byte, m proto.Message) ([]byte, error) {
 	failed, ok := m.(*status.Status)
 	if !ok {
-		return apijson.Append(b, m), nil
+		return append(b, emptyBody...), nil
 	}
 	for _, detail := range failed.GetDetails() {
 		body := &storefrontv1.Error{}

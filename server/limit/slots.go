@@ -86,11 +86,10 @@ func (s *Slots) Acquire(ctx context.Context, id uuid.UUID, search bool) (release
 	if search {
 		needed = []*semaphore.Weighted{o.searches, o.slots, o.pool}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, maxWait, ErrBusy)
-	defer cancel()
+	deadline := time.Now().Add(maxWait)
 	for i, sem := range needed {
 		if !sem.TryAcquire(1) {
-			err = s.wait(ctx, o, sem)
+			err = s.wait(ctx, deadline, o, sem)
 		}
 		if err != nil {
 			releaseAll(needed[:i])
@@ -106,8 +105,11 @@ func (s *Slots) Acquire(ctx context.Context, id uuid.UUID, search bool) (release
 	}, nil
 }
 
-// wait waits for one of the semaphores that a request needs. It fails with ErrBusy if too many requests wait.
-func (s *Slots) wait(ctx context.Context, o *owner, needed *semaphore.Weighted) error {
+// wait waits until the deadline for one of the semaphores that a request needs. It fails with ErrBusy after that, and if too
+// many requests wait.
+func (s *Slots) wait(ctx context.Context, deadline time.Time, o *owner, needed *semaphore.Weighted) error {
+	ctx, cancel := context.WithDeadlineCause(ctx, deadline, ErrBusy)
+	defer cancel()
 	defer s.waiting.Add(-1)
 	defer o.waiting.Add(-1)
 	err := error(nil)

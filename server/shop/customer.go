@@ -48,7 +48,7 @@ func (s *Shop) ListCustomers(
 	if err != nil {
 		return nil, err
 	}
-	l, err := (&problems{}).listCustomers(in)
+	l, err := newProblems(ctx).listCustomers(in)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (s *Shop) EnsureCustomer(
 	if err != nil {
 		return nil, false, err
 	}
-	buyer, err := (&problems{}).newCustomer(in, t.Country)
+	buyer, err := newProblems(ctx).newCustomer(in, t.Country)
 	if err != nil {
 		return nil, false, err
 	}
@@ -255,7 +255,7 @@ func (s *Shop) updateCustomer(ctx context.Context, id string, in proto.Message) 
 	if err != nil {
 		return nil, err
 	}
-	c, err := (&problems{}).customerChange(in, t.Country)
+	c, err := newProblems(ctx).customerChange(in, t.Country)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (s *Shop) ListOrders(ctx context.Context, in *storefrontv1.ListOrdersReques
 	if err != nil {
 		return nil, err
 	}
-	l, err := (&problems{}).listOrders(in)
+	l, err := newProblems(ctx).listOrders(in)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (s *Shop) ListPaymentLinks(
 	if err != nil {
 		return nil, err
 	}
-	l, err := (&problems{}).listPaymentLinks(in)
+	l, err := newProblems(ctx).listPaymentLinks(in)
 	if err != nil {
 		return nil, err
 	}

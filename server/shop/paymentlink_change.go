@@ -75,7 +75,7 @@ func (s *Shop) CreatePaymentLink(
 	if err := s.checkPaymentLinksOpen(t); err != nil {
 		return nil, err
 	}
-	c, err := (&problems{}).newPaymentLink(in)
+	c, err := newProblems(ctx).newPaymentLink(in)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (s *Shop) UpdatePaymentLinkAsOperator(
 }
 
 func (s *Shop) updatePaymentLink(ctx context.Context, id string, in proto.Message) (*storefrontv1.PaymentLink, error) {
-	c, err := (&problems{}).paymentLinkChange(in)
+	c, err := newProblems(ctx).paymentLinkChange(in)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (s *Shop) ListProducts(
 	if err != nil {
 		return nil, err
 	}
-	l, err := (&problems{}).listProducts(in)
+	l, err := newProblems(ctx).listProducts(in)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (s *Shop) UpdateProductAsOperator(ctx context.Context, in *adminv1.UpdatePr
 }
 
 func (s *Shop) updateProduct(ctx context.Context, id string, in proto.Message) (*storefrontv1.Product, error) {
-	c, err := (&problems{}).productChange(in)
+	c, err := newProblems(ctx).productChange(in)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductReque
 	if err != nil {
 		return nil, err
 	}
-	p := &problems{}
+	p := newProblems(ctx)
 	kind := product.Type(in.GetType().String())
 	if product.TypeValidator(kind) != nil {
 		p.Invalid("type", "must be one of FILE, COURSE, LICENSE, MEETING, EVENT")

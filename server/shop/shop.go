@@ -8,6 +8,7 @@
 package shop
 
 import (
+	"context"
 	"go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/tenant"
@@ -59,3 +60,6 @@ func New(d *db.DB, o Options) *Shop {
 
 // problems collects everything that is wrong with a request.
 type problems struct{ validate.Problems }
+
+// newProblems returns the problems that a request has before the rules: the fields that could not be decoded.
+func newProblems(ctx context.Context) *problems { return &problems{*validate.NewProblems(ctx)} }

@@ -125,7 +125,7 @@ var exportedCodes = regexp.MustCompile(`^[A-Z]{3} [A-Z]{2}$`)
 func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID, createdAt *time.Time,
 	in *adminv1.CreateStoreRequest) (
 	*storefrontv1.Store, error) {
-	p := &problems{}
+	p := newProblems(ctx)
 	if createdAt == nil {
 		id = s.newStoreID(p, in.Bucket)
 	}
@@ -180,7 +180,7 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 	if err != nil {
 		return nil, err
 	}
-	p := &problems{}
+	p := newProblems(ctx)
 	c := p.storeFields(in, t.Country)
 	if err := p.Err(); err != nil {
 		return nil, err

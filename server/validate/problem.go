@@ -4,6 +4,8 @@
 package validate
 
 import (
+	"context"
+
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/server/apierr"
 )
@@ -16,9 +18,10 @@ type Problems struct {
 	broken  bool          // whether the body was no JSON object, so that it has no fields
 }
 
-// NewProblems returns Problems with the fields that could not be decoded. invalid may be nil.
-func NewProblems(invalid *apijson.Invalid) *Problems {
+// NewProblems returns Problems with the fields of the context's request that could not be decoded (apijson.DecodedOf).
+func NewProblems(ctx context.Context) *Problems {
 	p := &Problems{}
+	invalid := apijson.DecodedOf(ctx).Invalid
 	if invalid == nil {
 		return p
 	}

@@ -22,10 +22,13 @@ func ParseID(text string) (uuid.UUID, bool) {
 }
 
 // StoreAndID returns the store of the context, and the id in a request. If the text is no id, it returns the error of
-// notFound, because no resource has this id.
+// notFound, because no resource has this id. It refuses a request with fields that could not be decoded before that.
 func StoreAndID(ctx context.Context, text string, notFound func() error) (tenant.Store, uuid.UUID, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
+		return t, uuid.Nil, err
+	}
+	if err := NewProblems(ctx).Err(); err != nil {
 		return t, uuid.Nil, err
 	}
 	id, ok := ParseID(text)

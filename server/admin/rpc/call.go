@@ -83,11 +83,10 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next
 		control := http.NewResponseController(w)
 		_, w = control.SetReadDeadline(time.Time{}), deadlineWriter{w, control}
 	} else if input != nil {
-		invalid, err := edge.DecodeCall(w, r, input.New().Interface())
-		if err != nil {
+		if r, err = edge.DecodeCall(w, r, input.New().Interface()); err != nil {
 			return err
 		}
-		if invalid != nil {
+		if invalid := apijson.DecodedOf(r.Context()).Invalid; invalid != nil {
 			return apierr.Invalid(invalid.Message, invalid.Fields...)
 		}
 	}
