@@ -28,9 +28,12 @@ func Customer(row *ent.Customer, currency string) *storefrontv1.Customer {
 	}
 }
 
-// ForgottenEmail returns the e-mail that a customer has after the erasure of its data. It contains only the customer's id,
-// and its domain receives no mail (RFC 2606, section 2).
-func ForgottenEmail(id uuid.UUID) string { return id.String() + "@forgotten.invalid" }
+// ForgottenDomain is the domain of ForgottenEmail. It receives no mail (RFC 2606, section 2), and no request may set an e-mail of
+// it or of a domain below it.
+const ForgottenDomain = "forgotten.invalid"
+
+// ForgottenEmail returns the e-mail that a customer has after the erasure of its data. It contains only the customer's id.
+func ForgottenEmail(id uuid.UUID) string { return id.String() + "@" + ForgottenDomain }
 
 // IsForgotten reports whether the customer of the row was erased, so that the row has no personal data.
 func IsForgotten(row *ent.Customer) bool {

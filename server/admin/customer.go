@@ -43,10 +43,10 @@ func (o *Operator) GetCustomer(ctx context.Context, in *adminv1.GetCustomerReque
 // store_not_found or customer_not_found.
 func (o *Operator) FindCustomer(ctx context.Context, in *adminv1.FindCustomerRequest) (*storefrontv1.Customer, error) {
 	ctx, id, err := o.find(ctx, customerKind, in, func(t tenant.Store) (string, string) {
-		var p validate.Problems
-		if email := p.Email("name", in.GetName()); email != nil {
-			return customer.FieldEmail, *email
+		if email, ok := validate.Address(in.GetName()); ok {
+			return customer.FieldEmail, email
 		}
+		var p validate.Problems
 		if phone := p.Phone("name", in.GetName(), t.Country); phone != nil {
 			return customer.FieldPhone, *phone
 		}

@@ -149,8 +149,11 @@ func history(t *rapid.T, o *admin.Operator, d *db.DB, slug string) []string {
 	store, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: slug})
 	require.NoError(t, err)
 	// Insert an erased customer, and an event about that customer.
-	_, err = o.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: slug, Email: new(uuid.NewString() + "@forgotten.invalid")})
+	forgotten := uuid.New()
+	imported, err := o.ImportCustomers(ctx, &adminv1.ImportCustomersRequest{Store: slug, Customers: []*storefrontv1.Customer{
+		{Id: forgotten.String(), Email: new(resource.ForgottenEmail(forgotten))}}})
 	require.NoError(t, err)
+	require.EqualValues(t, 1, imported.GetStored(), imported)
 	_, err = d.Writer().ExecContext(ctx, "INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, $3, $4, $5)",
 		uuid.Must(uuid.NewV7()), uuid.MustParse(store.GetId()), "order.paid", []byte(`{"forgotten":true}`),
 		time.UnixMilli(1_790_000_000_000).UTC())

@@ -43,7 +43,8 @@ func (p *problems) customer(prefix string, in interface {
 	l.data = ent.Customer{ID: l.id, Name: p.Text(prefix+"name", in.GetName(), validate.MaxCustomerNameRunes)}
 	email, phone := in.GetEmail(), in.GetPhone()
 	if email != "" {
-		if l.data.Email = &email; !p.exported || !validate.Storable(email) {
+		forgotten := email == resource.ForgottenEmail(l.id) // as a list of customers shows a customer who was forgotten
+		if l.data.Email = &email; !forgotten && (!p.exported || !validate.Storable(email)) {
 			l.data.Email = p.Email(prefix+"email", email)
 		}
 	}

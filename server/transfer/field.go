@@ -35,12 +35,17 @@ func (p *problems) id(field, text string) uuid.UUID {
 	return id
 }
 
-// timeOrZero reads a date-time, and returns the zero time if there is none.
+// timeOrZero reads a date-time, and returns the zero time if there is none. It refuses the zero time itself, for which other
+// code would set the time of the import.
 func (p *problems) timeOrZero(field string, at *timestamppb.Timestamp) time.Time {
-	if t := p.Time(field, at); t != nil {
-		return *t
+	t := p.Time(field, at)
+	switch {
+	case t == nil:
+		return time.Time{}
+	case t.IsZero():
+		p.Invalid(field, "must be after 0001-01-01T00:00:00Z, or missing")
 	}
-	return time.Time{}
+	return *t
 }
 
 // storeCurrency refuses a currency other than the store's.

@@ -12,14 +12,28 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"go.storefront.example/ent/invisible"
+	"go.storefront.example/ent/resource"
 )
 
-// Email reads an e-mail address and returns it in the form in which addresses are stored and compared: without spaces and
+// Email reads the e-mail address of a customer, as Address does. It refuses addresses of the domain of forgotten customers and
+// of the domains below it.
+func Email(text string) (email string, ok bool) {
+	email, ok = Address(text)
+	return email, ok && !reserved(email)
+}
+
+// reserved reports whether an address in its stored form may be that of a forgotten customer.
+func reserved(email string) bool {
+	_, domain, _ := cutLast(email, "@")
+	return domain == resource.ForgottenDomain || strings.HasSuffix(domain, "."+resource.ForgottenDomain)
+}
+
+// Address reads an e-mail address and returns it in the form in which addresses are stored and compared: without spaces and
 // invisible characters around it, in NFC and lower case, with its domain in Unicode (UTS 46).
 //
 // The text must be an address of RFC 5322 without a display name, with a dot in its domain, and with at most 254 characters.
 // Spaces and invisible characters inside it are refused, except for plain spaces between quotes.
-func Email(text string) (email string, ok bool) {
+func Address(text string) (email string, ok bool) {
 	local, domain, ok := cutLast(invisible.Trim(text), "@")
 	if !ok || invisible.Contains(strings.ReplaceAll(local, " ", "")) || !utf8.ValidString(text) {
 		return "", false
@@ -41,6 +55,8 @@ func (p *Problems) Email(field, value string) *string {
 	switch {
 	case ok:
 		return &email
+	case reserved(email):
+		p.Invalid(field, "must not be of "+resource.ForgottenDomain+", the domain of forgotten customers")
 	case invisible.Contains(value):
 		p.Invalid(field, "must be an e-mail address, without spaces and invisible characters in it")
 	default:
@@ -60,13 +76,16 @@ func cutLast(text, separator string) (before, after string, found bool) {
 // domainNames converts the names of hosts as browsers do (UTS 46, non-transitional), and checks the lengths that DNS allows.
 var domainNames = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSLength(true))
 
-// domainName returns a domain in Unicode. ok is false for a domain without a dot.
+// domainName returns a domain in Unicode, or in ASCII if its Unicode form has invisible characters, which Email refuses. ok is
+// false for a domain without a dot.
 func domainName(domain string) (name string, ok bool) {
 	ascii, err := domainNames.ToASCII(domain)
 	if err != nil || invisible.Contains(domain) || !strings.Contains(ascii, ".") {
 		return "", false
 	}
-	name, err = domainNames.ToUnicode(ascii)
+	if name, err = domainNames.ToUnicode(ascii); invisible.Contains(name) {
+		name = ascii
+	}
 	return name, err == nil
 }
 
@@ -102,6 +121,8 @@ func (p *Problems) Contact(field, value string) string {
 	value = p.Text(field, invisible.Trim(value), MaxEmailRunes)
 	if read, err := mail.ParseAddress(value); value != "" && (err != nil || read.Address != value || invisible.Contains(value)) {
 		p.Invalid(field, "must be an e-mail address such as help@example.com")
+	} else if email, ok := Address(value); ok && reserved(email) {
+		p.Invalid(field, "must not be of "+resource.ForgottenDomain+", the domain of forgotten customers")
 	}
 	return value
 }

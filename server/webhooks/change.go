@@ -16,6 +16,7 @@ import (
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/shop"
 	"go.storefront.example/server/validate"
+	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
 )
 
@@ -30,6 +31,7 @@ func (w *Webhooks) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookR
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
+	c.Values.URL = egress.EscapeURL(c.Values.URL)
 	return w.changeWebhook(ctx, in.GetId(), func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		next := c.Applied(row)
 		if next.URL != row.URL {

@@ -60,6 +60,7 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWeb
 	if err := p.Err(); err != nil {
 		return SecretWebhook{}, err
 	}
+	d.URL = egress.EscapeURL(d.URL)
 	if err := w.checkTarget(d.URL); err != nil {
 		return SecretWebhook{}, err
 	}
@@ -105,6 +106,7 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWeb
 func (w *Webhooks) CheckImported(p *validate.Problems, row *ent.Webhook, secret string) {
 	row.Description = p.Text("webhook.description", row.Description, maxDescriptionRunes)
 	row.Events = eventTypes(p, "webhook.events", row.Events)
+	row.URL = egress.EscapeURL(row.URL)
 	if err := egress.CheckURL(row.URL, w.options.Targets); err != nil {
 		p.Invalid("webhook.url", err.Error())
 	}

@@ -201,6 +201,12 @@ func TestWebhookChanges(t *testing.T) {
 		require.Contains(t, string(entries[len(entries)-1].Changes),
 			`"url":{"from":"https://receiver.example.com/hooks","to":"https://b.example.com"}`)
 
+		escaped, err := b.UpdateWebhook(b.Ctx, &adminv1.UpdateWebhookRequest{Id: id, Url: new("https://b.example.com/é?q=ü|^{}")})
+		require.NoError(t, err)
+		require.Equal(t, "https://b.example.com/%C3%A9?q=%C3%BC%7C%5E%7B%7D", escaped.URL)
+		_, err = b.UpdateWebhook(b.Ctx, &adminv1.UpdateWebhookRequest{Id: id, Url: new("https://b.example.com")})
+		require.NoError(t, err)
+
 		// EnableWebhook forgets the failures of a webhook that was disabled.
 		since := d.Now().Add(-time.Hour)
 		require.NoError(t, hook.WithTx(b.Ctx, d, func(ctx context.Context, tx *ent.Tx) error {

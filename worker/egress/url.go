@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -55,6 +56,27 @@ var (
 	errURLSingle    = &URLError{Reason: "must contain the full name of a host, such as shop.example.com", address: true}
 )
 
+// EscapeURL returns a URL in which the characters of its path and query that no URL may have, such as letters beyond ASCII and |,
+// are percent-encoded. It leaves the host as it is, because CheckURL reads hosts of every script.
+func EscapeURL(text string) string {
+	scheme, rest, _ := strings.Cut(text, "://")
+	at := strings.IndexAny(rest, "/?#")
+	if at < 0 {
+		return text
+	}
+	at += len(scheme) + len("://")
+	var b strings.Builder
+	b.WriteString(text[:at])
+	for _, c := range []byte(text[at:]) {
+		if c >= utf8.RuneSelf || strings.IndexByte("\"<>^`{|}", c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
 // CheckURL checks whether a webhook may be registered with a URL; its errors are *URLError. It
 // reads only the text: the addresses of a name may change at any time, so they are checked at each
 // connection. Any text that a resolver or a library might read as an address counts as one.
@@ -101,7 +123,7 @@ func (p Policy) parse(text string) (*url.URL, *URLError) {
 		}
 		return nil, errURLHost
 	}
-	u, err := url.Parse(text)
+	u, err := url.Parse(EscapeURL(text))
 	if err != nil {
 		return nil, parseError(authority)
 	}

@@ -31,6 +31,11 @@ func TestCheckURLAccepts(t *testing.T) {
 		{"a port with zeroes in front", "https://shop.example.com:08443/", public, "https://shop.example.com:8443/"},
 		{"a colon without a port", "https://shop.example.com:/", public, "https://shop.example.com/"},
 		{"a query, of any characters", "https://shop.example.com/?a=b@c:d&e=%2F", public, ""},
+		{"characters that no query may have", "https://shop.example.com/x?q=é|{x}^`\"<>&ü", public,
+			"https://shop.example.com/x?q=%C3%A9%7C%7Bx%7D%5E%60%22%3C%3E&%C3%BC"},
+		{"a query without a path", "https://shop.example.com?q=é", public, "https://shop.example.com?q=%C3%A9"},
+		{"characters that no path may have, beside an escape", "https://shop.example.com/é{a%2Fb}", public,
+			"https://shop.example.com/%C3%A9%7Ba%2Fb%7D"},
 		{"an @ in the path is no user", "https://shop.example.com/@shop", public, ""},
 		{"upper case means the same", "HTTPS://Shop.EXAMPLE.com/Path", public, "https://shop.example.com/Path"},
 		{"a trailing dot means the same", "https://shop.example.com./", public, "https://shop.example.com/"},
@@ -264,6 +269,9 @@ func FuzzCheckURL(f *testing.F) {
 		used, refusal := public.parse(text)
 		require.Nil(t, refusal)
 		require.Equal(t, "https", used.Scheme)
+		require.NotRegexp(t, `[^!-~]|["<>^\x60{|}]`, used.String())
+		require.Equal(t, used.RequestURI(), func() string { u, _ := public.parse(EscapeURL(text)); return u.RequestURI() }(),
+			"what is stored is what is sent")
 		again, refusal := public.parse(used.String())
 		if len(used.String()) <= MaxURLBytes { // escapes may have made the URL too long to be allowed
 			require.Nil(t, refusal, "what is used is itself allowed")

@@ -8,6 +8,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/server/validate"
 )
 
@@ -29,7 +30,8 @@ func emails(ctx context.Context, d *db.DB, _ Installation) Finding {
 	limited, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()
 	old, ids := 0, []string(nil)
-	for row := range db.Rows(limited, d.Reader(), "SELECT CAST(id AS text), email FROM customers WHERE "+condition+" ORDER BY id") {
+	for row := range db.Rows(limited, d.Reader(), "SELECT CAST(id AS text), email FROM customers WHERE ("+condition+
+		" OR email LIKE '%"+resource.ForgottenDomain+"') AND email <> CAST(id AS text) || '@"+resource.ForgottenDomain+"' ORDER BY id") {
 		var id, stored string
 		err := row.Scan(&id, &stored)
 		switch {

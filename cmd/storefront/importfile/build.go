@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -251,6 +252,12 @@ func (b *builder) date(field string) *date {
 	if strings.Trim(text, zeros) == "" {
 		return nil
 	}
+	note := func(problem string) {
+		remark := LineError{Line: b.lines[0].number, Column: column, Problem: problem, Value: text}
+		if !slices.Contains(b.entry.lost, remark) { // copyFields reads a date again that is read as none
+			b.entry.lost = append(b.entry.lost, remark)
+		}
+	}
 	names := column
 	if clock, clockColumn := b.valueOn(0, "time"); clock != "" && field == "createdAt" {
 		if !strings.HasPrefix(clock, text) { // Gumroad's column for the time also has the date
@@ -267,8 +274,9 @@ func (b *builder) date(field string) *date {
 		b.entry.refuse(field, err.Error())
 		return nil
 	}
-	note := func(problem string) {
-		b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[0].number, Column: column, Problem: problem, Value: text})
+	if d.at.Before(time.Time{}.AddDate(0, 0, 2)) { // in every zone
+		note("is what programs of .NET write for no date, and is read as none")
+		return nil
 	}
 	if now := time.Now(); strings.HasSuffix(field, "At") && (d.at.After(now.AddDate(0, 0, 1)) || d.at.Before(now.AddDate(-50, 0, 0))) {
 		note("is in the future or more than 50 years ago")
@@ -406,6 +414,9 @@ func (b *builder) priceOf() (price int64, given bool) {
 	}
 	price, given = b.amount(0, "priceAmount", "price", "priceAmount")
 	if n := b.count(0, "itemQuantity", "priceAmount"); n > 1 { // a sale on Gumroad has the price of its whole quantity
+		if price%n != 0 {
+			b.note(0, "price", "is no multiple of the quantity: the price of one is stored rounded down")
+		}
 		price /= n
 	}
 	return price, given
@@ -438,7 +449,7 @@ func (b *builder) lowestPrice(lowest map[string]int64) (price int64, ok bool) {
 
 func (b *builder) product() *storefrontv1.Product {
 	m := &storefrontv1.Product{
-		Id: cmp.Or(b.value("id"), b.value("sku")), Title: b.value("title"), Slug: b.value("slug"), Currency: b.currency(),
+		Id: cmp.Or(b.value("id"), b.value("sku")), Title: b.value("title"), Slug: b.slug(), Currency: b.currency(),
 		Url: b.value("url"), CoverUrl: b.optional("coverUrl"), Summary: b.value("summary"), Description: b.value("description"),
 		Type:        storefrontv1.Product_Type(b.word(0, "type", "type", storefrontv1.Product_Type_value)),
 		Status:      storefrontv1.Product_Status(b.word(0, "status", "status", storefrontv1.Product_Status_value)),
@@ -465,8 +476,13 @@ func (b *builder) product() *storefrontv1.Product {
 	} else {
 		b.entry.refuse("priceAmount", "is required")
 	}
-	if b.value("published") != "" && !b.flag("published") && m.GetStatus() == storefrontv1.Product_PUBLISHED {
-		m.Status = storefrontv1.Product_DRAFT // such as an active product on Shopify that no sales channel shows
+	if b.value("published") != "" {
+		switch published := b.flag("published"); {
+		case published && m.GetStatus() == 0:
+			m.Status = storefrontv1.Product_PUBLISHED // exports of Shopify had no status before 2020
+		case !published && (m.GetStatus() == 0 || m.GetStatus() == storefrontv1.Product_PUBLISHED):
+			m.Status = storefrontv1.Product_DRAFT // such as an active product on Shopify that no sales channel shows
+		}
 	}
 	// Ignore a shop's reference price that is not above the price: shops export such prices, but do not show them.
 	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (before > m.GetPriceAmount() ||
@@ -477,6 +493,17 @@ func (b *builder) product() *storefrontv1.Product {
 		b.entry.clearsCompareAt = b.entry.clearsCompareAt || b.lines[0].given == nil || b.lines[0].given[i]
 	}
 	return m
+}
+
+// slug returns the slug of a product. If the slug has letters beyond ASCII, which an address does not show as they are, slug
+// returns "", so that the importer makes one, and adds a remark.
+func (b *builder) slug() string {
+	slug := b.value("slug")
+	if strings.IndexFunc(slug, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return slug
+	}
+	b.note(0, "slug", "has letters that an address cannot show: a new product gets a slug of its own")
+	return ""
 }
 
 // fullName returns the name of a row's customer. The field name may have only the last name, if the file also has a column for
@@ -537,6 +564,16 @@ func (b *builder) order() *storefrontv1.Order {
 	switch {
 	case b.flag("refunded"):
 		m.Status = storefrontv1.Order_REFUNDED
+	case b.flag("disputed") && !b.flag("disputeWon"):
+		m.Status = storefrontv1.Order_REFUNDED
+		b.note(0, "disputed", "is a dispute that the seller has not won: the order is stored as REFUNDED")
+	case b.flag("preorder"), b.flag("freeTrial"):
+		m.Status = storefrontv1.Order_PENDING
+		field := "preorder"
+		if !b.flag(field) {
+			field = "freeTrial"
+		}
+		b.note(0, field, "was not charged: the order is stored as PENDING")
 	case b.source.Columns["status"] == nil:
 		m.Status = storefrontv1.Order_PAID // an export without statuses lists only sales
 	case cancelled && m.GetStatus() == storefrontv1.Order_PENDING:
@@ -585,8 +622,12 @@ func (b *builder) order() *storefrontv1.Order {
 		}
 	}
 	lost := knownSources().Partly[statusWord(b.value("status"))]
-	if lost == "" && m.GetStatus() == storefrontv1.Order_PAID && strings.Trim(b.value("refund"), "0.,") != "" {
-		b.note(0, "refund", "is left out: the order is stored as PAID with the full total")
+	if refund := b.value("refund"); lost == "" && strings.Trim(refund, "0.,") != "" {
+		n, err := validate.ParseAmount(refund, cmp.Or(b.currency(), b.loader.Store.GetCurrency()))
+		part := err != nil || n != m.GetAmount()
+		if m.GetStatus() == storefrontv1.Order_PAID || m.GetStatus() == storefrontv1.Order_REFUNDED && part {
+			b.note(0, "refund", "is left out: the order is stored as "+m.GetStatus().String()+" with the full total")
+		}
 	}
 	if lost != "" {
 		value := b.value("refund")

@@ -13,7 +13,7 @@ import (
 // interpreted lists the fields that copyFields leaves to other functions. These functions accept more spellings than the API
 // does, or leave a value out.
 var interpreted = map[transfer.Kind][]string{
-	transfer.Products:  {"id", "summary", "coverUrl", "status", "priceAmount", "compareAtAmount"},
+	transfer.Products:  {"id", "slug", "summary", "coverUrl", "status", "priceAmount", "compareAtAmount"},
 	transfer.Customers: {"id", "name", "email", "phone", "totalPaid"},
 	transfer.Orders:    {"id", "reference", "status", "amount", "paidAt"},
 }

@@ -52,7 +52,7 @@ type table struct {
 }
 
 // otherTypes are the fields whose values in JSON may be true or false, or a list.
-var otherTypes = []string{"refunded", "published", "items"}
+var otherTypes = []string{"refunded", "published", "disputed", "disputeWon", "preorder", "freeTrial", "items"}
 
 // reasonColumn is the first column in the file of rejected rows, and the first member of its objects.
 const reasonColumn = "reason"
