@@ -63,8 +63,8 @@ var subjects = map[string]string{
 // Platform is the id of the store to which notices, their deliveries and their sink belong.
 var Platform = uuid.Nil
 
-// SinkID is the id of the sink's row in the table webhooks: "notices" as a UUID of version 8.
-var SinkID = uuid.MustParse("6e6f7469-6365-8373-8000-000000000000")
+// SinkID is the id of the sink's row in the table webhooks.
+var SinkID = id.Sink
 
 // Notice is a message to the platform, about one store or about none.
 type Notice struct {

@@ -66,6 +66,9 @@ func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*
 	if ent.IsNotFound(err) {
 		return nil, eventKind.notFound(in.GetId())
 	}
+	if ent.IsNotSingular(err) {
+		return nil, eventKind.severalStores(in.GetId())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read event: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
@@ -25,7 +26,6 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/transfer"
-	"go.storefront.example/server/validate"
 )
 
 // ImportProducts imports a batch of products into a store. It refuses with store_not_found or
@@ -62,8 +62,12 @@ func (o *Operator) ImportRows(ctx context.Context, in *adminv1.ImportRowsRequest
 // store_not_found, validation_failed or secret_key_missing.
 func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreRequest) (*storefrontv1.Store, error) {
 	from, settings := in.GetExported().GetStore(), in.GetExported().GetSettings()
-	sourceID, ok := validate.ParseID(from.GetId())
-	if !ok || settings == nil || in.GetExportedAt().CheckValid() != nil || from.GetCreatedAt().CheckValid() != nil {
+	p := &problems{}
+	sourceID := p.RowID("exported.store.id", from.GetId())
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	if settings == nil || in.GetExportedAt().CheckValid() != nil || from.GetCreatedAt().CheckValid() != nil {
 		return nil, apierr.Invalid("The request names no export.",
 			apijson.Field{Name: "exported", Message: "must be the store of an export, with the instant of it"})
 	}
@@ -92,7 +96,10 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 		created, refused := o.shop.RestoreStore(ctx, actorOf(ctx), sourceID, from.GetCreatedAt().AsTime(), &adminv1.CreateStoreRequest{
 			Name: from.GetName(), Slug: in.GetStore(), Currency: from.GetCurrency(), Country: from.GetCountry(),
 		})
-		if refused != nil {
+		switch {
+		case db.IsUnique(refused):
+			return nil, refuse("must be created by one import at a time: another has just taken the slug or the id " + from.GetId())
+		case refused != nil:
 			return nil, refused
 		}
 		storeCtx, t, err = o.check(ctx, nil, created.GetId())

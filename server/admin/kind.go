@@ -31,7 +31,6 @@ import (
 	"go.storefront.example/gen/ent/store"
 	"go.storefront.example/gen/ent/webhook"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/shop"
 	"go.storefront.example/server/validate"
 )
 
@@ -69,6 +68,11 @@ func (k kind) notFound(id string) error {
 	return apierr.New(k.code, fmt.Sprintf("There is no %s with the id %q.", k.noun, id))
 }
 
+// severalStores refuses an id that rows of several stores share, which imports of an older release could bring about.
+func (k kind) severalStores(id string) error {
+	return apierr.New(k.code, fmt.Sprintf("Several stores have a %s with the id %s: name the store too.", k.noun, id))
+}
+
 // owner returns a condition that finds the store of the row with this id.
 func (k kind) owner(id uuid.UUID) predicate.Store {
 	in := func(table string) *sql.Selector {
@@ -99,14 +103,13 @@ func (o *Operator) withRowStore(ctx context.Context, k kind, store, id string) (
 	if ent.IsNotFound(err) {
 		return o.withPlatformRow(ctx, k, id, parsed)
 	}
+	if ent.IsNotSingular(err) {
+		return nil, k.severalStores(id)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("find the owner of %s: %w", id, err)
 	}
-	t := shop.TenantOf(row)
-	if t.BeingDeleted {
-		return nil, storeBeingDeleted(t.Slug)
-	}
-	return tenant.With(ctx, t, actorOf(ctx)), nil
+	return o.WithStore(ctx, row.ID.String())
 }
 
 // withPlatformRow returns the context for a row that belongs to the platform and to no store, such as a notice. If there is no

@@ -12,10 +12,12 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -142,13 +144,17 @@ func actorOf(ctx context.Context) tenant.Actor {
 }
 
 // WithStore returns a context for the store whose slug or id is name. The context keeps its actor. If ctx already has a store,
-// name may be empty, and must not name another store. WithStore refuses with store_not_found. Once the deletion of the store's
+// name may be empty, and must not name another store. WithStore refuses with store_not_found, also for a store whose id is
+// reserved, because its rows would be mixed with notices. Once the deletion of the store's
 // rows has begun, it refuses with store_being_deleted, because lists would lack rows and new rows would stay after the deletion.
 func (o *Operator) WithStore(ctx context.Context, name string) (context.Context, error) {
 	ctx, t, err := o.withExistingStore(ctx, name)
 	switch {
 	case err != nil:
 		return nil, err
+	case id.IsReserved(t.ID):
+		return nil, apierr.New(apierr.StoreNotFound, fmt.Sprintf("The store %s has the id %s, which the service reserves: delete it.",
+			t.Slug, t.ID))
 	case t.BeingDeleted:
 		return nil, storeBeingDeleted(t.Slug)
 	}

@@ -60,7 +60,7 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 		return CreatedKey{}, err
 	}
 	p := &validate.Problems{}
-	name, scopes := keyName(p, "name", d.Name), keyScopes(p, "scopes", d.Scopes)
+	name, scopes := p.NotID("name", keyName(p, "name", d.Name)), keyScopes(p, "scopes", d.Scopes)
 	lifetime, known := keyLifetimes[d.Lifetime]
 	if !known {
 		p.Invalid("lifetime", "must be 30 days, 90 days, 1 year or never")

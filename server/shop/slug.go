@@ -17,7 +17,7 @@ const slugEndBytes = 6
 
 // freeSlug returns the slug for a new row. requested is the slug in the request; freeSlug refuses it with slug_taken if
 // another row has it. If requested is empty, freeSlug makes a slug from the title. It appends a random end if another row
-// has this slug. If the title gives no slug, the random end is the slug.
+// has this slug, or if the slug has the form of an id. If the title gives no slug, the random end is the slug.
 func freeSlug(ctx context.Context, requested, title string, taken func(context.Context, string) (bool, error)) (string, error) {
 	slug := requested
 	if slug == "" {
@@ -28,7 +28,7 @@ func freeSlug(ctx context.Context, requested, title string, taken func(context.C
 		switch {
 		case err != nil:
 			return "", fmt.Errorf("look for the slug: %w", err)
-		case !used:
+		case !used && !validate.IsIDForm(slug):
 			return slug, nil
 		case requested != "":
 			return "", apierr.New(apierr.SlugTaken, "The slug "+requested+" is taken; choose another.")

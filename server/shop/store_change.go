@@ -39,16 +39,20 @@ func TenantOf(row *ent.Store) tenant.Store {
 	}
 }
 
-// FindStore returns the store with this slug or id. It refuses with store_not_found.
+// FindStore returns the store with this slug or id. It refuses with store_not_found, also if one store has the name as its
+// slug and another has it as its id, as stores of an older release may.
 func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error) {
 	if !validate.Storable(name) {
 		return tenant.Store{}, storeNotFound(name)
 	}
 	condition := store.Slug(name)
 	if id, ok := validate.ParseID(name); ok {
-		condition = store.ID(id)
+		condition = store.Or(store.ID(id), store.Slug(id.String()))
 	}
 	row, err := s.db.Client().Store.Query().Where(condition).Only(ctx)
+	if ent.IsNotSingular(err) {
+		return tenant.Store{}, apierr.New(apierr.StoreNotFound, "The name "+name+" is the slug of one store and the id of another.")
+	}
 	if err := apierr.RowError("store", err, func() error { return storeNotFound(name) }); err != nil {
 		return tenant.Store{}, err
 	}

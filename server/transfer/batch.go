@@ -19,6 +19,15 @@ import (
 // OtherStoresID is the message with which an import refuses a row whose id belongs to a row of another store.
 const OtherStoresID = "belongs to another store"
 
+// otherStoresID returns the message for a row whose id belongs to another store. It names the id if the rows come from an
+// export, because the report of an export shows no values.
+func (b *batch[R]) otherStoresID(id uuid.UUID) string {
+	if b.exported {
+		return fmt.Sprintf("%s %s", id, OtherStoresID)
+	}
+	return OtherStoresID
+}
+
 // identity is a customer's e-mail or phone, a product's slug or an order's reference, spelled as in the database. Two rows
 // of a store must not have the same identity. field is the name under which the request has it.
 type identity struct{ field, text string }
@@ -85,7 +94,7 @@ func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns .
 		switch {
 		case repeated:
 		case exists && store != b.t.ID:
-			b.refuse(l.index, "id", OtherStoresID)
+			b.refuse(l.index, "id", b.otherStoresID(l.id))
 		case exists:
 			existing = append(existing, l)
 		case isNamed && b.options.GetUpdate():

@@ -51,7 +51,7 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 		case buyer.id == uuid.Nil:
 			b.refuse(l.index, "reference", "is no order of the store, and a new one needs a buyer, an amount, and items with titles and prices")
 		case ok && store != b.t.ID:
-			b.refuse(l.index, "customer.id", OtherStoresID)
+			b.refuse(l.index, "customer.id", b.otherStoresID(buyer.id))
 		case m.Person == Nobody && len(buyer.names) == 0:
 			b.refuse(l.index, "customer.id", "is no customer of the store, and without an e-mail or a phone none can be made")
 		case found && !match:

@@ -39,7 +39,7 @@ func (p *problems) customer(prefix string, in interface {
 	GetEmail() string
 	GetPhone() string
 }) row[ent.Customer] {
-	l := row[ent.Customer]{id: p.id(prefix+"id", in.GetId())}
+	l := row[ent.Customer]{id: p.RowID(prefix+"id", in.GetId())}
 	l.data = ent.Customer{ID: l.id, Name: p.Text(prefix+"name", in.GetName(), validate.MaxCustomerNameRunes)}
 	email, phone := in.GetEmail(), in.GetPhone()
 	if email != "" {
@@ -75,7 +75,7 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
 		m := all.Find(c, false)
 		switch store, ok := stores[l.id]; {
 		case ok && store != b.t.ID:
-			b.refuse(l.index, "id", OtherStoresID)
+			b.refuse(l.index, "id", b.otherStoresID(l.id))
 		case m.Person == Nobody && len(l.names) == 0:
 			b.refuse(l.index, "email", "is required, or a phone")
 		case m.Person != Nobody && m.Field != "id" && !matches:

@@ -26,13 +26,13 @@ type problems struct {
 // maxReferenceRunes is how many characters an order's reference may have.
 const maxReferenceRunes = 100
 
-// id reads a UUID of any version.
-func (p *problems) id(field, text string) uuid.UUID {
-	id, ok := validate.ParseID(text)
-	if !ok {
-		p.Invalid(field, "must be a UUID")
+// name checks a slug, a reference or a code, which must not have the form of an id. It accepts the row's own id in an export,
+// because release 2026-09 used the id of an order without a reference as its reference.
+func (p *problems) name(field, value string, own uuid.UUID) string {
+	if p.exported && strings.EqualFold(value, own.String()) {
+		return value
 	}
-	return id
+	return p.NotID(field, value)
 }
 
 // timeOrZero reads a date-time, and returns the zero time if there is none. It refuses the zero time itself, for which other

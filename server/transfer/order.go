@@ -58,7 +58,7 @@ func (b *orders) read(p *problems, in *storefrontv1.Order) row[orderRow] {
 	p.requiredEnum("status", in.GetStatus())
 	p.storeCurrency(in.GetCurrency())
 	o := ent.Order{
-		ID:                 p.id("id", in.GetId()),
+		ID:                 p.RowID("id", in.GetId()),
 		Reference:          p.requiredText("reference", in.GetReference(), maxReferenceRunes),
 		Status:             order.Status(in.GetStatus().String()),
 		Amount:             p.nonNegative("amount", in.GetAmount()),
@@ -67,6 +67,7 @@ func (b *orders) read(p *problems, in *storefrontv1.Order) row[orderRow] {
 		PaidAt:             p.Time("paidAt", in.GetPaidAt()),
 		CreatedAt:          p.timeOrZero("createdAt", in.GetCreatedAt()),
 	}
+	p.name("reference", o.Reference, o.ID)
 	if !(o.PlatformFeePercent >= 0 && o.PlatformFeePercent <= 100) {
 		p.Invalid("platformFeePercent", "must be a percentage from 0 to 100")
 	}
@@ -74,7 +75,7 @@ func (b *orders) read(p *problems, in *storefrontv1.Order) row[orderRow] {
 		p.Invalid("paidAt", "must be null for an order that was not paid")
 	}
 	if in.PaymentLink != nil {
-		o.PaymentLinkID = new(p.id("paymentLink.id", in.GetPaymentLink().GetId()))
+		o.PaymentLinkID = new(p.RowID("paymentLink.id", in.GetPaymentLink().GetId()))
 	}
 	p.copyPlainFields("", in, &o)
 	r := orderRow{order: o}
@@ -97,9 +98,9 @@ func (p *problems) item(field string, position int32, item *storefrontv1.Order_I
 		p.Invalid(field+"quantity", "must be a whole number from 1")
 	}
 	i := ent.OrderItem{
-		ID:         p.id(field+"id", item.GetId()),
+		ID:         p.RowID(field+"id", item.GetId()),
 		Position:   position,
-		ProductID:  p.id(field+"productId", item.GetProductId()),
+		ProductID:  p.RowID(field+"productId", item.GetProductId()),
 		Type:       orderitem.Type(item.GetType().String()),
 		Title:      p.Title(field+"title", item.GetTitle()),
 		UnitAmount: p.nonNegative(field+"unitAmount", item.GetUnitAmount()),

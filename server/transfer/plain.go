@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -20,12 +21,12 @@ import (
 // sources.yaml of cmd/storefront/importfile. Other code reads the fields that have rules of their own.
 
 // copyPlainFields copies the plain fields of in, a message, to row, a pointer to a struct of ent. It skips a field that has
-// a value in row already. prefix is written before the names of refused fields.
+// a value in row already, and ids, which RowID reads. prefix is written before the names of refused fields.
 func (p *problems) copyPlainFields(prefix string, in proto.Message, row any) {
 	m := in.ProtoReflect()
 	for column, to := range columnsOf(row) {
 		fd := m.Descriptor().Fields().ByName(column)
-		if fd == nil || !to.IsZero() {
+		if fd == nil || !to.IsZero() || to.Type() == reflect.TypeFor[uuid.UUID]() {
 			continue
 		}
 		value := p.plainValue(prefix+fd.JSONName(), m, fd)

@@ -44,7 +44,7 @@ func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
 	p.storeCurrency(in.GetCurrency())
 	p.Amount("compareAtAmount", in.CompareAtAmount, validate.PriceBound)
 	r := productRow{statusGiven: in.GetStatus() != 0, Product: ent.Product{
-		ID:              p.id("id", in.GetId()),
+		ID:              p.RowID("id", in.GetId()),
 		Slug:            p.importedSlug("slug", in.GetSlug()),
 		Type:            product.TypeFILE,
 		Status:          product.StatusDRAFT,
@@ -57,6 +57,7 @@ func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
 		CreatedAt:       p.timeOrZero("createdAt", in.GetCreatedAt()),
 		UpdatedAt:       p.timeOrZero("updatedAt", in.GetUpdatedAt()),
 	}}
+	p.name("slug", r.Slug, r.ID)
 	if in.GetTitle() != "" || !b.options.GetUpdate() {
 		r.Title = p.Title("title", in.GetTitle())
 	}
@@ -161,14 +162,18 @@ func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
 }
 
 // SlugsOf returns two slugs for a product. The first is made from the title, and is empty if the title has no letters and
-// digits that slugs may have. The second is the first, shortened if it is too long, with characters of the id appended.
+// digits that slugs may have, or if the slug would have the form of an id. The second is the first, shortened if it is too long, with characters of the id appended.
 func SlugsOf(title string, id uuid.UUID) [2]string {
 	slug := validate.SlugOf(title)
 	end := strings.ToLower(base32.HexEncoding.EncodeToString(id[8:])[:8])
 	if slug == "" {
 		return [2]string{"", end}
 	}
-	return [2]string{slug, strings.TrimRight(slug[:min(len(slug), validate.MaxSlugBytes-len(end)-1)], "-") + "-" + end}
+	slugs := [2]string{slug, strings.TrimRight(slug[:min(len(slug), validate.MaxSlugBytes-len(end)-1)], "-") + "-" + end}
+	if validate.IsIDForm(slug) {
+		slugs[0] = ""
+	}
+	return slugs
 }
 
 func (b *products) store(ctx context.Context, tx *ent.Tx) error {

@@ -157,7 +157,7 @@ func (b *verbatim[M]) plainColumns() (columns []string) {
 }
 
 func (b *verbatim[M]) read(p *problems, in M) row[[]any] {
-	l := row[[]any]{id: p.id("id", in.GetId()), data: b.values(p, in)}
+	l := row[[]any]{id: p.RowID("id", in.GetId()), data: b.values(p, in)}
 	for _, column := range b.plainColumns() {
 		if fd := in.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(column)); l.data != nil {
 			l.data = append(l.data, p.plainValue(fd.JSONName(), in.ProtoReflect(), fd))
@@ -202,6 +202,7 @@ func linkValues(p *problems, in *storefrontv1.PaymentLink) []any {
 	p.storeCurrency(in.GetCurrency())
 	p.URL("url", &in.Url)
 	p.requiredEnum("pricing", in.GetPricing())
+	p.NotID("code", in.GetCode())
 	p.Amount("amount", in.Amount, validate.PaymentBound)
 	p.Amount("minAmount", in.MinAmount, validate.PaymentBound)
 	if in.MaxPayments != nil && in.GetMaxPayments() < 1 {
@@ -247,7 +248,7 @@ func deliveryValues(p *problems, in *adminv1.Delivery) []any {
 		p.requiredTime("attempts", a.GetStartedAt())
 		attempts[i] = string(apijson.Marshal(a))
 	}
-	return []any{p.id("webhookId", in.GetWebhookId()), p.id("eventId", in.GetEventId()), in.GetEventType(),
+	return []any{p.RowID("webhookId", in.GetWebhookId()), p.RowID("eventId", in.GetEventId()), in.GetEventType(),
 		in.GetStatus().String(), []byte("[" + strings.Join(attempts, ",") + "]"),
 		p.requiredTime("createdAt", in.GetCreatedAt()), p.requiredTime("finishedAt", in.GetFinishedAt())}
 }
@@ -260,7 +261,7 @@ func activityValues(p *problems, in *adminv1.ActivityEntry) []any {
 		p.Invalid("action", "must be the resource's type with what was done, such as product.updated")
 	}
 	return []any{actor.GetType().String(), p.Text("actor.id", actor.GetId(), maxReferenceRunes),
-		p.Text("actor.name", actor.GetName(), maxReferenceRunes), in.GetAction(), res.GetType(), p.id("resource.id", res.GetId()),
+		p.Text("actor.name", actor.GetName(), maxReferenceRunes), in.GetAction(), res.GetType(), p.RowID("resource.id", res.GetId()),
 		p.changes("changes", res.GetType(), in.GetChanges()), p.requiredTime("createdAt", in.GetCreatedAt())}
 }
 

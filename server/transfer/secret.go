@@ -28,7 +28,7 @@ type webhookRows struct {
 
 func (b *webhookRows) read(p *problems, in *adminv1.ExportedWebhook) row[*ent.Webhook] {
 	w := in.GetWebhook()
-	l := row[*ent.Webhook]{id: p.id("webhook.id", w.GetId())}
+	l := row[*ent.Webhook]{id: p.RowID("webhook.id", w.GetId())}
 	l.data = &ent.Webhook{ID: l.id, URL: w.GetUrl(), Description: w.GetDescription(), Events: w.GetEvents(),
 		Enabled: w.GetState() != adminv1.Webhook_disabled, DisabledAutomatically: w.GetDisabledAutomatically() && w.GetState() == adminv1.Webhook_disabled,
 		DisabledAt:   p.stateTime("webhook.disabledAt", w.GetDisabledAt(), w.GetState() == adminv1.Webhook_disabled),
@@ -73,7 +73,7 @@ type keyRows struct{ batch[*ent.ApiKey] }
 
 func (b *keyRows) read(p *problems, in *adminv1.ExportedKey) row[*ent.ApiKey] {
 	k := in.GetKey()
-	l := row[*ent.ApiKey]{id: p.id("key.id", k.GetId())}
+	l := row[*ent.ApiKey]{id: p.RowID("key.id", k.GetId())}
 	fingerprint, err := hex.DecodeString(in.GetFingerprint())
 	if err != nil || len(fingerprint) != fingerprintBytes || hex.EncodeToString(fingerprint) != in.GetFingerprint() {
 		p.Invalid("fingerprint", fmt.Sprintf("must be %d hexadecimal digits in lower case", 2*fingerprintBytes))

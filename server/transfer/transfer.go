@@ -153,6 +153,11 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		if err := m.applySetting(ctx, tx, lookupSetting); err != nil {
 			return err
 		}
+		if !options.GetDryRun() {
+			if err := m.applySetting(ctx, tx, oneImport); err != nil {
+				return err
+			}
+		}
 		// The import changes the store's updatedAt and adds a journal entry about the store, so it locks the store's row, before
 		// all other rows. This also makes imports into one store run one after the other.
 		s, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(t.ID)))
@@ -213,7 +218,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 	return out, nil
 }
 
-// These are PostgreSQL settings for the transaction of a batch.
+// These are PostgreSQL settings and a lock for the transaction of a batch.
 const (
 	// lookupSetting is set while plan looks up rows. It makes PostgreSQL plan each look-up anew and use an index, because a plan
 	// that PostgreSQL cached while a table was small reads the whole table.
@@ -221,9 +226,12 @@ const (
 	// storeSetting is set while rows are inserted. It lets PostgreSQL cache plans again, because otherwise PostgreSQL would plan
 	// the checks of foreign keys for each row.
 	storeSetting = "SET LOCAL plan_cache_mode = auto"
+	// oneImport makes the batches of all imports run one after the other. So a batch sees the ids that other batches have stored
+	// in other stores: on PostgreSQL the primary keys contain the store and would accept an id once in each store.
+	oneImport = "SELECT pg_advisory_xact_lock(5917214180743272)"
 )
 
-// applySetting applies lookupSetting or storeSetting if the database is PostgreSQL.
+// applySetting applies lookupSetting, storeSetting or oneImport if the database is PostgreSQL.
 func (m *Importer) applySetting(ctx context.Context, tx *ent.Tx, setting string) error {
 	if m.db.Dialect() != dialect.Postgres {
 		return nil

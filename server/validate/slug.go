@@ -16,7 +16,7 @@ func (p *Problems) Slug(field, value string) string {
 	if value != "" && (value != SlugOf(value) || len(value) > MaxSlugBytes) {
 		p.Invalid(field, fmt.Sprintf("must be 1 to %d lower-case letters, digits and single hyphens", MaxSlugBytes))
 	}
-	return value
+	return p.NotID(field, value)
 }
 
 // SlugOf makes a slug from a title. It keeps letters, without accents, and digits, and puts a hyphen in place of everything

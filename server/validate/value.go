@@ -2,12 +2,14 @@ package validate
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/tenant"
 )
 
@@ -17,8 +19,36 @@ func ParseID(text string) (uuid.UUID, bool) {
 	if len(text) != 36 {
 		return uuid.Nil, false
 	}
-	id, err := uuid.Parse(text)
-	return id, err == nil
+	read, err := uuid.Parse(text)
+	return read, err == nil
+}
+
+// RowID reads the id of a row that comes from outside, such as a row of an import. Unlike ParseID, it refuses the ids that
+// id.IsReserved reports.
+func (p *Problems) RowID(field, text string) uuid.UUID {
+	read, ok := ParseID(text)
+	switch {
+	case !ok:
+		p.Invalid(field, "must be a UUID")
+	case id.IsReserved(read):
+		p.Invalid(field, "must be another UUID: the service reserves this one")
+	}
+	return read
+}
+
+// IsIDForm reports whether a text could be read as an id, in any spelling of a UUID: in upper case, without hyphens, in braces,
+// or as a URN. A slug, a reference or a code must not have this form, because a request may have an id in its place.
+func IsIDForm(text string) bool {
+	_, err := uuid.Parse(strings.TrimSpace(text))
+	return err == nil
+}
+
+// NotID refuses a slug, a reference or a code that has the form of an id.
+func (p *Problems) NotID(field, value string) string {
+	if IsIDForm(value) {
+		p.Invalid(field, "must not have the form of a UUID, because it would be taken for an id")
+	}
+	return value
 }
 
 // StoreAndID returns the store of the context, and the id in a request. If the text is no id, it returns the error of

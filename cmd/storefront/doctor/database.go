@@ -123,6 +123,7 @@ var checks = []struct {
 	{name: "sweeps", tables: true, run: sweeps},
 	{name: "counts", tables: true, run: counts},
 	{name: "emails", tables: true, run: emails},
+	{name: "ids", tables: true, run: ids},
 	{name: "forgettings", tables: true, run: forgettings},
 	{name: "buckets", tables: true, run: buckets},
 	{name: "transactions", postgres: true, tables: true, run: transactions},

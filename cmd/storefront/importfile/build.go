@@ -765,7 +765,7 @@ func (l *loader) setIDs(e *entry, from string) {
 		e.hasCustomerID = m.GetId() != "" && !strings.EqualFold(m.GetId(), strings.TrimSpace(m.GetEmail()))
 		m.Id = l.objectID(transfer.Customers, from, customerKey(m.GetId(), m.GetEmail(), m.GetPhone()))
 	case *storefrontv1.Order:
-		m.Reference = cmp.Or(m.GetReference(), m.GetId())
+		m.Reference = cmp.Or(m.GetReference(), referenceOf(m.GetId()))
 		m.Id = l.objectID(transfer.Orders, from, cmp.Or(m.GetId(), m.GetReference()))
 		if c := m.GetCustomer(); c != nil {
 			e.hasCustomerID = c.GetId() != "" && !strings.EqualFold(c.GetId(), strings.TrimSpace(c.GetEmail()))
@@ -785,6 +785,14 @@ func (l *loader) setIDs(e *entry, from string) {
 			}
 		}
 	}
+}
+
+// referenceOf returns the reference of an order that has only an id in the file. A reference must not have the form of an id.
+func referenceOf(id string) string {
+	if validate.IsIDForm(id) {
+		return "ID-" + id
+	}
+	return id
 }
 
 // customerKey returns the text that identifies a customer: the id, else the e-mail, else the phone. It returns "" if all are

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"sync"
 
 	atlas "ariga.io/atlas/sql/schema"
@@ -45,11 +46,16 @@ func Missing(ctx context.Context, d *db.DB) (string, error) {
 	return string(bytes.ReplaceAll(text, []byte("\n\t "), []byte("\n\t"))), nil
 }
 
-// hideUnmodelled hides from Atlas what ent does not model: the store_id in the keys of per-store tables.
+// hideUnmodelled hides from Atlas what ent does not model: the store_id in the keys of per-store tables, and the constraint
+// that refuses reserved ids, which is a trigger on SQLite.
 func hideUnmodelled(next schema.Differ) schema.Differ {
 	return schema.DiffFunc(func(current, desired *atlas.Schema) ([]atlas.Change, error) {
 		for _, t := range current.Tables {
 			hideStore(t)
+			t.Attrs = slices.DeleteFunc(t.Attrs, func(a atlas.Attr) bool {
+				check, ok := a.(*atlas.Check)
+				return ok && check.Name == "reserved_id"
+			})
 		}
 		changes, err := next.Diff(current, desired)
 		for _, change := range changes {
