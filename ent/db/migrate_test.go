@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/migrations/drift"
 )
 
 // eachEmpty runs f as a subtest on each kind of database, with the URL of an empty database.
@@ -288,18 +287,6 @@ func TestAnOlderSchemaIsNotCurrent(t *testing.T) {
 		current, err := d.Current(ctx)
 		require.NoError(t, err)
 		require.False(t, current)
-	})
-}
-
-func TestMigrationsMakeTheTablesOfTheSchema(t *testing.T) {
-	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, d *db.DB) {
-		if d.Dialect() == entdialect.Postgres {
-			dbtest.OnePostgres(t, "shard apply drops the keys to stores")
-		}
-		missing, err := drift.Missing(context.Background(), d)
-		require.NoError(t, err)
-		require.Empty(t, missing, "ent/schema has changed without a migration")
 	})
 }
 

@@ -1,7 +1,9 @@
+//go:build atlas
+
 // Diff writes the migration that turns the tables of the current migrations into the tables of ent/schema, one file for each
 // database:
 //
-//	STOREFRONT_TEST_POSTGRES=postgres://… go run ./ent/migrations/diff add_webhooks
+//	STOREFRONT_TEST_POSTGRES=postgres://… go run -tags atlas ./ent/migrations/diff add_webhooks
 //
 // It replays the migrations on scratch databases: a SQLite file, and a new database on the PostgreSQL server in the variable.
 // Before you commit its output, review it and add by hand what ent does not model. Diff only adds. Write the drop of a column
@@ -36,7 +38,7 @@ var validName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 func main() {
 	log.SetFlags(0)
 	if len(os.Args) != 2 || !validName.MatchString(os.Args[1]) {
-		log.Fatal("usage: go run ./ent/migrations/diff NAME, NAME of a-z, 0-9 and _")
+		log.Fatal("usage: go run -tags atlas ./ent/migrations/diff NAME, NAME of a-z, 0-9 and _")
 	}
 	if err := run(context.Background(), os.Args[1]); err != nil {
 		log.Fatal(err)

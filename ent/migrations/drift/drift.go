@@ -1,3 +1,5 @@
+//go:build atlas
+
 // Package drift compares a database's tables with ent/schema and returns the SQL that would add
 // what is missing. It covers only what ent models.
 package drift

@@ -1,3 +1,5 @@
+//go:build atlas
+
 package drift_test
 
 import (
