@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -60,7 +61,7 @@ var (
 	unavailable = refuses(503, "unavailable")
 	hangUp      = reply(func(w http.ResponseWriter) { cut(w, "") })
 	half        = reply(func(w http.ResponseWriter) { cut(w, "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"id\":") })
-	hangs       = reply(func(http.ResponseWriter) { time.Sleep(3 * time.Second) })
+	hangs       = reply(hang)
 	drips       = reply(func(w http.ResponseWriter) {
 		for range 100 {
 			if _, err := w.Write([]byte(" ")); err != nil || http.NewResponseController(w).Flush() != nil {
@@ -70,6 +71,16 @@ var (
 		}
 	})
 )
+
+// hang answers nothing until the client gives up.
+func hang(w http.ResponseWriter) {
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	defer connection.Close()
+	_, _ = io.Copy(io.Discard, connection)
+}
 
 // dripHead sends one byte of the headers now and then.
 func dripHead(w http.ResponseWriter) {

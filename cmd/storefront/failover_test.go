@@ -156,7 +156,9 @@ func TestAPromotedStandbyIsFollowedAndLosesNothing(t *testing.T) {
 			all[n].write(ctx, "http://"+server.Addr+"/v1/customers", keys[n], fmt.Sprint("w", n), pause)
 		})
 	}
-	time.Sleep(time.Second) // let the writers work
+	for n := range all {
+		require.Eventually(t, func() bool { return all[n].last.Load() > 0 }, 2*time.Minute, 20*time.Millisecond, "every writer works")
+	}
 	require.NoError(t, p.primary.Crash(t.Context()))
 	ready(http.StatusServiceUnavailable)
 	require.NoError(t, p.standby.Promote(t.Context()))

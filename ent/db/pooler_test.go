@@ -146,13 +146,12 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(200 * time.Millisecond)
+	require.Eventually(t, func() bool { return asked.Load() > 50 }, time.Minute, time.Millisecond)
 	reload("pool_mode = transaction", "default_pool_size = 3")
 	require.Eventually(t, func() bool { return errors.Is(d.CheckWritable(t.Context()), db.ErrPooler) }, time.Minute,
 		10*time.Millisecond)
-	for range 50 {
+	for last := asked.Load() + 50; asked.Load() < last; {
 		require.Error(t, d.CheckWritable(t.Context()))
-		time.Sleep(10 * time.Millisecond)
 	}
 	stop()
 	clients.Wait()
