@@ -97,14 +97,17 @@ func foldStatement(take string) string {
 type Counts struct {
 	db      *db.DB
 	dialect *dialect
+	// errorPause and foldTimeout are the constants of these names, except in tests.
+	errorPause, foldTimeout time.Duration
 }
 
 // New returns the Counts of the database d.
 func New(d *db.DB) *Counts {
-	if d.Distributed() {
-		return &Counts{d, distributed}
+	c := &Counts{db: d, dialect: distributed, errorPause: errorPause, foldTimeout: foldTimeout}
+	if !d.Distributed() {
+		c.dialect = db.ByDialect(d, postgres, sqlite)
 	}
-	return &Counts{d, db.ByDialect(d, postgres, sqlite)}
+	return c
 }
 
 // Lists returns a reader of lists that queries the database where the rows of the context's store are.
@@ -117,7 +120,7 @@ func (c *Counts) Lists(ctx context.Context) resource.Lists {
 func (c *Counts) Run(ctx context.Context, log *slog.Logger) {
 	for c.dialect != sqlite && ctx.Err() == nil {
 		start := time.Now()
-		limited, cancel := context.WithTimeout(ctx, foldTimeout)
+		limited, cancel := context.WithTimeout(ctx, c.foldTimeout)
 		folded, err := c.Fold(limited)
 		cancel()
 		wait := interval
@@ -126,7 +129,7 @@ func (c *Counts) Run(ctx context.Context, log *slog.Logger) {
 			return
 		case err != nil:
 			log.WarnContext(ctx, "keep the counts of rows", "error", err)
-			wait = errorPause
+			wait = c.errorPause
 		case folded >= foldBatch:
 			wait = time.Since(start) // leave other writers as much time as the fold took
 		}

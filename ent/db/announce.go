@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"sync"
@@ -20,9 +21,8 @@ const (
 	// announceTimeout is how long one notification may take, and how long closing the database waits for the last
 	// notification.
 	announceTimeout = 2 * time.Second
-	// pingInterval is how often a listener pings the server. After maxSilence without a byte from the server it reconnects.
-	pingInterval = 5 * time.Second
-	maxSilence   = 3 * pingInterval
+	// defaultPingInterval is Config.PingInterval if that is 0.
+	defaultPingInterval = 5 * time.Second
 	// minReconnect and maxReconnect are the shortest and the longest pause before a listener that has lost its connection
 	// reconnects. The pauses grow.
 	minReconnect = 100 * time.Millisecond
@@ -88,7 +88,8 @@ func (s *signals) notify(store uuid.UUID) {
 // transaction would take a lock at the commit that lets only one writer of the whole database commit at a time.
 type notifier struct {
 	connect *connector
-	url     string // the URL that listeners connect to
+	url     string        // the URL that listeners connect to
+	ping    time.Duration // how often a listener pings the server
 	start   sync.Once
 	signal  chan struct{}
 	ended   chan struct{}
@@ -97,8 +98,8 @@ type notifier struct {
 	closed bool
 }
 
-func newNotifier(connect *connector, listenerURL string) *notifier {
-	return &notifier{connect: connect, url: listenerURL, signal: make(chan struct{}, 1), ended: make(chan struct{})}
+func newNotifier(connect *connector, listenerURL string, ping time.Duration) *notifier {
+	return &notifier{connect: connect, url: listenerURL, ping: cmp.Or(ping, defaultPingInterval), signal: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
 func (n *notifier) announce() {
@@ -141,7 +142,7 @@ func (n *notifier) close() {
 func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 	signal := make(chan struct{}, 1)
 	dialer := newDialer()
-	dialer.readTimeout = maxSilence
+	dialer.readTimeout = 3 * n.ping
 	listener := pq.NewDialListener(dialer, n.url, minReconnect, maxReconnect, nil)
 	go func() {
 		defer func() { _ = listener.Close() }()
@@ -153,7 +154,7 @@ func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 			case <-time.After(maxReconnect):
 			}
 		}
-		ping := time.NewTicker(pingInterval)
+		ping := time.NewTicker(n.ping)
 		defer ping.Stop()
 		for {
 			select {

@@ -58,6 +58,9 @@ type Config struct {
 	// LockTimeout is how long a statement waits for a lock; on SQLite the file is the only lock. 0 means the server's own
 	// setting on PostgreSQL, and readerWait or writerWait on SQLite.
 	LockTimeout time.Duration
+	// PingInterval is how often a listener pings PostgreSQL. After three times as long without a byte from the server it
+	// reconnects. 0 means five seconds.
+	PingInterval time.Duration
 	// Observe, if not nil, is called once for each round trip to the database: with the text of a
 	// statement, with BEGIN, COMMIT, ROLLBACK or PING, and with "prepare" for the extra trip that
 	// prepares or deallocates a statement. Goroutines share it.

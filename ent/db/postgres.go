@@ -116,7 +116,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		admissions: admissions,
 		clock:      newClock(c),
 		prober:     c.openProber(connect),
-		announcer:  newNotifier(plainConnector(connect), listenerURL(c.URL, cfg)),
+		announcer:  newNotifier(plainConnector(connect), listenerURL(c.URL, cfg), c.PingInterval),
 		migrator: func() (*sql.DB, error) {
 			migrating := plainConnector(connect)
 			migrating.settings = settingsStatement(migrationSettings())

@@ -9,6 +9,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 )
 
 // silentGuard is how long a test waits for a silent connection to be replaced.
@@ -48,7 +49,13 @@ func TestNotificationsPassAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.URL(t, dbtest.Postgres)
 	way := dbtest.NewProxy(t, direct)
-	far, near := open(t, way.URL), open(t, direct)
+	pinging := func(url string) *db.DB {
+		d, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 4, PingInterval: time.Second / 3})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, d.Close()) })
+		return d
+	}
+	far, near := pinging(way.URL), pinging(direct)
 	fromFar, fromNear := near.Listen(t.Context()), far.Listen(t.Context())
 	announceUntil(t, far, fromFar)
 	announceUntil(t, near, fromNear)

@@ -15,6 +15,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/server/admin"
@@ -26,6 +27,7 @@ import (
 // outbox row is about another customer.
 func TestKilledServer(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it kills servers under load")
 	const (
 		writers = 8
 		enough  = 150 // the server is killed after this number of answered writes

@@ -1,4 +1,4 @@
-package count_test
+package count
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
@@ -42,7 +41,9 @@ func TestFoldingPassesAServerThatFellSilent(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		count.New(far).Run(ctx, slog.New(slog.DiscardHandler))
+		c := New(far)
+		c.errorPause, c.foldTimeout = time.Millisecond, time.Second
+		c.Run(ctx, slog.New(slog.DiscardHandler))
 	}()
 	folded()
 	way.Freeze()
