@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/tracing"
 	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
@@ -79,6 +81,10 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	}
 	attempt := queue.Attempt{Number: number, StartedAt: w.config.DB.Now()}
 	secret, err := w.config.Secrets.Open(d.Secret, d.SecretKey, d.WebhookID[:])
+	if errors.Is(err, seal.ErrUnknownKey) {
+		w.skip(ctx, &r, err)
+		return r
+	}
 	if err != nil {
 		w.config.Logger.ErrorContext(ctx, "a webhook's secret cannot be opened", "webhook_id", d.WebhookID, "error", err)
 		attempt.Error = "signing secret cannot be read"
@@ -113,6 +119,21 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		w.config.Logger.LogAttrs(ctx, level, "attempt", attemptAttrs(d, attempt, s)...)
 	}
 	return r
+}
+
+// skipDelay is how long a delivery waits for a worker with the key of its webhook's secret.
+const skipDelay = time.Minute
+
+// skip lets a delivery wait without an attempt, because this worker lacks the key of its webhook's secret (err). It logs each
+// webhook once.
+func (w *Worker) skip(ctx context.Context, r *endedLease, err error) {
+	d := r.outcome.Delivery
+	r.outcome.Delay = skipDelay
+	w.metrics.unsigned.Inc()
+	if _, logged := w.unsigned.LoadOrStore(d.WebhookID, true); !logged {
+		w.config.Logger.ErrorContext(ctx, "deliveries wait, because their webhook's secret cannot be opened", "webhook_id", d.WebhookID,
+			"store_id", d.StoreID, "error", err)
+	}
 }
 
 // attemptAttrs returns the attributes of an attempt's log line. Its request_id is the id of the request that caused the event.

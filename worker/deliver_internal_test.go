@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"bytes"
+	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -237,20 +239,34 @@ func TestASecretThatDoesNotOpen(t *testing.T) {
 	})
 }
 
-func TestASecretKeyThatIsMissingIsNamedAtTheStart(t *testing.T) {
+// A worker without the key of one webhook's secret delivers to the others, names that webhook, and leaves its deliveries to a
+// worker that has the key.
+func TestAWebhookUnderAnotherSecretKeyIsSkipped(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
 		m := in.newMerchant("atelier")
-		m.newWebhook()
-		used := in.Client().Webhook.Query().OnlyX(m.ctx).SecretKey
-		c := in.config()
-		c.Secrets = seal.NewKeyring(newKey(t))
-		_, err := New(m.ctx, c)
-		require.ErrorContains(t, err, "--secret-key")
-		require.ErrorContains(t, err, used)
-		c.Secrets = in.ring
-		_, err = New(m.ctx, c)
-		require.NoError(t, err)
+		signed, other := m.newWebhook(), m.newWebhook()
+		key := newKey(t)
+		m.edit(other, func(u *ent.WebhookUpdateOne) {
+			secret, id := seal.NewKeyring(key).Seal(in.secrets[other], other[:])
+			u.SetSecret(secret).SetSecretKey(id)
+		})
+		m.emit(hook.OrderPaid, 1)
+		var log bytes.Buffer
+		w := in.worker(func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		require.Contains(t, log.String(), other.String(), "it is named at the start")
+		require.NotContains(t, log.String(), signed.String())
+		w.pass()
+		require.Len(t, in.receiver.got(), 1)
+		live := in.delivery()
+		require.Equal(t, other, live.WebhookID)
+		require.JSONEq(t, "[]", string(live.Attempts), "no attempt of the schedule is used up")
+		require.Contains(t, log.String(), "deliveries wait")
+
+		in.ring = seal.NewKeyring(key)
+		in.clock.advance(skipDelay + time.Second)
+		in.worker().pass()
+		require.Len(t, in.receiver.got(), 2)
 	})
 }
 

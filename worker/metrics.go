@@ -29,6 +29,7 @@ type metrics struct {
 	latency    prometheus.Histogram
 	disabled   prometheus.Counter
 	lost       prometheus.Counter
+	unsigned   prometheus.Counter
 	queue      *prometheus.HistogramVec
 	running    prometheus.Gauge
 	limit      prometheus.Gauge
@@ -60,6 +61,10 @@ func newMetrics(registerer prometheus.Registerer, limit int) (*metrics, error) {
 		lost: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "storefront_leases_lost_total", Help: "Attempts whose outcome came too late, after their lease had ended.",
 		}),
+		unsigned: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "storefront_deliveries_unsigned_total",
+			Help: "Times that a delivery was put off because this worker lacks the key of its webhook's secret.",
+		}),
 		queue: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "storefront_queue_duration_seconds",
 			Help:    "How long the worker's work on the queue took, by operation: relay, claim, finish or cancel, each for a batch.",
@@ -84,7 +89,7 @@ func newMetrics(registerer prometheus.Registerer, limit int) (*metrics, error) {
 		return m, nil
 	}
 	for _, c := range []prometheus.Collector{
-		m.attempts, m.failures, m.deliveries, m.latency, m.disabled, m.lost, m.queue, m.running, m.limit,
+		m.attempts, m.failures, m.deliveries, m.latency, m.disabled, m.lost, m.unsigned, m.queue, m.running, m.limit,
 	} {
 		if err := registerer.Register(c); err != nil {
 			return nil, err

@@ -102,19 +102,20 @@ type Config struct {
 
 // Worker delivers webhooks.
 type Worker struct {
-	config  Config
-	queue   *queue.Queue
-	client  *egress.Client
-	lanes   *lanePool
-	metrics *metrics
-	usage   *usage.Recorder
-	results chan endedLease
-	written chan []endedLease
+	config   Config
+	queue    *queue.Queue
+	client   *egress.Client
+	lanes    *lanePool
+	metrics  *metrics
+	usage    *usage.Recorder
+	results  chan endedLease
+	written  chan []endedLease
+	unsigned sync.Map // has the id of each webhook for which a missing key was logged
 	// stopTimeout and sweepTimeout have the values of the constants with these names; tests change them.
 	stopTimeout, sweepTimeout time.Duration
 }
 
-// New returns a worker. It fails if a webhook's secret is sealed with a key that c.Secrets lacks; the error names the key.
+// New returns a worker. It logs which webhooks it cannot sign for, because c.Secrets lacks their key.
 func New(ctx context.Context, c Config) (*Worker, error) {
 	c.Concurrency = cmp.Or(c.Concurrency, DefaultConcurrency)
 	if c.RetryDelays == nil {
@@ -147,19 +148,14 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 	return w, nil
 }
 
-// checkSecrets returns an error if a webhook's secret is sealed with a key that the keyring lacks.
+// checkSecrets logs which webhooks have secrets under keys that the keyring lacks.
 func (w *Worker) checkSecrets(ctx context.Context) error {
-	rows, err := w.config.DB.Client().Webhook.Query().Unique(true).Select("secret_key").Strings(ctx)
-	if err != nil {
-		return fmt.Errorf("read the webhooks' keys: %w", err)
+	unknown, err := w.config.Secrets.Unknown(ctx, w.config.DB)
+	if len(unknown) > 0 {
+		w.config.Logger.ErrorContext(ctx, "nothing is delivered to webhooks whose secrets are under another key than --secret-key and "+
+			"--old-secret-keys", "webhooks", len(unknown), "named", seal.Names(unknown))
 	}
-	for _, key := range rows {
-		if !w.config.Secrets.Has(key) {
-			return fmt.Errorf("--secret-key: webhooks have secrets under the key %q, which is not this one; "+
-				"start with the key that they were created under, or name it in --old-secret-keys", key)
-		}
-	}
-	return nil
+	return err
 }
 
 // Run works until the context ends, and then shuts down. It returns when every running attempt has ended and its result is

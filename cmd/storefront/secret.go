@@ -31,6 +31,7 @@ func (secretGenerateCmd) Run(s *invocation) error {
 type secretRotateCmd struct {
 	database
 	secretKey
+	ReplaceLost bool `help:"Give each webhook whose secret is under a key that is not given a new signing secret, and print it: for a key that is lost for good."`
 }
 
 // rotateResult is the output of `storefront secret rotate`.
@@ -38,6 +39,13 @@ type rotateResult struct {
 	SecretKey string `json:"secretKey"` // the id of the current secret key
 	Webhooks  int    `json:"webhooks"`
 	Resealed  int    `json:"resealed"`
+	// Replaced has the new signing secrets that --replace-lost made.
+	Replaced []replacedSecret `json:"replaced,omitempty"`
+}
+
+type replacedSecret struct {
+	Webhook string `json:"webhook"`
+	Secret  string `json:"secret"`
 }
 
 // Run encrypts the webhooks' secrets with the current secret key.
@@ -52,29 +60,53 @@ func (c *secretRotateCmd) Run(s *invocation) error {
 	if err != nil {
 		return errors.Join(err, handle.Close())
 	}
+	result, err := c.rotate(s, handle, ring)
+	// Print the new secrets even after an error, because nothing else shows them.
+	if !s.json {
+		for _, r := range result.Replaced {
+			_, printed := fmt.Fprintf(s.out, "webhook %s has a new secret, which its owner needs: %s\n", r.Webhook, r.Secret)
+			err = errors.Join(err, printed)
+		}
+	}
+	if err = errors.Join(err, handle.Close()); err != nil {
+		return err
+	}
+	if s.json {
+		return s.printValue(result)
+	}
+	_, err = fmt.Fprintf(s.out, "%s of %s secrets encrypted anew; all are under the key %s and no other is needed\n",
+		grouped(result.Resealed), grouped(result.Webhooks), ring.Current())
+	return err
+}
+
+func (c *secretRotateCmd) rotate(s *invocation, handle *db.DB, ring *seal.Keyring) (result rotateResult, err error) {
+	result.SecretKey = ring.Current()
+	if c.ReplaceLost {
+		err := admin.ReplaceLostSecrets(s.ctx, handle, ring, func(webhook, secret string) {
+			result.Replaced = append(result.Replaced, replacedSecret{webhook, secret})
+		})
+		if err != nil {
+			return result, err
+		}
+	}
 	bar := newProgress(s.errs, "secrets", 0)
 	resealed, err := admin.ResealSecrets(s.ctx, handle, ring, func(resealed admin.ResealProgress) {
 		bar.draw(grouped(resealed.Done) + " of " + grouped(resealed.Webhooks) + " secrets")
 	})
 	bar.end()
-	if err = errors.Join(err, handle.Close()); err != nil {
-		return err
-	}
+	result.Webhooks, result.Resealed = resealed.Webhooks, resealed.Done
 	switch {
+	case err != nil:
+		return result, err
 	case len(resealed.Unknown) > 0:
-		return fmt.Errorf("%s secrets are now under the key %s and %s are left under keys that are not given: %s; "+
-			"name those keys in --old-secret-keys and run this again", grouped(resealed.Done), ring.Current(),
-			grouped(resealed.Left), strings.Join(resealed.Unknown, ", "))
+		return result, fmt.Errorf("%s secrets are now under the key %s, and %s are left under keys that are not given, of the webhooks %s; "+
+			"name those keys in --old-secret-keys and run this again, or if they are lost, with --replace-lost",
+			grouped(resealed.Done), ring.Current(), grouped(resealed.Left), seal.Names(resealed.Unknown))
 	case resealed.Left > 0:
-		return fmt.Errorf("%s secrets are now under the key %s, but others keep coming under an older one: "+
+		return result, fmt.Errorf("%s secrets are now under the key %s, but others keep coming under an older one: "+
 			"restart every server with the new --secret-key, then run this again", grouped(resealed.Done), ring.Current())
 	}
-	if s.json {
-		return s.printValue(rotateResult{ring.Current(), resealed.Webhooks, resealed.Done})
-	}
-	_, err = fmt.Fprintf(s.out, "%s of %s secrets encrypted anew; all are under the key %s and no other is needed\n",
-		grouped(resealed.Done), grouped(resealed.Webhooks), ring.Current())
-	return err
+	return result, nil
 }
 
 // secretKey has the flags of commands that encrypt or decrypt the signing secrets of webhooks.
@@ -90,19 +122,30 @@ func keyFile(databaseURL string) (path string, embedded bool) {
 	return path + ".key", embedded
 }
 
+// check refuses texts that are no keys.
+func (k secretKey) check() error {
+	if k.SecretKey != "" {
+		if _, err := seal.ParseKey(k.SecretKey); err != nil {
+			return usage("--secret-key: %w", err)
+		}
+	}
+	_, err := k.older()
+	return err
+}
+
 // ring returns the current secret key, which encrypts secrets, and the older keys, which can only decrypt them. On SQLite it
 // creates the key file if there is none.
 func (k secretKey) ring(d database) (*seal.Keyring, error) {
+	if err := k.check(); err != nil {
+		return nil, err
+	}
 	older, err := k.older()
 	if err != nil {
 		return nil, err
 	}
 	if k.SecretKey != "" {
 		key, err := seal.ParseKey(k.SecretKey)
-		if err != nil {
-			return nil, usage("--secret-key: %w", err)
-		}
-		return seal.NewKeyring(key, older...), nil
+		return seal.NewKeyring(key, older...), err
 	}
 	path, embedded := keyFile(d.DatabaseURL)
 	if !embedded {

@@ -66,9 +66,18 @@ func TestWorkersSignWhileTheSecretKeyIsReplaced(t *testing.T) {
 			after.run(nil, "webhook", "ping", webhook.ID)
 			require.Equal(t, "ping", in.next().Type)
 			worker.stop()
-			out, err := before.command("storefront", "worker").CombinedOutput()
+			// The older key opens nothing any more, so nothing is sealed with it.
+			for _, args := range [][]string{{"webhook", "create", "--store", "s", "--url", in.url}, {"webhook", "rotate", webhook.ID}} {
+				out, err := before.command("storefront", args...).CombinedOutput()
+				require.Error(t, err)
+				require.Contains(t, string(out), webhook.ID)
+			}
+			out, err := before.command("storefront", "secret", "rotate").CombinedOutput()
 			require.Error(t, err)
-			require.Contains(t, string(out), "--secret-key")
+			require.Contains(t, string(out), webhook.ID)
+			out, err = before.command("storefront", "secret", "rotate", "--replace-lost").CombinedOutput()
+			require.NoError(t, err, string(out))
+			require.Contains(t, string(out), "webhook "+webhook.ID+" has a new secret, which its owner needs: whsec_")
 		})
 	}
 }

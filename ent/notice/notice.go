@@ -167,7 +167,7 @@ type Sink struct {
 }
 
 // SetSink makes all processes send notices only to this sink. If its URL is empty, they send none, and waiting notices are
-// cancelled.
+// cancelled. It fails with seal.ErrUnknownKey as CheckStored does.
 func SetSink(ctx context.Context, d *db.DB, secrets *seal.Keyring, s Sink) error {
 	set := func(ctx context.Context, tx *ent.Tx) error {
 		if s.URL == "" {
@@ -190,6 +190,11 @@ func SetSink(ctx context.Context, d *db.DB, secrets *seal.Keyring, s Sink) error
  enabled = true, updated_at = $8,
  failing_since = CASE WHEN url = $9 THEN failing_since END WHERE id = $1 AND store_id = $2`, append(args, s.URL)...)
 		return err
+	}
+	if s.URL != "" {
+		if err := secrets.CheckStored(ctx, d); err != nil {
+			return fmt.Errorf("--notices-secret is not stored: %w", err)
+		}
 	}
 	if err := hook.WithTx(ctx, d, set); err != nil {
 		return fmt.Errorf("set the address of notices: %w", err)

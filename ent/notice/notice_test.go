@@ -26,6 +26,8 @@ type bench struct {
 	t     *testing.T
 	clock *atomic.Int64
 	store uuid.UUID
+	// secrets seals the secrets of the sink and of webhooks.
+	secrets *seal.Keyring
 }
 
 var noon = time.Date(2026, time.October, 1, 12, 0, 0, 0, time.UTC)
@@ -36,7 +38,9 @@ func run(t *testing.T, test func(b bench)) {
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := bench{t: t, clock: &atomic.Int64{}, store: uuid.New()}
+			key, err := seal.ParseKey(seal.NewKey())
+			require.NoError(t, err)
+			b := bench{t: t, clock: &atomic.Int64{}, store: uuid.New(), secrets: seal.NewKeyring(key)}
 			b.clock.Store(noon.UnixMilli())
 			b.DB = dbtest.New(t, name, db.Config{Clock: func() time.Time { return time.UnixMilli(b.clock.Load()).UTC() }})
 			b.do(func(ctx context.Context, tx *ent.Tx) error {
@@ -66,9 +70,7 @@ func (b bench) set(query string, args ...any) {
 
 func (b bench) sink(dashboard string) {
 	b.t.Helper()
-	key, err := seal.ParseKey(seal.NewKey())
-	require.NoError(b.t, err)
-	require.NoError(b.t, notice.SetSink(b.t.Context(), b.DB, seal.NewKeyring(key), notice.Sink{URL: "https://mailer.example",
+	require.NoError(b.t, notice.SetSink(b.t.Context(), b.DB, b.secrets, notice.Sink{URL: "https://mailer.example",
 		Secret:    "whsec_x",
 		Dashboard: dashboard}))
 }
@@ -118,7 +120,7 @@ func (b bench) sweep(after time.Duration) {
 func (b bench) webhook(failingSince time.Time) uuid.UUID {
 	made := id.At(noon)
 	b.set(`INSERT INTO webhooks (id, store_id, url, events, secret, secret_key, failing_since, created_at, updated_at)
- VALUES ($1, $2, 'https://shop.example/secret-path', '[]', $3, '', $4, $4, $4)`, made, b.store, []byte{1}, failingSince)
+ VALUES ($1, $2, 'https://shop.example/secret-path', '[]', $3, $5, $4, $4, $4)`, made, b.store, []byte{1}, failingSince, b.secrets.Current())
 	return made
 }
 

@@ -1,7 +1,7 @@
 // Package seal encrypts secrets at rest: AES-256-GCM under the operator's secret key. The id of the key is stored beside the
 // sealed text, so that the operator can replace the key while texts sealed under older keys still open. Each text is bound to a
-// context, the id of its row, and opens only with it. The package uses no table and logs nothing. Its errors and the printed
-// forms of its types contain no key and no text. Of the project it imports only ent/atomicfile.
+// context, the id of its row, and opens only with it. The package writes no table and logs nothing. Its errors and the printed
+// forms of its types contain no key and no text.
 package seal
 
 import (

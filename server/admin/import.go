@@ -72,7 +72,7 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 			apijson.Field{Name: "exported", Message: "must be the store of an export, with the instant of it"})
 	}
 	if in.GetWithSecrets() { // check for the secret key now, because the rows with secrets come last
-		if _, err := o.webhooks.Secrets(); err != nil {
+		if _, err := o.webhooks.Sealer(ctx); err != nil {
 			return nil, err
 		}
 	}

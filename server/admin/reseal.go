@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
+	"go.storefront.example/server/webhooks"
+	"go.storefront.example/worker/signature"
 )
 
 // resealBatch is how many secrets one transaction reseals. It is small, because other changes of these webhooks wait until
@@ -26,10 +28,10 @@ const resealPasses = 3
 type ResealProgress struct {
 	// Webhooks is the number of all webhooks. Done is the number of secrets that were resealed.
 	Webhooks, Done int
-	// Left is the number of secrets that are still sealed with an older key. Unknown lists the ids of those older keys that
-	// are not in the keyring, sorted.
+	// Left is the number of secrets that are still sealed with an older key. Unknown are the webhooks among them whose key is
+	// not in the keyring.
 	Left    int
-	Unknown []string
+	Unknown []seal.Sealed
 }
 
 // ResealSecrets reseals, in all stores, each signing secret that is not sealed with the keyring's current key. It works in
@@ -63,22 +65,12 @@ func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report 
 			after = batch[len(batch)-1].ID
 			report(progress)
 		}
-		var remaining []struct {
-			SecretKey string `json:"secret_key"`
-			Count     int
-		}
-		err := d.Client().Webhook.Query().Where(older).GroupBy(webhook.FieldSecretKey).Aggregate(ent.Count()).Scan(ctx, &remaining)
-		if err != nil {
+		if progress.Left, err = d.Client().Webhook.Query().Where(older).Count(ctx); err != nil {
 			return progress, fmt.Errorf("count secrets under other keys: %w", err)
 		}
-		progress.Left, progress.Unknown = 0, nil
-		for _, group := range remaining {
-			progress.Left += group.Count
-			if !secrets.Has(group.SecretKey) {
-				progress.Unknown = append(progress.Unknown, group.SecretKey)
-			}
+		if progress.Unknown, err = secrets.Unknown(ctx, d); err != nil {
+			return progress, err
 		}
-		slices.Sort(progress.Unknown)
 		if progress.Left == 0 || len(progress.Unknown) > 0 {
 			break
 		}
@@ -115,4 +107,35 @@ func reseal(ctx context.Context, d *db.DB, secrets *seal.Keyring, batch []*ent.W
 		done += int(n)
 	}
 	return done, tx.Commit()
+}
+
+// ReplaceLostSecrets gives each webhook a new signing secret whose secret is sealed with a key that the keyring lacks, and
+// calls replaced with the webhook's id and the new secret. The sink of notices gets a secret that nobody knows: the next server
+// or worker with --notices-secret sets it.
+func ReplaceLostSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, replaced func(webhook, secret string)) error {
+	lost, err := secrets.Unknown(ctx, d)
+	if err != nil {
+		return err
+	}
+	o := New(d, Options{Webhooks: webhooks.Options{Secrets: secrets}})
+	for _, l := range lost {
+		if l.Store == notice.Platform {
+			sealed, key := secrets.Seal(signature.NewSecret(), l.Webhook[:])
+			if _, err := d.Writer().ExecContext(ctx, "UPDATE webhooks SET secret = $1, secret_key = $2 WHERE store_id = $3 AND id = $4",
+				sealed, key, l.Store, l.Webhook); err != nil {
+				return fmt.Errorf("replace the secret of notices: %w", err)
+			}
+			continue
+		}
+		storeCtx, _, err := o.withExistingStore(ctx, l.Store.String())
+		if err != nil {
+			return err
+		}
+		made, err := o.webhooks.ReplaceSecret(storeCtx, l.Webhook.String())
+		if err != nil {
+			return fmt.Errorf("webhook %s: %w", l.Webhook, err)
+		}
+		replaced(made.ID.String(), made.Secret)
+	}
+	return nil
 }

@@ -11,10 +11,14 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/seal"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/transfer/transfertest"
 	"go.storefront.example/server/webhooks"
+	"go.storefront.example/worker/signature"
 )
 
 func newSecretKey(t *testing.T) seal.Key {
@@ -144,7 +148,9 @@ func TestResealSecretsLeavesWhatItCannotOpen(t *testing.T) {
 		b.seed(3, 8, seal.NewKeyring(older))
 		progress, err := admin.ResealSecrets(b.ctx, d, seal.NewKeyring(current, older), func(admin.ResealProgress) {})
 		require.NoError(t, err)
-		require.Equal(t, admin.ResealProgress{Webhooks: 8, Done: 5, Left: 3, Unknown: []string{lost.ID()}}, progress)
+		require.Equal(t, admin.ResealProgress{Webhooks: 8, Done: 5, Left: 3, Unknown: progress.Unknown}, progress)
+		require.Len(t, progress.Unknown, 3)
+		require.Equal(t, lost.ID(), progress.Unknown[0].KeyID)
 		b.opens(seal.NewKeyring(current, lost), 8)
 
 		_, err = d.Writer().ExecContext(b.ctx, `UPDATE webhooks SET secret_key = $1 WHERE secret_key = $2`, older.ID(), lost.ID())
@@ -154,12 +160,69 @@ func TestResealSecretsLeavesWhatItCannotOpen(t *testing.T) {
 	})
 }
 
+// A key under which nothing is stored seals nothing while there are secrets that it does not open. For a key that is lost,
+// ReplaceLostSecrets makes new secrets.
+func TestAnotherSecretKeyIsRefusedAtEachDoorThatSeals(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		lost, wrong := seal.NewKeyring(newSecretKey(t)), seal.NewKeyring(newSecretKey(t))
+		owner := newVault(t, d, lost)
+		made := owner.hook()
+		require.NoError(t, notice.SetSink(owner.ctx, d, lost, notice.Sink{URL: "https://mailer.example", Secret: signature.NewSecret()}))
+		other := vault{admin.New(d, admin.Options{Webhooks: webhooks.Options{Secrets: wrong}}), d, owner.ctx, t}
+		source := newVault(t, dbtest.New(t, dbtest.SQLite, db.Config{}), seal.NewKeyring(newSecretKey(t)))
+		source.hook()
+		exported := withSecrets(t, source, "s")
+
+		for door, try := range map[string]func(o vault, ring *seal.Keyring) error{
+			"create": func(o vault, _ *seal.Keyring) error {
+				_, err := o.CreateWebhook(o.ctx, &adminv1.CreateWebhookRequest{Store: "s", Url: "https://receiver.example.com"})
+				return err
+			},
+			"rotate": func(o vault, _ *seal.Keyring) error {
+				_, err := o.RotateSecret(o.ctx, &adminv1.RotateSecretRequest{Id: made.String()})
+				return err
+			},
+			"import of a store with secrets": func(o vault, _ *seal.Keyring) error {
+				request := exported.request(t, "s", false)
+				request.WithSecrets = true
+				_, err := o.ImportStore(o.ctx, request)
+				return err
+			},
+			"import of webhooks": func(o vault, _ *seal.Keyring) error {
+				_, err := transfertest.Rows(o.ctx, o.Operator, "s", "webhooks", exported.lines["webhooks"])
+				return err
+			},
+		} {
+			err := try(other, wrong)
+			require.Equal(t, apierr.SecretKeyMissing, codeOf(err), door)
+			require.ErrorContains(t, err, made.String(), door)
+			require.NoError(t, try(owner, lost), door)
+		}
+		err := notice.SetSink(owner.ctx, d, wrong, notice.Sink{URL: "https://mailer.example", Secret: signature.NewSecret()})
+		require.ErrorIs(t, err, seal.ErrUnknownKey)
+		require.ErrorContains(t, err, made.String())
+
+		secrets := map[string]string{}
+		require.NoError(t, admin.ReplaceLostSecrets(owner.ctx, d, wrong, func(webhook, secret string) { secrets[webhook] = secret }))
+		require.Len(t, secrets, 3, "all but the sink, whose secret is in the settings")
+		for _, row := range d.Client().Webhook.Query().AllX(owner.ctx) {
+			plain, err := wrong.Open(row.Secret, row.SecretKey, row.ID[:])
+			require.NoError(t, err)
+			if row.ID != notice.SinkID {
+				require.Equal(t, secrets[row.ID.String()], plain)
+			}
+		}
+		other.hook()
+	})
+}
+
 func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		older, current := newSecretKey(t), newSecretKey(t)
-		// This server was not restarted with the current key, so it still seals with the older key.
-		late := newVault(t, d, seal.NewKeyring(older))
+		// This server still seals with the older key.
+		late := newVault(t, d, seal.NewKeyring(older, current))
 		made := late.hook()
 		both := seal.NewKeyring(current, older)
 		var secret string

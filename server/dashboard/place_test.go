@@ -30,6 +30,7 @@ type place struct {
 	url      string
 	db       *db.DB
 	operator *admin.Operator
+	secrets  *seal.Keyring
 	logs     *log
 }
 
@@ -54,7 +55,8 @@ func newPlace(t *testing.T, d *db.DB, platforms ...dashboard.Platform) place {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	p := place{t: t, db: d, operator: admin.New(d, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}}),
+	secrets := seal.NewKeyring(key)
+	p := place{t: t, db: d, operator: admin.New(d, admin.Options{Webhooks: webhooks.Options{Secrets: secrets}}), secrets: secrets,
 		logs: &log{}}
 	for slug, currency := range map[string]string{"one": "XAF", "two": "EUR"} {
 		_, err := p.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Store " + slug, Slug: slug, Currency: currency,

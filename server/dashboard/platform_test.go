@@ -15,7 +15,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent/session"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -150,9 +149,7 @@ func TestNoticesAreNotTheOwners(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		p := newPlace(t, d)
-		key, err := seal.ParseKey(seal.NewKey())
-		require.NoError(t, err)
-		require.NoError(t, notice.SetSink(t.Context(), d, seal.NewKeyring(key), notice.Sink{URL: "https://mailer.example/hidden",
+		require.NoError(t, notice.SetSink(t.Context(), d, p.secrets, notice.Sink{URL: "https://mailer.example/hidden",
 			Secret: "x"}))
 		p.fill("one") // creates a key, which sends a notice to the platform
 		relayed, err := queue.New(d).Relay(t.Context(), 10, time.Minute, func(queue.Lane) bool { return false })

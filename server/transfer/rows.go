@@ -89,7 +89,7 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 			"actor_type", "actor_id", "actor_name", "action", "resource_type", "resource_id", "changes", "created_at"},
 			values: activityValues})
 	case Webhooks:
-		if _, err := m.webhooks.Secrets(); err != nil {
+		if _, err := m.webhooks.Sealer(ctx); err != nil {
 			return nil, err
 		}
 		return loadLines(ctx, m, in, lines, &webhookRows{webhooks: m.webhooks})

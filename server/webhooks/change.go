@@ -10,6 +10,7 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
@@ -87,15 +88,28 @@ func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, 
 // RotateSecret gives a webhook a new signing secret, with which all later attempts are signed. With shop.WithIdempotencyKey
 // it does so once for each idempotency key. It refuses with webhook_not_found, secret_key_missing or idempotency_key_reused.
 func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, error) {
+	ring, err := w.Sealer(ctx)
+	if err != nil {
+		return SecretWebhook{}, err
+	}
+	return w.rotateSecret(ctx, id, ring)
+}
+
+// ReplaceSecret does the same as RotateSecret, also if the keyring's current key is another one than the stored secrets have.
+func (w *Webhooks) ReplaceSecret(ctx context.Context, id string) (SecretWebhook, error) {
 	if w.options.Secrets == nil {
 		return SecretWebhook{}, secretKeyMissing()
 	}
+	return w.rotateSecret(ctx, id, w.options.Secrets)
+}
+
+func (w *Webhooks) rotateSecret(ctx context.Context, id string, ring *seal.Keyring) (SecretWebhook, error) {
 	secret := signature.NewSecret()
 	row, err := w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if err := shop.ClaimIdempotencyKey(ctx, w.db, tx, row.StoreID, "webhook.rotate"); err != nil {
 			return nil, err
 		}
-		sealed, key := w.options.Secrets.Seal(secret, row.ID[:])
+		sealed, key := ring.Seal(secret, row.ID[:])
 		hook.Record(ctx, "webhook.secret_rotated", "webhook", row.ID)
 		return row.Update().SetSecret(sealed).SetSecretKey(key).SetUpdatedAt(hook.Time(ctx, row.ID)).Save(ctx)
 	})

@@ -64,8 +64,9 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWeb
 	if err := w.checkTarget(d.URL); err != nil {
 		return SecretWebhook{}, err
 	}
-	if w.options.Secrets == nil {
-		return SecretWebhook{}, secretKeyMissing()
+	ring, err := w.Sealer(ctx)
+	if err != nil {
+		return SecretWebhook{}, err
 	}
 	secret := signature.NewSecret()
 	var row *ent.Webhook
@@ -86,7 +87,7 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWeb
 		}
 		now := hook.Time(ctx)
 		webhookID := id.At(now)
-		sealed, key := w.options.Secrets.Seal(secret, webhookID[:])
+		sealed, key := ring.Seal(secret, webhookID[:])
 		row, err = tx.Webhook.Create().SetID(webhookID).SetStoreID(t.ID).SetURL(d.URL).SetDescription(description).SetEvents(events).
 			SetSecret(sealed).SetSecretKey(key).SetCreatedAt(now).SetUpdatedAt(now).Save(ctx)
 		if err != nil {
@@ -102,7 +103,7 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWeb
 
 // CheckImported checks a webhook that an adminv1.ExportedWebhook describes. It refuses values that a webhook made by
 // CreateWebhook cannot have. It converts description and events to their stored form, and seals the secret: the caller has
-// checked that Secrets returns a keyring.
+// checked that Sealer returns a keyring.
 func (w *Webhooks) CheckImported(p *validate.Problems, row *ent.Webhook, secret string) {
 	row.Description = p.Text("webhook.description", row.Description, maxDescriptionRunes)
 	row.Events = eventTypes(p, "webhook.events", row.Events)
@@ -119,11 +120,10 @@ func (w *Webhooks) CheckImported(p *validate.Problems, row *ent.Webhook, secret 
 // Secret returns the signing secret of a webhook in clear. It refuses with secret_key_missing if this process lacks the key
 // that sealed it.
 func (w *Webhooks) Secret(row *ent.Webhook) (string, error) {
-	ring, err := w.Secrets()
-	if err != nil {
-		return "", err
+	if w.options.Secrets == nil {
+		return "", secretKeyMissing()
 	}
-	secret, err := ring.Open(row.Secret, row.SecretKey, row.ID[:])
+	secret, err := w.options.Secrets.Open(row.Secret, row.SecretKey, row.ID[:])
 	if errors.Is(err, seal.ErrUnknownKey) {
 		return "", apierr.New(apierr.SecretKeyMissing, fmt.Sprintf("The secret of the webhook %s is encrypted under another key than "+
 			"--secret-key: its id is %s. Name that key with --old-secret-keys.", row.ID, row.SecretKey))
@@ -178,12 +178,19 @@ func secretKeyMissing() error {
 		"There is no secret key to keep webhook secrets with; set --secret-key to what `storefront secret generate` prints.")
 }
 
-// Secrets returns the keyring that seals signing secrets. It refuses with secret_key_missing.
-func (w *Webhooks) Secrets() (*seal.Keyring, error) {
+// Sealer returns the keyring that seals signing secrets. It refuses with secret_key_missing if there is none, or if its current
+// key is another one than the stored secrets have.
+func (w *Webhooks) Sealer(ctx context.Context) (*seal.Keyring, error) {
 	if w.options.Secrets == nil {
 		return nil, secretKeyMissing()
 	}
-	return w.options.Secrets, nil
+	err := w.options.Secrets.CheckStored(ctx, w.db)
+	if errors.Is(err, seal.ErrUnknownKey) {
+		return nil, apierr.New(apierr.SecretKeyMissing, fmt.Sprintf("Nothing is encrypted with another secret key than the stored "+
+			"secrets have (%v). Set --secret-key to their key, or name that key in --old-secret-keys; if it is lost, "+
+			"`storefront secret rotate --replace-lost` makes new secrets.", err))
+	}
+	return w.options.Secrets, err
 }
 
 func webhookNotFound() error {

@@ -102,7 +102,8 @@ func TestWebhookRegistrationRefusals(t *testing.T) {
 		{"a control character", webhooks.Registration{URL: url, Description: "a\x00b"}, apierr.ValidationFailed},
 	}
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
-		b := newBench(t, d, sealing(t))
+		open := sealing(t)
+		b := newBench(t, d, open)
 		for _, row := range rows {
 			_, err := b.CreateWebhook(b.Ctx, row.draft)
 			shoptest.Refused(t, err, row.want)
@@ -121,7 +122,6 @@ func TestWebhookRegistrationRefusals(t *testing.T) {
 		require.Contains(t, shoptest.Refused(t, err, apierr.SecretKeyMissing).Message, "storefront secret generate")
 		_, err = without.RotateSecret(b.Ctx, w.ID.String())
 		shoptest.Refused(t, err, apierr.SecretKeyMissing)
-		open := sealing(t)
 		open.Targets = egress.Policy{AllowPrivate: true}
 		_, err = webhooks.New(d, open).CreateWebhook(b.Ctx, webhooks.Registration{URL: "https://127.0.0.1:8443/x"})
 		require.NoError(t, err, "a platform for tests may allow it")
