@@ -69,7 +69,7 @@ func (c *backupCreateCmd) Run(s *invocation) error {
 		return fmt.Errorf("back up: %w", err)
 	}
 	// Accept also the schema of an older release: a backup matters most before an upgrade.
-	handle, err := hook.Open(s.ctx, db.Config{URL: c.DatabaseURL, MaxConns: 1})
+	handle, err := hook.Open(s.ctx, c.config(db.Config{MaxConns: 1}))
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ type migrateStatusCmd struct{ database }
 
 // Run shows the migrations.
 func (c *migrateStatusCmd) Run(s *invocation) error {
-	handle, err := hook.Open(s.ctx, db.Config{URL: c.DatabaseURL, Existing: true})
+	handle, err := hook.Open(s.ctx, c.config(db.Config{Existing: true}))
 	if err != nil {
 		return noFile(err)
 	}

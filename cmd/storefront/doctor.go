@@ -12,29 +12,39 @@ import (
 
 	"go.storefront.example/cmd/storefront/doctor"
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/tenant"
 )
 
 type doctorCmd struct {
 	database
 	secretKey
-	buckets
-	AdminToken  string   `secret:"" placeholder:"TOKEN" help:"The operator's token, as set for the server."`
-	Addr        string   `default:":8080" placeholder:"ADDR" help:"Address of the public API, as set for the server."`
-	AdminAddr   string   `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener, as set for the server."`
-	EgressProxy proxyURL `secret:"" placeholder:"URL" help:"Proxy for all deliveries, as set for the worker."`
-	CheckURL    string   `name:"check-url" placeholder:"URL|none" help:"An https address to which doctor makes one TLS connection; none skips this check."`
+	Buckets     string `clears:"" placeholder:"RANGES" help:"Buckets of this installation, as set for the server."`
+	AdminToken  string `secret:"" placeholder:"TOKEN" help:"The operator's token, as set for the server."`
+	Addr        string `default:":8080" placeholder:"ADDR" help:"Address of the public API, as set for the server."`
+	AdminAddr   string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener, as set for the server."`
+	EgressProxy string `secret:"" placeholder:"URL" help:"Proxy for all deliveries, as set for the worker."`
+	CheckURL    string `name:"check-url" placeholder:"URL|none" help:"An https address to which doctor makes one TLS connection; none skips this check."`
 }
 
 // Run runs all checks.
 func (c *doctorCmd) Run(s *invocation, set *settings, k *kong.Context) error {
 	found := []doctor.Finding{doctor.Variables(os.Environ(), variables(k.Model.Node))}
 	for _, command := range []string{"server", "worker"} {
-		found = append(found, doctor.Command(command, readable(set, command)))
+		found = append(found, doctor.Command(command, accepted(set, command)))
 	}
 	found = append(found, doctor.AdminToken(c.AdminToken))
-	found = append(found, c.databases(s.ctx)...)
-	found = append(found, doctor.Addr(s.ctx, c.Addr), doctor.AdminAddr(s.ctx, c.AdminAddr),
-		doctor.Outbound(s.ctx, c.CheckURL, c.EgressProxy.url))
+	var buckets tenant.Buckets
+	if err := buckets.UnmarshalText([]byte(c.Buckets)); err != nil {
+		found = append(found, doctor.Refused("buckets", err))
+	}
+	found = append(found, c.databases(s.ctx, buckets)...)
+	found = append(found, doctor.Addr(s.ctx, c.Addr), doctor.AdminAddr(s.ctx, c.AdminAddr))
+	var proxy proxyURL
+	if err := proxy.UnmarshalText([]byte(c.EgressProxy)); err != nil {
+		found = append(found, doctor.Refused("egress-proxy", err))
+	} else {
+		found = append(found, doctor.Outbound(s.ctx, c.CheckURL, proxy.url))
+	}
 	if err := s.findings(found); err != nil {
 		return err
 	}
@@ -50,10 +60,11 @@ func (c *doctorCmd) Run(s *invocation, set *settings, k *kong.Context) error {
 	return nil
 }
 
-// readable returns the error with which a command would refuse its settings, or nil. It does not run the command.
-func readable(set *settings, command string) error {
+// accepted returns the error with which server or worker would refuse its settings, or nil. It does not run the command.
+func accepted(set *settings, command string) error {
 	exited := false
-	parser, err := newParser(&cli{}, kong.Name("storefront"), kong.Writers(io.Discard, io.Discard),
+	var c cli
+	parser, err := newParser(&c, kong.Name("storefront"), kong.Writers(io.Discard, io.Discard),
 		kong.Exit(func(int) { exited = true }), kong.Resolvers(set), kong.Bind(set))
 	if err != nil {
 		return err
@@ -62,15 +73,25 @@ func readable(set *settings, command string) error {
 	if set.path != "" {
 		args = append(args, "--config", set.path)
 	}
-	_, err = parser.Parse(args)
+	k, err := parser.Parse(args)
 	if err == nil && exited {
 		err = errors.New("it only shows its help")
 	}
+	if err == nil {
+		_, err = explicit(k)
+	}
+	switch {
+	case err != nil:
+		return err
+	case command == "worker":
+		return c.Worker.check()
+	}
+	_, err = c.Server.check()
 	return err
 }
 
 // databases checks the database, and what is stored in the database.
-func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
+func (c *doctorCmd) databases(ctx context.Context, buckets tenant.Buckets) []doctor.Finding {
 	// Read the keys before the database is opened, because on SQLite the key is in a file beside the database.
 	keys := c.keys(c.DatabaseURL)
 	used := doctor.Used(c.DatabaseURL)
@@ -88,7 +109,8 @@ func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 	if handle != nil {
 		defer func() { _ = handle.Close() }()
 	}
-	return append(found, doctor.Database(ctx, handle, doctor.Installation{Keys: keys, Used: used, Buckets: c.Buckets})...)
+	return append(found, doctor.Database(ctx, handle, doctor.Installation{Keys: keys, Used: used, Buckets: buckets,
+		ServerConns: c.config(boundedConfig(0)).Conns(), WorkerConns: c.config(workerConfig()).Conns()})...)
 }
 
 // findings prints the findings as a list, or as JSON or CSV.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -158,4 +160,48 @@ func TestDoctorTriesTheWayOut(t *testing.T) {
 		require.NotContains(t, f.Message+f.Remedy, "hunter2")
 	}
 	require.Equal(t, doctor.OK, untrusting.examine("--check-url", "none")["outbound-https"].Status)
+}
+
+// What server or worker refuse, the doctor reports with the same words.
+func TestDoctorRefusesWhatServerAndWorkerRefuse(t *testing.T) {
+	t.Parallel()
+	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": dbtest.URL(t, dbtest.SQLite)}}
+	notSVG := filepath.Join(t.TempDir(), "logo.txt")
+	require.NoError(t, os.WriteFile(notSVG, []byte("no picture"), 0o600))
+	for setting, refusing := range map[string][]string{
+		"STOREFRONT_DASHBOARD_URL=https://dashboard.example.com": {"server", "worker"},
+		"STOREFRONT_NOTICES_URL=https://mailer.example.com":      {"server", "worker"},
+		"STOREFRONT_NOTICES_SECRET=whsec_x":                      {"server", "worker"},
+		"STOREFRONT_BRAND_LOGO=/nowhere.png":                     {"server"},
+		"STOREFRONT_BRAND_LOGO=" + notSVG:                        {"server"},
+		"STOREFRONT_BRAND_COLOR=green":                           {"server"},
+		"STOREFRONT_BUCKETS=zz-00":                               {"server"},
+		"STOREFRONT_FRAME_ANCESTORS=https://a.example/path":      {"server"},
+		"STOREFRONT_SIGN_IN_URL=http://a.example":                {"server"},
+		"STOREFRONT_EGRESS_PROXY=ftp://a.example":                {"worker"},
+		"STOREFRONT_OLD_ADMIN_TOKEN=short":                       {"server"},
+		"STOREFRONT_SECRET_KEY=short":                            {"server", "worker"},
+		"STOREFRONT_OLD_SECRET_KEYS=short":                       {"server", "worker"},
+		"STOREFRONT_TRUSTED_PROXIES=10.0.0.0/99":                 {"server"},
+		"STOREFRONT_API_URL=https://api.example.com/path":        {"server"},
+		"STOREFRONT_CONCURRENCY=0":                               {"worker"},
+		"STOREFRONT_RETRY_DELAYS=soon":                           {"worker"},
+	} {
+		name, value, _ := strings.Cut(setting, "=")
+		set := i.with(name, value)
+		found := set.examine("--check-url", "none", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
+		for _, command := range []string{"server", "worker"} {
+			f := found[command+"-settings"]
+			if !slices.Contains(refusing, command) {
+				require.Equal(t, doctor.OK, f.Status, "%s: %+v", setting, f)
+				continue
+			}
+			require.Equal(t, doctor.Fail, f.Status, setting)
+			c := set.command("storefront", command)
+			out, _ := c.CombinedOutput()
+			require.Equal(t, 2, c.ProcessState.ExitCode(), "%s: %s", setting, out)
+			_, reason, _ := strings.Cut(f.Message, "does not start: ")
+			require.Contains(t, string(out), reason)
+		}
+	}
 }

@@ -40,7 +40,7 @@ type plannedTable struct {
 
 // Run shows the pending migrations.
 func (c *migratePlanCmd) Run(s *invocation) error {
-	handle, err := hook.Open(s.ctx, db.Config{URL: c.DatabaseURL, Existing: true})
+	handle, err := hook.Open(s.ctx, c.config(db.Config{Existing: true}))
 	if err != nil {
 		return noFile(err)
 	}

@@ -19,23 +19,32 @@ type notices struct {
 	DashboardURL  apiURL `name:"dashboard-url" placeholder:"URL" help:"Public address of the dashboard, such as https://dashboard.example.com, for the links in notices."`
 }
 
-// noticesSecret matches a whole secret. set refuses all other texts, such as a secret that was only partly copied.
+// noticesSecret matches a whole secret. check refuses all other texts, such as a secret that was only partly copied.
 var noticesSecret = regexp.MustCompile(`^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$`)
 
-// set stores the sink if one of the flags is set. ring returns the keys that encrypt secrets; it may return nil.
-func (n notices) set(ctx context.Context, handle *db.DB, ring func() (*seal.Keyring, error), targets egress.Policy) error {
+// check refuses flags that name no receiver of notices.
+func (n notices) check(targets egress.Policy) error {
 	switch {
-	case n.NoticesURL == "" && n.NoticesSecret == "" && n.DashboardURL == "":
+	case n.NoticesURL == "" && n.NoticesSecret == "" && n.DashboardURL == "", n.NoticesURL == none:
 		return nil
 	case n.NoticesURL == "":
 		return usage("--notices-url: set it too, or leave out --notices-secret and --dashboard-url")
-	case n.NoticesURL == none:
-		return notice.SetSink(ctx, handle, nil, notice.Sink{})
 	case !noticesSecret.MatchString(n.NoticesSecret):
 		return usage("--notices-secret: must be whsec_ and 64 hexadecimal digits, such as echo whsec_$(openssl rand -hex 32) prints")
 	}
 	if err := egress.CheckURL(n.NoticesURL, targets); err != nil {
 		return usage("--notices-url: %w", err)
+	}
+	return nil
+}
+
+// set stores the sink if one of the flags is set. The flags have passed check. ring returns the keys that encrypt secrets.
+func (n notices) set(ctx context.Context, handle *db.DB, ring func() (*seal.Keyring, error)) error {
+	switch n.NoticesURL {
+	case "":
+		return nil
+	case none:
+		return notice.SetSink(ctx, handle, nil, notice.Sink{})
 	}
 	secrets, err := ring()
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"go.storefront.example/server"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
+	"go.storefront.example/server/dashboard"
 	"go.storefront.example/server/edge"
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/shop"
@@ -68,8 +69,16 @@ func (t adminToken) check() error {
 	return nil
 }
 
-// check refuses admin tokens that could be guessed, and an old token without a new one.
-func (c *serverCmd) check() error {
+// check refuses settings with which the server does not start, and returns the branding. It opens nothing but the logo.
+func (c *serverCmd) check() (dashboard.Platform, error) {
+	if err := errors.Join(c.checkTokens(), c.secretKey.check(), c.notices.check(c.policy())); err != nil {
+		return dashboard.Platform{}, err
+	}
+	return c.checked()
+}
+
+// checkTokens refuses admin tokens that could be guessed, and an old token without a new one.
+func (c *serverCmd) checkTokens() error {
 	if err := c.adminToken.check(); err != nil || c.OldAdminToken == "" {
 		return err
 	}
@@ -99,10 +108,11 @@ func (c *serverCmd) options() (admin.Options, error) {
 
 // Run serves the API until the context ends.
 func (c *serverCmd) Run(s *invocation) error {
-	if err := c.check(); err != nil {
+	branding, err := c.check()
+	if err != nil {
 		return err
 	}
-	return withClaim(c.DatabaseURL, func() error { return c.serve(s) })
+	return withClaim(c.DatabaseURL, func() error { return c.serve(s, branding) })
 }
 
 // withClaim claims a SQLite file for this process, calls do, and releases the claim. It fails if another process has the
@@ -115,7 +125,7 @@ func withClaim(databaseURL string, do func() error) error {
 	return errors.Join(do(), claim.Release())
 }
 
-func (c *serverCmd) serve(s *invocation) error {
+func (c *serverCmd) serve(s *invocation, branding dashboard.Platform) error {
 	logger, err := newLogger(s.errs, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err
@@ -144,13 +154,15 @@ func (c *serverCmd) serve(s *invocation) error {
 		return err
 	}
 	options, err := c.options()
+	if ring := options.Webhooks.Secrets; err == nil && ring != nil {
+		// Callers of the API need no signing secret, so the server starts; it refuses to create webhooks.
+		if err := ring.CheckStored(s.ctx, handle); err != nil {
+			logger.ErrorContext(s.ctx, "--secret-key: webhooks cannot be created and their secrets not rotated", "error", err)
+		}
+	}
 	if err == nil {
-		err = c.notices.set(s.ctx, handle, func() (*seal.Keyring, error) { return c.ring(c.database) }, c.policy())
+		err = c.notices.set(s.ctx, handle, func() (*seal.Keyring, error) { return c.ring(c.database) })
 	}
-	if err != nil {
-		return errors.Join(err, handle.Close())
-	}
-	platform, err := c.checked()
 	if err != nil {
 		return errors.Join(err, handle.Close())
 	}
@@ -163,7 +175,7 @@ func (c *serverCmd) serve(s *invocation) error {
 		Traces: t.tracerProvider(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, OldAdminToken: c.OldAdminToken,
 		DB: handle, Logger: logger, Options: options,
 		DrainDelay: c.DrainDelay, MaxConnections: int(c.MaxConnections),
-		Timeouts: edge.Timeouts{Request: c.RequestTimeout}, RequestLogOff: !bool(c.RequestLog), Platform: platform,
+		Timeouts: edge.Timeouts{Request: c.RequestTimeout}, RequestLogOff: !bool(c.RequestLog), Platform: branding,
 		PublicDocs: bool(c.Docs),
 		APIURL:     string(c.APIURL),
 	}
@@ -195,7 +207,7 @@ type watcher struct {
 
 // migrate applies the migrations that the database lacks.
 func migrate(ctx context.Context, d database, w watcher) error {
-	handle, err := hook.Open(ctx, db.Config{URL: d.DatabaseURL})
+	handle, err := hook.Open(ctx, d.config(db.Config{}))
 	if err != nil {
 		return err
 	}
@@ -275,15 +287,20 @@ type monitored struct {
 	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"Lets the operator see profiles, at least 32 characters."`
 }
 
+// check refuses an admin token that could be guessed.
+func (m monitored) check() error {
+	if m.AdminAddr == "" {
+		return nil
+	}
+	return adminToken{m.AdminToken}.check()
+}
+
 // serveBeside calls do, and serves health, metrics and profiles at --admin-addr while do runs.
 func (m monitored) serveBeside(ctx context.Context, c monitor.Config, do func(context.Context) error) error {
 	if m.AdminAddr == "" {
 		return do(ctx)
 	}
 	if m.AdminToken != "" {
-		if err := (adminToken{m.AdminToken}).check(); err != nil {
-			return err
-		}
 		c.Guard = rpc.NewGate(m.AdminToken, "").Guard
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", m.AdminAddr)

@@ -37,6 +37,13 @@ type invocation struct {
 // database has the flag of commands that use the database.
 type database struct {
 	DatabaseURL string `name:"database-url" secret:"" default:"sqlite:storefront.db" placeholder:"URL" help:"The database: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME."`
+	MaxConns    conns  `name:"database-max-conns" placeholder:"N" help:"Most connections of this process to PostgreSQL, 6 or more, of each node on Citus (default: what a server, a worker or a command needs)."`
+}
+
+// config returns c with the database of the flags.
+func (d database) config(c db.Config) db.Config {
+	c.URL, c.TotalConns = d.DatabaseURL, int(d.MaxConns)
+	return c
 }
 
 var errBehind = errors.New("the database's schema is not current; run `storefront migrate up`")
@@ -57,8 +64,8 @@ func (d database) open(ctx context.Context) (*db.DB, error) {
 
 // openWith opens the database with the configuration c and its URL. It fails if the schema is not current.
 func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
-	c.URL, c.Existing = d.DatabaseURL, true
-	opened, err := hook.Open(ctx, c)
+	c.Existing = true
+	opened, err := hook.Open(ctx, d.config(c))
 	if err != nil {
 		return nil, noFile(err)
 	}

@@ -22,8 +22,8 @@ type shardCmd struct {
 
 // onCluster opens the database and calls do with its cluster. It does not require that the schema is current.
 func (s *invocation) onCluster(d database, do func(ctx context.Context, handle *db.DB, cluster *shard.Cluster) error) error {
-	handle, err := hook.Open(s.ctx, db.Config{URL: d.DatabaseURL, Existing: true, MaxConns: 2,
-		Settings: map[string]string{"application_name": shard.ApplicationName}})
+	handle, err := hook.Open(s.ctx, d.config(db.Config{Existing: true, MaxConns: 2,
+		Settings: map[string]string{"application_name": shard.ApplicationName}}))
 	if err != nil {
 		return noFile(err)
 	}

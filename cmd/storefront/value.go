@@ -18,6 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/validate"
@@ -217,6 +218,19 @@ func (c *count) UnmarshalText(text []byte) error {
 		return fmt.Errorf("must be a whole number from 1, not %q", text)
 	}
 	*c = count(n)
+	return nil
+}
+
+// conns is the value of --database-max-conns.
+type conns int
+
+// UnmarshalText reads a whole number from db.MinTotalConns.
+func (c *conns) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseInt(string(text), 10, 16)
+	if err != nil || n < db.MinTotalConns {
+		return fmt.Errorf("must be a whole number from %d to %d, not %q", db.MinTotalConns, math.MaxInt16, text)
+	}
+	*c = conns(n)
 	return nil
 }
 

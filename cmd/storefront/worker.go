@@ -39,8 +39,19 @@ type workerCmd struct {
 // resends and for deleting old data.
 const workerConns = 6
 
+// workerConfig returns the database configuration of a worker.
+func workerConfig() db.Config { return db.Config{MaxConns: workerConns, Settings: queue.Settings()} }
+
+// check refuses settings with which the worker does not start. It opens nothing.
+func (c *workerCmd) check() error {
+	return errors.Join(c.monitored.check(), c.secretKey.check(), c.notices.check(egress.Policy{AllowPrivate: c.AllowPrivateTargets}))
+}
+
 // Run delivers webhooks until the context ends.
 func (c *workerCmd) Run(s *invocation) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	logger, err := newLogger(s.errs, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err
@@ -49,11 +60,11 @@ func (c *workerCmd) Run(s *invocation) error {
 	if err != nil {
 		return err
 	}
-	handle, err := c.openWith(s.ctx, db.Config{MaxConns: workerConns, Settings: queue.Settings()})
+	handle, err := c.openWith(s.ctx, workerConfig())
 	if err != nil {
 		return err
 	}
-	err = c.notices.set(s.ctx, handle, func() (*seal.Keyring, error) { return ring, nil }, egress.Policy{AllowPrivate: c.AllowPrivateTargets})
+	err = c.notices.set(s.ctx, handle, func() (*seal.Keyring, error) { return ring, nil })
 	if err != nil {
 		return errors.Join(err, handle.Close())
 	}

@@ -53,6 +53,9 @@ type Config struct {
 	// the admission. With 0, admitting requests uses the common connections. On SQLite any other value reserves a second
 	// pool as large as the pool for reading.
 	AdmissionConns int
+	// TotalConns is the most connections to PostgreSQL of all pools together; 0 means the sum that PoolSizes has without it. The
+	// pools get their shares of it. SQLite ignores it.
+	TotalConns int
 	// StatementTimeout is how long a statement on PostgreSQL may take; 0 means the server's own setting.
 	StatementTimeout time.Duration
 	// LockTimeout is how long a statement waits for a lock; on SQLite the file is the only lock. 0 means the server's own

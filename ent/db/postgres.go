@@ -89,10 +89,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
 	c.sessions = &sessions{conns: map[string]*conn{}}
-	conns := c.MaxConns
-	if conns <= 0 {
-		conns = max(10, 4*runtime.GOMAXPROCS(0))
-	}
+	conns, admissionConns := c.poolSizes()
 	db := sql.OpenDB(c.cachingConnector(connect, true))
 	if err := db.PingContext(ctx); err != nil {
 		_ = db.Close()
@@ -105,9 +102,9 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 	}
 	limit(db, conns)
 	admissions := db
-	if c.AdmissionConns > 0 {
+	if admissionConns > 0 {
 		admissions = sql.OpenDB(c.cachingConnector(connect, true))
-		limit(admissions, c.AdmissionConns)
+		limit(admissions, admissionConns)
 	}
 	d := &DB{
 		dialect:    postgres,
@@ -159,6 +156,34 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
 	return d, nil
+}
+
+// Connections besides the pools of poolSizes: CheckWritable has proberConns, and announcements arrive on one.
+const (
+	proberConns   = 2
+	besidePools   = proberConns + 1
+	MinTotalConns = besidePools + 3 // MinTotalConns is the least TotalConns.
+)
+
+// poolSizes returns how many connections to PostgreSQL the common pool and the pool for admissions have at most.
+func (c Config) poolSizes() (common, admissions int) {
+	common, admissions = c.MaxConns, c.AdmissionConns
+	if common <= 0 {
+		common = max(10, 4*runtime.GOMAXPROCS(0))
+	}
+	if share := c.TotalConns - besidePools; c.TotalConns > 0 && common+admissions > share {
+		if admissions > 0 {
+			admissions = max(1, admissions*share/(common+admissions))
+		}
+		common = max(1, share-admissions)
+	}
+	return common, admissions
+}
+
+// Conns returns how many connections to PostgreSQL a process with this configuration has at most.
+func (c Config) Conns() int {
+	common, admissions := c.poolSizes()
+	return common + admissions + besidePools
 }
 
 // invalidIndexDropper is the lock of migrations. Taking it also drops invalid indexes, which a stopped CREATE INDEX
@@ -264,7 +289,7 @@ func plainConnector(connect driver.Connector) *connector {
 func (c Config) openProber(connect driver.Connector) *sql.DB {
 	c.Observe = nil
 	db := sql.OpenDB(c.cachingConnector(connect, true))
-	limit(db, 2)
+	limit(db, proberConns)
 	return db
 }
 

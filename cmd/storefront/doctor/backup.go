@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -73,9 +74,19 @@ func foreignKeys(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 		wrong[table+" that refer to missing rows of "+parent]++
 	}
 	if len(wrong) > 0 {
-		return fail(damagedRemedy, "rows of %s", idsOf(wrong))
+		return fail(damagedRemedy, "rows of %s", counted(wrong))
 	}
 	return ok("every row has the rows that it refers to")
+}
+
+// counted returns names and their numbers as a text, such as "orders (3), products (1)", sorted.
+func counted(numbers map[string]int) string {
+	var texts []string
+	for name, n := range numbers {
+		texts = append(texts, fmt.Sprintf("%s (%d)", name, n))
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, ", ")
 }
 
 // backupSchema accepts the schema of this release and of older releases, and fails for any other.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -104,6 +103,8 @@ type Installation struct {
 	Used bool
 	// Buckets is the value of the flag --buckets.
 	Buckets tenant.Buckets
+	// ServerConns and WorkerConns are how many connections to PostgreSQL a server and a worker open at most.
+	ServerConns, WorkerConns int
 }
 
 // checks are the checks of an open database, in the order in which they run.
@@ -115,6 +116,7 @@ var checks = []struct {
 }{
 	{name: "database-version", run: version},
 	{name: "writable", postgres: true, run: writable},
+	{name: "connections", postgres: true, run: connections},
 	{name: "extensions", postgres: true, run: extensionsOf},
 	{name: "schema", run: schema},
 	{name: "clock", postgres: true, run: clock},
@@ -200,6 +202,34 @@ func writable(ctx context.Context, d *db.DB, _ Installation) Finding {
 			"transactions only read: a service here can store nothing")
 	}
 	return ok("transactions can write")
+}
+
+// connections compares how many connections servers and workers open with how many PostgreSQL accepts from this user.
+func connections(ctx context.Context, d *db.DB, inst Installation) Finding {
+	// -1 is no limit of the database or the role. reserved_connections is of PostgreSQL 16.
+	var accepted, used int
+	err := d.Reader().QueryRowContext(ctx, `SELECT least(
+  current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+   - COALESCE(current_setting('reserved_connections', true)::int, 0),
+  (SELECT NULLIF(datconnlimit, -1) FROM pg_database WHERE datname = current_database()),
+  (SELECT NULLIF(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user)),
+ (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')`).Scan(&accepted, &used)
+	if err != nil {
+		return unreadable(err)
+	}
+	return connectionsFinding(inst, accepted, used)
+}
+
+func connectionsFinding(inst Installation, accepted, used int) Finding {
+	const remedy = "raise max_connections (or the limit of the database or the user), or lower --database-max-conns of servers and workers"
+	each := fmt.Sprintf("a server opens up to %d, a worker %d, and PostgreSQL accepts %d", inst.ServerConns, inst.WorkerConns, accepted)
+	switch {
+	case inst.ServerConns+inst.WorkerConns > accepted:
+		return fail(remedy, "%s", each)
+	case used*10 > accepted*9:
+		return warn(remedy, "%s, of which %d are open", each, used)
+	}
+	return ok("%s, of which %d are open", each, used)
 }
 
 // Hosts checks the hosts of a database URL with several hosts. It returns no finding if hosts is empty, as for other URLs.
@@ -491,12 +521,12 @@ func secrets(ctx context.Context, d *db.DB, inst Installation) Finding {
 	if keys.Err != nil {
 		return keysFinding(keys)
 	}
-	total, missing, tampered := 0, map[string]int{}, []string(nil)
-	for row := range db.Rows(ctx, d.Reader(), "SELECT id, secret, secret_key FROM webhooks ORDER BY id") {
-		var webhook uuid.UUID
+	total, missing, tampered := 0, []seal.Sealed(nil), []string(nil)
+	for row := range db.Rows(ctx, d.Reader(), "SELECT id, store_id, secret, secret_key FROM webhooks ORDER BY id") {
+		var webhook, store uuid.UUID
 		var sealed []byte
 		var key string
-		if err := row.Scan(&webhook, &sealed, &key); err != nil {
+		if err := row.Scan(&webhook, &store, &sealed, &key); err != nil {
 			return unreadable(err)
 		}
 		total++
@@ -506,7 +536,7 @@ func secrets(ctx context.Context, d *db.DB, inst Installation) Finding {
 		}
 		switch {
 		case errors.Is(err, seal.ErrUnknownKey):
-			missing[key]++
+			missing = append(missing, seal.Sealed{Webhook: webhook, Store: store, KeyID: key})
 		case err != nil:
 			tampered = append(tampered, webhook.String())
 		}
@@ -514,8 +544,8 @@ func secrets(ctx context.Context, d *db.DB, inst Installation) Finding {
 	switch {
 	case len(missing) > 0:
 		return fail("set STOREFRONT_SECRET_KEY to the key that they were created under, or add that key to "+
-			"STOREFRONT_OLD_SECRET_KEYS",
-			"of %s, some are sealed under keys that are not given: %s", plural(total, "secret"), idsOf(missing))
+			"STOREFRONT_OLD_SECRET_KEYS; if it is lost, run `storefront secret rotate --replace-lost` and tell the owners",
+			"%d of %s are sealed under keys that are not given, of the webhooks %s", len(missing), plural(total, "secret"), seal.Names(missing))
 	case len(tampered) > 0:
 		return fail("make new ones with `storefront webhook rotate ID`, and tell the owners",
 			"%s that the right key does not open: they were changed or moved in the database: %s", plural(len(tampered), "secret"),
@@ -527,17 +557,6 @@ func secrets(ctx context.Context, d *db.DB, inst Installation) Finding {
 			"not set: workers do not start and no webhook can be created")
 	}
 	return ok("opens the secrets of %s", plural(total, "webhook"))
-}
-
-// idsOf returns the ids of secret keys as a text, such as "id (3), id (1)", where 3 is the number of secrets that the key
-// encrypted. missing has these numbers by id. The text may be shown, because an id reveals nothing about its key.
-func idsOf(missing map[string]int) string {
-	ids := make([]string, 0, len(missing))
-	for id, n := range missing {
-		ids = append(ids, fmt.Sprintf("%s (%d)", id, n))
-	}
-	slices.Sort(ids)
-	return strings.Join(ids, ", ")
 }
 
 // counts compares the stored row counts of some random stores with the actual numbers of rows. Before that it checks how many

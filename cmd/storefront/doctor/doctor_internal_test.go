@@ -265,7 +265,7 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1,000 webhooks", "")
 		register(keys[1], 1)
 		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1,001 webhooks", "")
-		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Made: true}}), Fail, "not given: ",
+		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Made: true}}), Fail, "not given, of the webhooks .*, 996 more",
 			"STOREFRONT_SECRET_KEY")
 
 		moved := register(keys[0], 1)
@@ -274,10 +274,36 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Ring: ring}}), Fail,
 			"^1 secret that the right key does not open.*"+
 				moved.String(), "webhook rotate")
-		register(keys[2], 2)
-		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Ring: ring}}), Fail, "of 1,004 secrets, .*: "+
-			keys[2].ID()+` \(2\)$`,
+		lost := register(keys[2], 2)
+		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Ring: ring}}), Fail, "^2 of 1,004 secrets .* webhooks .*, "+
+			lost.String()+` \(key `+keys[2].ID()+`\)$`,
 			"STOREFRONT_OLD_SECRET_KEYS")
+	})
+}
+
+func TestConnectionsOfServersAndWorkers(t *testing.T) {
+	t.Parallel()
+	inst := Installation{ServerConns: 40, WorkerConns: 9}
+	for _, row := range []struct {
+		accepted, used int
+		want           Status
+	}{{97, 0, OK}, {97, 87, OK}, {97, 88, Warn}, {49, 0, OK}, {48, 0, Fail}} {
+		remedy := "--database-max-conns"
+		if row.want == OK {
+			remedy = ""
+		}
+		requireFinding(t, connectionsFinding(inst, row.accepted, row.used), row.want, "server opens up to 40, a worker 9", remedy)
+	}
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		if d.Dialect() == dialect.SQLite {
+			return
+		}
+		requireFinding(t, connections(t.Context(), d, inst), OK, "PostgreSQL accepts [0-9]+, of which [0-9]+ are open", "")
+		var name string
+		require.NoError(t, d.Reader().QueryRowContext(t.Context(), "SELECT current_database()").Scan(&name))
+		_, err := d.Writer().ExecContext(t.Context(), `ALTER DATABASE "`+name+`" CONNECTION LIMIT 48`)
+		require.NoError(t, err)
+		requireFinding(t, connections(t.Context(), d, inst), Fail, "PostgreSQL accepts 48", "--database-max-conns")
 	})
 }
 

@@ -83,9 +83,14 @@ func Command(name string, err error) Finding {
 	check := name + "-settings"
 	if err != nil {
 		return withCheck(check, fail("correct it in the environment or in the settings file; see `storefront "+name+" --help`",
-			"storefront %s does not start: %v", name, err))
+			"storefront %s does not start: %s", name, strings.ReplaceAll(err.Error(), "\n", "; ")))
 	}
-	return withCheck(check, ok("storefront %s can read its settings", name))
+	return withCheck(check, ok("storefront %s accepts its settings", name))
+}
+
+// Refused returns the finding that the value of a flag is refused because of err.
+func Refused(flag string, err error) Finding {
+	return withCheck(flag, fail("correct --"+flag+" in the environment or in the settings file", "--%s: %v", flag, err))
 }
 
 // AdminToken checks the operator's token; "" means that none is set.
