@@ -266,7 +266,6 @@ func TestWhatIsSentAgain(t *testing.T) {
 					}
 				}
 				require.GreaterOrEqual(t, took, row.pause)
-				require.Less(t, took, row.pause+8*time.Second)
 				if row.code == "network_error" && row.replies == nil {
 					return
 				}

@@ -71,7 +71,7 @@ func newFront(t *testing.T, nginx string, replacements ...string) front {
 	require.Eventually(t, func() bool {
 		status, _ := f.request(t, http.MethodGet, apiHost, "/v1/store", "", "")
 		return status == http.StatusUnauthorized
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	return f
 }
 

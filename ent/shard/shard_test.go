@@ -97,7 +97,7 @@ func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 		plan, err := cluster.Plan(t.Context())
 		require.NoError(t, err)
 		return len(plan.Obstacles) == 0
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 
 	plan, err := cluster.Plan(t.Context())
 	require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/gen/ent/customer"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/conformance/openapi"
@@ -64,6 +65,9 @@ func TestDocumentProbes(t *testing.T) {
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
+			if database != dbtest.SQLite {
+				need.Heavy(t, "the document's bounds hardly depend on the database")
+			}
 			s := newService(t, database, settings{step: time.Millisecond})
 			b := s.newBench(t, restProtocol{})
 			at := b.furnish()

@@ -36,7 +36,7 @@ func ExampleReceiver() {
 	}
 	defer answer.Body.Close()
 
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	event, err := receiver.Next(ctx)
 	fmt.Println(answer.StatusCode, event.Type, event.Data.(*webhook.PingData).Message, err)
