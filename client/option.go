@@ -72,6 +72,7 @@ func address(baseURL string, plainHTTP bool) (string, error) {
 		// Do not return the parser's error, because it quotes the URL, which may contain a password.
 		return "", errors.New("is no URL; give one such as https://api.example.com")
 	}
+	u.Host = strings.ToLower(u.Host) // net/http sends a request to localhost past the proxy of HTTP_PROXY, but not one to LOCALHOST
 	path := strings.TrimRight(u.Path, "/")
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":

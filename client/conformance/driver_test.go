@@ -171,11 +171,12 @@ func newFolder(t *testing.T) string {
 	return folder
 }
 
-func (l language) start(t *testing.T) *driver {
+// start starts the language's driver, with additional environment variables.
+func (l language) start(t *testing.T, variables ...string) *driver {
 	t.Helper()
 	args := l.command(t)
 	command := exec.Command(args[0], args[1:]...)
-	command.Stderr = os.Stderr
+	command.Stderr, command.Env = os.Stderr, append(os.Environ(), variables...)
 	in, err := command.StdinPipe()
 	require.NoError(t, err)
 	out, err := command.StdoutPipe()

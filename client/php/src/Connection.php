@@ -223,8 +223,7 @@ final class Connection
                 => 'must hold no user name or password; the API key is given beside it',
             str_contains($baseUrl, '?') || str_contains($baseUrl, '#') => 'must end before ? and #',
             str_ends_with($path, '/v1') => 'must be the address of the service without /v1',
-            $scheme === 'http' && !$allowHttp && $host !== 'localhost' && $host !== '::1'
-                && !preg_match('/^127\.\d+\.\d+\.\d+$/', $host)
+            $scheme === 'http' && !$allowHttp && !self::isLoopback($host)
                 => 'must be https, or the key crosses the network readable; where that network is private, set allowHttp',
             default => null,
         };
@@ -233,6 +232,20 @@ final class Connection
         }
 
         return rtrim($baseUrl, '/');
+    }
+
+    /** Reports whether a URL's host is this machine: localhost, 127.0.0.0/8 or ::1, also in an IPv4-mapped IPv6 address. */
+    public static function isLoopback(string $host): bool
+    {
+        $host = strtolower(trim($host, '[]'));
+        if ($host === 'localhost' || filter_var($host, FILTER_VALIDATE_IP) === false) {
+            return $host === 'localhost';
+        }
+        $bytes = (string) inet_pton($host);
+
+        return $bytes === inet_pton('::1')
+            || $bytes[0] === "\x7f" && \strlen($bytes) === 4
+            || str_starts_with($bytes, (string) substr((string) inet_pton('::ffff:127.0.0.0'), 0, 13));
     }
 
     /** Refuses a text that cannot be a key, so that a wrong setting fails at the start instead of with a later 401. */

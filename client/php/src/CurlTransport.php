@@ -66,7 +66,9 @@ final class CurlTransport implements Transport
 
                 return \strlen($line);
             },
-        ] + $this->options);
+        ] + $this->options + (Connection::isLoopback((string) parse_url($url, PHP_URL_HOST))
+            ? [CURLOPT_PROXY => ''] // the proxy of http_proxy would read the key on its way to this machine
+            : []));
         if ($body !== null || $method !== 'GET') {
             curl_setopt($this->handle, CURLOPT_POSTFIELDS, $body ?? '');
         }

@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from ._errors import StorefrontError, refused, unexpected, without_answer
 from ._json import moment
-from ._transport import MAX_ANSWER, AsyncTransport, Request, Response, Transport, TransportError
+from ._transport import MAX_ANSWER, AsyncTransport, Request, Response, Transport, TransportError, is_loopback
 from ._version import __version__
 
 # How long one attempt may take, in seconds; shorter than a call, so that after a dead connection there is time for a retry.
@@ -219,8 +219,7 @@ def _address(base_url: str, allow_http: bool) -> str:
         raise ValueError("base_url must end before ? and #")
     if parts.path.rstrip("/").endswith("/v1"):
         raise ValueError("base_url must be the address of the service without /v1")
-    here = host in ("localhost", "::1") or re.fullmatch(r"127\.\d+\.\d+\.\d+", host) is not None
-    if parts.scheme == "http" and not allow_http and not here:
+    if parts.scheme == "http" and not allow_http and not is_loopback(host):
         raise ValueError(
             "base_url must be https, or the key crosses the network readable; where that network is private, set allow_http"
         )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.client
 import io
+import ipaddress
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
@@ -97,11 +99,25 @@ class _HTTPS(urllib.request.HTTPSHandler):
         return self.do_open(cast(Any, _SecureConnection), request)
 
 
+def is_loopback(host: str) -> bool:
+    """Reports whether a URL's host is this machine: localhost, 127.0.0.0/8 or ::1, also in an IPv4-mapped IPv6 address."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        ip = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return (getattr(ip, "ipv4_mapped", None) or ip).is_loopback
+
+
 def send(method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout: float) -> Response:
     """The Transport of the standard library. It opens a connection for each request, so threads and forks share none."""
     deadline = time.monotonic() + timeout
     request = urllib.request.Request(url, data=body, headers={**headers, "Accept-Encoding": "gzip"}, method=method)
-    opener = urllib.request.build_opener(_AnyStatus, _HTTP, _HTTPS)
+    handlers: list[Any] = [_AnyStatus, _HTTP, _HTTPS]
+    if is_loopback(urllib.parse.urlsplit(url).hostname or ""):
+        handlers.append(urllib.request.ProxyHandler({}))  # the proxy of http_proxy would read the key
+    opener = urllib.request.build_opener(*handlers)
     try:
         with opener.open(request, timeout=timeout) as response:
             received = {name.lower(): value for name, value in response.headers.items()}

@@ -12,12 +12,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
 from . import aio_resources as resources
 from ._connection import AsyncConnection, Settings
-from ._transport import MAX_ANSWER, Response, TransportError
+from ._transport import MAX_ANSWER, Response, TransportError, is_loopback
 
 __all__ = ["Client"]
 
@@ -43,7 +44,9 @@ class Client:
     ) -> None:
         settings = Settings.checked(base_url, api_key, max_retries, timeout, allow_http, user_agent)
         self._base_url = base_url
-        self._http = http or httpx.AsyncClient()
+        # A transport of its own makes httpx ignore the proxy of http_proxy, which would read the key on its way to this machine.
+        direct = httpx.AsyncHTTPTransport() if is_loopback(urlsplit(settings.base_url).hostname or "") else None
+        self._http = http or httpx.AsyncClient(transport=direct)
         self._is_own = http is None
         connection = AsyncConnection(settings, _Sender(self._http))
         self.store = resources.Store(connection)

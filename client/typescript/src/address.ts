@@ -36,9 +36,12 @@ export function checkPrivate(url: URL, allowHttp: boolean): void {
   }
 }
 
-/** Reports whether a host is this machine. The URL class has already written an address such as 127.1 as 127.0.0.1. */
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
+/**
+ * Reports whether a host is this machine. The URL class has already written an address such as 127.1 as 127.0.0.1, and the
+ * IPv4-mapped ::ffff:127.0.0.1 as ::ffff:7f00:1.
+ */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$|^\[::ffff:7f[\da-f]{2}:[\da-f]+\]$/.test(host);
 }
 
 /**

@@ -3,6 +3,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { checkApiKey, checkBaseUrl } from "./address.js";
 import { CallSite } from "./callsite.js";
 import { WrongJson } from "./complete.js";
+import { directFetch } from "./direct.js";
 import { answerError, StorefrontError, unexpectedAnswer, type ErrorCode } from "./error.js";
 import { parseObject } from "./json.js";
 import { Limit } from "./limit.js";
@@ -122,9 +123,7 @@ export class Connection {
   constructor(options: StorefrontOptions, clock = systemClock) {
     this.#apiKey = checkApiKey(options.apiKey);
     this.#baseUrl = checkBaseUrl(options.baseUrl, options.allowHttp ?? false);
-    // The default is a function that calls fetch. fetch itself would throw in browsers and edge runtimes if it were called
-    // as a method of this object.
-    this.#fetch = options.fetch ?? ((...request) => fetch(...request));
+    this.#fetch = options.fetch ?? directFetch(this.#baseUrl);
     this.#onAttempt = options.onAttempt ?? (() => undefined);
     this.#maxRetries = count("maxRetries", options.maxRetries ?? defaultMaxRetries);
     this.#timeoutMs = count("timeoutMs", options.timeoutMs ?? defaultTimeoutMs, 1);
