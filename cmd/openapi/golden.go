@@ -133,12 +133,21 @@ func (g golden) matches(method, template string) bool {
 	return g.method == method && ok && ends && id != "" && !strings.Contains(id, "/")
 }
 
-// findRefusal returns an exchange that was refused with the code, if possible one of the same HTTP method. It returns false if
-// there is none.
-func findRefusal(goldens []golden, method, code string) (golden, bool) {
+// findRefusal returns an exchange that was refused with the code: one of the operation with this HTTP method and path template
+// if there is one, otherwise one of the same method, otherwise any. It returns false if there is none.
+func findRefusal(goldens []golden, method, template, code string) (golden, bool) {
 	var found golden
+	rank := func(g golden) int {
+		switch {
+		case g.matches(method, template):
+			return 2
+		case g.method == method:
+			return 1
+		}
+		return 0
+	}
 	for _, g := range goldens {
-		if g.code == code && (found.name == "" || g.method == method && found.method != method) {
+		if g.code == code && (found.name == "" || rank(g) > rank(found)) {
 			found = g
 		}
 	}

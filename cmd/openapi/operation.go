@@ -174,5 +174,5 @@ func (c *completion) addResponses(verb, path string, op *operation, d protorefle
 			Description: http.StatusText(status), Headers: commonHeaders(), Content: singleton(mediaTypeJSON, content),
 		})
 	}
-	return c.addRefusals(verb, op, d, text)
+	return c.addRefusals(verb, path, op, d, text)
 }

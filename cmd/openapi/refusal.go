@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"net/http"
@@ -19,9 +20,12 @@ import (
 // key, the limits and the state of the service.
 var commonCodes = []apierr.Code{
 	apierr.APIKeyMissing, apierr.APIKeyInvalid, apierr.APIKeyRevoked, apierr.APIKeyExpired,
-	apierr.InsufficientScope, apierr.StoreUnavailable,
 	apierr.RateLimited, apierr.InternalError, apierr.Unavailable,
 }
+
+// scopeCodes are further codes of any operation. Each operation has a response of its own for them, because the example names
+// the operation's scope.
+var scopeCodes = []apierr.Code{apierr.InsufficientScope, apierr.StoreUnavailable}
 
 // bodyCodes are the further codes with which the service may refuse a request of any operation that has a body.
 var bodyCodes = []apierr.Code{apierr.PayloadTooLarge, apierr.UnsupportedMediaType}
@@ -62,14 +66,15 @@ func byStatus(codes []apierr.Code) ordered[[]apierr.Code] {
 }
 
 // addRefusals adds to op the answers that refuse its requests. Their codes are validation_failed, the codes that text lists, the
-// common codes and, if the request has a body, the codes about bodies. d is the operation's method, and text is d's comment.
-func (c *completion) addRefusals(verb string, op *operation, d protoreflect.MethodDescriptor, text string) error {
+// codes of every operation and, if the request has a body, the codes about bodies. d is the operation's method, and text is d's
+// comment.
+func (c *completion) addRefusals(verb, path string, op *operation, d protoreflect.MethodDescriptor, text string) error {
 	listed, err := codesOf(text)
 	if err != nil {
 		return err
 	}
 	codes := append([]apierr.Code{apierr.ValidationFailed}, listed...)
-	codes = append(codes, commonCodes...)
+	codes = slices.Concat(codes, scopeCodes, commonCodes)
 	if hasBody(d) {
 		codes = append(codes, bodyCodes...)
 	}
@@ -78,9 +83,12 @@ func (c *completion) addRefusals(verb string, op *operation, d protoreflect.Meth
 			op.Responses.set(status, &response{Ref: "#/components/responses/" + name})
 			continue
 		}
-		refused, err := c.refused(verb, group)
+		refused, err := c.refused(verb, path, group)
 		if err != nil {
 			return err
+		}
+		if e := refused.Content.get(mediaTypeJSON).Examples.get(string(apierr.InsufficientScope)); e != nil {
+			e.Value = bytes.ReplaceAll(e.Value, []byte(recordedScope), []byte(op.Security[0].get(schemeName)[0]))
 		}
 		op.Responses.set(status, refused)
 	}
@@ -95,7 +103,7 @@ func componentName(code apierr.Code) string {
 // addCommonResponses adds to the document the responses that operations share.
 func (c *completion) addCommonResponses() error {
 	for _, group := range byStatus(slices.Concat(commonCodes, bodyCodes)).all() {
-		r, err := c.refused("", group)
+		r, err := c.refused("", "", group)
 		if err != nil {
 			return err
 		}
@@ -104,14 +112,18 @@ func (c *completion) addCommonResponses() error {
 	return nil
 }
 
-// refused returns the response for error codes that share one HTTP status, with an example for each code. verb is an HTTP
-// method: an example is of a request with this method if a golden file has one, and otherwise of any request.
-func (c *completion) refused(verb string, codes []apierr.Code) (*response, error) {
+// recordedScope is the scope that the golden file of insufficient_scope names.
+const recordedScope = "customers:write"
+
+// refused returns the response for error codes that share one HTTP status, with an example for each code. An example is of a
+// request to the operation with this HTTP method and path, as far as golden files have one. validation_failed needs one,
+// because its details name fields of the operation.
+func (c *completion) refused(verb, path string, codes []apierr.Code) (*response, error) {
 	content := &mediaType{Schema: reference("Error")}
 	var text []string
 	for _, code := range codes {
-		g, ok := findRefusal(c.goldens, verb, string(code))
-		if !ok {
+		g, ok := findRefusal(c.goldens, verb, path, string(code))
+		if !ok || code == apierr.ValidationFailed && !g.matches(verb, path) {
 			return nil, fmt.Errorf("no golden file shows %s", code)
 		}
 		content.Examples.set(string(code), &example{Value: g.responseBody})

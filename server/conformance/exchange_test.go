@@ -144,6 +144,29 @@ func refusalExchanges() []exchange {
 		{name: "validation_failed-not-json", prepare: func(b *bench) request {
 			return withJSON("PATCH /v1/products/"+b.product("Guide", 1500), `{"title":`)
 		}},
+		{name: "validation_failed-store", prepare: plainly("GET /v1/store?fields=name")},
+		{name: "validation_failed-product", prepare: plainly("GET /v1/products/0195e000-0000-7000-8000-000000000000?currency=EUR")},
+		{name: "validation_failed-orders", prepare: plainly("GET /v1/orders?status=OPEN&from=2026-10-01&pageSize=0")},
+		{name: "validation_failed-order", prepare: plainly("GET /v1/orders/0195e000-0000-7000-8000-000000000000?expand=customer")},
+		{name: "validation_failed-customers", prepare: plainly("GET /v1/customers?email=ada%40example.com&page=0")},
+		{name: "validation_failed-customer", prepare: plainly("GET /v1/customers/0195e000-0000-7000-8000-000000000000?expand=orders")},
+		{name: "validation_failed-customer-create", prepare: func(*bench) request {
+			return withJSON("POST /v1/customers", `{"name":7,"email":"ada","country":"CM"}`)
+		}},
+		{name: "validation_failed-customer-update", prepare: func(b *bench) request {
+			return withJSON("PATCH /v1/customers/"+b.customer("Ada", "ada@example.com"), `{"name":null,"ordersCount":2}`)
+		}},
+		{name: "validation_failed-payment-links", prepare: plainly("GET /v1/payment-links?status=ACTIVE&pageSize=500")},
+		{name: "validation_failed-payment-link",
+			prepare: plainly("GET /v1/payment-links/0195e000-0000-7000-8000-000000000000?expand=orders")},
+		{name: "validation_failed-payment-link-create", prepare: func(*bench) request {
+			return withJSON("POST /v1/payment-links", `{"title":"","pricing":"FREE","coverUrl":"don.png","maxPayments":0}`)
+		}},
+		{name: "validation_failed-payment-link-update", prepare: func(b *bench) request {
+			return withJSON("PATCH /v1/payment-links/"+b.link("Don"), `{"amount":"25000","code":"don"}`)
+		}},
+		{name: "validation_failed-payment-link-enable",
+			prepare: plainly("POST /v1/payment-links/0195e000-0000-7000-8000-000000000000/enable?force=true")},
 		{name: "compare_at_invalid", prepare: func(b *bench) request {
 			return withJSON("PATCH /v1/products/"+b.product("Guide", 1500), `{"compareAtAmount":1500}`)
 		}},
