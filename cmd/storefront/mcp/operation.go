@@ -104,8 +104,8 @@ func operations() ([]operation, error) {
 	return all, nil
 }
 
-// plain returns a schema in which each reference is replaced by the schema that it names. It leaves out what does not help
-// an agent: patterns, formats of numbers, extensions.
+// plain returns a schema in which each reference is replaced by the schema that it names. It leaves out patterns, extensions,
+// and all formats but date-time, because they do not help an agent.
 func (d *document) plain(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -120,7 +120,7 @@ func (d *document) plain(v any) any {
 			out = d.plain(maps.Clone(d.Components.Schemas[ref[strings.LastIndexByte(ref, '/')+1:]])).(map[string]any)
 		}
 		for name, one := range v {
-			if name != "$ref" && name != "pattern" && name != "format" && !strings.HasPrefix(name, "x-") {
+			if name != "$ref" && name != "pattern" && (name != "format" || one == "date-time") && !strings.HasPrefix(name, "x-") {
 				out[name] = d.plain(one)
 			}
 		}
@@ -222,7 +222,35 @@ func (op operation) request(arguments json.RawMessage) (request, error) {
 	if given == nil {
 		given = map[string]json.RawMessage{}
 	}
+	for name, value := range given {
+		given[name] = op.number(name, value)
+	}
 	var err error
 	r.body, err = json.Marshal(given)
 	return r, err
+}
+
+// integerText matches the JSON text of an integer.
+var integerText = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
+
+// number returns a text such as "1500" or "null" as the number or null in it, if the field of the body is an integer. Some
+// agents send integers as texts, above all those that may be null. Other values are returned as they are.
+func (op operation) number(field string, value json.RawMessage) json.RawMessage {
+	properties, _ := op.schema["properties"].(map[string]any)
+	schema, _ := properties[field].(map[string]any)
+	var kinds []any
+	switch kind := schema["type"].(type) {
+	case string:
+		kinds = []any{kind}
+	case []any:
+		kinds = kind
+	}
+	var text string
+	if !slices.Contains(kinds, any("integer")) || json.Unmarshal(value, &text) != nil {
+		return value
+	}
+	if text = strings.TrimSpace(text); integerText.MatchString(text) || text == "null" && slices.Contains(kinds, any("null")) {
+		return json.RawMessage(text)
+	}
+	return value
 }
