@@ -58,6 +58,7 @@ func call[Q, A any](ctx context.Context, c *caller, method func(context.Context,
 	for retries := 0; ; retries++ {
 		a := &attempt{}
 		answer, err := callOnce(context.WithValue(ctx, attemptKey{}, a), method, request)
+		a.storeResponse(ctx)
 		if err == nil {
 			err = checkWhole(any(answer).(proto.Message).ProtoReflect())
 		}

@@ -313,3 +313,33 @@ func TestEveryErrorIsThatOfTheService(t *testing.T) {
 		}
 	})
 }
+
+func TestASuccessShowsItsResponse(t *testing.T) {
+	storefront := devtest.Build(t)
+	each(t, func(t *testing.T, l language) {
+		s := newSession(t, l, storefront)
+		show := func(resource, method string, args arguments) (got struct {
+			Status            int
+			RequestID, Header string
+			RateLimit         struct{ Limit, Remaining, ResetSeconds int }
+		}) {
+			t.Helper()
+			answer := s.ask(map[string]any{"do": "call", "client": "shop", "resource": resource, "method": method, "arguments": args,
+				"response": true})
+			require.Nil(t, answer.Refused, "%+v", answer.Refused)
+			require.NoError(t, json.Unmarshal(answer.Answer, &got))
+			require.Regexp(t, `^[0-9a-f-]{36}$`, got.RequestID)
+			require.Equal(t, "application/json", got.Header)
+			require.Equal(t, 120, got.RateLimit.Limit)
+			require.Positive(t, got.RateLimit.ResetSeconds)
+			require.Less(t, got.RateLimit.Remaining, 120)
+			return got
+		}
+		made := show("customers", "create", arguments{"email": "new@example.com"})
+		require.Equal(t, 201, made.Status, "a new customer")
+		known := show("customers", "create", arguments{"email": "new@example.com"})
+		require.Equal(t, 200, known.Status, "a known customer")
+		require.NotEqual(t, made.RequestID, known.RequestID)
+		require.Equal(t, 200, show("products", "page", arguments{"pageSize": 2}).Status)
+	})
+}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from ._json import Json, OpenEnum, moment
+from ._json import Answer, Json, OpenEnum, moment
 
 
 class OrderStatus(OpenEnum):
@@ -211,7 +211,7 @@ PaymentLinkAvailabilityLiteral = Literal["ACTIVE", "DISABLED", "EXPIRED", "EXHAU
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrderCustomer:
+class OrderCustomer(Answer):
     """The buyer, as the store knows them now."""
 
     id: str
@@ -247,7 +247,7 @@ class OrderCustomer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrderItem:
+class OrderItem(Answer):
     """One line of the order."""
 
     id: str
@@ -291,7 +291,7 @@ class OrderItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrderPaymentLink:
+class OrderPaymentLink(Answer):
     """The payment link that the order came through."""
 
     id: str
@@ -323,7 +323,7 @@ class OrderPaymentLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class Order(Answer):
     """A purchase."""
 
     id: str
@@ -391,7 +391,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Customer:
+class Customer(Answer):
     """A buyer."""
 
     id: str
@@ -443,7 +443,7 @@ class Customer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Product:
+class Product(Answer):
     """What the store sells in its catalogue."""
 
     id: str
@@ -523,7 +523,7 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ping:
+class Ping(Answer):
     """The data of a ping."""
 
     message: str
@@ -550,7 +550,7 @@ class Ping:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventStore:
+class EventStore(Answer):
     """The store that an event is of."""
 
     id: str
@@ -578,7 +578,7 @@ class EventStore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Store:
+class Store(Answer):
     """An online store."""
 
     id: str
@@ -650,7 +650,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProductPage:
+class ProductPage(Answer):
     """A page of products."""
 
     page: int
@@ -686,7 +686,7 @@ class ProductPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrderPage:
+class OrderPage(Answer):
     """A page of orders."""
 
     page: int
@@ -722,7 +722,7 @@ class OrderPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CustomerPage:
+class CustomerPage(Answer):
     """A page of customers."""
 
     page: int
@@ -758,7 +758,7 @@ class CustomerPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PaymentLink:
+class PaymentLink(Answer):
     """An address at which a buyer pays a fixed or a chosen amount."""
 
     id: str
@@ -858,7 +858,7 @@ class PaymentLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PaymentLinkPage:
+class PaymentLinkPage(Answer):
     """A page of payment links."""
 
     page: int

@@ -133,7 +133,12 @@ final class Connection
         $answer = json_decode($response->body, true);
         if ($response->status >= 200 && $response->status < 300 && \is_array($answer)) {
             try {
-                return $read($answer);
+                $result = $read($answer);
+                if (\is_object($result)) {
+                    ApiResponse::record($result, $response);
+                }
+
+                return $result;
             } catch (\UnexpectedValueException $failed) {
                 throw StorefrontException::unexpected($operation, $response, $failed);
             }

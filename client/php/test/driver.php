@@ -7,6 +7,7 @@
 
 declare(strict_types=1);
 
+use Storefront\ApiResponse;
 use Storefront\Client;
 use Storefront\StorefrontException;
 use Storefront\Webhook;
@@ -31,6 +32,13 @@ $run = static function (array $asked) use (&$clients): mixed {
             return null;
         case 'call':
             $answer = $clients[$asked['client']]->{$asked['resource']}->{$asked['method']}(...$asked['arguments']);
+            if ($asked['response'] ?? false) {
+                $got = ApiResponse::of($answer);
+
+                return ['status' => $got->status, 'requestId' => $got->requestId, 'header' => $got->headers['content-type'] ?? null,
+                    'rateLimit' => $got->rateLimit === null ? null : ['limit' => $got->rateLimit->limit,
+                        'remaining' => $got->rateLimit->remaining, 'resetSeconds' => $got->rateLimit->reset]];
+            }
 
             return $answer instanceof Generator ? iterator_to_array($answer) : $answer;
         case 'verify':

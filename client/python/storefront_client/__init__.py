@@ -11,6 +11,7 @@ from . import events, models, webhook
 from ._client import Client
 from ._connection import OMITTED, Omitted
 from ._errors import FieldError, StorefrontError
+from ._response import ApiResponse, RateLimit, response_of
 from ._transport import Response, Transport, TransportError
 from ._version import __version__
 from .models import (
@@ -26,6 +27,7 @@ from .models import (
 )
 
 __all__ = [
+    "ApiResponse",
     "Client",
     "ErrorCode",
     "EventType",
@@ -38,6 +40,7 @@ __all__ = [
     "PaymentLinkPricing",
     "ProductStatus",
     "ProductType",
+    "RateLimit",
     "Response",
     "StoreStatus",
     "StorefrontError",
@@ -46,5 +49,6 @@ __all__ = [
     "__version__",
     "events",
     "models",
+    "response_of",
     "webhook",
 ]

@@ -14,6 +14,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from ._errors import StorefrontError, refused, unexpected, without_answer
 from ._json import moment
+from ._response import with_response
 from ._transport import MAX_ANSWER, AsyncTransport, Request, Response, Transport, TransportError, is_loopback
 from ._version import __version__
 
@@ -117,7 +118,9 @@ def _result(call: Call[T], response: Response) -> T:
         answer = json.loads(response.body)
         if not isinstance(answer, dict):
             raise ValueError("it is no JSON object")
-        return call.read(answer)
+        result = call.read(answer)
+        with_response(result, response)
+        return result
     except (ValueError, RecursionError) as failed:
         raise unexpected(call.operation, response, failed) from failed
 

@@ -46,6 +46,12 @@ def moment(value: datetime) -> str:
     return value.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+class Answer:
+    """The base of all models. It has a place for the response that an answer came with, which response_of returns."""
+
+    __slots__ = ("_response",)
+
+
 class Json:
     """Reads the fields of a decoded JSON object, each as its type. All methods raise ValueError for another type.
 

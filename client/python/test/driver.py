@@ -11,7 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from storefront_client import Client, StorefrontError, webhook
+from storefront_client import Client, StorefrontError, response_of, webhook
 
 clients: dict[str, Any] = {}
 loop = asyncio.new_event_loop()
@@ -38,6 +38,15 @@ def run(asked: dict[str, Any]) -> Any:
             answer = getattr(getattr(clients[asked["client"]], snake(asked["resource"])), asked["method"])(**arguments)
             if "aio" in sys.argv:
                 answer = loop.run_until_complete(arrived(answer))
+            if asked.get("response"):
+                got = response_of(answer)
+                limit = got.rate_limit
+                return {
+                    "status": got.status,
+                    "requestId": got.request_id,
+                    "header": got.headers.get("content-type"),
+                    "rateLimit": limit and {"limit": limit.limit, "remaining": limit.remaining, "resetSeconds": limit.reset},
+                }
             return [one.to_dict() for one in answer] if isinstance(answer, Iterator | list) else answer.to_dict()
         case "verify":
             event = webhook.read(

@@ -2,13 +2,13 @@
 // JSON object for each: the answer or the error.
 import { createInterface } from "node:readline";
 
-import { createStorefront, signatureHeader, signWebhook, StorefrontError, verifyWebhook, WebhookVerificationError, type List, type Storefront } from "../src/index.js";
+import { createStorefront, responseOf, signatureHeader, signWebhook, StorefrontError, verifyWebhook, WebhookVerificationError, type List, type Storefront } from "../src/index.js";
 
 type Arguments = Record<string, unknown>;
 
 type Asked =
   | { do: "open"; client: string; arguments: Arguments }
-  | { do: "call"; client: string; resource: keyof Storefront; method: string; arguments: Arguments }
+  | { do: "call"; client: string; resource: keyof Storefront; method: string; arguments: Arguments; response?: boolean }
   | { do: "verify"; body: string; header: string | string[] | Record<string, string> | null; secrets: string[]; tolerance: number; now: number }
   | { do: "sign"; body: string; secret: string; now: number };
 
@@ -38,6 +38,10 @@ async function run(asked: Asked): Promise<unknown> {
     case "call": {
       const methods = clients.get(asked.client)?.[asked.resource] as unknown as Record<string, (...given: unknown[]) => Promise<unknown> | List<unknown>>;
       const answer = methods[asked.method]!(...positional(asked.method, asked.arguments));
+      if (asked.response) {
+        const { status, headers, requestId, rateLimit } = responseOf((await answer) as object);
+        return { status, requestId, header: headers.get("Content-Type"), rateLimit };
+      }
       if (answer instanceof Promise) {
         return answer;
       }
