@@ -62,6 +62,9 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// Timeouts are the timeouts of both listeners. A request that takes longer than Timeouts.Request is answered with 503.
 	Timeouts edge.Timeouts
+	// RequestsPerMinute is how many requests one API key may make in a minute; 0 means limit.RequestsPerMinute. Only dev sets
+	// another number.
+	RequestsPerMinute int
 	// Clock decides about the minutes of limits and the expiry of keys. Nil means the database's clock, which all servers
 	// share.
 	Clock func() time.Time
@@ -113,7 +116,7 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		config: c, shutdownTimeout: shutdownTimeout, drain: drain{delay: c.DrainDelay}, readiness: monitor.NewReadiness(c.DB),
 		slots: newSlots(c.DB),
-		gate:  auth.NewGate(c.DB, auth.Options{Clock: c.Clock, Log: c.Logger}),
+		gate:  auth.NewGate(c.DB, auth.Options{Clock: c.Clock, Log: c.Logger, RequestsPerMinute: c.RequestsPerMinute}),
 	}
 	s.streaming, s.endStreams = context.WithCancel(context.Background())
 	measure := observer(c.Metrics)

@@ -33,13 +33,14 @@ import (
 )
 
 type devCmd struct {
-	Addr       string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the public API."`
-	AdminAddr  string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener; on a loopback address the admin services need no token."`
-	AdminToken string `secret:"" placeholder:"TOKEN" help:"Admits the operator to the admin services, at least 32 characters. Without it they are open on a loopback --admin-addr, and off elsewhere."`
-	Data       string `default:".storefront" placeholder:"DIR" help:"Folder of the embedded database and the API key; delete it to start anew."`
-	NewKey     bool   `name:"new-key" help:"Make another API key and revoke the one of the start before."`
-	LogFormat  string `enum:"json,text" default:"text" placeholder:"FORMAT" help:"json or text."`
-	LogLevel   string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+	Addr       string    `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the public API."`
+	AdminAddr  string    `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener; on a loopback address the admin services need no token."`
+	AdminToken string    `secret:"" placeholder:"TOKEN" help:"Admits the operator to the admin services, at least 32 characters. Without it they are open on a loopback --admin-addr, and off elsewhere."`
+	Data       string    `default:".storefront" placeholder:"DIR" help:"Folder of the embedded database and the API key; delete it to start anew."`
+	NewKey     bool      `name:"new-key" help:"Make another API key and revoke the one of the start before."`
+	RateLimit  rateLimit `name:"rate-limit" default:"120" placeholder:"N" help:"Requests that an API key may make in a minute, or off."`
+	LogFormat  string    `enum:"json,text" default:"text" placeholder:"FORMAT" help:"json or text."`
+	LogLevel   string    `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
 // devMember is the name of the member whom dev's sign-in link signs in.
@@ -114,6 +115,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, DB: handle, Metrics: registry,
 		Traces: t.tracerProvider(), Logger: logger,
 		Options: admin.Options{Webhooks: webhooks.Options{Secrets: ring, Targets: targets}}, PublicDocs: true,
+		RequestsPerMinute: int(c.RateLimit),
 	}
 	group, ctx := errgroup.WithContext(s.ctx)
 	// Make the key only once the addresses are bound: a dev that cannot bind them must not revoke the key of an earlier
@@ -238,14 +240,18 @@ Try it:
 
   %s
 
+Set the variables that the guide's examples read:
+
+  export SHOP_URL=%s SHOP_KEY=%s
+
 In %s%s, forward events to a program of yours, and make some:
 
-  %[14]s listen --forward-to http://localhost:3000/webhooks%[15]s
-  %[14]s trigger order.paid%[16]s
+  %[16]s listen --forward-to http://localhost:3000/webhooks%[17]s
+  %[16]s trigger order.paid%[18]s
 
 Ctrl-C stops it.
 `, demo.GetName(), demo.GetSlug(), demoEuroSlug, g.URL, g.Docs, g.shownKey, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl,
-		folder, g.token, program, listenFlags, triggerFlags)
+		g.URL, g.Key, folder, g.token, program, listenFlags, triggerFlags)
 	return err
 }
 

@@ -118,6 +118,46 @@ func TestDevSaysItAllInJSON(t *testing.T) {
 	require.Equal(t, 0, dev.stop())
 }
 
+var exportLine = regexp.MustCompile(`(?m)^  export SHOP_URL=(http://\S+) SHOP_KEY=(svc_live_\w+)$`)
+
+func TestDevsRateLimitCanBeChangedAndItsVariablesPasted(t *testing.T) {
+	t.Parallel()
+	for limit, headers := range map[string][2]string{"2": {"2", "1"}, "off": {"2147483647", "2147483646"}} {
+		dev := startCommand(t, "Ctrl-C", devArgs(t.TempDir(), "--rate-limit", limit)...)
+		set := exportLine.FindStringSubmatch(dev.said)
+		require.NotNil(t, set, dev.said)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, set[1]+"/v1/payment-links", nil)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+set[2])
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		var list struct{ Data []struct{ URL string } }
+		require.NoError(t, json.NewDecoder(answer.Body).Decode(&list))
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, headers[0], answer.Header.Get("X-RateLimit-Limit"))
+		require.Equal(t, headers[1], answer.Header.Get("X-RateLimit-Remaining"))
+		require.NotEmpty(t, list.Data)
+		for _, link := range list.Data {
+			require.Regexp(t, `^https://[a-z.-]+\.example/pay/`, link.URL, "no address of this machine, where a receiver may listen")
+		}
+		if limit == "2" {
+			_, _ = get(t, set[1]+"/v1/store", "Bearer "+set[2])
+			status, body := get(t, set[1]+"/v1/store", "Bearer "+set[2])
+			if status == http.StatusOK { // a new minute has begun
+				_, _ = get(t, set[1]+"/v1/store", "Bearer "+set[2])
+				status, body = get(t, set[1]+"/v1/store", "Bearer "+set[2])
+			}
+			require.Equal(t, http.StatusTooManyRequests, status)
+			require.Contains(t, body["message"], "more than 2 requests")
+		}
+		require.Equal(t, 0, dev.stop())
+	}
+	for _, wrong := range []string{"0", "-1", "none", "1.5", "4294967296"} {
+		require.Equal(t, 2, run(t.Context(), devArgs(t.TempDir(), "--rate-limit", wrong), func(string) (string, bool) { return "", false },
+			strings.NewReader(""), io.Discard, io.Discard), wrong)
+	}
+}
+
 // If other machines can reach --admin-addr and there is no token, dev serves neither the admin services nor the dashboard.
 func TestDevKeepsTheOperatorsSideToThisMachine(t *testing.T) {
 	t.Parallel()

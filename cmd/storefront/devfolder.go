@@ -141,13 +141,15 @@ func (s *invocation) selectDev(k *kong.Context, found *devFolder) *devFolder {
 // printMessage prints a line with the program's name to standard error.
 func (s *invocation) printMessage(text string) { _, _ = fmt.Fprintln(s.errs, "storefront: "+text) }
 
+var errNoDev = errors.New("there is no `storefront dev` in this folder or above: start one, or name a server's operator's " +
+	"listener with --admin-url")
+
 // runningDev returns the folder of the dev that runs, or an error that says why commands cannot use one.
 func (s *invocation) runningDev(token string) (*devFolder, error) {
 	found := findDev()
 	switch {
 	case found == nil:
-		return nil, errors.New("there is no `storefront dev` in this folder or above: start one, or name a server's operator's " +
-			"listener with --admin-url")
+		return nil, errNoDev
 	case !found.isRunning:
 		return nil, fmt.Errorf("the `storefront dev` of %s does not run: start it, or name a server's operator's listener with "+
 			"--admin-url", found.path)

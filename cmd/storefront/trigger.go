@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -36,7 +37,7 @@ func (c *triggerCmd) Run(s *invocation) error {
 			return err
 		}
 	}
-	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+	err := s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		if !c.Yes && !c.isDev(s) {
 			return errors.New("trigger makes real data, and this is not the database of `storefront dev`; say --yes to do it all the same")
 		}
@@ -55,6 +56,10 @@ func (c *triggerCmd) Run(s *invocation) error {
 		_, err = fmt.Fprintln(s.out, describeEvent(e))
 		return err
 	})
+	if errors.Is(err, db.ErrNoFile) && !s.given["database-url"] {
+		return errNoDev
+	}
+	return err
 }
 
 // isDev reports whether the command works on the stores of dev: it uses dev's folder, or it names dev's database or server.

@@ -409,3 +409,19 @@ func (s socials) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(pages)
 }
+
+// rateLimit is how many requests an API key may make in a minute. The text off means as many as a counter can count.
+type rateLimit int
+
+// UnmarshalText reads a number of at least 1, or off.
+func (r *rateLimit) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseInt(string(text), 10, 32)
+	if value := string(text); value == "off" || value == "false" { // YAML readers may convert off to false
+		n, err = math.MaxInt32, nil
+	}
+	if err != nil || n < 1 {
+		return errors.New("must be off or a number of at least 1")
+	}
+	*r = rateLimit(n)
+	return nil
+}

@@ -26,6 +26,9 @@ const maxBlocked = 1 << 16
 
 // Options are the settings of a Gate. A server uses the zero value.
 type Options struct {
+	// RequestsPerMinute is how many requests one API key may make in a minute; 0 means limit.RequestsPerMinute. Only dev sets
+	// another number.
+	RequestsPerMinute int
 	// Clock returns the time that decides about the minutes of limits and the expiry of keys. Nil means the database's
 	// clock.
 	Clock func() time.Time
@@ -43,6 +46,7 @@ type Gate struct {
 	findKey  func(context.Context, lookup) (lookupResult, error)
 	clock    func() time.Time
 	log      *slog.Logger
+	allowed  int // requests of one key in a minute
 	counters counters
 	uses     uses
 	// blocked has, for each client that sent too many unknown keys, the minute in which it did so. In this minute its
@@ -57,7 +61,10 @@ type Gate struct {
 // NewGate returns a gate for the keys and counters in a database. The caller must also call Run.
 func NewGate(d *db.DB, o Options) *Gate {
 	blocked, _ := lru.New[netip.Prefix, int64](maxBlocked) // lru.New fails only for a size below 1
-	g := &Gate{log: cmp.Or(o.Log, slog.Default()), clock: o.Clock, blocked: blocked, flushEvery: flushEvery}
+	g := &Gate{
+		log: cmp.Or(o.Log, slog.Default()), clock: o.Clock, allowed: cmp.Or(o.RequestsPerMinute, limit.RequestsPerMinute),
+		blocked: blocked, flushEvery: flushEvery,
+	}
 	g.useDatabase(d)
 	return g
 }
@@ -113,7 +120,7 @@ func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.
 
 // decideKnown decides about a request with a known key, which is counted already.
 func (g *Gate) decideKnown(found lookupResult) (Principal, limit.Rate, error) {
-	p, rate := found.principal, limit.Counted(found.count, found.now)
+	p, rate := found.principal, limit.Counted(g.allowed, found.count, found.now)
 	// Refuse a revoked or expired key with its own code even if it is over the limit, because waiting does not help its owner.
 	limited := rate.Limited
 	rate.Limited = false
@@ -129,7 +136,7 @@ func (g *Gate) decideKnown(found lookupResult) (Principal, limit.Rate, error) {
 		rate.Limited = true
 		return p, rate, apierr.New(apierr.RateLimited, fmt.Sprintf(
 			"The API key made more than %d requests in this minute. Wait as long as Retry-After says, then try again.",
-			limit.RequestsPerMinute))
+			g.allowed))
 	case p.Store.Status != statusOpen:
 		return p, rate, apierr.New(apierr.StoreUnavailable,
 			"The store is "+p.Store.Status+". Its keys are refused while it stays so.")

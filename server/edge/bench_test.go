@@ -44,7 +44,7 @@ func (a *quietAPI) UpdateProduct(context.Context, *storefrontv1.UpdateProductReq
 type quietGate struct{ principal auth.Principal }
 
 func (g quietGate) Admit(context.Context, []string, netip.Addr) (auth.Principal, limit.Rate, error) {
-	return g.principal, limit.Counted(1, now), nil
+	return g.principal, limit.Counted(limit.RequestsPerMinute, 1, now), nil
 }
 
 // discard is a ResponseWriter that sends nothing.

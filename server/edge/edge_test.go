@@ -60,7 +60,7 @@ func (g *gate) Admit(_ context.Context, authorization []string, address netip.Ad
 	}
 	principal := auth.Principal{KeyID: uuid.MustParse(productID), KeyName: "tool", Store: tenant.Store{ID: uuid.MustParse(productID),
 		Slug: "shop"}}
-	rate := limit.Counted(7, now)
+	rate := limit.Counted(limit.RequestsPerMinute, 7, now)
 	switch strings.TrimPrefix(authorization[0], "Bearer ") {
 	case fullKey:
 		principal.Scopes = auth.Scopes()
@@ -74,7 +74,7 @@ func (g *gate) Admit(_ context.Context, authorization []string, address netip.Ad
 	case brokenKey:
 		return auth.Principal{}, limit.Uncounted(now), errDatabase
 	case limitedKey:
-		return principal, limit.Counted(121, now), apierr.New(apierr.RateLimited, "Slow down.")
+		return principal, limit.Counted(limit.RequestsPerMinute, 121, now), apierr.New(apierr.RateLimited, "Slow down.")
 	default:
 		return auth.Principal{}, limit.Uncounted(now), apierr.New(apierr.APIKeyInvalid, "No such key.")
 	}

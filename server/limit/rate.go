@@ -48,14 +48,14 @@ func Blocked(t time.Time) Rate {
 	return Rate{Limit: RequestsPerMinute, Reset: Reset(t), Limited: true}
 }
 
-// Counted returns the rate of a key that has made count requests in the minute of t, including the current request. Limited
-// is true if the current request is over the limit.
-func Counted(count int, t time.Time) Rate {
+// Counted returns the rate of a key that may make allowed requests in a minute, and has made count requests in the minute of t,
+// including the current request. Limited is true if the current request is over the limit.
+func Counted(allowed, count int, t time.Time) Rate {
 	return Rate{
-		Limit:     RequestsPerMinute,
-		Remaining: max(0, RequestsPerMinute-count),
+		Limit:     allowed,
+		Remaining: max(0, allowed-count),
 		Reset:     Reset(t),
-		Limited:   count > RequestsPerMinute,
+		Limited:   count > allowed,
 	}
 }
 

@@ -63,10 +63,10 @@ func TestRate(t *testing.T) {
 		got    limit.Rate
 		want   limit.Rate
 	}{
-		{"the first request takes one", limit.Counted(1, now), limit.Rate{Limit: 120, Remaining: 119, Reset: 45 * time.Second}},
-		{"the 120th is the last that is allowed", limit.Counted(120, now), limit.Rate{Limit: 120, Remaining: 0,
+		{"the first request takes one", limit.Counted(120, 1, now), limit.Rate{Limit: 120, Remaining: 119, Reset: 45 * time.Second}},
+		{"the 120th is the last that is allowed", limit.Counted(120, 120, now), limit.Rate{Limit: 120, Remaining: 0,
 			Reset: 45 * time.Second}},
-		{"the 121st is not", limit.Counted(121, now), limit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second, Limited: true}},
+		{"the 121st is not", limit.Counted(120, 121, now), limit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second, Limited: true}},
 		{"without a key nothing is used up", limit.Uncounted(now), limit.Rate{Limit: 120, Remaining: 120, Reset: 45 * time.Second}},
 		{"a blocked address has nothing left", limit.Blocked(now), limit.Rate{Limit: 120, Remaining: 0, Reset: 45 * time.Second,
 			Limited: true}},
