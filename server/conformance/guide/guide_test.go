@@ -241,6 +241,6 @@ func runReceiver(t *testing.T, dev devtest.Server, w *webhook, folder, program s
 		require.NoError(t, err)
 		server := exec.CommandContext(t.Context(), program, args...)
 		server.Dir, server.Env = folder, append(append(os.Environ(), variables(dev, w)...), "PORT="+port, "PYTHONPATH="+folder)
-		devtest.CheckReceiver(t, server, end, exitCode, address, string(w.body), w.signature, "Awa Ngo +237670000001")
+		devtest.CheckReceiver(t, server, end, exitCode, address, w.secret, string(w.body), "Awa Ngo +237670000001")
 	}
 }

@@ -14,6 +14,9 @@ import (
 	"go.storefront.example/client/webhook"
 )
 
+// stored stands for a table of your database, which outlives the program.
+var stored = make(chan *webhook.Event, 1000)
+
 func receive(c *gin.Context) {
 	event, err := webhook.Read(c.Request, os.Getenv("WEBHOOK_SECRET"))
 	if err != nil {
@@ -21,13 +24,29 @@ func receive(c *gin.Context) {
 		c.String(http.StatusBadRequest, err.Error())
 		return
 	}
-	c.Status(http.StatusNoContent)
-	if customer, ok := event.Data.(*client.Customer); ok {
-		fmt.Println("new:", customer.GetName(), customer.GetPhone())
+	stored <- event                // store the event first,
+	c.Status(http.StatusNoContent) // then answer 2xx, then work
+}
+
+// work handles the stored events, and each order once: two events report the payment of a link, and any event may come again.
+func work() {
+	shipped := map[string]bool{} // stands for a table whose key is the order's id
+	for event := range stored {
+		switch data := event.Data.(type) {
+		case *client.Order:
+			paid := event.Type == webhook.OrderPaid || event.Type == webhook.PaymentLinkPaid
+			if paid && !shipped[data.GetId()] {
+				shipped[data.GetId()] = true
+				fmt.Println("paid:", data.GetReference(), data.GetAmount(), data.GetCurrency())
+			}
+		case *client.Customer:
+			fmt.Println("new:", data.GetName(), data.GetPhone())
+		}
 	}
 }
 
 func main() {
+	go work()
 	router := gin.New()
 	router.POST("/webhooks", receive)
 	address := "127.0.0.1:" + cmp.Or(os.Getenv("PORT"), "3000")

@@ -10,11 +10,15 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"go.storefront.example/client"
 	"go.storefront.example/client/webhook"
 )
+
+// stored stands for a table of your database, which outlives the program.
+var stored = make(chan *webhook.Event, 1000)
 
 func receive(w http.ResponseWriter, r *http.Request) {
 	event, err := webhook.Read(r, os.Getenv("WEBHOOK_SECRET"))
@@ -23,12 +27,24 @@ func receive(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	w.WriteHeader(http.StatusNoContent) // answer first, then do the work
-	switch data := event.Data.(type) {
-	case *client.Order:
-		fmt.Println(event.Type, data.GetReference(), data.GetAmount(), data.GetCurrency())
-	case *client.Customer:
-		fmt.Println("new:", data.GetName(), data.GetPhone())
+	stored <- event                     // store the event first,
+	w.WriteHeader(http.StatusNoContent) // then answer 2xx, then work
+}
+
+// work handles the stored events, and each order once: two events report the payment of a link, and any event may come again.
+func work() {
+	shipped := map[string]bool{} // stands for a table whose key is the order's id
+	for event := range stored {
+		switch data := event.Data.(type) {
+		case *client.Order:
+			paid := event.Type == webhook.OrderPaid || event.Type == webhook.PaymentLinkPaid
+			if paid && !shipped[data.GetId()] {
+				shipped[data.GetId()] = true
+				fmt.Println("paid:", data.GetReference(), data.GetAmount(), data.GetCurrency())
+			}
+		case *client.Customer:
+			fmt.Println("new:", data.GetName(), data.GetPhone())
+		}
 	}
 }
 
@@ -43,7 +59,11 @@ func main() {
 	fmt.Printf("listening on http://%s/webhooks\n", listener.Addr())
 	server := &http.Server{}
 	go server.Serve(listener)
+	var worker sync.WaitGroup
+	worker.Go(work)
 
 	<-stopped.Done()
 	server.Shutdown(context.Background()) // deliveries that have begun are answered first
+	close(stored)
+	worker.Wait()
 }
