@@ -55,7 +55,11 @@ func (s *Server) monitor() monitor.Config {
 
 // adminHandler returns the handler of the operator's listener.
 func (s *Server) adminHandler() http.Handler {
-	return monitor.Traced(s.config.Traces, monitor.Mux(s.mounts()))
+	mounts := monitor.Traced(s.config.Traces, monitor.Mux(s.mounts()))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store") // the reference and files of the dashboard replace it
+		mounts.ServeHTTP(w, r)
+	})
 }
 
 // publicHandler returns the handler of the public listener.

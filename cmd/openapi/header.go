@@ -19,6 +19,7 @@ var headers = []struct {
 	{"X-RateLimit-Reset", "Seconds until the counter restarts from zero.", true, integerSchema(1, int64(time.Minute/time.Second))},
 	{"X-Request-Id", "The identifier of the request, as in `requestId` of an error.", true, schema{Type: types{"string"},
 		Format: "uuid"}},
+	{"Cache-Control", "Forbids caches to keep the answer.", true, schema{Type: types{"string"}, Words: []string{"no-store"}}},
 	{"Retry-After", "Seconds to wait before the next request.", false, integerSchema(1, int64(time.Minute/time.Second))},
 	{"WWW-Authenticate", "The scheme that is asked for.", false, schema{Type: types{"string"},
 		Words: []string{`Bearer realm="Service API"`}}},

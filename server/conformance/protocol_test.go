@@ -94,6 +94,7 @@ func (b *bench) limited(a answer) {
 	for _, name := range []string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Request-Id"} {
 		require.Len(b, a.header.Values(name), 1, name)
 	}
+	require.Equal(b, []string{"no-store"}, a.header.Values("Cache-Control"))
 	require.Equal(b, "120", a.header.Get("X-RateLimit-Limit"))
 	require.Empty(b, a.header.Get("Access-Control-Allow-Origin"))
 }

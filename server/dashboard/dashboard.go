@@ -137,7 +137,6 @@ func (d *dashboard) protect(h http.Header) {
 	h.Set("Referrer-Policy", "strict-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store")
 }
 
 // visit is a request of a signed-in member. Its context has the member's store, so that d.Operator finds only rows of this

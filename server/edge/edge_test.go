@@ -352,9 +352,11 @@ func requireHeaders(t *testing.T, a answer, headers ...string) {
 	id, err := uuid.Parse(a.header.Get("X-Request-Id"))
 	require.NoError(t, err)
 	require.NotEqual(t, uuid.Nil, id)
+	require.Equal(t, []string{"no-store"}, a.header["Cache-Control"])
 	require.Equal(t, "application/json", a.header.Get("Content-Type"))
 	own := append([]string{
-		"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Request-Id", "Content-Type", "Content-Length", "Date",
+		"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Request-Id", "Cache-Control", "Content-Type", "Content-Length",
+		"Date",
 	}, headers...)
 	for name := range a.header {
 		require.Contains(t, own, name, "a header that the specification does not name")

@@ -46,10 +46,14 @@ type Exchange struct {
 	start time.Time
 }
 
-// Begin begins an exchange, and sets the header with the request id.
+// noStore forbids caches to keep an answer, because a proxy that keeps one gives it to requests with another key.
+var noStore = []string{"no-store"}
+
+// Begin begins an exchange, and sets the headers with the request id and against caches.
 func Begin(w http.ResponseWriter) Exchange {
 	x := Exchange{ResponseWriter: w, Request: tenant.Request{ID: uuid.New()}, Route: Unmatched, start: time.Now()}
 	w.Header()[HeaderRequestID] = []string{x.Request.ID.String()}
+	w.Header()["Cache-Control"] = noStore
 	return x
 }
 
