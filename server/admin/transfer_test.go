@@ -3,6 +3,7 @@ package admin_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -200,6 +202,12 @@ func listsOf(t require.TestingT, o *admin.Operator, slug string) (all []string) 
 	note(o.ListEvents(ctx, &adminv1.ListEventsRequest{Store: slug, PageSize: new(int32(20))}))
 	note(o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{Store: slug}))
 	return all
+}
+
+func init() {
+	if !need.Required() {
+		_ = flag.Set("rapid.checks", "5") // of a hundred random stores, unless the command line says otherwise
+	}
 }
 
 // The store's data are random. After its export is imported, every list of the new store shows what the old store's list
