@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/client/webhook"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/worker/signature"
 )
 
@@ -27,6 +28,7 @@ import (
 // set, as in CI, the scripts run the binary at this path instead of the test's own.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it follows the help in an empty folder, with every example")
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot be interrupted on Windows")
 	}

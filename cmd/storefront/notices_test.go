@@ -39,6 +39,7 @@ import (
 // it is caused in practice. Only where the test would have to wait, it changes times in the database.
 func TestNoticesOfWhatHappens(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it runs servers and workers until each notice arrives")
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,6 +12,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/erase"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
@@ -185,6 +186,7 @@ func TestANoteIsForgottenWithTheName(t *testing.T) {
 // steps erase the others.
 func TestManyNotesAreForgottenInSteps(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it forgets a customer in thousands of notes")
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa", "awa@mail.example", "")

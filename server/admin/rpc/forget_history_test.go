@@ -15,6 +15,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -55,6 +56,7 @@ type history struct {
 // database has a value that the erased customer ever had. Events about another customer stay.
 func TestAnyHistoryIsForgotten(t *testing.T) {
 	t.Parallel()
+	need.Heavy(t, "it forgets customers of random histories")
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		for seed := range *histories {
 			newHistory(newBenchOn(t, dbtest.New(t, d.Dialect(), db.Config{})), uint64(seed)).run()
