@@ -33,7 +33,7 @@ func (m *method) decode(path, query string, body []byte) apijson.Decoded {
 	}
 	if refused := m.decodeQuery(query, d.Message); len(refused) > 0 {
 		if d.Invalid == nil {
-			d.Invalid = &apijson.Invalid{Message: "The request has invalid fields."}
+			d.Invalid = &apijson.Invalid{Message: "The request has fields that cannot be used; details.fields lists them."}
 		}
 		d.Invalid.Fields = append(refused, d.Invalid.Fields...)
 	}
