@@ -223,3 +223,42 @@ func TestRoutesAreAClosedSet(t *testing.T) {
 	}
 	require.NotContains(t, w.log.String(), "x1")
 }
+
+// Of the calls without a key on one connection only a few may be open, because each holds memory while its message is awaited.
+func TestOpenCallsWithoutAKeyAreBounded(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{Protocols: protocols}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	call := func(body io.Reader) int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+healthCheck, body)
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/proto")
+		answer, err := client.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		return answer.StatusCode
+	}
+	require.Equal(t, http.StatusOK, call(strings.NewReader("")), "opens the connection")
+	const most, more = 8, 4
+	statuses := make(chan int)
+	var ends []*io.PipeWriter
+	for range most + more {
+		body, end := io.Pipe()
+		ends = append(ends, end)
+		go func() { statuses <- call(body) }()
+	}
+	for range more {
+		require.Equal(t, http.StatusServiceUnavailable, <-statuses)
+	}
+	for _, end := range ends {
+		require.NoError(t, end.Close())
+	}
+	for range most {
+		require.Equal(t, http.StatusOK, <-statuses)
+	}
+	require.Equal(t, http.StatusOK, call(strings.NewReader("")))
+}

@@ -68,13 +68,19 @@ func (b *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// serveKeyless serves a call that needs no key.
-func (e *Edge) serveKeyless(x *exchange, r *http.Request) {
+// serveKeyless serves a call that needs no key, unless too many such calls are open.
+func (e *Edge) serveKeyless(x *exchange, r *http.Request) error {
+	leave, err := e.keyless.Enter(x.address, r.RemoteAddr)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	stop := context.AfterFunc(e.streaming, func() {
 		_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(time.Unix(1, 0)) // a deadline in the past ends the stream
 	})
 	defer stop()
 	x.method.ServeHTTP(x, r)
+	return nil
 }
 
 // serveCall serves a call in one of the typed protocols, or returns the error with which it is refused.

@@ -95,6 +95,7 @@ type Edge struct {
 	compress   func(http.Handler) http.HandlerFunc
 	streaming  context.Context
 	endStreams context.CancelFunc
+	keyless    limit.OpenCalls
 	errors     *connect.ErrorWriter
 }
 
@@ -176,8 +177,7 @@ func (e *Edge) serve(x *exchange, r *http.Request) error {
 		}
 		x.protocol, x.Route = protocolOf(r), path
 		if x.method.scope == "" {
-			e.serveKeyless(x, r)
-			return nil
+			return e.serveKeyless(x, r)
 		}
 	}
 	principal, rate, err := e.config.Gate.Admit(r.Context(), r.Header["Authorization"], x.address)
