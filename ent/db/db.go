@@ -230,19 +230,33 @@ func (d *DB) TimeArg() any {
 	return d.Now()
 }
 
-// Ping checks that the database answers.
-func (d *DB) Ping(ctx context.Context) error { return d.reader.PingContext(ctx) }
+// Ping checks that the database answers through the pools that requests use. It waits for a free connection of each.
+func (d *DB) Ping(ctx context.Context) error {
+	for _, pool := range []*sql.DB{d.admissions, d.reader} {
+		if err := pool.PingContext(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
-// Close closes the pools. All users of the database must have ended.
+// Close closes the pools. All users of the database must have ended. A connection that the network has already closed is no
+// error.
 func (d *DB) Close() error {
 	d.announcer.close()
-	var errs []error
+	var pools []*sql.DB
 	for _, node := range d.nodes.opened {
-		errs = append(errs, node.reader.Close())
+		pools = append(pools, node.reader)
 	}
 	// Close SQLite's writer last, because the last connection copies the write-ahead log into the file. Two of these fields
 	// may be the same pool; a second Close of a pool does nothing.
-	return errors.Join(append(errs, d.prober.Close(), d.reader.Close(), d.admissions.Close(), d.writer.Close())...)
+	var errs []error
+	for _, pool := range append(pools, d.prober, d.reader, d.admissions, d.writer) {
+		if err := pool.Close(); !isDisconnected(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // CheckWritable tests the database with a write. It fails on a standby, a read-only file or a full disk, and if a synchronous

@@ -70,6 +70,11 @@ func IsUnreachable(err error) bool {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY:
 		return true
 	}
+	return isDisconnected(err)
+}
+
+// isDisconnected reports whether a connection failed, or was closed at its other end.
+func isDisconnected(err error) bool {
 	// Look for *net.OpError and not for net.Error, because an expired context is a net.Error too.
 	if _, ok := errors.AsType[*net.OpError](err); ok {
 		return true

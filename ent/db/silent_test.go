@@ -102,3 +102,14 @@ func TestAMigrationEndsOnAServerThatFellSilent(t *testing.T) {
 		t.Fatal("it waits for what never comes")
 	}
 }
+
+func TestClosingWhatWasResetIsNoFailure(t *testing.T) {
+	t.Parallel()
+	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))
+	d, err := hook.Open(t.Context(), db.Config{URL: way.URL, AdmissionConns: 2})
+	require.NoError(t, err)
+	require.NoError(t, d.Ping(t.Context()))
+	require.NoError(t, d.CheckWritable(t.Context()))
+	way.Reset()
+	require.NoError(t, d.Close())
+}

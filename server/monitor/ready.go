@@ -92,6 +92,12 @@ func (r *Readiness) checkDatabase(ctx context.Context) error {
 	if err == nil {
 		err = r.db.CheckWritable(ctx)
 	}
+	if err == nil {
+		// The checks above use connections of their own, and requests do not.
+		if err := r.db.Ping(ctx); err != nil {
+			return unavailable("No connection to the database becomes free in time.", err)
+		}
+	}
 	switch {
 	case errors.Is(err, db.ErrPooler):
 		return unavailable("The database is behind a pooler that shares sessions; set pool_mode = session, or run storefront doctor.",

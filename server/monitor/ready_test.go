@@ -2,6 +2,7 @@ package monitor_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 	"sync"
@@ -54,6 +55,27 @@ func TestHoweverManyAskTheDatabaseIsAskedOnce(t *testing.T) {
 	fresh := monitor.NewReadiness(d)
 	_ = fresh.Check(gone)
 	require.NoError(t, fresh.Check(t.Context()))
+}
+
+// A server whose requests get no connection is not ready, although the check's own connections work.
+func TestAServerWhosePoolIsExhaustedIsNotReady(t *testing.T) {
+	t.Parallel()
+	for _, name := range dbtest.Databases() {
+		d := dbtest.New(t, name, db.Config{MaxConns: 2, AdmissionConns: 1})
+		for _, pool := range []*sql.DB{d.Reader(), d.Admissions()} {
+			var held []*sql.Conn
+			for range pool.Stats().MaxOpenConnections {
+				c, err := pool.Conn(t.Context())
+				require.NoError(t, err)
+				held = append(held, c)
+			}
+			require.NotEmpty(t, refused(t, d), name)
+			for _, c := range held {
+				require.NoError(t, c.Close())
+			}
+			require.Empty(t, refused(t, d), name)
+		}
+	}
 }
 
 func TestADatabaseThatIsSetUpWrongIsNotReady(t *testing.T) {

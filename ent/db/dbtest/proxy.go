@@ -105,6 +105,17 @@ func (p *Proxy) Shut() {
 	clear(p.conns)
 }
 
+// Reset cuts all connections with a reset, as a balancer does with idle ones. New connections work.
+func (p *Proxy) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for conn := range p.conns {
+		_ = conn.(*net.TCPConn).SetLinger(0)
+		_ = conn.Close()
+	}
+	clear(p.conns)
+}
+
 // Open accepts connections again after Shut.
 func (p *Proxy) Open() {
 	p.mu.Lock()
