@@ -70,6 +70,21 @@ func TestALinkToASQLiteFileIsThatFile(t *testing.T) {
 	require.NoError(t, first.Release())
 }
 
+// A hard link would get past the claim, whose lock is beside the file's name, and past SQLite's log.
+func TestAFileWithHardLinksIsNotOpened(t *testing.T) {
+	t.Parallel()
+	file, link := filepath.Join(t.TempDir(), "storefront.db"), filepath.Join(t.TempDir(), "link.db")
+	open(t, "sqlite:"+file)
+	require.NoError(t, os.Link(file, link))
+	for _, name := range []string{link, file} {
+		_, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + name}, nil)
+		require.ErrorIs(t, err, db.ErrLinked)
+		require.ErrorContains(t, err, name)
+	}
+	require.NoError(t, os.Remove(link))
+	open(t, "sqlite:"+file)
+}
+
 func TestAnyNumberMayServePostgreSQL(t *testing.T) {
 	t.Parallel()
 	for range 2 {

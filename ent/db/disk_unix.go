@@ -2,7 +2,10 @@
 
 package db
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // FreeBytes returns how many bytes an unprivileged user can still write in a folder.
 func FreeBytes(folder string) (uint64, error) {
@@ -11,4 +14,13 @@ func FreeBytes(folder string) (uint64, error) {
 		return 0, err
 	}
 	return s.Bavail * uint64(s.Bsize), nil
+}
+
+// linksOf returns how many names a file has.
+func linksOf(path string) (uint64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return uint64(info.Sys().(*syscall.Stat_t).Nlink), nil //nolint:unconvert // Its type differs between systems.
 }

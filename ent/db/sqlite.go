@@ -53,6 +53,11 @@ var sqliteFile = &dialect{
 	checkWritable:   checkSQLiteWritable,
 }
 
+// ErrLinked means that the SQLite file has hard links. SQLite keeps the log beside a name of the file, so that processes that use
+// different names would destroy the file (https://www.sqlite.org/howtocorrupt.html, section 2.4).
+var ErrLinked = errors.New("the file has several names (hard links), and another server may work on it under another name; " +
+	"remove the others: find / -samefile FILE finds them")
+
 func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 	switch {
 	case path == "" || strings.ContainsRune(path, 0):
@@ -74,6 +79,12 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 	}
 	if err := createFile(path); err != nil {
 		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	switch links, err := linksOf(path); {
+	case err != nil:
+		return nil, fmt.Errorf("reach the database: %w", err)
+	case links > 1:
+		return nil, fmt.Errorf("%s: %w", path, ErrLinked)
 	}
 	writes, reads := writerWait, readerWait
 	if c.LockTimeout > 0 {
