@@ -132,8 +132,22 @@ func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backu
 // copy writes the backup to a file and verifies it. folder is the folder of --to, or empty if --to names a file.
 func (c *backupCreateCmd) copy(ctx context.Context, handle *db.DB, at time.Time, done *backupResult) (
 	folder backupFolder, err error) {
-	check := func(temporary string) error {
-		return failedChecks(doctor.Backup(ctx, temporary, c.keys(c.DatabaseURL)))
+	var sum string
+	check := func(temporary string) (err error) {
+		if err := failedChecks(doctor.Backup(ctx, temporary, c.keys(c.DatabaseURL))); err != nil {
+			return err
+		}
+		sum, err = doctor.Checksum(ctx, temporary)
+		return err
+	}
+	back := func() (err error) {
+		if done.Bytes, err = handle.Backup(ctx, done.File, check); err != nil {
+			return err
+		}
+		if err := doctor.WriteChecksum(ctx, done.File, sum); err != nil {
+			return fmt.Errorf("back up: the checksum of %s: %v", done.File, err) //nolint:errorlint // It is no fs.ErrExist of the backup.
+		}
+		return nil
 	}
 	info, statErr := os.Stat(c.To)
 	if statErr != nil || !info.IsDir() {
@@ -142,8 +156,7 @@ func (c *backupCreateCmd) copy(ctx context.Context, handle *db.DB, at time.Time,
 				c.To)
 		}
 		done.File = c.To
-		done.Bytes, err = handle.Backup(ctx, done.File, check)
-		return folder, err
+		return folder, back()
 	}
 	id, err := handle.FileID(ctx)
 	if err != nil {
@@ -152,7 +165,7 @@ func (c *backupCreateCmd) copy(ctx context.Context, handle *db.DB, at time.Time,
 	folder = backupFolder{c.To, id}
 	for {
 		done.File = filepath.Join(c.To, folder.name(at))
-		done.Bytes, err = handle.Backup(ctx, done.File, check)
+		err = back()
 		if !errors.Is(err, fs.ErrExist) {
 			return folder, err
 		}
@@ -177,7 +190,8 @@ const backupTime = "2006-01-02T150405.000Z"
 
 // prune removes backups of the same database that are older than the current backup. newest is the file name of the current
 // backup, and verified is true if this backup is verified. prune removes all older unverified copies. If verified is true, it
-// also removes older verified backups, except the last keep-1. It never removes folders, links or files with other names.
+// also removes older verified backups, except the last keep-1. It removes their
+// checksums too, and never folders, links or files with other names.
 func (f backupFolder) prune(newest string, keep int, verified bool) (removed []string, err error) {
 	removed = []string{}
 	entries, err := os.ReadDir(f.path) // sorted by name
@@ -194,6 +208,10 @@ func (f backupFolder) prune(newest string, keep int, verified bool) (removed []s
 			}
 		}
 		path := filepath.Join(f.path, entry.Name())
+		// Remove the checksum first, because nothing removes one whose backup is gone.
+		if removal := os.Remove(path + doctor.ChecksumSuffix); removal != nil && !errors.Is(removal, fs.ErrNotExist) {
+			err = errors.Join(err, removal)
+		}
 		if removal := os.Remove(path); removal != nil && !errors.Is(removal, fs.ErrNotExist) {
 			err = errors.Join(err, removal)
 			continue

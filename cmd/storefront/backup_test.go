@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"go.storefront.example/cmd/storefront/doctor"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/db/dbtest/need"
@@ -69,15 +70,57 @@ func sqliteWithStore(t *testing.T) (i installation, path string) {
 	return i, path
 }
 
-// backups returns the names of the files in a folder, the oldest backup first.
+// backups returns the names of the files in a folder but checksums, the oldest backup first.
 func backups(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	for _, entry := range entries {
-		names = append(names, entry.Name())
+		if !strings.HasSuffix(entry.Name(), doctor.ChecksumSuffix) {
+			names = append(names, entry.Name())
+		}
 	}
 	return names
+}
+
+// A backup has its SHA-256 beside it, with which verify finds changed bytes that SQLite cannot notice.
+func TestABackupIsComparedWithItsChecksum(t *testing.T) {
+	t.Parallel()
+	i, _ := sqliteWithStore(t)
+	folder := t.TempDir()
+	i.run(nil, "backup", "--to", folder, "--keep", "1")
+	older := filepath.Join(folder, backups(t, folder)[0])
+	require.FileExists(t, older+doctor.ChecksumSuffix)
+	i.run(nil, "backup", "--to", folder, "--keep", "1")
+	require.NoFileExists(t, older)
+	require.NoFileExists(t, older+doctor.ChecksumSuffix, "it goes with its backup")
+	file := filepath.Join(folder, backups(t, folder)[0])
+	verify := func() (string, error) {
+		out, err := i.command("storefront", "backup", "verify", file, "-o", "json").CombinedOutput()
+		return string(out), err
+	}
+	out, err := verify()
+	require.NoError(t, err, out)
+	require.Contains(t, out, "every byte is as it was written")
+
+	whole, err := os.ReadFile(file)
+	require.NoError(t, err)
+	changed := bytes.Replace(whole, []byte("shop.example.com"), []byte("shop.exemple.com"), 1) // an address, which no index has
+	require.NotEqual(t, whole, changed)
+	require.NoError(t, os.WriteFile(file, changed, 0o600))
+	out, err = verify()
+	require.Error(t, err)
+	require.Contains(t, out, "not verified: checksum: ")
+	require.NoError(t, os.Remove(file+doctor.ChecksumSuffix))
+	out, err = verify()
+	require.NoError(t, err, "SQLite does not notice it: %s", out)
+	require.Contains(t, out, "it has none")
+
+	// A backup to a named file replaces the checksum of a file that is gone.
+	named := filepath.Join(t.TempDir(), "before.db")
+	require.NoError(t, os.WriteFile(named+doctor.ChecksumSuffix, []byte("old"), 0o600))
+	i.run(nil, "backup", "--to", named)
+	i.run(nil, "backup", "verify", named)
 }
 
 // A backup with any defect fails with a message. The defective copy stays, and so do the older backups.

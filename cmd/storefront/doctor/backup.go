@@ -35,7 +35,10 @@ func Backup(ctx context.Context, path string, keys SecretKeys) []Finding {
 			"%v", err))}
 	}
 	defer func() { _ = d.Close() }()
-	var found []Finding
+	found := []Finding{withCheck("checksum", checksum(ctx, path))}
+	if found[0].Status == Fail {
+		return found
+	}
 	for _, c := range backupChecks {
 		f := withCheck(c.name, c.run(ctx, d, keys))
 		if found = append(found, f); f.Status == Fail {
