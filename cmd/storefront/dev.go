@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -48,6 +49,7 @@ const devMember = "Developer"
 
 // Run starts dev.
 func (c *devCmd) Run(s *invocation) error {
+	outliveReaders()
 	if err := (adminToken{c.AdminToken}).check(); err != nil {
 		return err
 	}
@@ -174,7 +176,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 				}
 				g.Dashboard = link.GetUrl()
 			}
-			if err := printReady(s, g, demo); err != nil {
+			if err := printReady(s, g, demo); err != nil && !errors.Is(err, syscall.EPIPE) {
 				return err
 			}
 			group.Go(func() error { deliveries.Run(ctx); return nil })

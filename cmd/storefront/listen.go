@@ -96,6 +96,9 @@ func (c *listenCmd) Run(s *invocation) error {
 	if c.PrintSecret {
 		return s.printSecret(secret, from.AdminToken != "" || dev != nil)
 	}
+	if !c.PrintJSON {
+		outliveReaders() // with --print-json it ends with the program that reads the events
+	}
 	l := &listener{
 		invocation: s, server: from, dev: dev, client: client, store: store, events: c.Events, printJSON: c.PrintJSON,
 		routes: routes, forwarder: newForwarder(secret), slots: make(chan struct{}, maxForwards), seen: map[string]time.Time{},

@@ -108,6 +108,7 @@ func (c *serverCmd) options() (admin.Options, error) {
 
 // Run serves the API until the context ends.
 func (c *serverCmd) Run(s *invocation) error {
+	outliveReaders()
 	branding, err := c.check()
 	if err != nil {
 		return err

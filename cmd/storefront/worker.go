@@ -49,6 +49,7 @@ func (c *workerCmd) check() error {
 
 // Run delivers webhooks until the context ends.
 func (c *workerCmd) Run(s *invocation) error {
+	outliveReaders()
 	if err := c.check(); err != nil {
 		return err
 	}
