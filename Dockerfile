@@ -2,7 +2,7 @@
 
 # A static binary, alone in an image, under a user without rights.
 #
-#   docker build --build-arg VERSION=2026.9.0 --build-arg COMMIT="$(git rev-parse HEAD)" -t storefront .
+#   docker build --build-arg VERSION=2026.11.0 --build-arg COMMIT="$(git rev-parse HEAD)" -t storefront .
 #   docker run --rm -p 127.0.0.1:8080:8080 -v storefront:/data storefront server --migrate
 FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
 WORKDIR /src

@@ -31,9 +31,13 @@
 // deadline, the call fails at once. In a list, WithTimeout bounds each page, and only the context
 // bounds the whole list, because your loop may take any time between two pages.
 //
+// A loop over a filtered list that changes what it filters misses items, because older items move forward: collect the ids
+// first, then change the items. WithResponse shows status, request id and rate limit of a call.
+//
 // The package sends a key over a network only with TLS, never follows a redirect with it, and
-// never shows it in an error or in a printed Client. Package client/webhook verifies deliveries of
-// webhooks. The client imports neither the server nor a database, so programs that use it stay small.
+// never shows it in an error or in a printed Client. By default it uses the proxy of HTTPS_PROXY or HTTP_PROXY, but never for
+// this machine. Package client/webhook verifies deliveries of webhooks. The client imports neither the server nor a database, so
+// programs that use it stay small.
 package client
 
 import (

@@ -86,7 +86,7 @@ var recipes = map[string]struct {
 	// exitCode is the recipe's exit code after SIGTERM: -1 if the signal ends the program, 0 if the program handles it.
 	exitCode int
 }{
-	"http_server.py": {},
+	"http_server.py": {exitCode: -1},
 	"flask_app.py":   {modules: []string{"flask"}, exitCode: -1},
 	"fastapi_app.py": {modules: []string{"fastapi", "uvicorn"}},
 	"django_app.py":  {modules: []string{"django"}, exitCode: -1},

@@ -23,9 +23,10 @@ type Type string
 
 // The event types (specification, Event types), each with the Go type of Event.Data.
 const (
-	// OrderPaid: an order is paid, from the catalogue or through a payment link. Data is a *storefrontv1.Order.
+	// OrderPaid: an order is paid, from the catalogue or through a payment link. Data is a *storefrontv1.Order. A payment through
+	// a link sends PaymentLinkPaid too, with another event id: ship by the order's id.
 	OrderPaid Type = "order.paid"
-	// OrderFailed: the payment provider confirms that a payment failed. Data is a *storefrontv1.Order.
+	// OrderFailed: the payment provider confirms that a payment failed. Data is a *storefrontv1.Order, which is not paid.
 	OrderFailed Type = "order.failed"
 	// CustomerCreated: a customer is new to the store. Data is a *storefrontv1.Customer.
 	CustomerCreated Type = "customer.created"
@@ -33,8 +34,8 @@ const (
 	ProductPublished Type = "product.published"
 	// ProductArchived: a product moves to ARCHIVED. Data is a *storefrontv1.Product.
 	ProductArchived Type = "product.archived"
-	// PaymentLinkPaid: a payment link is paid; the order also has an OrderPaid event. Data is a *storefrontv1.Order, with
-	// PaymentLink set.
+	// PaymentLinkPaid: a payment link is paid; the order also has an OrderPaid event, with another event id. Data is a
+	// *storefrontv1.Order, with PaymentLink set.
 	PaymentLinkPaid Type = "payment_link.paid"
 	// Ping: somebody tests the webhook, for example with the button in the dashboard. Data is a *PingData.
 	Ping Type = "ping"
@@ -42,7 +43,8 @@ const (
 
 // Event is one event of a store (specification, Webhook event envelope).
 type Event struct {
-	// ID is the event's UUID, the same in every delivery. Store it, so that you handle a repeated event only once.
+	// ID is the event's UUID, the same in every delivery. Store the event by it, and handle an order once by the order's id,
+	// because two events report the payment of a link.
 	ID string
 	// Type is the event's type.
 	Type Type

@@ -26,18 +26,32 @@ func paid() *http.Request {
 	return request
 }
 
-// A complete receiver. Do long work after the answer: an attempt without a 2xx answer within ten seconds has failed, and the
-// event comes again.
+// A complete receiver stores each event, answers, and then works. Two events report the payment of a link, and any event may
+// come again, so it handles an order once, by the order's id. An attempt without a 2xx answer within ten seconds has failed.
 func ExampleRead() {
+	stored := make(chan *webhook.Event, 10) // stands for a table of your database
 	receive := func(w http.ResponseWriter, r *http.Request) {
 		event, err := webhook.Read(r, secret) // the secret is from your settings
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
+		stored <- event
+		w.WriteHeader(http.StatusNoContent)
+	}
+
+	receive(httptest.NewRecorder(), paid())
+	receive(httptest.NewRecorder(), paid())
+	close(stored)
+	shipped := map[string]bool{} // stands for a table whose key is the order's id
+	for event := range stored {
 		switch data := event.Data.(type) {
 		case *storefrontv1.Order:
-			fmt.Println(event.Type, data.GetReference(), data.GetAmount(), data.GetCurrency())
+			paid := event.Type == webhook.OrderPaid || event.Type == webhook.PaymentLinkPaid
+			if paid && !shipped[data.GetId()] {
+				shipped[data.GetId()] = true
+				fmt.Println("paid:", data.GetReference(), data.GetAmount(), data.GetCurrency())
+			}
 		case *storefrontv1.Customer:
 			fmt.Println(event.Type, data.GetName())
 		case *storefrontv1.Product:
@@ -46,11 +60,8 @@ func ExampleRead() {
 			fmt.Println(event.Type, data.Message)
 		default: // a type that is newer than this program
 		}
-		w.WriteHeader(http.StatusNoContent)
 	}
-
-	receive(httptest.NewRecorder(), paid())
-	// Output: order.paid MB-1042 12000 XAF
+	// Output: paid: MB-1042 12000 XAF
 }
 
 // A test of a receiver signs its deliveries as the service would.

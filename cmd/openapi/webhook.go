@@ -28,13 +28,15 @@ type event struct {
 
 var events = []event{
 	{
-		name: hook.OrderPaid, description: "An order is paid, from the catalogue or through a payment link.",
+		name: hook.OrderPaid,
+		description: "An order is paid, from the catalogue or through a payment link. `data` is the Order. A payment through a link " +
+			"sends `payment_link.paid` too, with another event id: ship by the order's id. Nothing is sent when a paid order is refunded.",
 		data: &storefrontv1.Order{}, golden: "order-retrieve",
 	},
 	{
 		name: hook.OrderFailed,
-		description: "The payment provider confirms that the payment of an order failed: `status` is FAILED and `paidAt` null. " +
-			"Nothing is sent for an order that is abandoned without an answer.",
+		description: "The payment provider confirms that the payment of an order failed. `data` is the Order, which is not paid: " +
+			"`status` is FAILED and `paidAt` null. Nothing is sent for an order that is abandoned without an answer, or cancelled.",
 		data: &storefrontv1.Order{}, golden: "order-retrieve",
 		adapt: func(data proto.Message) {
 			order := data.(*storefrontv1.Order)
@@ -43,23 +45,26 @@ var events = []event{
 	},
 	{
 		name: hook.CustomerCreated,
-		description: "A new customer is recorded, by a first purchase or through the API. Nothing is sent for a customer who is " +
-			"known already.",
+		description: "A new customer is recorded, by a first purchase or through the API. `data` is the Customer. Nothing is sent " +
+			"for a customer who is known already.",
 		data: &storefrontv1.Customer{}, golden: "customer-create",
 	},
 	{
-		name: hook.ProductPublished, description: "A product moves to PUBLISHED. Nothing is sent when its status stays as it was.",
+		name: hook.ProductPublished,
+		description: "A product moves to PUBLISHED. `data` is the Product. Nothing is sent when its status does not change, or becomes " +
+			"DRAFT.",
 		data: &storefrontv1.Product{}, golden: "product-retrieve",
 	},
 	{
-		name: hook.ProductArchived, description: "A product moves to ARCHIVED.",
-		data: &storefrontv1.Product{}, golden: "product-retrieve",
+		name:        hook.ProductArchived,
+		description: "A product moves to ARCHIVED. `data` is the Product. Nothing is sent when its status does not change.",
+		data:        &storefrontv1.Product{}, golden: "product-retrieve",
 		adapt: func(data proto.Message) { data.(*storefrontv1.Product).Status = storefrontv1.Product_ARCHIVED },
 	},
 	{
 		name: hook.PaymentLinkPaid,
-		description: "A payment link is paid: the order that the payment made, with its `paymentLink`. `order.paid` is sent for the " +
-			"same order too.",
+		description: "A payment link is paid. `data` is the Order of the payment, with its `paymentLink`. `order.paid` is sent for the " +
+			"same order too, with another event id: ship by the order's id.",
 		data: &storefrontv1.Order{}, golden: "order-retrieve",
 		adapt: func(data proto.Message) {
 			order := data.(*storefrontv1.Order)
@@ -68,7 +73,8 @@ var events = []event{
 		},
 	},
 	{name: hook.Ping,
-		description: "The test button of the dashboard is used. No webhook subscribes to it, and it is sent once only."},
+		description: "The test button of the dashboard is used. `data` has a `message`. No webhook subscribes to it, and it is sent once " +
+			"only."},
 }
 
 // addWebhooks adds the webhooks to the document: the delivery of each type of event, and what receivers must answer.

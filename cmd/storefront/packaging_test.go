@@ -2,12 +2,15 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -293,6 +296,51 @@ func TestPackagesHaveOneVersion(t *testing.T) {
 		{"client/python/pyproject.toml", `(?m)^version = "(.+)"`}, {"cmd/storefront/helm/Chart.yaml", `(?m)^version: (.+)`},
 		{"cmd/storefront/helm/Chart.yaml", `(?m)^appVersion: (.+)`},
 	}...)
+}
+
+// A package must not have the number of a release that it was not part of.
+func TestPackagesHaveTheVersionOfTheNextRelease(t *testing.T) {
+	t.Parallel()
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
+		require.NoError(t, err)
+		return string(text)
+	}
+	version := regexp.MustCompile(`"version": "(\d+)\.(\d+)\.\d+"`).FindStringSubmatch(read("client/typescript/package.json"))
+	require.NotNil(t, version)
+	if strings.Contains(read("CHANGELOG.md"), "\n## [Unreleased]\n") {
+		month, err := strconv.Atoi(version[2])
+		require.NoError(t, err)
+		require.NotContains(t, read("CHANGELOG.md"), fmt.Sprintf("\n## [%s-%02d]\n", version[1], month))
+	}
+}
+
+// Pages and comments name a choice of CONTRACT.md by its number, which is permanent.
+func TestEveryChoiceThatIsNamedIsInTheContract(t *testing.T) {
+	t.Parallel()
+	top := filepath.Join("..", "..")
+	contract, err := os.ReadFile(filepath.Join(top, "proto", "CONTRACT.md"))
+	require.NoError(t, err)
+	named := map[string]string{}
+	for _, m := range regexp.MustCompile(`\((\d{1,2})\)|choices? (\d+)`).FindAllStringSubmatch(string(contract), -1) {
+		named[m[1]+m[2]] = "CONTRACT.md"
+	}
+	for _, folder := range []string{"client", "ent", "proto", "server", "worker"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(top, folder), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !slices.Contains([]string{".go", ".proto", ".ts"}, filepath.Ext(path)) {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, m := range regexp.MustCompile(`CONTRACT\.md, choices? (\d+)`).FindAllSubmatch(text, -1) {
+				named[string(m[1])] = path
+			}
+			return err
+		}))
+	}
+	require.Greater(t, len(named), 2)
+	for number, where := range named {
+		require.Contains(t, string(contract), "\n| "+number+" | ", "%s names choice %s", where, number)
+	}
 }
 
 // The override of compose.yaml in the manual passes secrets to the services in files instead of variables.

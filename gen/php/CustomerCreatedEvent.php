@@ -7,8 +7,8 @@ declare(strict_types=1);
 namespace Storefront;
 
 /**
- * A new customer is recorded, by a first purchase or through the API. Nothing is sent for a customer who is known
- * already.
+ * A new customer is recorded, by a first purchase or through the API. `data` is the Customer. Nothing is sent for a
+ * customer who is known already.
  */
 final class CustomerCreatedEvent extends Event
 {

@@ -13,18 +13,18 @@ namespace Storefront;
  */
 final class EventType
 {
-    /** An order is paid, from the catalogue or through a payment link. */
+    /** An order is paid, from the catalogue or through a payment link. `data` is the Order. A payment through a link sends `payment_link.paid` too, with another event id: ship by the order's id. Nothing is sent when a paid order is refunded. */
     public const ORDER_PAID = 'order.paid';
-    /** The payment provider confirms that the payment of an order failed: `status` is FAILED and `paidAt` null. Nothing is sent for an order that is abandoned without an answer. */
+    /** The payment provider confirms that the payment of an order failed. `data` is the Order, which is not paid: `status` is FAILED and `paidAt` null. Nothing is sent for an order that is abandoned without an answer, or cancelled. */
     public const ORDER_FAILED = 'order.failed';
-    /** A new customer is recorded, by a first purchase or through the API. Nothing is sent for a customer who is known already. */
+    /** A new customer is recorded, by a first purchase or through the API. `data` is the Customer. Nothing is sent for a customer who is known already. */
     public const CUSTOMER_CREATED = 'customer.created';
-    /** A product moves to PUBLISHED. Nothing is sent when its status stays as it was. */
+    /** A product moves to PUBLISHED. `data` is the Product. Nothing is sent when its status does not change, or becomes DRAFT. */
     public const PRODUCT_PUBLISHED = 'product.published';
-    /** A product moves to ARCHIVED. */
+    /** A product moves to ARCHIVED. `data` is the Product. Nothing is sent when its status does not change. */
     public const PRODUCT_ARCHIVED = 'product.archived';
-    /** A payment link is paid: the order that the payment made, with its `paymentLink`. `order.paid` is sent for the same order too. */
+    /** A payment link is paid. `data` is the Order of the payment, with its `paymentLink`. `order.paid` is sent for the same order too, with another event id: ship by the order's id. */
     public const PAYMENT_LINK_PAID = 'payment_link.paid';
-    /** The test button of the dashboard is used. No webhook subscribes to it, and it is sent once only. */
+    /** The test button of the dashboard is used. `data` has a `message`. No webhook subscribes to it, and it is sent once only. */
     public const PING = 'ping';
 }

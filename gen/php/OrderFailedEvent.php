@@ -7,8 +7,8 @@ declare(strict_types=1);
 namespace Storefront;
 
 /**
- * The payment provider confirms that the payment of an order failed: `status` is FAILED and `paidAt` null. Nothing is
- * sent for an order that is abandoned without an answer.
+ * The payment provider confirms that the payment of an order failed. `data` is the Order, which is not paid: `status`
+ * is FAILED and `paidAt` null. Nothing is sent for an order that is abandoned without an answer, or cancelled.
  */
 final class OrderFailedEvent extends Event
 {

@@ -7,7 +7,9 @@ declare(strict_types=1);
 namespace Storefront;
 
 /**
- * An order is paid, from the catalogue or through a payment link.
+ * An order is paid, from the catalogue or through a payment link. `data` is the Order. A payment through a link sends
+ * `payment_link.paid` too, with another event id: ship by the order's id. Nothing is sent when a paid order is
+ * refunded.
  */
 final class OrderPaidEvent extends Event
 {

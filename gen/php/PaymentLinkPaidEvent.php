@@ -7,8 +7,8 @@ declare(strict_types=1);
 namespace Storefront;
 
 /**
- * A payment link is paid: the order that the payment made, with its `paymentLink`. `order.paid` is sent for the same
- * order too.
+ * A payment link is paid. `data` is the Order of the payment, with its `paymentLink`. `order.paid` is sent for the
+ * same order too, with another event id: ship by the order's id.
  */
 final class PaymentLinkPaidEvent extends Event
 {

@@ -7,7 +7,8 @@ declare(strict_types=1);
 namespace Storefront;
 
 /**
- * The test button of the dashboard is used. No webhook subscribes to it, and it is sent once only.
+ * The test button of the dashboard is used. `data` has a `message`. No webhook subscribes to it, and it is sent once
+ * only.
  */
 final class PingEvent extends Event
 {

@@ -7,7 +7,7 @@ declare(strict_types=1);
 namespace Storefront;
 
 /**
- * A product moves to ARCHIVED.
+ * A product moves to ARCHIVED. `data` is the Product. Nothing is sent when its status does not change.
  */
 final class ProductArchivedEvent extends Event
 {

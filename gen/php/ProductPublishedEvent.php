@@ -7,7 +7,8 @@ declare(strict_types=1);
 namespace Storefront;
 
 /**
- * A product moves to PUBLISHED. Nothing is sent when its status stays as it was.
+ * A product moves to PUBLISHED. `data` is the Product. Nothing is sent when its status does not change, or becomes
+ * DRAFT.
  */
 final class ProductPublishedEvent extends Event
 {

@@ -17,7 +17,7 @@ class Event:
     """An event of a store. It may come more than once, and events may come in any order."""
 
     id: str
-    """The event's id, the same in every delivery. Store it, so that you handle a repeated event only once."""
+    """The event's id, the same in every delivery. Store the event by it, and ship by the order's id: a payment through a link has two events."""
     type: EventTypeLiteral
     """What happened."""
     created_at: datetime
@@ -35,7 +35,7 @@ class UnknownEvent(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderPaidEvent(Event):
-    """An order is paid, from the catalogue or through a payment link."""
+    """An order is paid, from the catalogue or through a payment link. `data` is the Order. A payment through a link sends `payment_link.paid` too, with another event id: ship by the order's id. Nothing is sent when a paid order is refunded."""
 
     data: Order
     """The object that was changed, as the API returned it right after the change."""
@@ -43,7 +43,7 @@ class OrderPaidEvent(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderFailedEvent(Event):
-    """The payment provider confirms that the payment of an order failed: `status` is FAILED and `paidAt` null. Nothing is sent for an order that is abandoned without an answer."""
+    """The payment provider confirms that the payment of an order failed. `data` is the Order, which is not paid: `status` is FAILED and `paidAt` null. Nothing is sent for an order that is abandoned without an answer, or cancelled."""
 
     data: Order
     """The object that was changed, as the API returned it right after the change."""
@@ -51,7 +51,7 @@ class OrderFailedEvent(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomerCreatedEvent(Event):
-    """A new customer is recorded, by a first purchase or through the API. Nothing is sent for a customer who is known already."""
+    """A new customer is recorded, by a first purchase or through the API. `data` is the Customer. Nothing is sent for a customer who is known already."""
 
     data: Customer
     """The object that was changed, as the API returned it right after the change."""
@@ -59,7 +59,7 @@ class CustomerCreatedEvent(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductPublishedEvent(Event):
-    """A product moves to PUBLISHED. Nothing is sent when its status stays as it was."""
+    """A product moves to PUBLISHED. `data` is the Product. Nothing is sent when its status does not change, or becomes DRAFT."""
 
     data: Product
     """The object that was changed, as the API returned it right after the change."""
@@ -67,7 +67,7 @@ class ProductPublishedEvent(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductArchivedEvent(Event):
-    """A product moves to ARCHIVED."""
+    """A product moves to ARCHIVED. `data` is the Product. Nothing is sent when its status does not change."""
 
     data: Product
     """The object that was changed, as the API returned it right after the change."""
@@ -75,7 +75,7 @@ class ProductArchivedEvent(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaymentLinkPaidEvent(Event):
-    """A payment link is paid: the order that the payment made, with its `paymentLink`. `order.paid` is sent for the same order too."""
+    """A payment link is paid. `data` is the Order of the payment, with its `paymentLink`. `order.paid` is sent for the same order too, with another event id: ship by the order's id."""
 
     data: Order
     """The object that was changed, as the API returned it right after the change."""
@@ -83,7 +83,7 @@ class PaymentLinkPaidEvent(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PingEvent(Event):
-    """The test button of the dashboard is used. No webhook subscribes to it, and it is sent once only."""
+    """The test button of the dashboard is used. `data` has a `message`. No webhook subscribes to it, and it is sent once only."""
 
     data: Ping
     """The object that was changed, as the API returned it right after the change."""

@@ -159,19 +159,19 @@ class EventType(OpenEnum):
     """The types of events. A newer service may send other values, which are kept, so give a match a case _."""
 
     ORDER_PAID = "order.paid"
-    """An order is paid, from the catalogue or through a payment link."""
+    """An order is paid, from the catalogue or through a payment link. `data` is the Order. A payment through a link sends `payment_link.paid` too, with another event id: ship by the order's id. Nothing is sent when a paid order is refunded."""
     ORDER_FAILED = "order.failed"
-    """The payment provider confirms that the payment of an order failed: `status` is FAILED and `paidAt` null. Nothing is sent for an order that is abandoned without an answer."""
+    """The payment provider confirms that the payment of an order failed. `data` is the Order, which is not paid: `status` is FAILED and `paidAt` null. Nothing is sent for an order that is abandoned without an answer, or cancelled."""
     CUSTOMER_CREATED = "customer.created"
-    """A new customer is recorded, by a first purchase or through the API. Nothing is sent for a customer who is known already."""
+    """A new customer is recorded, by a first purchase or through the API. `data` is the Customer. Nothing is sent for a customer who is known already."""
     PRODUCT_PUBLISHED = "product.published"
-    """A product moves to PUBLISHED. Nothing is sent when its status stays as it was."""
+    """A product moves to PUBLISHED. `data` is the Product. Nothing is sent when its status does not change, or becomes DRAFT."""
     PRODUCT_ARCHIVED = "product.archived"
-    """A product moves to ARCHIVED."""
+    """A product moves to ARCHIVED. `data` is the Product. Nothing is sent when its status does not change."""
     PAYMENT_LINK_PAID = "payment_link.paid"
-    """A payment link is paid: the order that the payment made, with its `paymentLink`. `order.paid` is sent for the same order too."""
+    """A payment link is paid. `data` is the Order of the payment, with its `paymentLink`. `order.paid` is sent for the same order too, with another event id: ship by the order's id."""
     PING = "ping"
-    """The test button of the dashboard is used. No webhook subscribes to it, and it is sent once only."""
+    """The test button of the dashboard is used. `data` has a `message`. No webhook subscribes to it, and it is sent once only."""
 
 
 EventTypeLiteral = Literal["order.paid", "order.failed", "customer.created", "product.published", "product.archived", "payment_link.paid", "ping"]

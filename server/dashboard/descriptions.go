@@ -29,7 +29,7 @@ var meanings = map[string]string{
 	"customer.created":  "A customer is new to the store",
 	"product.published": "A product is published",
 	"product.archived":  "A product is archived",
-	"payment_link.paid": "A payment link is paid; order.paid is sent for the same order too",
+	"payment_link.paid": "A payment link is paid; order.paid is sent for the same order too, with another event id",
 	"ping":              "Somebody pressed the test button",
 }
 

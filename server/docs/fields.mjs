@@ -50,7 +50,7 @@ export class Fields {
 
   #link(name) {
     const { page, object } = this.shown(name);
-    return `${page ? 'a <a href="#lists">page</a> of ' : ""}<a href="#object-${object}">${escape(this.title(object))}</a>`;
+    return `${page ? 'a <a href="#lists-and-syncs">page</a> of ' : ""}<a href="#object-${object}">${escape(this.title(object))}</a>`;
   }
 
   title(name) {

@@ -3,7 +3,7 @@
 import Prism from "prismjs";
 import loadLanguages from "prismjs/components/index.js";
 
-loadLanguages(["bash", "go", "typescript", "json", "php", "python", "http"]);
+loadLanguages(["bash", "go", "typescript", "json", "php", "python", "http", "sql"]);
 
 export const escape = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 

@@ -29,7 +29,7 @@ namespace Storefront;
  */
 final class Client
 {
-    public const VERSION = '2026.9.0';
+    public const VERSION = '2026.11.0';
 
     public readonly Resource\Store $store;
     public readonly Resource\Products $products;

@@ -19,7 +19,7 @@ abstract class Event
      * @param array<mixed> $raw
      */
     public function __construct(
-        /** The event's id, the same in every delivery. Store it, so that you handle a repeated event only once. */
+        /** The event's id, the same in every delivery. Store the event by it, and ship by the order's id: a payment through a link has two events. */
         public readonly string $id,
         /** What happened. */
         public readonly string $type,

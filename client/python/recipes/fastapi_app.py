@@ -28,8 +28,8 @@ async def webhooks(request: Request) -> Response:
 def work() -> None:
     """Handles the stored events, and each order once: two events report the payment of a link, and any event may come again."""
     shipped: set[str] = set()  # stands for a table whose key is the order's id
-    while event := stored.get():
-        match event:
+    while True:
+        match stored.get():
             case OrderPaidEvent(data=order) | PaymentLinkPaidEvent(data=order) if order.id not in shipped:
                 shipped.add(order.id)
                 print(f"paid: {order.reference} {order.amount} {order.currency}", flush=True)

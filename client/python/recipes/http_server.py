@@ -3,14 +3,13 @@
 import os
 import queue
 import re
-import signal
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from storefront_client import webhook
 from storefront_client.events import CustomerCreatedEvent, Event, OrderPaidEvent, PaymentLinkPaidEvent
 
-stored: queue.Queue[Event | None] = queue.Queue()  # stands for a table of your database, which outlives the program
+stored: queue.Queue[Event] = queue.Queue()  # stands for a table of your database, which outlives the program
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -20,7 +19,7 @@ class Receiver(BaseHTTPRequestHandler):
         try:
             event = webhook.read(body, self.headers, os.environ["WEBHOOK_SECRET"])
         except webhook.WebhookError as refused:
-            print(refused, flush=True)  # says why, for example that the secret is wrong
+            print(refused, flush=True)  # says why
             self.send_error(400)
             return
         stored.put(event)  # store the event first,
@@ -31,8 +30,8 @@ class Receiver(BaseHTTPRequestHandler):
 def work() -> None:
     """Handles the stored events, and each order once: two events report the payment of a link, and any event may come again."""
     shipped: set[str] = set()  # stands for a table whose key is the order's id
-    while event := stored.get():
-        match event:
+    while True:
+        match stored.get():
             case OrderPaidEvent(data=order) | PaymentLinkPaidEvent(data=order) if order.id not in shipped:
                 shipped.add(order.id)
                 print(f"paid: {order.reference} {order.amount} {order.currency}", flush=True)
@@ -42,10 +41,5 @@ def work() -> None:
 
 server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "3000"))), Receiver)
 print(f"listening on http://127.0.0.1:{server.server_port}/webhooks", flush=True)
-worker = threading.Thread(target=work)
-worker.start()
-for stop in (signal.SIGINT, signal.SIGTERM):
-    signal.signal(stop, lambda *_: threading.Thread(target=server.shutdown).start())
+threading.Thread(target=work, daemon=True).start()
 server.serve_forever()
-stored.put(None)  # the end
-worker.join()

@@ -11,7 +11,7 @@ app.post("/webhooks", express.raw({ type: () => true, limit: "4mb" }), async (re
   try {
     stored.push(await verifyWebhook(request.body, request.headers[signatureHeader], process.env.WEBHOOK_SECRET));
   } catch (error) {
-    console.log(error.message); // says why, for example that the secret is wrong
+    console.log(error.message); // says why
     return response.sendStatus(400);
   }
   response.sendStatus(204); // the event is stored: answer 2xx, then work

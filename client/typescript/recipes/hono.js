@@ -12,7 +12,7 @@ app.post("/webhooks", async (c) => {
   try {
     stored.push(await verifyWebhook(await c.req.arrayBuffer(), c.req.header(signatureHeader), process.env.WEBHOOK_SECRET));
   } catch (error) {
-    console.log(error.message); // says why, for example that the secret is wrong
+    console.log(error.message); // says why
     return c.body(null, 400);
   }
   setTimeout(work); // the event is stored: answer 2xx, then work

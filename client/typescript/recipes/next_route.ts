@@ -9,7 +9,7 @@ export async function POST(request: Request): Promise<Response> {
   try {
     stored.push(await verifyWebhook(await request.arrayBuffer(), request.headers.get(signatureHeader), process.env.WEBHOOK_SECRET!));
   } catch (error) {
-    console.log((error as Error).message); // says why, for example that the secret is wrong
+    console.log((error as Error).message); // says why
     return new Response(null, { status: 400 });
   }
   after(work); // the event is stored: answer 2xx, then work

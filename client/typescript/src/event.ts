@@ -9,7 +9,7 @@ import type { Product } from "./product.js";
 
 /** The fields that every event has (specification, Webhook event envelope). */
 export interface Envelope<Type extends string, Data> {
-  /** The event's UUID, the same in every delivery. Store it, so that you handle a repeated event only once. */
+  /** The event's UUID, the same in every delivery. Store the event by it, and ship by the order's id: a payment through a link has two events. */
   readonly id: string;
   /** What happened. */
   readonly type: Type;
@@ -24,10 +24,10 @@ export interface Envelope<Type extends string, Data> {
   readonly data: Data;
 }
 
-/** An order is paid, from the catalogue or through a payment link. */
+/** An order is paid, from the catalogue or through a payment link, which also has a `payment_link.paid` event with another id. */
 export interface OrderPaidEvent extends Envelope<"order.paid", Order> {}
 
-/** The payment provider confirms that the payment of an order failed. */
+/** The payment provider confirms that the payment of an order failed: the order is not paid. */
 export interface OrderFailedEvent extends Envelope<"order.failed", Order> {}
 
 /** A customer is new to the store. */
@@ -45,7 +45,7 @@ export interface PaymentLinkOrder extends Order {
   readonly paymentLink: NonNullable<Order["paymentLink"]>;
 }
 
-/** A payment link is paid. The order also has an `order.paid` event. */
+/** A payment link is paid. The order also has an `order.paid` event, with another id: ship by the order's id. */
 export interface PaymentLinkPaidEvent extends Envelope<"payment_link.paid", PaymentLinkOrder> {}
 
 /** Somebody tests the webhook, for example with the button in the dashboard. */

@@ -86,8 +86,7 @@ func runGo(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 }
 
 // results is the output of testdata/main.go, and that of testdata/main.ts.
-const results = `no reference price: true
-missing: content
+const results = `missing: content
 typed: product_incomplete
-paid: true
+archived: true
 `

@@ -23,7 +23,7 @@ const prelude = "set -eu\ncurl() { command curl -sS --fail-with-body \"$@\"; }\n
 
 // runShell runs the guide's shell blocks one after the other in one shell, as a reader would.
 func runShell(t *testing.T, all []block, dev devtest.Server) {
-	needs(t, "sh", "curl", "grep", "cut")
+	needs(t, "sh", "curl", "grep", "head", "cut")
 	var script strings.Builder
 	script.WriteString(prelude)
 	for _, b := range in(all, "sh") {

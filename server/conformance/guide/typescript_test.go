@@ -16,11 +16,11 @@ import (
 
 // parts maps sections of the guide to the modules made from their TypeScript blocks. testdata/main.ts imports these modules.
 var parts = map[string]string{
-	"Quick start": "start.ts", "Changes": "changes.ts", "Errors": "errors.ts", "Lists": "lists.ts", webhooks: "receiver.ts",
+	"Quick start": "start.ts", "Errors": "errors.ts", "Lists and syncs": "lists.ts", webhooks: "receiver.ts",
 	"Typed clients": "typed.ts",
 }
 
-// compilerSettings is the command with which the guide lets a reader set up the compiler.
+// compilerSettings is the command with which the README of the package lets a reader set up the compiler.
 const compilerSettings = "tsc --init --module nodenext --types node"
 
 // runTypeScript compiles the guide's TypeScript blocks with the package as npm installs it, and runs them.
@@ -60,7 +60,9 @@ func runTypeScript(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	}
 	node(filepath.Join(devtest.Root(t), "client", "typescript", "build.js"), filepath.Join(folder, "node_modules",
 		"storefront-client"))
-	require.Contains(t, readGuide(t), "      npx "+compilerSettings+"\n")
+	readme, err := os.ReadFile(filepath.Join(devtest.Root(t), "client", "typescript", "README.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(readme), "\nnpx "+compilerSettings+"\n")
 	tsc := filepath.Join(modules, "typescript-7", "bin", "tsc")
 	node(append([]string{tsc}, strings.Fields(compilerSettings)[1:]...)...)
 	node(tsc)

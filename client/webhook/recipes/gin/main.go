@@ -20,7 +20,7 @@ var stored = make(chan *webhook.Event, 1000)
 func receive(c *gin.Context) {
 	event, err := webhook.Read(c.Request, os.Getenv("WEBHOOK_SECRET"))
 	if err != nil {
-		fmt.Println(err) // says why, for example that the secret is wrong
+		fmt.Println(err) // says why
 		c.String(http.StatusBadRequest, err.Error())
 		return
 	}

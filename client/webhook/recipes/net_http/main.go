@@ -3,15 +3,10 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"log"
-	"net"
 	"net/http"
 	"os"
-	"os/signal"
-	"sync"
-	"syscall"
 
 	"go.storefront.example/client"
 	"go.storefront.example/client/webhook"
@@ -23,7 +18,7 @@ var stored = make(chan *webhook.Event, 1000)
 func receive(w http.ResponseWriter, r *http.Request) {
 	event, err := webhook.Read(r, os.Getenv("WEBHOOK_SECRET"))
 	if err != nil {
-		fmt.Println(err) // says why, for example that the secret is wrong
+		fmt.Println(err) // says why
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
@@ -49,21 +44,9 @@ func work() {
 }
 
 func main() {
-	// Before the first delivery: a signal that nobody waits for ends the program at once.
-	stopped, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go work()
 	http.HandleFunc("POST /webhooks", receive)
-	listener, err := net.Listen("tcp", "127.0.0.1:"+cmp.Or(os.Getenv("PORT"), "3000"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("listening on http://%s/webhooks\n", listener.Addr())
-	server := &http.Server{}
-	go server.Serve(listener)
-	var worker sync.WaitGroup
-	worker.Go(work)
-
-	<-stopped.Done()
-	server.Shutdown(context.Background()) // deliveries that have begun are answered first
-	close(stored)
-	worker.Wait()
+	address := "127.0.0.1:" + cmp.Or(os.Getenv("PORT"), "3000")
+	fmt.Printf("listening on http://%s/webhooks\n", address)
+	log.Fatal(http.ListenAndServe(address, nil))
 }
