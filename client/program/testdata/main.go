@@ -95,7 +95,7 @@ func receive() (<-chan *webhook.Event, error) {
 	}
 	secret = strings.TrimSpace(secret)
 
-	events := make(chan *webhook.Event, 1)
+	events := make(chan *webhook.Event, 100)
 	http.HandleFunc("POST /webhooks", func(w http.ResponseWriter, r *http.Request) {
 		event, err := webhook.Read(r, secret)
 		if err != nil {
@@ -103,8 +103,8 @@ func receive() (<-chan *webhook.Event, error) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		w.WriteHeader(http.StatusNoContent)
 		events <- event
+		w.WriteHeader(http.StatusNoContent)
 	})
 	go func() { log.Fatal(http.Serve(listener, nil)) }()
 	return events, nil

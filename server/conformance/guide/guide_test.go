@@ -97,12 +97,14 @@ func TestWhatTheReadmeShowsToCallersStandsInTheGuide(t *testing.T) {
 	}
 }
 
-// The tables of events in the guide and the README list every type, and say that two events report the payment of a link.
+// The tables of events in the guide and the READMEs list every type, and say that two events report the payment of a link.
 func TestTheTablesOfEventsAreComplete(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile(filepath.Join(devtest.Root(t), "README.md"))
 	require.NoError(t, err)
-	for name, text := range map[string]string{"guide": readGuide(t), "README": string(readme)} {
+	clients, err := os.ReadFile(filepath.Join(devtest.Root(t), "client", "README.md"))
+	require.NoError(t, err)
+	for name, text := range map[string]string{"guide": readGuide(t), "README": string(readme), "client/README": string(clients)} {
 		for _, event := range hook.EventTypes() {
 			require.Regexp(t, "(?m)^\\|[^|]*`"+regexp.QuoteMeta(event)+"`[^|]*\\|", text, "%s: %s", name, event)
 		}

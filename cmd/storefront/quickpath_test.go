@@ -1,0 +1,57 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTheQuickPathEndsWithAnAnswer runs the commands of the manual's quick path in an empty folder, except those that install
+// the program or do not return. A block that is pasted must not wait for a server.
+func TestTheQuickPathEndsWithAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"sh", "curl", "grep"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("the quick path needs %s", program)
+		}
+	}
+	manual, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(manual), "\n## Quick path\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	blocks := regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n").FindAllStringSubmatch(section, -1)
+	require.Len(t, blocks, 2)
+
+	folder := t.TempDir()
+	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": "sqlite:" + filepath.Join(folder, "storefront.db")}}
+	run := func(block string) string {
+		t.Helper()
+		var lines []string
+		for line := range strings.Lines(block) {
+			if !strings.HasPrefix(line, "go install ") && !strings.HasPrefix(line, "export PATH=") {
+				lines = append(lines, line)
+			}
+		}
+		c := i.command("sh", "-euc", strings.Join(lines, ""))
+		c.Dir = folder
+		out, err := c.CombinedOutput()
+		require.NoError(t, err, "%s\n%s", block, out)
+		return string(out)
+	}
+	first, foreground, found := strings.Cut(blocks[0][1], "\nstorefront server ")
+	require.True(t, found, "the block ends with the server, which does not return")
+	require.NotContains(t, foreground, "\n")
+	run(first)
+	server := i.server("storefront")
+	defer server.stop()
+	i.env["STOREFRONT_ADDR"], i.env["STOREFRONT_ADMIN_ADDR"] = server.Addr, server.AdminAddr
+	last := strings.Replace(blocks[1][1], "http://127.0.0.1:8080", "http://"+server.Addr, 1)
+	require.NotEqual(t, blocks[1][1], last)
+	require.Contains(t, run(last), `{"page":1,"pageSize":2,"total":0,"data":[]}`)
+}
