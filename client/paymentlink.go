@@ -81,7 +81,7 @@ type PaymentLinks struct {
 
 // List returns all payment links that match the filter, with their counters, newest first. If a link is created meanwhile,
 // the older ones move towards the end, so that List may return a link twice. Compare the ids. After an error, an *Error, the
-// sequence ends. It needs the scope payment_links:read.
+// sequence ends. It needs the scope payment_links:read. Collect the ids before you change what the filter selects.
 func (l *PaymentLinks) List(ctx context.Context, filter PaymentLinkFilter) iter.Seq2[*PaymentLink, error] {
 	return all(filter.Page, func(number int64) (*PaymentLinkPage, error) {
 		next := filter

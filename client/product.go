@@ -70,7 +70,7 @@ type Products struct {
 
 // List returns all products that match the filter, newest first, whatever their status. If a product is created meanwhile,
 // the older ones move towards the end, so that List may return a product twice. Compare the ids. After an error, an *Error,
-// the sequence ends. It needs the scope products:read.
+// the sequence ends. It needs the scope products:read. Collect the ids before you change what the filter selects.
 func (p *Products) List(ctx context.Context, filter ProductFilter) iter.Seq2[*Product, error] {
 	return all(filter.Page, func(number int64) (*ProductPage, error) {
 		next := filter

@@ -57,7 +57,8 @@ class Products:
         page: int | None = None,
         page_size: int | None = None,
     ) -> AsyncIterator[models.Product]:
-        """Yields all matching items. It requests each page only when the loop reaches it.
+        """Yields all matching items. It requests each page only when the loop reaches it. Read the whole list, as in list(…), before
+        you change what its filter selects.
 
         Lists the store's products, newest first, whatever their status.
 
@@ -197,7 +198,8 @@ class Orders:
         page: int | None = None,
         page_size: int | None = None,
     ) -> AsyncIterator[models.Order]:
-        """Yields all matching items. It requests each page only when the loop reaches it.
+        """Yields all matching items. It requests each page only when the loop reaches it. Read the whole list, as in list(…), before
+        you change what its filter selects.
 
         Lists the store's orders, newest first.
 
@@ -285,7 +287,8 @@ class Customers:
         page: int | None = None,
         page_size: int | None = None,
     ) -> AsyncIterator[models.Customer]:
-        """Yields all matching items. It requests each page only when the loop reaches it.
+        """Yields all matching items. It requests each page only when the loop reaches it. Read the whole list, as in list(…), before
+        you change what its filter selects.
 
         Lists the store's customers, newest first.
 
@@ -447,7 +450,8 @@ class PaymentLinks:
         page: int | None = None,
         page_size: int | None = None,
     ) -> AsyncIterator[models.PaymentLink]:
-        """Yields all matching items. It requests each page only when the loop reaches it.
+        """Yields all matching items. It requests each page only when the loop reaches it. Read the whole list, as in list(…), before
+        you change what its filter selects.
 
         Lists the store's payment links with their counters, newest first.
 

@@ -57,7 +57,8 @@ class Products:
         page: int | None = None,
         page_size: int | None = None,
     ) -> Iterator[models.Product]:
-        """Yields all matching items. It requests each page only when the loop reaches it.
+        """Yields all matching items. It requests each page only when the loop reaches it. Read the whole list, as in list(…), before
+        you change what its filter selects.
 
         Lists the store's products, newest first, whatever their status.
 
@@ -196,7 +197,8 @@ class Orders:
         page: int | None = None,
         page_size: int | None = None,
     ) -> Iterator[models.Order]:
-        """Yields all matching items. It requests each page only when the loop reaches it.
+        """Yields all matching items. It requests each page only when the loop reaches it. Read the whole list, as in list(…), before
+        you change what its filter selects.
 
         Lists the store's orders, newest first.
 
@@ -283,7 +285,8 @@ class Customers:
         page: int | None = None,
         page_size: int | None = None,
     ) -> Iterator[models.Customer]:
-        """Yields all matching items. It requests each page only when the loop reaches it.
+        """Yields all matching items. It requests each page only when the loop reaches it. Read the whole list, as in list(…), before
+        you change what its filter selects.
 
         Lists the store's customers, newest first.
 
@@ -444,7 +447,8 @@ class PaymentLinks:
         page: int | None = None,
         page_size: int | None = None,
     ) -> Iterator[models.PaymentLink]:
-        """Yields all matching items. It requests each page only when the loop reaches it.
+        """Yields all matching items. It requests each page only when the loop reaches it. Read the whole list, as in list(…), before
+        you change what its filter selects.
 
         Lists the store's payment links with their counters, newest first.
 

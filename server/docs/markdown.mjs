@@ -70,7 +70,7 @@ ${section("Path", parameters(op, "path"))}${section("Query", parameters(op, "que
 
 ${relative(op.description, "../")}
 
-The guide describes [how it is delivered and verified](../guide.md#receiving-webhooks).
+The guide describes [how it is delivered and verified](../guide.md#receiving-webhooks), and how to [ship exactly once](../guide.md#ship-exactly-once).
 
 ${section("Headers", parameters(op, "header"))}${section("Body", block("json", JSON.stringify(Object.values(content.examples)[0].value, null, 2)))}${described(data)}`;
   };

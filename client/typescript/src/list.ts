@@ -16,7 +16,7 @@ type Load<T> = (paging: Paging, options: CallOptions | undefined, site: CallSite
 
 /**
  * All items of a list. `for await` requests a page only when the loop reaches it. Each loop starts at
- * the first page again.
+ * the first page again. Read the whole list with `toArray` before you change what its filter selects.
  */
 export class List<T> implements AsyncIterable<T> {
   readonly #paging: Paging;

@@ -23,7 +23,8 @@ final class Products
     }
 
     /**
-     * Yields all matching items. It requests each page only when the loop reaches it.
+     * Yields all matching items. It requests each page only when the loop reaches it. Read the whole list, with
+     * iterator_to_array($list, false), before you change what its filter selects.
      *
      * Lists the store's products, newest first, whatever their status.
      *
