@@ -123,7 +123,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 	// Make the key only once the addresses are bound: a dev that cannot bind them must not revoke the key of an earlier
 	// start.
 	group.Go(func() error {
-		return serve(ctx, config, func(running *server.Server) error {
+		return serve(ctx, config, deliveries, func(running *server.Server) error {
 			o := admin.New(handle, config.Options)
 			demo, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: demoSlug})
 			if err != nil {
@@ -179,7 +179,6 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 			if err := printReady(s, g, demo); err != nil && !errors.Is(err, syscall.EPIPE) {
 				return err
 			}
-			group.Go(func() error { deliveries.Run(ctx); return nil })
 			return nil
 		})
 	})

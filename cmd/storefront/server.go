@@ -18,6 +18,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/seal"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
@@ -26,6 +27,7 @@ import (
 	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/shop"
 	"go.storefront.example/server/webhooks"
+	"go.storefront.example/worker"
 )
 
 type serverCmd struct {
@@ -42,13 +44,15 @@ type serverCmd struct {
 	APIURL         apiURL        `name:"api-url" clears:"" placeholder:"URL" help:"Public address of the API, such as https://api.example.com, that the reference at /docs and its openapi.json show (default: the one that their reader used)."`
 	DisableAfter   time.Duration `default:"72h" placeholder:"TIME" help:"How long a webhook may fail without a success before the worker disables it, as set for the worker; the dashboard shows it."`
 	RequestTimeout time.Duration `default:"10s" least:"100ms" greatest:"5m" placeholder:"TIME" help:"How long a request may take; then it is answered 503, and its statements are cancelled. Half of it is the longest wait for a lock. PostgreSQL gets the two as statement_timeout and lock_timeout."`
-	Migrate        bool          `help:"Bring the schema up to date before serving."`
+	Migrate        bool          `help:"Bring the schema up to date before serving. Of a database without a store it prints what to do next."`
+	Worker         bool          `help:"Deliver webhooks too, in this process. The flags about attempts and --retention are for this worker; on PostgreSQL it has 6 of the --database-max-conns."`
 	MaxConnections count         `default:"4096" placeholder:"N" help:"Maximum open connections of each of the two listeners; one client gets at most half. It closes new ones beyond that at once. Keep it below half of the open files that the process may have (ulimit -n)."`
 	TrustedProxies []network     `clears:"" placeholder:"CIDR,…" help:"Networks of your proxies, as CIDR: only from them is X-Forwarded-For read for the client's address (default: none)."`
 	PaymentLinks   onOff         `default:"on" placeholder:"on|off" help:"Whether stores may create payment links; off refuses new ones to all stores."`
 	Docs           onOff         `default:"off" placeholder:"on|off" help:"Whether the public listener also serves the reference, at /docs, to anybody. The operator's listener always serves it."`
 	RequestLog     onOff         `name:"request-log" default:"on" placeholder:"on|off" help:"Whether the dashboard shows a key's refused requests of the last seven days (time, method, route, status, code, names of refused fields, request id; no bodies, no values, the newest 200 of each key) and how many succeeded a day. off keeps neither."`
 	platform
+	attempts
 	DrainDelay time.Duration `default:"1s" least:"0s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, not ready and closing each connection after its response, so that a load balancer can move its requests."`
 	LogFormat  string        `enum:"json,text" default:"json" placeholder:"FORMAT" help:"Format of the log: json or text. Each request has one line with its request id, route, status, duration, store and key id; never a key or a body."`
 	LogLevel   string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What is logged: debug, info, warn or error."`
@@ -71,6 +75,9 @@ func (t adminToken) check() error {
 
 // check refuses settings with which the server does not start, and returns the branding. It opens nothing but the logo.
 func (c *serverCmd) check() (dashboard.Platform, error) {
+	if c.Worker && c.MaxConns != 0 && c.MaxConns < 2*workerConns {
+		return dashboard.Platform{}, usage("--database-max-conns: must be %d or more with --worker", 2*workerConns)
+	}
 	if err := errors.Join(c.checkTokens(), c.secretKey.check(), c.notices.check(c.policy())); err != nil {
 		return dashboard.Platform{}, err
 	}
@@ -150,31 +157,40 @@ func (c *serverCmd) serve(s *invocation, branding dashboard.Platform) error {
 			return err
 		}
 	}
-	handle, err := c.openWith(s.ctx, boundedConfig(c.RequestTimeout))
+	served := c.database
+	if c.Worker && c.MaxConns != 0 {
+		served.MaxConns -= workerConns
+	}
+	handle, err := served.openWith(s.ctx, boundedConfig(c.RequestTimeout))
 	if err != nil {
 		return err
 	}
+	return errors.Join(c.serveDatabase(s, handle, branding, logger), handle.Close())
+}
+
+// serveDatabase serves an open database, with a worker beside the server if --worker is set.
+func (c *serverCmd) serveDatabase(s *invocation, handle *db.DB, branding dashboard.Platform, logger *slog.Logger) error {
 	options, err := c.options()
-	if ring := options.Webhooks.Secrets; err == nil && ring != nil {
+	if err != nil {
+		return err
+	}
+	if ring := options.Webhooks.Secrets; ring != nil {
 		// Callers of the API need no signing secret, so the server starts; it refuses to create webhooks.
 		if err := ring.CheckStored(s.ctx, handle); err != nil {
 			logger.ErrorContext(s.ctx, "--secret-key: webhooks cannot be created and their secrets not rotated", "error", err)
 		}
 	}
-	if err == nil {
-		err = c.notices.set(s.ctx, handle, func() (*seal.Keyring, error) { return c.ring(c.database) })
-	}
-	if err != nil {
-		return errors.Join(err, handle.Close())
+	if err := c.notices.set(s.ctx, handle, func() (*seal.Keyring, error) { return c.ring(c.database) }); err != nil {
+		return err
 	}
 	t, err := s.openTraces(logUnsent(logger))
 	if err != nil {
-		return errors.Join(err, handle.Close())
+		return err
 	}
 	defer t.flush(s.ctx)
 	config := server.Config{
 		Traces: t.tracerProvider(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, OldAdminToken: c.OldAdminToken,
-		DB: handle, Logger: logger, Options: options,
+		DB: handle, Metrics: monitor.NewRegistry(handle, logger), Logger: logger, Options: options,
 		DrainDelay: c.DrainDelay, MaxConnections: int(c.MaxConnections),
 		Timeouts: edge.Timeouts{Request: c.RequestTimeout}, RequestLogOff: !bool(c.RequestLog), Platform: branding,
 		PublicDocs: bool(c.Docs),
@@ -185,7 +201,78 @@ func (c *serverCmd) serve(s *invocation, branding dashboard.Platform) error {
 			config.TrustedProxies = append(config.TrustedProxies, n.prefix)
 		}
 	}
-	return errors.Join(serve(s.ctx, config, func(*server.Server) error { return nil }), handle.Close())
+	deliveries, closeQueue, err := c.newWorker(s.ctx, config)
+	if err != nil {
+		return err
+	}
+	err = serve(s.ctx, config, deliveries, func(running *server.Server) error {
+		if c.Migrate {
+			if err := c.printNext(s, admin.New(handle, options), running); err != nil {
+				return err
+			}
+		}
+		if c.Worker {
+			c.logDelivering(s.ctx, logger)
+		}
+		return nil
+	})
+	return errors.Join(err, closeQueue())
+}
+
+// newWorker returns the worker of --worker, or nil, and a function that closes its database. On SQLite it uses the server's
+// database, which has one writer. On PostgreSQL it has a pool of its own, because its statements have no timeout.
+func (c *serverCmd) newWorker(ctx context.Context, serving server.Config) (*worker.Worker, func() error, error) {
+	closeQueue := func() error { return nil }
+	if !c.Worker {
+		return nil, closeQueue, nil
+	}
+	ring, err := c.ring(c.database)
+	if err != nil {
+		return nil, nil, err
+	}
+	settings := c.attempts.config()
+	settings.DB = serving.DB
+	if serving.DB.Dialect() == dialect.Postgres {
+		own := c.database
+		own.MaxConns = min(own.MaxConns, workerConns)
+		if settings.DB, err = own.openWith(ctx, workerConfig()); err != nil {
+			return nil, nil, err
+		}
+		closeQueue = settings.DB.Close
+	}
+	settings.Secrets, settings.Targets, settings.DisableAfter = ring, c.policy(), c.DisableAfter
+	settings.Metrics, settings.Traces, settings.Logger = serving.Metrics, serving.Traces, serving.Logger
+	w, err := worker.New(ctx, settings)
+	if err != nil {
+		return nil, nil, errors.Join(err, closeQueue())
+	}
+	return w, closeQueue, nil
+}
+
+// printNext prints the next commands of a new installation, for as long as it has no store.
+func (c *serverCmd) printNext(s *invocation, operator *admin.Operator, running *server.Server) error {
+	stores, err := operator.ListStores(s.ctx, &adminv1.ListStoresRequest{PageSize: new(int32(1))})
+	if err != nil || len(stores.GetStores()) > 0 {
+		return err
+	}
+	sameDatabase := ""
+	if c.DatabaseURL != defaultDatabase {
+		sameDatabase = ", with the same STOREFRONT_DATABASE_URL"
+	}
+	signIn := "off: set --admin-token"
+	if running.HasDashboard() {
+		signIn = "storefront dashboard link --store my-shop --member YOU --role owner --url " + baseURL(running.AdminAddr())
+	}
+	_, _ = fmt.Fprintf(s.out, `There is no store yet. Next, in another terminal%s:
+
+  storefront store create --name "My shop" --slug my-shop --currency EUR --country FR
+  storefront key create --store my-shop --name first --scopes products:read,products:write --expires 90d
+  storefront webhook create --store my-shop --url https://shop.example.com/webhooks
+
+API        %s/v1
+dashboard  %s
+`, sameDatabase, baseURL(running.Addr()), signIn)
+	return nil
 }
 
 // boundedConfig returns the database configuration of a server: some connections are reserved for admitting requests, and every
@@ -265,8 +352,10 @@ func (w watcher) watch(ctx context.Context, handle *db.DB) (stop func(), err err
 	}, nil
 }
 
-// serve runs a server until the context ends. Once the public and the operator's address are bound, it calls the function bound.
-func serve(ctx context.Context, config server.Config, bound func(*server.Server) error) error {
+// serve runs a server until the context ends, and beside it the worker deliveries, which may be nil. Once the public and the
+// operator's address are bound, it calls the function bound. The worker ends after the server, so that it still delivers what the
+// last requests cause.
+func serve(ctx context.Context, config server.Config, deliveries *worker.Worker, bound func(*server.Server) error) error {
 	running, err := server.New(config)
 	if err != nil {
 		return err
@@ -275,7 +364,16 @@ func serve(ctx context.Context, config server.Config, bound func(*server.Server)
 	if err := bound(running); err != nil {
 		return err
 	}
-	if err := running.Run(ctx); err != nil {
+	delivering, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var worker sync.WaitGroup
+	if deliveries != nil {
+		worker.Go(func() { deliveries.Run(delivering) })
+	}
+	err = running.Run(ctx)
+	stop()
+	worker.Wait()
+	if err != nil {
 		return err
 	}
 	config.Logger.InfoContext(ctx, "stopped")

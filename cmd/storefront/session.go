@@ -34,6 +34,9 @@ type invocation struct {
 	terminal terminal
 }
 
+// defaultDatabase is the default of --database-url.
+const defaultDatabase = "sqlite:storefront.db"
+
 // database has the flag of commands that use the database.
 type database struct {
 	DatabaseURL string `name:"database-url" secret:"" default:"sqlite:storefront.db" placeholder:"URL" help:"The database: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME."`

@@ -17,19 +17,37 @@ import (
 	"go.storefront.example/worker/egress"
 )
 
+// attempts has the flags of commands that deliver webhooks.
+type attempts struct {
+	Concurrency       count         `default:"256" placeholder:"N" help:"How many attempts to make at a time. A webhook may use up to an eighth of the slots, growing as it succeeds; unproven webhooks share half. So a receiver that hangs delays nobody."`
+	RetryDelays       delays        `default:"1m,5m,15m,1h,3h,6h,12h" placeholder:"WAIT,…" help:"The waits before the second attempt, the third, and so on: n waits make n + 1 attempts. Each is lengthened by up to a tenth at random."`
+	Timeout           time.Duration `default:"10s" placeholder:"TIME" help:"How long an attempt may take, from the look-up of the name to the answer's headers."`
+	Retention         time.Duration `default:"720h" placeholder:"TIME" help:"How long events and the delivery journal are kept, and how far back a resend can go."`
+	ActivityRetention time.Duration `placeholder:"TIME" help:"How long the entries of the activity journal are kept, with their old and new values, such as 8760h (default: for ever)."`
+	EgressProxy       proxyURL      `secret:"" placeholder:"URL" help:"Proxy for all deliveries. It looks names up, and must refuse private addresses itself. The environment's proxy is never used."`
+	Listen            onOff         `default:"on" placeholder:"on|off" help:"Whether PostgreSQL wakes the worker; off saves the connection for it, and the worker looks twice a second."`
+}
+
+// config returns the configuration of a worker with these flags. The caller adds what its process shares.
+func (a attempts) config() worker.Config {
+	return worker.Config{
+		Concurrency: int(a.Concurrency), RetryDelays: a.RetryDelays.waits, Timeout: a.Timeout, Retention: a.Retention,
+		ActivityRetention: a.ActivityRetention, Proxy: a.EgressProxy.url, PollOnly: !bool(a.Listen),
+	}
+}
+
+// logDelivering logs that a worker starts.
+func (a attempts) logDelivering(ctx context.Context, logger *slog.Logger) {
+	logger.InfoContext(ctx, "delivering", "concurrency", int(a.Concurrency), "attempts", len(a.RetryDelays.waits)+1)
+}
+
 type workerCmd struct {
 	database
 	secretKey
 	monitored
 	notices
-	Concurrency         count         `default:"256" placeholder:"N" help:"How many attempts to make at a time. A webhook may use up to an eighth of the slots, growing as it succeeds; unproven webhooks share half. So a receiver that hangs delays nobody."`
-	RetryDelays         delays        `default:"1m,5m,15m,1h,3h,6h,12h" placeholder:"WAIT,…" help:"The waits before the second attempt, the third, and so on: n waits make n + 1 attempts. Each is lengthened by up to a tenth at random."`
-	Timeout             time.Duration `default:"10s" placeholder:"TIME" help:"How long an attempt may take, from the look-up of the name to the answer's headers."`
+	attempts
 	DisableAfter        time.Duration `default:"72h" placeholder:"TIME" help:"How long a webhook may fail without a success before it is disabled."`
-	Retention           time.Duration `default:"720h" placeholder:"TIME" help:"How long events and the delivery journal are kept, and how far back a resend can go."`
-	ActivityRetention   time.Duration `placeholder:"TIME" help:"How long the entries of the activity journal are kept, with their old and new values, such as 8760h (default: for ever)."`
-	EgressProxy         proxyURL      `secret:"" placeholder:"URL" help:"Proxy for all deliveries. It looks names up, and must refuse private addresses itself. The environment's proxy is never used."`
-	Listen              onOff         `default:"on" placeholder:"on|off" help:"Whether PostgreSQL wakes the worker; off saves the connection for it, and the worker looks twice a second."`
 	AllowPrivateTargets bool          `help:"Deliver to private addresses too, for tests and development."`
 	LogFormat           string        `enum:"json,text" default:"json" placeholder:"FORMAT" help:"Format of the log: json or text. Each failed attempt has one line."`
 	LogLevel            string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What is logged: debug, info, warn or error."`
@@ -80,19 +98,17 @@ func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Keyring, lo
 	}
 	defer t.flush(s.ctx)
 	registry := monitor.NewRegistry(handle, logger)
-	w, err := worker.New(s.ctx, worker.Config{
-		Metrics: registry, Traces: t.tracerProvider(),
-		DB: handle, Secrets: ring, Concurrency: int(c.Concurrency), RetryDelays: c.RetryDelays.waits,
-		Timeout:      c.Timeout,
-		DisableAfter: c.DisableAfter, Retention: c.Retention, ActivityRetention: c.ActivityRetention, Proxy: c.EgressProxy.url,
-		Targets: egress.Policy{AllowPrivate: c.AllowPrivateTargets}, PollOnly: !bool(c.Listen), Logger: logger,
-	})
+	settings := c.attempts.config()
+	settings.DB, settings.Secrets, settings.DisableAfter = handle, ring, c.DisableAfter
+	settings.Targets = egress.Policy{AllowPrivate: c.AllowPrivateTargets}
+	settings.Metrics, settings.Traces, settings.Logger = registry, t.tracerProvider(), logger
+	w, err := worker.New(s.ctx, settings)
 	if err != nil {
 		return err
 	}
 	config := monitor.Config{Metrics: registry, Logger: logger, Ready: monitor.NewReadiness(handle).Check}
 	return c.serveBeside(s.ctx, config, func(ctx context.Context) error {
-		logger.InfoContext(ctx, "delivering", "concurrency", int(c.Concurrency), "attempts", len(c.RetryDelays.waits)+1)
+		c.logDelivering(ctx, logger)
 		w.Run(ctx)
 		return nil
 	})
