@@ -18,6 +18,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -28,7 +29,7 @@ import (
 )
 
 // operations is the number of concurrent changes that TestMomentsFollowTheCommits makes on each database.
-var operations = flag.Int("operations", 3000, "how many concurrent changes to audit on each database")
+var operations = flag.Int("operations", map[bool]int{true: 3000, false: 600}[need.Required()], "how many concurrent changes to audit on each database")
 
 const (
 	momentWriters = 12
