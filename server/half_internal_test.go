@@ -93,13 +93,13 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 		{running.AdminAddr(), "GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n", 404},
 		{running.AdminAddr(), "GET /dashboard/keys HTTP/1.1\r\nHost: x\r\n\r\n", 401},
 		{running.AdminAddr(), "POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", 405},
-		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + json + "Content-Length: 2\r\n\r\n{}", 401},
-		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + json + "Content-Length: 1\r\n\r\n{", 400},
-		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + "Content-Type: text/plain\r\nContent-Length: " +
+		{running.AdminAddr(), rpc + "GetStoreSettings HTTP/1.1\r\nHost: x\r\n" + json + "Content-Length: 2\r\n\r\n{}", 401},
+		{running.AdminAddr(), rpc + "GetStoreSettings HTTP/1.1\r\nHost: x\r\n" + bearer + json + "Content-Length: 1\r\n\r\n{", 400},
+		{running.AdminAddr(), rpc + "GetStoreSettings HTTP/1.1\r\nHost: x\r\n" + bearer + "Content-Type: text/plain\r\nContent-Length: " +
 			"1\r\n\r\nx", 415},
 		// Connect answers resource_exhausted with status 429.
-		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + json + large, 429},
-		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + json + "Content-Length: 13\r\n\r\n{\"store\":\"s\"}",
+		{running.AdminAddr(), rpc + "GetStoreSettings HTTP/1.1\r\nHost: x\r\n" + bearer + json + large, 429},
+		{running.AdminAddr(), rpc + "GetStoreSettings HTTP/1.1\r\nHost: x\r\n" + bearer + json + "Content-Length: 13\r\n\r\n{\"store\":\"s\"}",
 			503},
 	} {
 		all.Go(func() {

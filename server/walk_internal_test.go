@@ -279,7 +279,8 @@ func adminPatterns(t *testing.T, s *Server) (all []string) {
 			}
 		}
 	}
-	require.Contains(t, all, "POST /storefront.admin.v1.StoreService/GetStore")
+	require.Contains(t, all, "POST /storefront.admin.v1.StoreService/GetStoreSettings")
+	require.Contains(t, all, "POST /storefront.v1.StoreService/GetStore")
 	return append(all, "POST /dashboard/sign-in", "GET /dashboard/sign-in", "GET /dashboard/keys", "POST /dashboard/keys",
 		"POST /dashboard/webhooks/{id}/edit", "GET /dashboard/static/{name}", "GET /docs/openapi.json", "GET /docs/guide.md", "GET /docs/{$}",
 		"POST /grpc.reflection.v1.ServerReflection/ServerReflectionInfo")

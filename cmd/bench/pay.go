@@ -72,7 +72,7 @@ func (r *webhooksRun) pay(ctx context.Context, plan paymentPlan) (_ []payment, e
 					time.Sleep(time.Until(start.Add(seconds(float64(i) / plan.rate))))
 				}
 				o := orders[i]
-				if _, err := rules.PayOrder(tenant.With(ctx, o.store, operator), o.id.String()); err != nil {
+				if _, err := rules.MoveOrder(tenant.With(ctx, o.store, operator), o.id.String(), "PAID"); err != nil {
 					return fmt.Errorf("pay an order: %w", err)
 				}
 				payments[i] = payment{o.id, time.Now().Round(0)}

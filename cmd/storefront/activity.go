@@ -22,13 +22,15 @@ type activityListCmd struct {
 // Run lists the activity.
 func (c *activityListCmd) Run(s *invocation) error {
 	in, currency := &adminv1.ListActivityRequest{}, ""
-	prepare := func(ctx context.Context, o admin.API) (err error) {
-		if err = s.fillIn(ctx, o, c.inStore, in); err == nil {
-			currency, err = currencyOf(ctx, o, in.GetStore())()
+	prepare := func(ctx context.Context, o admin.API) (context.Context, error) {
+		ctx, err := s.fillIn(ctx, o, c.inStore, in)
+		if err == nil {
+			currency, err = currencyOf(ctx, o)()
 		}
-		return err
+		return ctx, err
 	}
-	return list(s, c.target, c.limit, activityTable(&currency), in, prepare, admin.API.ListActivity,
+	return list(s, c.target, c.limit, activityTable(&currency), in,
+		func(size *int32, token string) { in.PageSize, in.PageToken = size, token }, prepare, admin.API.ListActivity,
 		(*adminv1.ListActivityResponse).GetEntries)
 }
 

@@ -89,6 +89,19 @@ var groups = []kong.Group{
 	{Key: "connect", Title: "Keys, webhooks and events:"}, {Key: "keep", Title: "Install, check and keep:"},
 }
 
+// storeOfLine returns the store that the command line names with --store or as its argument, or "".
+func storeOfLine(k *kong.Context) string {
+	for _, f := range k.Flags() {
+		if f.Name == "store" {
+			return f.Target.String()
+		}
+	}
+	if node := k.Selected(); node != nil && len(node.Positional) > 0 && node.Positional[0].Name == "slug" {
+		return node.Positional[0].Target.String()
+	}
+	return ""
+}
+
 // isList reports whether -o csv is allowed for a command: for every `list`, doctor, export, and the migrate commands.
 func isList(n *kong.Node) bool {
 	return n != nil && (n.Name == "list" || n.Name == "doctor" || n.Name == "export" || n.Parent.Name == "migrate")
@@ -181,7 +194,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 		return s.report(err)
 	}
 	s.command, _, _ = strings.Cut(k.Command(), " <") // cuts off the names of arguments, such as <id>
-	s.json, s.csv, s.flags = c.Output == "json", c.Output == "csv", k.Flags()
+	s.json, s.csv, s.flags, s.store = c.Output == "json", c.Output == "csv", k.Flags(), storeOfLine(k)
 	if s.csv && !isList(k.Selected()) {
 		return s.report(usage("-o csv is for lists; `%s` prints text or json", k.Selected().FullPath()))
 	}

@@ -6,6 +6,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/validate"
 )
 
@@ -26,14 +27,32 @@ type customerCreateCmd struct {
 
 // Run creates the customer.
 func (c *customerCreateCmd) Run(s *invocation) error {
-	make := func(o admin.API, ctx context.Context, in *adminv1.CreateCustomerRequest) (*storefrontv1.Customer, error) {
+	make := func(o admin.API, ctx context.Context, in *storefrontv1.CreateCustomerRequest) (*storefrontv1.Customer, error) {
+		known, err := isKnown(ctx, o, in)
+		if err != nil {
+			return nil, err
+		}
 		made, err := o.CreateCustomer(ctx, in)
-		if err == nil && !made.GetCreated() {
+		if err == nil && known {
 			s.printMessage("the store has a customer with this e-mail or phone already; this is it")
 		}
-		return made.GetCustomer(), err
+		return made, err
 	}
-	return create(s, c.inStore, &adminv1.CreateCustomerRequest{}, make, messageJSON)
+	return create(s, c.inStore, &storefrontv1.CreateCustomerRequest{}, make, messageJSON)
+}
+
+// isKnown reports whether the context's store has a customer with the e-mail or the phone of a customer to create.
+func isKnown(ctx context.Context, o admin.API, in *storefrontv1.CreateCustomerRequest) (bool, error) {
+	for _, name := range []string{in.GetEmail(), in.GetPhone()} {
+		if name == "" {
+			continue
+		}
+		_, err := o.ResolveName(ctx, &adminv1.ResolveNameRequest{Kind: adminv1.ResolveNameRequest_CUSTOMER, Name: name})
+		if !apierr.Is(err, apierr.CustomerNotFound) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 type customerUpdateCmd struct {
@@ -46,8 +65,12 @@ type customerUpdateCmd struct {
 
 // Run changes the customer.
 func (c *customerUpdateCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Customer, findCustomer, &adminv1.UpdateCustomerRequest{},
-		admin.API.UpdateCustomer, messageJSON)
+	in := &storefrontv1.UpdateCustomerRequest{}
+	return change(s, c.storeScoped, c.Customer, customerName,
+		func(ctx context.Context, o admin.API, id string) (*storefrontv1.Customer, error) {
+			in.Id = id
+			return o.UpdateCustomer(ctx, in)
+		}, messageJSON, in)
 }
 
 type customerListCmd struct {
@@ -57,7 +80,9 @@ type customerListCmd struct {
 
 // Run lists the customers.
 func (c *customerListCmd) Run(s *invocation) error {
-	return listPages(s, c.paged, customerTable, &adminv1.ListCustomersRequest{}, admin.API.ListCustomers)
+	in := &storefrontv1.ListCustomersRequest{}
+	return listPages(s, c.paged, customerTable, in, func(page *int64, size *int32) { in.Page, in.PageSize = page, size },
+		admin.API.ListCustomers)
 }
 
 var customerTable = table[*storefrontv1.Customer]{[]column[*storefrontv1.Customer]{
@@ -79,5 +104,9 @@ type customerShowCmd struct {
 
 // Run shows the customer.
 func (c *customerShowCmd) Run(s *invocation) error {
-	return show(s, c.storeScoped, c.Name, findCustomer, messageJSON)
+	return act(s, c.storeScoped, c.Name, customerName, getCustomer, messageJSON)
+}
+
+func getCustomer(ctx context.Context, o admin.API, id string) (*storefrontv1.Customer, error) {
+	return o.GetCustomer(ctx, &storefrontv1.GetCustomerRequest{Id: id})
 }

@@ -115,8 +115,8 @@ type sessionsListCmd struct {
 // Run lists the sessions and links.
 func (c *sessionsListCmd) Run(s *invocation) error {
 	in := &adminv1.ListSessionsRequest{Store: c.Store}
-	return list(s, c.target, c.limit, sessionTable, in, func(context.Context, admin.API) error { return nil },
-		admin.API.ListSessions, (*adminv1.ListSessionsResponse).GetSessions)
+	return list(s, c.target, c.limit, sessionTable, in, func(size *int32, token string) { in.PageSize, in.PageToken = size, token },
+		func(ctx context.Context, _ admin.API) (context.Context, error) { return ctx, nil }, admin.API.ListSessions, (*adminv1.ListSessionsResponse).GetSessions)
 }
 
 var sessionTable = table[*adminv1.Session]{[]column[*adminv1.Session]{

@@ -63,20 +63,19 @@ func (c *deliveryListCmd) Run(s *invocation) error {
 		in.Status, in.Retrying = deliveryStatus(*c.Status), *c.Status == retrying
 	}
 	names := map[string]string{}
-	prepare := func(ctx context.Context, o admin.API) (err error) {
-		scope := storeScoped(c.storeScopedDeliveries)
+	prepare := func(ctx context.Context, o admin.API) (_ context.Context, err error) {
 		if c.Store == "" && !isID(c.Webhook) {
-			if in.Store, err = scope.storeOf(ctx, o); err != nil {
-				return err
+			if in.Store, err = storeScoped(c.storeScopedDeliveries).storeOf(ctx, o); err != nil {
+				return nil, err
 			}
 		}
 		if c.Webhook != "" {
-			if _, in.WebhookId, err = idOf(ctx, o, scope, c.Webhook, findWebhook); err != nil {
-				return err
+			if _, in.WebhookId, err = webhookName(ctx, o, in.GetStore(), c.Webhook); err != nil {
+				return nil, err
 			}
 		}
-		if err := s.fill(ctx, o, in, nil); err != nil || s.json || s.csv {
-			return err
+		if err := s.fill(ctx, o, nil, in); err != nil || s.json || s.csv {
+			return ctx, err
 		}
 		var hooks []*adminv1.Webhook
 		if in.GetStore() != "" {
@@ -88,9 +87,10 @@ func (c *deliveryListCmd) Run(s *invocation) error {
 			_, address, _ := strings.Cut(w.GetUrl(), "://")
 			names[w.GetId()] = cmp.Or(w.GetDescription(), address)
 		}
-		return err
+		return ctx, err
 	}
-	return list(s, c.target, c.limit, deliveryTable(names), in, prepare, admin.API.ListDeliveries,
+	return list(s, c.target, c.limit, deliveryTable(names), in,
+		func(size *int32, token string) { in.PageSize, in.PageToken = size, token }, prepare, admin.API.ListDeliveries,
 		(*adminv1.ListDeliveriesResponse).GetDeliveries)
 }
 
@@ -125,10 +125,19 @@ type deliveryShowCmd struct {
 	ID string `arg:"" help:"The delivery's id, or a part of it."`
 }
 
+// delivery returns the store and the id of the delivery to which name refers. The store may be that of the notices, which has no
+// context.
+func (c storeScoped) delivery(ctx context.Context, o admin.API, name string) (store, id string, err error) {
+	if store, err = c.storeOfName(ctx, o, name); err != nil {
+		return "", "", err
+	}
+	return deliveryName(ctx, o, store, name)
+}
+
 // Run shows the delivery.
 func (c *deliveryShowCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		store, id, err := idOf(ctx, o, c.storeScoped, c.ID, findDelivery)
+		store, id, err := c.delivery(ctx, o, c.ID)
 		if err != nil {
 			return err
 		}
@@ -166,12 +175,22 @@ func (c *deliveryResendCmd) Run(s *invocation) error {
 	case c.ID != "" && (c.Webhook != "" || s.given["since"]):
 		return usage("a delivery's id cannot be used with --webhook or --since")
 	case c.ID != "":
-		return change(s, c.storeScoped, c.ID, findDelivery, &adminv1.ResendDeliveryRequest{}, admin.API.ResendDelivery, deliveryObject)
+		return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+			store, id, err := c.delivery(ctx, o, c.ID)
+			if err != nil {
+				return err
+			}
+			resent, err := o.ResendDelivery(ctx, &adminv1.ResendDeliveryRequest{Id: id, Store: store})
+			if err != nil {
+				return err
+			}
+			return s.print(deliveryObject(resent))
+		})
 	case c.Webhook == "" || !s.given["since"]:
 		return usage("name what to send again: a delivery's id, or --webhook and --since")
 	}
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		store, id, err := idOf(ctx, o, c.storeScoped, c.Webhook, findWebhook)
+		ctx, id, err := c.resolve(ctx, o, c.Webhook, webhookName)
 		if err != nil {
 			return err
 		}
@@ -179,7 +198,7 @@ func (c *deliveryResendCmd) Run(s *invocation) error {
 			return err
 		}
 		bar := newProgress(s.errs, "resend", -1)
-		in := &adminv1.StartResendRequest{WebhookId: id, Store: store, Since: timestamppb.New(c.Since.at)}
+		in := &adminv1.StartResendRequest{WebhookId: id, Since: timestamppb.New(c.Since.at)}
 		done, err := admin.Resend(ctx, o, in, func(resend *adminv1.Resend) {
 			bar.draw("resend " + grouped(resend.GetResent()) + " deliveries")
 		})

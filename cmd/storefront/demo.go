@@ -14,6 +14,7 @@ import (
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
+	orderstatus "go.storefront.example/gen/ent/order"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
@@ -110,7 +111,7 @@ func makeDemo(ctx context.Context, url string) error {
 	o := admin.New(handle, admin.Options{})
 	for n, store := range d.data.Stores {
 		slug := store.Store.message.GetSlug()
-		_, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: slug})
+		_, err = o.WithStore(ctx, slug)
 		if apierr.Is(err, apierr.StoreNotFound) {
 			err = d.fill(ctx, o, n)
 		}
@@ -179,7 +180,7 @@ func (d demo) product(ctx context.Context, in *adminv1.CreateProductRequest) (id
 	created, err := d.shop.CreateProduct(ctx, in)
 	if err == nil && archived {
 		d.clock.advance(24 * time.Hour)
-		created, err = d.shop.UpdateProductAsOperator(ctx, &adminv1.UpdateProductRequest{Id: created.GetId(),
+		created, err = d.shop.UpdateProduct(ctx, &storefrontv1.UpdateProductRequest{Id: created.GetId(),
 			Status: storefrontv1.Product_ARCHIVED.Enum()})
 	}
 	return created.GetId(), created.GetStatus() == storefrontv1.Product_PUBLISHED, err
@@ -187,9 +188,8 @@ func (d demo) product(ctx context.Context, in *adminv1.CreateProductRequest) (id
 
 // d.orders creates the orders, spread evenly over the time from d.clock until now, and moves each order to its final status.
 func (d demo) orders(ctx context.Context, all []demoOrder, products, links, customers []string) error {
-	moves := map[string]func(context.Context, string) (*storefrontv1.Order, error){
-		"pay": d.shop.PayOrder, "fail": d.shop.FailOrder, "cancel": d.shop.CancelOrder, "refund": d.shop.RefundOrder,
-	}
+	moves := map[string]orderstatus.Status{"pay": orderstatus.StatusPAID, "fail": orderstatus.StatusFAILED,
+		"cancel": orderstatus.StatusCANCELLED, "refund": orderstatus.StatusREFUNDED}
 	pace := time.Since(d.clock.now()) / time.Duration(len(all)+1)
 	for i, o := range all {
 		d.clock.advance(pace)
@@ -208,7 +208,7 @@ func (d demo) orders(ctx context.Context, all []demoOrder, products, links, cust
 			// Each step of an order takes one second, much less than the time between two orders. So the clock never passes the
 			// current time.
 			d.clock.advance(time.Second)
-			if _, err := moves[move](ctx, recorded.GetId()); err != nil {
+			if _, err := d.shop.MoveOrder(ctx, recorded.GetId(), moves[move]); err != nil {
 				return fmt.Errorf("order %d: %w", i, err)
 			}
 		}

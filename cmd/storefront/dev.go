@@ -125,7 +125,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 	group.Go(func() error {
 		return serve(ctx, config, deliveries, func(running *server.Server) error {
 			o := admin.New(handle, config.Options)
-			demo, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: demoSlug})
+			_, demo, err := storeNamed(ctx, o, demoSlug)
 			if err != nil {
 				return err
 			}

@@ -24,6 +24,7 @@ import (
 	"go.storefront.example/ent/notice"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
+	"go.storefront.example/server/shop/shoptest"
 )
 
 // serving is a command that runs in this process until stop is called, such as dev.
@@ -321,14 +322,15 @@ func TestTriggerMakesEveryTypeOfEventAndNothingForAnother(t *testing.T) {
 		ctx, o := t.Context(), admin.New(d, admin.Options{})
 		_, err := o.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "Demo", Slug: "demo", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
+		in := shoptest.In(t, ctx, o, "demo")
 		for _, kind := range hook.EventTypes() {
-			event, err := newTriggerData(kind).make(ctx, o, "demo")
+			event, err := newTriggerData(kind).make(in, o)
 			require.NoError(t, err, kind)
 			require.Equal(t, kind, event.GetType())
 		}
 		events := d.Client().Event.Query().CountX(ctx)
 		orders := d.Client().Order.Query().CountX(ctx)
-		_, err = newTriggerData("order.refunded").make(ctx, o, "demo")
+		_, err = newTriggerData("order.refunded").make(in, o)
 		require.ErrorContains(t, err, "order.refunded")
 		require.Equal(t, orders, d.Client().Order.Query().CountX(ctx))
 		require.Equal(t, events, d.Client().Event.Query().CountX(ctx))
@@ -341,12 +343,13 @@ func TestTriggerWithAnotherNameOfTheBuyerShowsItWheneverItIsGiven(t *testing.T) 
 		ctx, o := t.Context(), admin.New(s, admin.Options{})
 		_, err := o.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "Demo", Slug: "demo", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
+		in := shoptest.In(t, ctx, o, "demo")
 		paid := func(overrides ...string) string {
 			d := newTriggerData(hook.OrderPaid)
 			for _, text := range overrides {
 				require.NoError(t, d.override(text))
 			}
-			event, err := d.make(ctx, o, "demo")
+			event, err := d.make(in, o)
 			require.NoError(t, err)
 			return event.GetPayload()
 		}

@@ -27,7 +27,11 @@ type customerForgetCmd struct {
 // Run erases the customer's personal data.
 func (c *customerForgetCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		found, err := find(ctx, o, c.storeScoped, c.Name, findCustomer)
+		ctx, id, err := c.resolve(ctx, o, c.Name, customerName)
+		if err != nil {
+			return err
+		}
+		found, err := getCustomer(ctx, o, id)
 		if err != nil {
 			return err
 		}
@@ -109,10 +113,11 @@ func (c *storeDeleteCmd) Run(s *invocation) error {
 		return usage("a store without grace is deleted at once: say --now SLUG")
 	}
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store})
+		shown, err := o.GetStoreSettings(ctx, &adminv1.GetStoreSettingsRequest{Store: c.Store})
 		if err != nil {
 			return err
 		}
+		found := shown.GetStore()
 		if c.Now != "" && c.Now != found.GetSlug() {
 			return fmt.Errorf("--now must be the slug of the store, %s; nothing was changed", found.GetSlug())
 		}
@@ -144,7 +149,7 @@ func (c *storeRestoreCmd) Run(s *invocation) error {
 			s.printMessage(fmt.Sprintf("the store was not being deleted, so it stays %s; `storefront store update %s --status open` opens it",
 				restored.GetStatus(), restored.GetSlug()))
 		}
-		return s.printStore(ctx, o, restored)
+		return s.printStore(ctx, o, restored.GetId())
 	})
 }
 
@@ -179,11 +184,15 @@ type storeDataCmd struct {
 // customer.
 func (c *storeDataCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store})
+		ctx, found, err := storeNamed(ctx, o, c.Store)
 		if err != nil {
 			return err
 		}
-		customer, err := find(ctx, o, storeScoped{c.target, found.GetId()}, c.Customer, findCustomer)
+		_, id, err := customerName(ctx, o, c.Store, c.Customer)
+		if err != nil {
+			return err
+		}
+		customer, err := getCustomer(ctx, o, id)
 		if err != nil {
 			return err
 		}
@@ -193,7 +202,8 @@ func (c *storeDataCmd) Run(s *invocation) error {
 			Orders   []json.RawMessage `json:"orders"`
 			Activity []json.RawMessage `json:"activity"`
 		}{messageJSON(found), messageJSON(customer), []json.RawMessage{}, []json.RawMessage{}}
-		orders, err := collect(ctx, o, 0, &adminv1.ListCustomerOrdersRequest{Id: customer.GetId(), Store: found.GetId()},
+		bought := &adminv1.ListCustomerOrdersRequest{Id: id}
+		orders, err := collect(ctx, o, 0, bought, func(size *int32, token string) { bought.PageSize, bought.PageToken = size, token },
 			admin.API.ListCustomerOrders, (*adminv1.ListCustomerOrdersResponse).GetOrders)
 		if err != nil {
 			return err
@@ -201,7 +211,8 @@ func (c *storeDataCmd) Run(s *invocation) error {
 		for _, order := range orders {
 			kept.Orders = append(kept.Orders, messageJSON(order))
 		}
-		entries, err := collect(ctx, o, 0, &adminv1.ListActivityRequest{Store: found.GetId(), ResourceId: customer.GetId()},
+		about := &adminv1.ListActivityRequest{ResourceId: id}
+		entries, err := collect(ctx, o, 0, about, func(size *int32, token string) { about.PageSize, about.PageToken = size, token },
 			admin.API.ListActivity, (*adminv1.ListActivityResponse).GetEntries)
 		if err != nil {
 			return err

@@ -41,6 +41,7 @@ import (
 	"go.storefront.example/server"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/shop/shoptest"
 )
 
 // command runs a command in this process, and requires this exit status. It returns what the command prints.
@@ -169,7 +170,7 @@ func dinars(t *testing.T, url string) {
 			PriceAmount: new(int64(12_345)),
 			Type:        storefrontv1.Product_FILE, Description: new("<p>,\"\n</p>"), ContentReady: new(true)})
 		require.NoError(t, err)
-		_, err = o.CreatePaymentLink(t.Context(), &adminv1.CreatePaymentLinkRequest{Store: store, Title: "@L",
+		_, err = o.CreatePaymentLink(shoptest.In(t, t.Context(), o, store), &storefrontv1.CreatePaymentLinkRequest{Title: "@L",
 			Pricing: storefrontv1.PaymentLink_OPEN, MinAmount: new(int64(500))})
 		require.NoError(t, err)
 		order, err := o.CreateOrder(t.Context(), &adminv1.CreateOrderRequest{Store: store, Email: new("a@example.com"), Name: "-2+3",

@@ -36,15 +36,30 @@ func (c storeScoped) storeOf(ctx context.Context, o admin.API) (string, error) {
 	if c.Store != "" {
 		return c.Store, nil
 	}
-	store, err := storeNamed(ctx, o, "")
+	store, err := onlyStore(ctx, o)
 	return store.GetSlug(), err
 }
 
-// storeNamed returns the store whose slug or id is name. If name is empty, it returns the only store.
-func storeNamed(ctx context.Context, o admin.API, name string) (*storefrontv1.Store, error) {
-	if name != "" {
-		return o.GetStore(ctx, &adminv1.GetStoreRequest{Store: name})
+// storeNamed returns the store whose slug or id is name, and a context for calls about it. If name is empty, it returns the only
+// store.
+func storeNamed(ctx context.Context, o admin.API, name string) (context.Context, *storefrontv1.Store, error) {
+	if name == "" {
+		store, err := onlyStore(ctx, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		name = store.GetId()
 	}
+	ctx, err := o.WithStore(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := o.GetStore(ctx, &storefrontv1.GetStoreRequest{})
+	return ctx, store, err
+}
+
+// onlyStore returns the store of an installation that has only one.
+func onlyStore(ctx context.Context, o admin.API) (*storefrontv1.Store, error) {
 	out, err := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: new(int32(3))})
 	stores := out.GetStores()
 	// If the only stores are dev's two demo stores, take the one for which dev made a key. It is the older store, and the
@@ -63,10 +78,10 @@ func storeNamed(ctx context.Context, o admin.API, name string) (*storefrontv1.St
 	return stores[0], nil
 }
 
-// currencyOf returns a function that reads the currency of the store.
-func currencyOf(ctx context.Context, o admin.API, store string) func() (string, error) {
+// currencyOf returns a function that reads the currency of the context's store.
+func currencyOf(ctx context.Context, o admin.API) func() (string, error) {
 	return func() (string, error) {
-		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: store})
+		found, err := o.GetStore(ctx, &storefrontv1.GetStoreRequest{})
 		return found.GetCurrency(), err
 	}
 }
@@ -86,80 +101,71 @@ func (c storeScoped) storeOfName(ctx context.Context, o admin.API, name string) 
 	return c.storeOf(ctx, o)
 }
 
-// finder returns the object to which name refers in a store. If name is an id, store may be "", which means any store.
-type finder[Found any] func(ctx context.Context, o admin.API, store, name string) (Found, error)
+// resolver returns the id of the object to which name refers, and the object's store. If name is an id, store may be "", which
+// means any store; then the returned store may be "" too.
+type resolver func(ctx context.Context, o admin.API, store, name string) (inStore, id string, err error)
 
-// find returns the object to which name refers in the command's store.
-func find[Found any](ctx context.Context, o admin.API, c storeScoped, name string, lookup finder[Found]) (
-	found Found, err error) {
+// resolve returns the id of the object to which name refers: an id, a reference, a slug or another name. It also returns the
+// context of the object's store. If this store is not known, because name is an id, it returns ctx.
+func (c storeScoped) resolve(ctx context.Context, o admin.API, name string, resolve resolver) (context.Context, string, error) {
 	store, err := c.storeOfName(ctx, o, name)
 	if err != nil {
-		return found, err
+		return nil, "", err
 	}
-	return lookup(ctx, o, store, name)
-}
-
-// idOf returns the id of the object to which name refers: name may be an id, a reference or a slug. It also returns the
-// object's store, or "" if name is an id and --store is not set, because then nothing is looked up.
-func idOf[Found interface{ GetId() string }](ctx context.Context, o admin.API, c storeScoped, name string,
-	lookup finder[Found]) (store, id string, err error) {
-	store, err = c.storeOfName(ctx, o, name)
-	if err != nil || isID(name) {
-		return store, name, err
+	store, id, err := resolve(ctx, o, store, name)
+	if err == nil && store != "" {
+		ctx, err = o.WithStore(ctx, store)
 	}
-	found, err := lookup(ctx, o, store, name)
-	if err != nil {
-		return "", "", err
+	return ctx, id, err
+}
+
+// named returns a resolver for objects of a kind.
+func named(kind adminv1.ResolveNameRequest_Kind) resolver {
+	return func(ctx context.Context, o admin.API, store, name string) (inStore, id string, err error) {
+		found, err := o.ResolveName(ctx, &adminv1.ResolveNameRequest{Kind: kind, Store: store, Name: name})
+		if err != nil && !isID(name) {
+			err = unknownName{err, store, name}
+		}
+		return found.GetStore(), found.GetId(), err
 	}
-	return store, found.GetId(), nil
 }
 
-func findProduct(ctx context.Context, o admin.API, store, name string) (*storefrontv1.Product, error) {
-	return o.FindProduct(ctx, &adminv1.FindProductRequest{Store: store, Name: name})
-}
+var (
+	productName  = named(adminv1.ResolveNameRequest_PRODUCT)
+	orderName    = named(adminv1.ResolveNameRequest_ORDER)
+	customerName = named(adminv1.ResolveNameRequest_CUSTOMER)
+	linkName     = named(adminv1.ResolveNameRequest_PAYMENT_LINK)
+	deliveryName = named(adminv1.ResolveNameRequest_DELIVERY)
+)
 
-func findCustomer(ctx context.Context, o admin.API, store, name string) (*storefrontv1.Customer, error) {
-	return o.FindCustomer(ctx, &adminv1.FindCustomerRequest{Store: store, Name: name})
-}
-
-func findOrder(ctx context.Context, o admin.API, store, name string) (*storefrontv1.Order, error) {
-	return o.FindOrder(ctx, &adminv1.FindOrderRequest{Store: store, Name: name})
-}
-
-func findLink(ctx context.Context, o admin.API, store, name string) (*storefrontv1.PaymentLink, error) {
-	return o.FindPaymentLink(ctx, &adminv1.FindPaymentLinkRequest{Store: store, Name: name})
-}
-
-func findDelivery(ctx context.Context, o admin.API, store, name string) (*adminv1.Delivery, error) {
-	return o.FindDelivery(ctx, &adminv1.FindDeliveryRequest{Store: store, Name: name})
-}
-
-// findWebhook returns the webhook whose id or URL is name. If two webhooks of the store share the URL, it returns an error.
-func findWebhook(ctx context.Context, o admin.API, store, name string) (*adminv1.Webhook, error) {
+// webhookName resolves a webhook's id or URL. If two webhooks of the store share the URL, it returns an error.
+func webhookName(ctx context.Context, o admin.API, store, name string) (inStore, id string, err error) {
 	if isID(name) {
-		return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: name, Store: store})
+		return store, name, nil
 	}
 	all, err := webhooksOf(ctx, o, store)
 	if err != nil {
-		return nil, err
+		return "", "", err
 	}
-	return exactlyOne("webhook", "id or URL", store, name, all, (*adminv1.Webhook).GetUrl)
+	found, err := exactlyOne("webhook", "id or URL", store, name, all, (*adminv1.Webhook).GetUrl)
+	return store, found.GetId(), err
 }
 
 func webhooksOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Webhook, error) {
-	return collect(ctx, o, 0, &adminv1.ListWebhooksRequest{Store: store}, admin.API.ListWebhooks,
-		(*adminv1.ListWebhooksResponse).GetWebhooks)
+	in := &adminv1.ListWebhooksRequest{Store: store}
+	return collect(ctx, o, 0, in, func(size *int32, token string) { in.PageSize, in.PageToken = size, token },
+		admin.API.ListWebhooks, (*adminv1.ListWebhooksResponse).GetWebhooks)
 }
 
-// findKey returns the key with this id, name or hint. If an active key has the name or hint, findKey ignores all keys that are
-// not active. It returns an error if several keys remain.
-func findKey(ctx context.Context, o admin.API, store, name string) (*adminv1.Key, error) {
+// keyName resolves a key's id, name or hint. If an active key has the name or hint, it ignores all keys that are not active. It
+// returns an error if several keys remain.
+func keyName(ctx context.Context, o admin.API, store, name string) (inStore, id string, err error) {
 	if isID(name) {
-		return o.GetKey(ctx, &adminv1.GetKeyRequest{Id: name, Store: store})
+		return store, name, nil
 	}
 	all, err := keysOf(ctx, o, store)
 	if err != nil {
-		return nil, err
+		return "", "", err
 	}
 	var active []*adminv1.Key
 	for _, k := range all {
@@ -170,18 +176,22 @@ func findKey(ctx context.Context, o admin.API, store, name string) (*adminv1.Key
 	if len(active) > 0 {
 		all = active
 	}
-	return exactlyOne("key", "id, name or hint", store, name, all, (*adminv1.Key).GetName, (*adminv1.Key).GetHint)
+	found, err := exactlyOne("key", "id, name or hint", store, name, all, (*adminv1.Key).GetName, (*adminv1.Key).GetHint)
+	return store, found.GetId(), err
 }
 
 func keysOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Key, error) {
-	return collect(ctx, o, 0, &adminv1.ListKeysRequest{Store: store}, admin.API.ListKeys, (*adminv1.ListKeysResponse).GetKeys)
+	in := &adminv1.ListKeysRequest{Store: store}
+	return collect(ctx, o, 0, in, func(size *int32, token string) { in.PageSize, in.PageToken = size, token },
+		admin.API.ListKeys, (*adminv1.ListKeysResponse).GetKeys)
 }
 
 // findSession returns the session or sign-in link whose id begins or ends with part. If store is empty, it searches all
 // stores.
 func findSession(ctx context.Context, o admin.API, store, part string) (*adminv1.Session, error) {
-	all, err := collect(ctx, o, 0, &adminv1.ListSessionsRequest{Store: store}, admin.API.ListSessions,
-		(*adminv1.ListSessionsResponse).GetSessions)
+	in := &adminv1.ListSessionsRequest{Store: store}
+	all, err := collect(ctx, o, 0, in, func(size *int32, token string) { in.PageSize, in.PageToken = size, token },
+		admin.API.ListSessions, (*adminv1.ListSessionsResponse).GetSessions)
 	if err != nil {
 		return nil, err
 	}

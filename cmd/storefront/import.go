@@ -14,7 +14,6 @@ import (
 
 	"go.storefront.example/cmd/storefront/importfile"
 
-	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/transfer"
@@ -129,7 +128,7 @@ func (c *importCmd) Run(s *invocation) error {
 		options.Rejects = rejects
 	}
 	return s.operate(c.target, func(ctx context.Context, o admin.API) (err error) {
-		if options.Store, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store}); err != nil {
+		if ctx, options.Store, err = storeNamed(ctx, o, c.Store); err != nil {
 			return err
 		}
 		bar := newProgress(s.errs, c.Kind, size)

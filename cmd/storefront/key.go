@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
@@ -43,7 +44,9 @@ type keyListCmd struct {
 
 // Run lists the keys.
 func (c *keyListCmd) Run(s *invocation) error {
-	return listOf(s, c.inStore, c.limit, keyTable, &adminv1.ListKeysRequest{}, admin.API.ListKeys,
+	in := &adminv1.ListKeysRequest{}
+	return listOf(s, c.inStore, c.limit, keyTable, in,
+		func(size *int32, token string) { in.PageSize, in.PageToken = size, token }, admin.API.ListKeys,
 		(*adminv1.ListKeysResponse).GetKeys)
 }
 
@@ -65,7 +68,9 @@ type keyShowCmd struct {
 
 // Run shows the key.
 func (c *keyShowCmd) Run(s *invocation) error {
-	return show(s, c.storeScoped, c.Name, findKey, messageJSON)
+	return act(s, c.storeScoped, c.Name, keyName, func(ctx context.Context, o admin.API, id string) (*adminv1.Key, error) {
+		return o.GetKey(ctx, &adminv1.GetKeyRequest{Id: id})
+	}, messageJSON)
 }
 
 type keyRevokeCmd struct {
@@ -75,5 +80,7 @@ type keyRevokeCmd struct {
 
 // Run revokes the key.
 func (c *keyRevokeCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findKey, &adminv1.RevokeKeyRequest{}, admin.API.RevokeKey, messageJSON)
+	return act(s, c.storeScoped, c.Name, keyName, func(ctx context.Context, o admin.API, id string) (*adminv1.Key, error) {
+		return o.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: id})
+	}, messageJSON)
 }

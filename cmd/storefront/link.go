@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
@@ -31,7 +33,7 @@ type linkCreateCmd struct {
 
 // Run creates the link.
 func (c *linkCreateCmd) Run(s *invocation) error {
-	in := &adminv1.CreatePaymentLinkRequest{}
+	in := &storefrontv1.CreatePaymentLinkRequest{}
 	switch fixed, open := s.given["amount"], s.given["min-amount"]; {
 	case c.Pricing != nil:
 	case fixed && !open:
@@ -51,7 +53,9 @@ type linkListCmd struct {
 
 // Run lists the links.
 func (c *linkListCmd) Run(s *invocation) error {
-	return listPages(s, c.paged, linkTable, &adminv1.ListPaymentLinksRequest{}, admin.API.ListPaymentLinks)
+	in := &storefrontv1.ListPaymentLinksRequest{}
+	return listPages(s, c.paged, linkTable, in, func(page *int64, size *int32) { in.Page, in.PageSize = page, size },
+		admin.API.ListPaymentLinks)
 }
 
 var linkTable = table[*storefrontv1.PaymentLink]{[]column[*storefrontv1.PaymentLink]{
@@ -96,7 +100,12 @@ type linkUpdateCmd struct {
 
 // Run changes the link.
 func (c *linkUpdateCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findLink, &adminv1.UpdatePaymentLinkRequest{}, admin.API.UpdatePaymentLink, messageJSON)
+	in := &storefrontv1.UpdatePaymentLinkRequest{}
+	return change(s, c.storeScoped, c.Name, linkName,
+		func(ctx context.Context, o admin.API, id string) (*storefrontv1.PaymentLink, error) {
+			in.Id = id
+			return o.UpdatePaymentLink(ctx, in)
+		}, messageJSON, in)
 }
 
 type (
@@ -107,16 +116,21 @@ type (
 
 // Run shows the link.
 func (c *linkShowCmd) Run(s *invocation) error {
-	return show(s, c.storeScoped, c.Name, findLink, messageJSON)
+	return act(s, c.storeScoped, c.Name, linkName, func(ctx context.Context, o admin.API, id string) (*storefrontv1.PaymentLink, error) {
+		return o.GetPaymentLink(ctx, &storefrontv1.GetPaymentLinkRequest{Id: id})
+	}, messageJSON)
 }
 
 // Run enables the link.
 func (c *linkEnableCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findLink, &adminv1.EnablePaymentLinkRequest{}, admin.API.EnablePaymentLink, messageJSON)
+	return act(s, c.storeScoped, c.Name, linkName, func(ctx context.Context, o admin.API, id string) (*storefrontv1.PaymentLink, error) {
+		return o.EnablePaymentLink(ctx, &storefrontv1.EnablePaymentLinkRequest{Id: id})
+	}, messageJSON)
 }
 
 // Run disables the link.
 func (c *linkDisableCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findLink, &adminv1.DisablePaymentLinkRequest{},
-		admin.API.DisablePaymentLink, messageJSON)
+	return act(s, c.storeScoped, c.Name, linkName, func(ctx context.Context, o admin.API, id string) (*storefrontv1.PaymentLink, error) {
+		return o.DisablePaymentLink(ctx, &adminv1.DisablePaymentLinkRequest{Id: id})
+	}, messageJSON)
 }

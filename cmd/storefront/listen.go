@@ -85,7 +85,7 @@ func (c *listenCmd) Run(s *invocation) error {
 	if err != nil {
 		return err
 	}
-	store, err := storeNamed(s.ctx, client, c.Store)
+	_, store, err := storeNamed(s.ctx, client, c.Store)
 	if err != nil {
 		return s.withHint(s.ctx, client, err)
 	}

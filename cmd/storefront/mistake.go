@@ -235,7 +235,14 @@ var listCommand = map[apierr.Code]string{
 	apierr.WebhookNotFound: "webhook", apierr.DeliveryNotFound: "delivery", apierr.SessionNotFound: "dashboard sessions",
 }
 
-var notFoundText = regexp.MustCompile(`^There is no store (\S+)\.$|^There is no [a-z ]+ "(.*)" in the store (\S+)\.$`)
+// unknownName is the error for a name that no object of a store has.
+type unknownName struct {
+	error
+	store, name string
+}
+
+// Unwrap returns the service's refusal.
+func (e unknownName) Unwrap() error { return e.error }
 
 // maxNames is how many names withHint reads, to find the one that the user meant.
 const maxNames = 100
@@ -248,31 +255,41 @@ func (s *invocation) withHint(ctx context.Context, o admin.API, refusal error) e
 	if ok && r.Code == apierr.AdminTokenMissing {
 		return errors.New("the server wants the operator's token: give it as --admin-token, or set STOREFRONT_ADMIN_TOKEN to it")
 	}
-	if !ok || listCommand[r.Code] == "" || strings.Contains(r.Message, "ambiguous") {
+	if !ok || listCommand[r.Code] == "" {
 		return refusal
 	}
-	list, size, known, name := "storefront "+listCommand[r.Code]+" list", new(int32(maxNames)), []string(nil), ""
-	if m := notFoundText.FindStringSubmatch(r.Message); m != nil {
-		name = m[1] + m[2]
-		if m[3] != "" {
-			list += " --store " + m[3]
-		}
-		switch r.Code {
-		case apierr.StoreNotFound:
-			out, _ := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: size})
-			known = namesOf(out.GetStores(), (*storefrontv1.Store).GetSlug)
-		case apierr.ProductNotFound:
-			out, _ := o.ListProducts(ctx, &adminv1.ListProductsRequest{Store: m[3], PageSize: size})
-			known = namesOf(out.GetData(), (*storefrontv1.Product).GetSlug)
-		case apierr.CustomerNotFound:
-			out, _ := o.ListCustomers(ctx, &adminv1.ListCustomersRequest{Store: m[3], PageSize: size})
-			known = namesOf(out.GetData(), (*storefrontv1.Customer).GetEmail)
-		}
+	list, size, known := "storefront "+listCommand[r.Code]+" list", new(int32(maxNames)), []string(nil)
+	unknown, _ := errors.AsType[unknownName](refusal)
+	name := unknown.name
+	switch {
+	case r.Code == apierr.StoreNotFound:
+		out, _ := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: size})
+		name, known = s.store, namesOf(out.GetStores(), (*storefrontv1.Store).GetSlug)
+	case unknown.store != "":
+		list += " --store " + unknown.store
+		known = namesOfStore(ctx, o, unknown.store, r.Code)
 	}
 	if near := nearest(name, known); near != "" {
 		return fmt.Errorf("%s; did you mean %q?", s.errorLine(refusal), near)
 	}
 	return fmt.Errorf("%s; see `%s`", s.errorLine(refusal), list)
+}
+
+// namesIn returns the names of products or customers of a store, for the code that says that one is missing.
+func namesOfStore(ctx context.Context, o admin.API, store string, code apierr.Code) []string {
+	ctx, err := o.WithStore(ctx, store)
+	if err != nil {
+		return nil
+	}
+	switch size := new(int32(maxNames)); code {
+	case apierr.ProductNotFound:
+		out, _ := o.ListProducts(ctx, &storefrontv1.ListProductsRequest{PageSize: size})
+		return namesOf(out.GetData(), (*storefrontv1.Product).GetSlug)
+	case apierr.CustomerNotFound:
+		out, _ := o.ListCustomers(ctx, &storefrontv1.ListCustomersRequest{PageSize: size})
+		return namesOf(out.GetData(), (*storefrontv1.Customer).GetEmail)
+	}
+	return nil
 }
 
 func namesOf[Item any](items []Item, name func(Item) string) []string {

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
@@ -77,19 +75,18 @@ func (c *orderCreateCmd) differs(buyer *storefrontv1.Order_Customer) bool {
 
 // c.name looks up the products, the customer and the payment link in the flags, and puts their ids into the request.
 func (c *orderCreateCmd) name(ctx context.Context, o admin.API, in *adminv1.CreateOrderRequest) (err error) {
-	within := storeScoped(c.inNamedStore)
 	if c.Customer != "" {
-		if _, in.CustomerId, err = idOf(ctx, o, within, c.Customer, findCustomer); err != nil {
+		if _, in.CustomerId, err = customerName(ctx, o, c.Store, c.Customer); err != nil {
 			return err
 		}
 	}
 	if c.PaymentLink != "" {
-		if _, in.PaymentLinkId, err = idOf(ctx, o, within, c.PaymentLink, findLink); err != nil {
+		if _, in.PaymentLinkId, err = linkName(ctx, o, c.Store, c.PaymentLink); err != nil {
 			return err
 		}
 	}
 	for _, line := range c.Product {
-		_, id, err := idOf(ctx, o, within, line.product, findProduct)
+		_, id, err := productName(ctx, o, c.Store, line.product)
 		if err != nil {
 			return err
 		}
@@ -107,7 +104,9 @@ type orderListCmd struct {
 
 // Run lists the orders.
 func (c *orderListCmd) Run(s *invocation) error {
-	return listPages(s, c.paged, orderTable, &adminv1.ListOrdersRequest{}, admin.API.ListOrders)
+	in := &storefrontv1.ListOrdersRequest{}
+	return listPages(s, c.paged, orderTable, in, func(page *int64, size *int32) { in.Page, in.PageSize = page, size },
+		admin.API.ListOrders)
 }
 
 var orderTable = table[*storefrontv1.Order]{[]column[*storefrontv1.Order]{
@@ -130,7 +129,9 @@ type orderShowCmd struct {
 
 // Run shows the order.
 func (c *orderShowCmd) Run(s *invocation) error {
-	return show(s, c.storeScoped, c.Name, findOrder, messageJSON)
+	return act(s, c.storeScoped, c.Name, orderName, func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error) {
+		return o.GetOrder(ctx, &storefrontv1.GetOrderRequest{Id: id})
+	}, messageJSON)
 }
 
 // idempotencyFlag has the flag that makes it safe to repeat a command.
@@ -154,43 +155,33 @@ type (
 
 // Run marks the order as paid.
 func (c *orderPayCmd) Run(s *invocation) error {
-	return moveOrder(s, c.orderNamed, &adminv1.PayOrderRequest{}, admin.API.PayOrder)
+	return c.move(s, func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error) {
+		return o.PayOrder(ctx, &adminv1.PayOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
+	})
 }
 
 // Run marks the order as failed.
 func (c *orderFailCmd) Run(s *invocation) error {
-	return moveOrder(s, c.orderNamed, &adminv1.FailOrderRequest{}, admin.API.FailOrder)
+	return c.move(s, func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error) {
+		return o.FailOrder(ctx, &adminv1.FailOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
+	})
 }
 
 // Run cancels the order.
 func (c *orderCancelCmd) Run(s *invocation) error {
-	return moveOrder(s, c.orderNamed, &adminv1.CancelOrderRequest{}, admin.API.CancelOrder)
+	return c.move(s, func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error) {
+		return o.CancelOrder(ctx, &adminv1.CancelOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
+	})
 }
 
 // Run marks the order as refunded.
 func (c *orderRefundCmd) Run(s *invocation) error {
-	return moveOrder(s, c.orderNamed, &adminv1.RefundOrderRequest{}, admin.API.RefundOrder)
+	return c.move(s, func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error) {
+		return o.RefundOrder(ctx, &adminv1.RefundOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
+	})
 }
 
-// moveOrder calls a method that changes the named order's status, and prints the order. If the user names the order by its
-// reference, the method itself looks up the order, in the transaction that changes the order.
-func moveOrder[In proto.Message](s *invocation, c orderNamed, in In, call method[In, *storefrontv1.Order]) error {
-	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		store, err := c.storeOfName(ctx, o, c.Name)
-		if err != nil {
-			return err
-		}
-		set(in, "store", store)
-		set(in, "idempotency_key", c.IdempotencyKey)
-		if isID(c.Name) {
-			set(in, "id", c.Name)
-		} else {
-			set(in, "name", c.Name)
-		}
-		moved, err := call(o, ctx, in)
-		if err != nil {
-			return err
-		}
-		return s.print(messageJSON(moved))
-	})
+// move calls a method that changes the named order's status, and prints the order.
+func (c *orderNamed) move(s *invocation, method func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error)) error {
+	return act(s, c.storeScoped, c.Name, orderName, method, messageJSON)
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
@@ -48,7 +50,15 @@ type productUpdateCmd struct {
 
 // Run changes the product.
 func (c *productUpdateCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findProduct, &adminv1.UpdateProductRequest{}, admin.API.UpdateProduct, messageJSON)
+	in := &storefrontv1.UpdateProductRequest{}
+	content := &adminv1.SetProductContentRequest{Product: in}
+	return change(s, c.storeScoped, c.Name, productName, func(ctx context.Context, o admin.API, id string) (*storefrontv1.Product, error) {
+		in.Id = id
+		if s.given["content-ready"] || s.given["cover-url"] {
+			return o.SetProductContent(ctx, content)
+		}
+		return o.UpdateProduct(ctx, in)
+	}, messageJSON, in, content)
 }
 
 type productListCmd struct {
@@ -60,7 +70,9 @@ type productListCmd struct {
 
 // Run lists the products.
 func (c *productListCmd) Run(s *invocation) error {
-	return listPages(s, c.paged, productTable, &adminv1.ListProductsRequest{}, admin.API.ListProducts)
+	in := &storefrontv1.ListProductsRequest{}
+	return listPages(s, c.paged, productTable, in, func(page *int64, size *int32) { in.Page, in.PageSize = page, size },
+		admin.API.ListProducts)
 }
 
 var productTable = table[*storefrontv1.Product]{[]column[*storefrontv1.Product]{
@@ -82,5 +94,9 @@ type productShowCmd struct {
 
 // Run shows the product.
 func (c *productShowCmd) Run(s *invocation) error {
-	return show(s, c.storeScoped, c.Name, findProduct, messageJSON)
+	return act(s, c.storeScoped, c.Name, productName, getProduct, messageJSON)
+}
+
+func getProduct(ctx context.Context, o admin.API, id string) (*storefrontv1.Product, error) {
+	return o.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: id})
 }

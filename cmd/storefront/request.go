@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
@@ -27,10 +27,10 @@ type resolvable interface {
 	resolve(ctx context.Context, o admin.API, currency func() (string, error)) error
 }
 
-// fill sets fields of the request, and its update mask, from the flags that the user gave. It calls currency only for a flag
-// with an amount that has a decimal point.
-func (s *invocation) fill(ctx context.Context, o admin.API, in proto.Message, currency func() (string, error)) error {
-	var members []string
+// fill sets fields of the requests, and their update masks, from the flags that the user gave. A field is set in the first request
+// that has it. fill calls currency only for a flag with an amount that has a decimal point.
+func (s *invocation) fill(ctx context.Context, o admin.API, currency func() (string, error), requests ...proto.Message) error {
+	members := make([][]string, len(requests))
 	for _, f := range s.flags {
 		if !f.Tag.Has(apiField) || !s.given[f.Name] {
 			continue
@@ -48,30 +48,34 @@ func (s *invocation) fill(ctx context.Context, o admin.API, in proto.Message, cu
 		if err != nil {
 			return err
 		}
-		members = append(members, string(quoted(f.Tag.Get(apiField)))+":"+string(value))
+		field := f.Tag.Get(apiField)
+		of := max(slices.IndexFunc(requests, func(in proto.Message) bool {
+			return in.ProtoReflect().Descriptor().Fields().ByJSONName(field) != nil
+		}), 0) // the first request refuses a field that none has
+		members[of] = append(members[of], string(quoted(field))+":"+string(value))
 	}
-	changes := in.ProtoReflect().New().Interface()
-	err := apijson.Unmarshal([]byte("{"+strings.Join(members, ",")+"}"), changes)
-	if invalid, ok := errors.AsType[*apijson.Invalid](err); ok {
-		return apierr.Invalid(invalid.Message, invalid.Fields...)
+	for i, in := range requests {
+		changes := in.ProtoReflect().New().Interface()
+		err := apijson.Unmarshal([]byte("{"+strings.Join(members[i], ",")+"}"), changes)
+		if invalid, ok := errors.AsType[*apijson.Invalid](err); ok {
+			return apierr.Invalid(invalid.Message, invalid.Fields...)
+		}
+		if err != nil {
+			return err
+		}
+		proto.Merge(in, changes)
 	}
-	proto.Merge(in, changes)
-	return err
+	return nil
 }
 
-// set sets a field of a request to a value. The parameter field is the field's name in the proto.
-func set(in proto.Message, field string, value any) {
-	m := in.ProtoReflect()
-	m.Set(m.Descriptor().Fields().ByName(protoreflect.Name(field)), protoreflect.ValueOf(value))
-}
-
-// method is a method of the admin services.
+// method is a method of the services on the operator's listener.
 type method[In, Out any] = func(admin.API, context.Context, In) (Out, error)
 
 // create calls a method that creates an object in the command's store, and prints the method's answer, which toJSON converts.
 func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[In, Out], toJSON func(Out) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		if err := s.fillIn(ctx, o, c, in); err != nil {
+		ctx, err := s.fillIn(ctx, o, c, in)
+		if err != nil {
 			return err
 		}
 		out, err := call(o, ctx, in)
@@ -82,26 +86,28 @@ func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[
 	})
 }
 
-// fillIn sets the request's store to the command's, and the other fields from the flags that the user gave.
-func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in proto.Message) error {
+// fillIn sets the request's fields from the flags that the user gave. It returns the context of the command's store.
+func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in proto.Message) (context.Context, error) {
 	store, err := storeScoped(c).storeOf(ctx, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	set(in, "store", store)
-	return s.fill(ctx, o, in, currencyOf(ctx, o, store))
+	if ctx, err = o.WithStore(ctx, store); err != nil {
+		return nil, err
+	}
+	return ctx, s.fill(ctx, o, currencyOf(ctx, o), in)
 }
 
-// change refuses an update for which no flag is given. Otherwise it looks up the object that name refers to, calls a method that
-// changes it, and prints the method's answer, which toJSON converts.
-func change[Found interface{ GetId() string }, In, Out proto.Message](
-	s *invocation, c storeScoped, name string, lookup finder[Found], in In, call method[In, Out], toJSON func(Out) []byte,
-) error {
-	if err := s.changesAnything(in); err != nil {
-		return err
-	}
+// act resolves name, calls do with the context of the object's store and the object's id, and prints what do returns, which
+// toJSON converts.
+func act[Out proto.Message](s *invocation, c storeScoped, name string, resolve resolver,
+	do func(ctx context.Context, o admin.API, id string) (Out, error), toJSON func(Out) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		out, err := applyChange(ctx, s, o, c, name, lookup, in, call)
+		ctx, id, err := c.resolve(ctx, o, name, resolve)
+		if err != nil {
+			return err
+		}
+		out, err := do(ctx, o, id)
 		if err != nil {
 			return err
 		}
@@ -109,31 +115,23 @@ func change[Found interface{ GetId() string }, In, Out proto.Message](
 	})
 }
 
-// applyChange looks up the object to which name refers, and calls a method that changes it.
-func applyChange[Found interface{ GetId() string }, In proto.Message, Out any](ctx context.Context, s *invocation, o admin.API,
-	c storeScoped,
-	name string, lookup finder[Found], in In, call method[In, Out]) (out Out, err error) {
-	store, id, err := idOf(ctx, o, c, name, lookup)
-	if err != nil {
-		return out, err
+// change does what act does, after it has set fields of the requests from the flags that the user gave. It refuses a command
+// without such a flag.
+func change[Out proto.Message](s *invocation, c storeScoped, name string, resolve resolver,
+	do func(ctx context.Context, o admin.API, id string) (Out, error), toJSON func(Out) []byte, requests ...proto.Message) error {
+	if err := s.changesAnything(); err != nil {
+		return err
 	}
-	set(in, "store", store)
-	set(in, "id", id)
-	err = s.fill(ctx, o, in, func() (string, error) {
-		found, err := lookup(ctx, o, store, id)
-		if priced, ok := any(found).(interface{ GetCurrency() string }); ok {
-			return priced.GetCurrency(), err
+	return act(s, c, name, resolve, func(ctx context.Context, o admin.API, id string) (out Out, err error) {
+		if err := s.fill(ctx, o, currencyOf(ctx, o), requests...); err != nil {
+			return out, err
 		}
-		return "", err
-	})
-	if err != nil {
-		return out, err
-	}
-	return call(o, ctx, in)
+		return do(ctx, o, id)
+	}, toJSON)
 }
 
-// changesAnything returns an error if the request is an update and the user gave no flag that changes a field.
-func (s *invocation) changesAnything(in proto.Message) error {
+// changesAnything returns an error if the user gave no flag that sets a field of a request.
+func (s *invocation) changesAnything() error {
 	var names []string
 	for _, f := range s.flags {
 		if f.Tag.Has(apiField) {
@@ -143,21 +141,7 @@ func (s *invocation) changesAnything(in proto.Message) error {
 			}
 		}
 	}
-	if in.ProtoReflect().Descriptor().Fields().ByName("update_mask") == nil {
-		return nil
-	}
 	return usage("name what to change: %s", strings.Join(names, ", "))
-}
-
-// show looks up the object that name refers to, and prints it as toJSON converts it.
-func show[Found proto.Message](s *invocation, c storeScoped, name string, lookup finder[Found], toJSON func(Found) []byte) error {
-	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		found, err := find(ctx, o, c, name, lookup)
-		if err != nil {
-			return err
-		}
-		return s.print(toJSON(found))
-	})
 }
 
 // limit has the flags of commands that print a list.
@@ -166,21 +150,28 @@ type limit struct {
 	Wide  bool  `help:"Show every column whole, however narrow the terminal is."`
 }
 
-// listOf prints objects of the command's store, at most as many as --limit says. call is the method that lists them.
-func listOf[Item, In, Out proto.Message](s *invocation, c inStore, l limit, t table[Item], in In, call method[In, Out],
-	items func(Out) []Item) error {
-	return list(s, c.target, l, t, in, func(ctx context.Context, o admin.API) error { return s.fillIn(ctx, o, c, in) }, call, items)
+// listOf prints objects of the command's store, as list does.
+func listOf[Item, In, Out proto.Message](s *invocation, c inStore, l limit, t table[Item], in In, turn turnTo,
+	call method[In, Out], items func(Out) []Item) error {
+	return list(s, c.target, l, t, in, turn, func(ctx context.Context, o admin.API) (context.Context, error) {
+		return s.fillIn(ctx, o, c, in)
+	}, call, items)
 }
 
-// list prints the objects that a method lists, at most as many as --limit says. prepare fills the request first.
-func list[Item, In, Out proto.Message](s *invocation, c target, l limit, t table[Item], in In,
-	prepare func(context.Context, admin.API) error, call method[In, Out], items func(Out) []Item) error {
+// turnTo sets the page in a request for a list: the number of its objects, and the token that the page before ended with.
+type turnTo func(size *int32, token string)
+
+// list prints the objects that a method lists, at most as many as --limit says. prepare fills the request first, and returns the
+// context of the calls.
+func list[Item, In, Out proto.Message](s *invocation, c target, l limit, t table[Item], in In, turn turnTo,
+	prepare func(context.Context, admin.API) (context.Context, error), call method[In, Out], items func(Out) []Item) error {
 	return s.operate(c, func(ctx context.Context, o admin.API) error {
-		if err := prepare(ctx, o); err != nil {
+		ctx, err := prepare(ctx, o)
+		if err != nil {
 			return err
 		}
 		limit := int(l.Limit)
-		all, err := collect(ctx, o, limit+1, in, call, items) // one more, to know whether there are more
+		all, err := collect(ctx, o, limit+1, in, turn, call, items) // one more, to know whether there are more
 		if err != nil {
 			return err
 		}
@@ -195,11 +186,10 @@ func list[Item, In, Out proto.Message](s *invocation, c target, l limit, t table
 }
 
 // collect calls a method that lists objects page by page, until it has limit objects or all. A limit of 0 means all.
-func collect[Item any, In, Out proto.Message](ctx context.Context, o admin.API, limit int, in In, call method[In, Out],
-	items func(Out) []Item) ([]Item, error) {
+func collect[Item any, In, Out proto.Message](ctx context.Context, o admin.API, limit int, in In, turn turnTo,
+	call method[In, Out], items func(Out) []Item) ([]Item, error) {
 	return admin.Collect(ctx, limit, func(ctx context.Context, size *int32, token string) ([]Item, string, error) {
-		set(in, "page_size", *size)
-		set(in, "page_token", token)
+		turn(size, token)
 		out, err := call(o, ctx, in)
 		if err != nil {
 			return nil, "", err
@@ -228,13 +218,15 @@ type entry interface {
 	GetId() string
 }
 
-// listPages prints one page if --page or --page-size is set, otherwise the first objects, as many as --limit says.
+// listPages prints one page if --page or --page-size is set, otherwise the first objects, as many as --limit says. turn sets the
+// page in the request.
 func listPages[Item entry, In proto.Message, Out interface {
 	GetData() []Item
 	GetTotal() int64
-}](s *invocation, c paged, t table[Item], in In, call method[In, Out]) error {
+}](s *invocation, c paged, t table[Item], in In, turn func(page *int64, size *int32), call method[In, Out]) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		if err := s.fillIn(ctx, o, inStore(c.storeScoped), in); err != nil {
+		ctx, err := s.fillIn(ctx, o, inStore(c.storeScoped), in)
+		if err != nil {
 			return err
 		}
 		page, size, limit, flag := int64(1), min(int(c.Limit), maxPageSize), int(c.Limit), "--limit"
@@ -248,8 +240,7 @@ func listPages[Item entry, In proto.Message, Out interface {
 		var all []Item
 		var total int64
 		for seen := map[string]bool{}; ; page++ {
-			set(in, "page", page)
-			set(in, "page_size", int32(size)) //nolint:gosec // The API refuses a page that is too large.
+			turn(&page, new(int32(size))) //nolint:gosec // The API refuses a page that is too large.
 			out, err := call(o, ctx, in)
 			if err != nil {
 				return err

@@ -30,6 +30,7 @@ type invocation struct {
 	// flags are the command's flags. given has the names of the flags that have a value on the command line, in the
 	// environment or in the settings file.
 	flags    []*kong.Flag
+	store    string // the store that the command line names, or ""
 	given    map[string]bool
 	terminal terminal
 }

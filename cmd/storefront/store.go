@@ -64,7 +64,7 @@ func (c *storeCreateCmd) Run(s *invocation) error {
 		in.Url = new(shop.StoreURL(string(c.PublicURL), c.Slug))
 	}
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		if err := s.fill(ctx, o, in, nil); err != nil {
+		if err := s.fill(ctx, o, nil, in); err != nil {
 			return err
 		}
 		made, err := o.CreateStore(ctx, in)
@@ -87,8 +87,9 @@ type storeListCmd struct {
 // Run lists the stores.
 func (c *storeListCmd) Run(s *invocation) error {
 	deletions := map[string]*timestamppb.Timestamp{}
-	return list(s, c.target, c.limit, storeTable(deletions), &adminv1.ListStoresRequest{},
-		func(context.Context, admin.API) error { return nil }, admin.API.ListStores,
+	in := &adminv1.ListStoresRequest{}
+	return list(s, c.target, c.limit, storeTable(deletions), in, func(size *int32, token string) { in.PageSize, in.PageToken = size, token },
+		func(ctx context.Context, _ admin.API) (context.Context, error) { return ctx, nil }, admin.API.ListStores,
 		func(page *adminv1.ListStoresResponse) []*storefrontv1.Store {
 			for _, d := range page.GetDeletions() {
 				deletions[d.GetStoreId()] = d.GetDeleteAt()
@@ -108,21 +109,17 @@ type storeShowCmd struct{ namedStore }
 // Run shows the store.
 func (c *storeShowCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store})
-		if err != nil {
-			return err
-		}
-		return s.printStore(ctx, o, found)
+		return s.printStore(ctx, o, c.Store)
 	})
 }
 
-// printStore prints a store and its settings, which only the operator can change.
-func (s *invocation) printStore(ctx context.Context, o admin.API, found *storefrontv1.Store) error {
-	set, err := o.GetStoreSettings(ctx, &adminv1.GetStoreSettingsRequest{Store: found.GetId()})
+// printStore prints the store whose slug or id is name, and its settings, which only the operator can change.
+func (s *invocation) printStore(ctx context.Context, o admin.API, name string) error {
+	found, err := o.GetStoreSettings(ctx, &adminv1.GetStoreSettingsRequest{Store: name})
 	if err != nil {
 		return err
 	}
-	return s.printStoreWith(found, set)
+	return s.printStoreWith(found.GetStore(), found.GetSettings())
 }
 
 // printStoreWith prints a store with its bucket and its settings. found is the store, and set has the settings.
@@ -155,17 +152,17 @@ type storeUpdateCmd struct {
 // Run changes the store.
 func (c *storeUpdateCmd) Run(s *invocation) error {
 	in := &adminv1.UpdateStoreRequest{Store: c.Store}
-	if err := s.changesAnything(in); err != nil {
+	if err := s.changesAnything(); err != nil {
 		return err
 	}
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		if err := s.fill(ctx, o, in, nil); err != nil {
+		if err := s.fill(ctx, o, nil, in); err != nil {
 			return err
 		}
 		changed, err := o.UpdateStore(ctx, in)
 		if err != nil {
 			return err
 		}
-		return s.printStore(ctx, o, changed)
+		return s.printStore(ctx, o, changed.GetId())
 	})
 }

@@ -41,11 +41,11 @@ func (c *triggerCmd) Run(s *invocation) error {
 		if !c.Yes && !c.isDev(s) {
 			return errors.New("trigger makes real data, and this is not the database of `storefront dev`; say --yes to do it all the same")
 		}
-		store, err := storeNamed(ctx, o, c.Store)
+		ctx, _, err := storeNamed(ctx, o, c.Store)
 		if err != nil {
 			return err
 		}
-		e, err := d.make(ctx, o, store.GetId())
+		e, err := d.make(ctx, o)
 		if err != nil {
 			return err
 		}
@@ -76,8 +76,8 @@ func (c *triggerCmd) isDev(s *invocation) bool {
 const lookBack = 100
 
 // eventOf returns the newest event of a type about the object whose id is the parameter object.
-func eventOf(ctx context.Context, o admin.API, store, eventType, object string) (*adminv1.Event, error) {
-	out, err := o.ListEvents(ctx, &adminv1.ListEventsRequest{Store: store, Type: eventType, PageSize: new(int32(lookBack))})
+func eventOf(ctx context.Context, o admin.API, eventType, object string) (*adminv1.Event, error) {
+	out, err := o.ListEvents(ctx, &adminv1.ListEventsRequest{Type: eventType, PageSize: new(int32(lookBack))})
 	if err != nil {
 		return nil, err
 	}
@@ -91,24 +91,24 @@ func eventOf(ctx context.Context, o admin.API, store, eventType, object string) 
 	return out.GetEvents()[i], nil
 }
 
-// make causes the event in a store and returns it.
-func (d *triggerData) make(ctx context.Context, o admin.API, store string) (*adminv1.Event, error) {
+// make causes the event in the context's store and returns it.
+func (d *triggerData) make(ctx context.Context, o admin.API) (*adminv1.Event, error) {
 	if d.kind == hook.Ping {
-		return o.CreatePing(ctx, &adminv1.CreatePingRequest{Store: store})
+		return o.CreatePing(ctx, &adminv1.CreatePingRequest{})
 	}
-	object, err := d.object(ctx, o, store)
+	object, err := d.object(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return eventOf(ctx, o, store, d.kind, object)
+	return eventOf(ctx, o, d.kind, object)
 }
 
 // triggerData is the demo data with which trigger causes an event of the type kind.
 type triggerData struct {
 	kind     string
 	product  *adminv1.CreateProductRequest
-	customer *adminv1.CreateCustomerRequest
-	link     *adminv1.CreatePaymentLinkRequest
+	customer *storefrontv1.CreateCustomerRequest
+	link     *storefrontv1.CreatePaymentLinkRequest
 	order    *adminv1.CreateOrderRequest
 	item     *adminv1.CreateOrderRequest_Item
 	// fields has, for each name that --override accepts, the request in which --override sets the field.
@@ -135,8 +135,8 @@ func newTriggerData(kind string) *triggerData {
 			Summary:     new("Made by storefront trigger."),
 			Description: new("<p>Made by storefront trigger.</p>"), ContentReady: new(true),
 		},
-		customer: &adminv1.CreateCustomerRequest{Name: "Test Customer", Email: new(newEmail())},
-		link: &adminv1.CreatePaymentLinkRequest{Title: "Test payment link", Pricing: storefrontv1.PaymentLink_FIXED,
+		customer: &storefrontv1.CreateCustomerRequest{Name: "Test Customer", Email: new(newEmail())},
+		link: &storefrontv1.CreatePaymentLinkRequest{Title: "Test payment link", Pricing: storefrontv1.PaymentLink_FIXED,
 			Amount: new(int64(5000))},
 		order:  &adminv1.CreateOrderRequest{Name: "Test Buyer", Email: new(demoBuyer)},
 		item:   &adminv1.CreateOrderRequest_Item{Quantity: 1},
@@ -211,16 +211,19 @@ func (d *triggerData) override(text string) error {
 	return nil
 }
 
-// object creates or changes the object that the event is about, in a store, and returns the object's id.
-func (d *triggerData) object(ctx context.Context, o admin.API, store string) (string, error) {
-	d.product.Store, d.customer.Store, d.link.Store, d.order.Store = store, store, store, store
+// object creates or changes the object that the event is about, and returns the object's id.
+func (d *triggerData) object(ctx context.Context, o admin.API) (string, error) {
 	switch d.kind {
 	case hook.CustomerCreated:
-		made, err := o.CreateCustomer(ctx, d.customer)
-		if err == nil && !made.GetCreated() {
+		known, err := isKnown(ctx, o, d.customer)
+		if err != nil {
+			return "", err
+		}
+		if known {
 			return "", errors.New("the store has a customer with this e-mail or phone already, so that none was created")
 		}
-		return made.GetCustomer().GetId(), err
+		made, err := o.CreateCustomer(ctx, d.customer)
+		return made.GetId(), err
 	case hook.ProductPublished:
 		d.product.Status = storefrontv1.Product_PUBLISHED.Enum()
 		made, err := o.CreateProduct(ctx, d.product)
@@ -230,7 +233,7 @@ func (d *triggerData) object(ctx context.Context, o admin.API, store string) (st
 		if err != nil {
 			return "", err
 		}
-		made, err = o.UpdateProduct(ctx, &adminv1.UpdateProductRequest{Id: made.GetId(), Status: storefrontv1.Product_ARCHIVED.Enum()})
+		made, err = o.UpdateProduct(ctx, &storefrontv1.UpdateProductRequest{Id: made.GetId(), Status: storefrontv1.Product_ARCHIVED.Enum()})
 		return made.GetId(), err
 	case hook.PaymentLinkPaid:
 		link, err := o.CreatePaymentLink(ctx, d.link)

@@ -17,9 +17,11 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 	serverlimit "go.storefront.example/server/limit"
+	"go.storefront.example/server/shop/shoptest"
 	"go.storefront.example/worker"
 )
 
@@ -48,7 +50,7 @@ func TestHowLongAgoIsByTheClockOfTheDatabaseOrServer(t *testing.T) {
 	o := admin.New(d, admin.Options{})
 	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
-	_, err = o.CreateCustomer(t.Context(), &adminv1.CreateCustomerRequest{Store: "s", Name: "Awa", Email: new("awa@example.com")})
+	_, err = o.CreateCustomer(shoptest.In(t, t.Context(), o, "s"), &storefrontv1.CreateCustomerRequest{Name: "Awa", Email: new("awa@example.com")})
 	require.NoError(t, err)
 
 	var since instant

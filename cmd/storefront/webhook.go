@@ -67,7 +67,7 @@ func (c *webhookCreateCmd) Run(s *invocation) error {
 	register := func(o admin.API, ctx context.Context, in *adminv1.CreateWebhookRequest) (*adminv1.CreateWebhookResponse, error) {
 		made, err := o.CreateWebhook(ctx, in)
 		if err == nil {
-			s.warnOfDuplicates(ctx, o, in.Store, made.GetWebhook())
+			s.warnOfDuplicates(ctx, o, made.GetWebhook())
 		}
 		return made, err
 	}
@@ -94,7 +94,9 @@ type webhookListCmd struct {
 
 // Run lists the webhooks.
 func (c *webhookListCmd) Run(s *invocation) error {
-	return listOf(s, c.inStore, c.limit, webhookTable, &adminv1.ListWebhooksRequest{}, admin.API.ListWebhooks,
+	in := &adminv1.ListWebhooksRequest{}
+	return listOf(s, c.inStore, c.limit, webhookTable, in,
+		func(size *int32, token string) { in.PageSize, in.PageToken = size, token }, admin.API.ListWebhooks,
 		func(out *adminv1.ListWebhooksResponse) []*adminv1.Webhook {
 			for _, w := range out.GetWebhooks() {
 				if c.DisableAfter > 0 && w.GetFailingSince() != nil {
@@ -131,10 +133,10 @@ func stateOf(w *adminv1.Webhook) string {
 	return w.GetState().String()
 }
 
-// warnOfDuplicates warns the user if other webhooks of the store have the URL of made, because that URL then gets each event
+// warnOfDuplicates warns the user if other webhooks of the context's store have the URL of made, because that URL then gets each event
 // several times.
-func (s *invocation) warnOfDuplicates(ctx context.Context, o admin.API, store string, made *adminv1.Webhook) {
-	all, err := webhooksOf(ctx, o, store)
+func (s *invocation) warnOfDuplicates(ctx context.Context, o admin.API, made *adminv1.Webhook) {
+	all, err := webhooksOf(ctx, o, "")
 	if err != nil {
 		return // without a warning, but with success: the webhook was created
 	}
@@ -162,14 +164,16 @@ type webhookUpdateCmd struct {
 // Run changes the webhook.
 func (c *webhookUpdateCmd) Run(s *invocation) error {
 	s.options.Webhooks.Targets = c.policy()
-	update := func(o admin.API, ctx context.Context, in *adminv1.UpdateWebhookRequest) (*adminv1.Webhook, error) {
-		changed, err := o.UpdateWebhook(ctx, in)
-		if err == nil && c.URL != "" {
-			s.warnOfDuplicates(ctx, o, in.GetStore(), changed)
-		}
-		return changed, err
-	}
-	return change(s, c.storeScoped, c.Name, findWebhook, &adminv1.UpdateWebhookRequest{}, update, webhookObject)
+	in := &adminv1.UpdateWebhookRequest{}
+	return change(s, c.storeScoped, c.Name, webhookName,
+		func(ctx context.Context, o admin.API, id string) (*adminv1.Webhook, error) {
+			in.Id = id
+			changed, err := o.UpdateWebhook(ctx, in)
+			if err == nil && c.URL != "" {
+				s.warnOfDuplicates(ctx, o, changed)
+			}
+			return changed, err
+		}, webhookObject, in)
 }
 
 type (
@@ -182,24 +186,33 @@ type (
 
 // Run shows the webhook.
 func (c *webhookShowCmd) Run(s *invocation) error {
-	return show(s, c.storeScoped, c.Name, findWebhook, webhookObject)
+	return act(s, c.storeScoped, c.Name, webhookName, func(ctx context.Context, o admin.API, id string) (*adminv1.Webhook, error) {
+		return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: id})
+	}, webhookObject)
 }
 
 // Run enables the webhook.
 func (c *webhookEnableCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findWebhook, &adminv1.EnableWebhookRequest{}, admin.API.EnableWebhook, webhookObject)
+	return act(s, c.storeScoped, c.Name, webhookName, func(ctx context.Context, o admin.API, id string) (*adminv1.Webhook, error) {
+		return o.EnableWebhook(ctx, &adminv1.EnableWebhookRequest{Id: id})
+	}, webhookObject)
 }
 
 // Run disables the webhook.
 func (c *webhookDisableCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findWebhook, &adminv1.DisableWebhookRequest{}, admin.API.DisableWebhook, webhookObject)
+	return act(s, c.storeScoped, c.Name, webhookName, func(ctx context.Context, o admin.API, id string) (*adminv1.Webhook, error) {
+		return o.DisableWebhook(ctx, &adminv1.DisableWebhookRequest{Id: id})
+	}, webhookObject)
 }
 
 // Run deletes the webhook.
 func (c *webhookDeleteCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		deleted, err := applyChange(ctx, s, o, c.storeScoped, c.Name, findWebhook, &adminv1.DeleteWebhookRequest{},
-			admin.API.DeleteWebhook)
+		ctx, id, err := c.resolve(ctx, o, c.Name, webhookName)
+		if err != nil {
+			return err
+		}
+		deleted, err := o.DeleteWebhook(ctx, &adminv1.DeleteWebhookRequest{Id: id})
 		switch {
 		case err != nil:
 			return err
@@ -213,7 +226,9 @@ func (c *webhookDeleteCmd) Run(s *invocation) error {
 
 // Run sends the ping.
 func (c *webhookPingCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findWebhook, &adminv1.PingWebhookRequest{}, admin.API.PingWebhook, deliveryObject)
+	return act(s, c.storeScoped, c.Name, webhookName, func(ctx context.Context, o admin.API, id string) (*adminv1.Delivery, error) {
+		return o.PingWebhook(ctx, &adminv1.PingWebhookRequest{Id: id})
+	}, deliveryObject)
 }
 
 type webhookRotateCmd struct {
@@ -229,5 +244,7 @@ func (c *webhookRotateCmd) Run(s *invocation) error {
 	secret := func(made *adminv1.RotateSecretResponse) []byte {
 		return selectWebhook(made.GetWebhook(), made.GetSecret(), "id", "secret")
 	}
-	return change(s, c.storeScoped, c.Name, findWebhook, &adminv1.RotateSecretRequest{}, admin.API.RotateSecret, secret)
+	return act(s, c.storeScoped, c.Name, webhookName, func(ctx context.Context, o admin.API, id string) (*adminv1.RotateSecretResponse, error) {
+		return o.RotateSecret(ctx, &adminv1.RotateSecretRequest{Id: id})
+	}, secret)
 }

@@ -79,11 +79,9 @@ func (d deletion) begin(t *testing.T) {
 // state returns the status of the store "two", and the time at which it is to be deleted, as an operator sees them.
 func (d deletion) state(t *testing.T) [2]string {
 	t.Helper()
-	shown, err := d.GetStore(t.Context(), &adminv1.GetStoreRequest{Store: "two"})
+	shown, err := d.GetStoreSettings(t.Context(), &adminv1.GetStoreSettingsRequest{Store: "two"})
 	require.NoError(t, err)
-	set, err := d.GetStoreSettings(t.Context(), &adminv1.GetStoreSettingsRequest{Store: "two"})
-	require.NoError(t, err)
-	return [2]string{shown.GetStatus().String(), set.GetDeleteAt().AsTime().String()}
+	return [2]string{shown.GetStore().GetStatus().String(), shown.GetSettings().GetDeleteAt().AsTime().String()}
 }
 
 // After a deleted store's grace, DeleteStore, RestoreStore and UpdateStore are refused and change nothing, whether a worker
@@ -238,8 +236,8 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 					{Name: "Awa", Email: new("awa@example.com")}}})
 				return err
 			},
-			"list of orders": func() error {
-				_, err := d.ListOrders(ctx, &adminv1.ListOrdersRequest{Store: "two"})
+			"every call of storefront.v1": func() error {
+				_, err := d.WithStore(ctx, "two")
 				return err
 			},
 			"order": func() error {
@@ -261,7 +259,7 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 				return err
 			},
 			"product": func() error {
-				_, err := d.UpdateProduct(ctx, &adminv1.UpdateProductRequest{Id: owns.product, Title: new("Q")})
+				_, err := d.SetProductContent(ctx, &adminv1.SetProductContentRequest{Product: &storefrontv1.UpdateProductRequest{Id: owns.product}})
 				return err
 			},
 			"sign-in link": func() error {
@@ -278,7 +276,7 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 		_, err = signin.New(d.db).SignIn(ctx, secret)
 		require.ErrorIs(t, err, signin.ErrLink)
 		require.Equal(t, had, ofStore(t, d.db, d.id))
-		_, err = d.ListOrders(ctx, &adminv1.ListOrdersRequest{Store: "one"})
+		_, err = d.ListOrders(shoptest.In(t, ctx, d, "one"), &storefrontv1.ListOrdersRequest{})
 		require.NoError(t, err, "another store")
 	})
 }
@@ -295,9 +293,9 @@ func TestAForgettingEndsBesideAnExport(t *testing.T) {
 		ctx := t.Context()
 		onSQLite := d.Dialect() != dbtest.Postgres
 		buyer := func(email string) string {
-			made, err := w.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: "two", Email: &email})
+			made, err := w.CreateCustomer(shoptest.In(t, ctx, w, "two"), &storefrontv1.CreateCustomerRequest{Email: &email})
 			require.NoError(t, err)
-			return made.GetCustomer().GetId()
+			return made.GetId()
 		}
 		forget := func(id string) *adminv1.Forgetting {
 			receipt, err := admin.Forget(ctx, w, id, func(*adminv1.Forgetting) {

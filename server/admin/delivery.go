@@ -146,17 +146,6 @@ func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryReque
 	})
 }
 
-// FindDelivery finds a delivery by id, or in a store by a part of the id. It refuses with store_not_found or
-// delivery_not_found.
-func (o *Operator) FindDelivery(ctx context.Context, in *adminv1.FindDeliveryRequest) (*adminv1.Delivery, error) {
-	ctx, id, err := o.find(ctx, deliveryKind, in, nil)
-	if err != nil {
-		return nil, err
-	}
-	found, err := o.GetDelivery(ctx, &adminv1.GetDeliveryRequest{Id: id})
-	return found.GetDelivery(), err
-}
-
 // ResendDelivery makes the next attempt of a waiting delivery due now, and returns that delivery. For a finished delivery it
 // sends the event again, and returns the new delivery. It refuses as webhooks.ResendDelivery does.
 func (o *Operator) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliveryRequest) (*adminv1.Delivery, error) {

@@ -11,6 +11,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop/shoptest"
 )
 
 // Nobody takes an address of forgotten customers, by any request or import.
@@ -19,12 +20,14 @@ func TestNoCustomerGetsAnAddressOfForgottenCustomers(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		w := newTwo(t, d)
 		ctx, other := t.Context(), uuid.NewString()
-		known, err := w.FindCustomer(ctx, &adminv1.FindCustomerRequest{Store: "two", Name: "a@example.com"})
+		known, err := w.ResolveName(ctx, &adminv1.ResolveNameRequest{Kind: adminv1.ResolveNameRequest_CUSTOMER, Store: "two",
+			Name: "a@example.com"})
 		require.NoError(t, err)
+		in := shoptest.In(t, ctx, w, "two")
 		for _, email := range []*string{new(known.GetId() + "@forgotten.invalid"), new("a@Forgotten.INVALID"), new("a@x.forgotten.invalid")} {
-			_, err = w.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: "two", Email: email})
+			_, err = w.CreateCustomer(in, &storefrontv1.CreateCustomerRequest{Email: email})
 			require.Equal(t, apierr.ValidationFailed, codeOf(err), *email)
-			_, err = w.UpdateCustomer(ctx, &adminv1.UpdateCustomerRequest{Store: "two", Id: known.GetId(), Email: email})
+			_, err = w.UpdateCustomer(in, &storefrontv1.UpdateCustomerRequest{Id: known.GetId(), Email: email})
 			require.Equal(t, apierr.ValidationFailed, codeOf(err), *email)
 			_, err = w.CreateOrder(ctx, &adminv1.CreateOrderRequest{Store: "two", Email: email,
 				Items: []*adminv1.CreateOrderRequest_Item{{ProductId: w.stores[1].product, Quantity: 1}}})

@@ -5,9 +5,6 @@ import (
 	stdsql "database/sql"
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
@@ -128,69 +125,6 @@ func (o *Operator) withPlatformRow(ctx context.Context, k kind, id string, parse
 	return tenant.With(ctx, platform, actorOf(ctx)), nil
 }
 
-// namedRequest is a request that names a row in a store.
-type namedRequest interface {
-	GetStore() string
-	GetName() string
-}
-
-// find returns the id of the row that a request names, and the context for the request's store. If the name is a UUID, it is
-// the row's id; the request then need not name a store, and find returns ctx if it does not. For any other name, find calls
-// lookup, which returns a column and a value, and looks for the store's row with this value, such as the order with this
-// reference. If lookup is nil, or no row has the value, find looks for the row whose id begins or ends with the name.
-//
-// find refuses with store_not_found. If no row matches, or several do, it refuses with the kind's code, such as
-// order_not_found.
-func (o *Operator) find(ctx context.Context, k kind, in namedRequest, lookup func(tenant.Store) (column, value string)) (
-	context.Context, string, error) {
-	name := in.GetName()
-	_, isID := validate.ParseID(name)
-	if isID && in.GetStore() == "" {
-		return ctx, name, nil
-	}
-	ctx, t, err := o.check(ctx, nil, in.GetStore())
-	if err != nil {
-		return nil, "", err
-	}
-	if isID {
-		return ctx, name, nil
-	}
-	column, value := "", ""
-	if lookup != nil {
-		column, value = lookup(t)
-	}
-	id, err := k.findID(ctx, o.db.Reader(), t, name, column, value)
-	return ctx, id, err
-}
-
-// findID returns the id of the store's row whose column has this value. If there is no such row, or column is empty, findID looks
-// for the row whose id begins or ends with name. If no row matches, or several do, it refuses with the kind's code, such as
-// order_not_found.
-func (k kind) findID(ctx context.Context, q db.Querier, t tenant.Store, name, column, value string) (id string, err error) {
-	var found []string
-	if column != "" && validate.Storable(name) {
-		found, err = selectIDs(ctx, q, "SELECT CAST(id AS text) FROM "+k.table+" WHERE store_id = $1 AND "+column+" = $2", t.ID, value)
-	}
-	if part := strings.ToLower(name); err == nil && len(found) == 0 && partOfID.MatchString(part) {
-		rows := "SELECT CAST(id AS text) AS id FROM " + k.table + " WHERE store_id = $1"
-		if k.otherTable != "" {
-			rows += " UNION SELECT CAST(id AS text) FROM " + k.otherTable + " WHERE store_id = $1"
-		}
-		found, err = selectIDs(ctx, q, "SELECT id FROM ("+rows+") ids WHERE id LIKE $2 OR id LIKE $3 ORDER BY id DESC LIMIT "+
-			strconv.Itoa(maxAmbiguous), t.ID, part+"%", "%"+part)
-	}
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("find the %s %s: %w", k.noun, name, err)
-	case len(found) == 0:
-		return "", apierr.New(k.code, fmt.Sprintf("There is no %s %q in the store %s.", k.noun, name, t.Slug))
-	case len(found) > 1:
-		return "", apierr.New(k.code, fmt.Sprintf("The id %s is ambiguous in the store %s: %s.", name, t.Slug,
-			strings.Join(found, ", ")))
-	}
-	return found[0], nil
-}
-
 func selectIDs(ctx context.Context, q db.Querier, query string, args ...any) (found []string, err error) {
 	for row := range db.Rows(ctx, q, query, args...) {
 		var id string
@@ -201,12 +135,6 @@ func selectIDs(ctx context.Context, q db.Querier, query string, args ...any) (fo
 	}
 	return found, nil
 }
-
-// partOfID matches a text that can be the beginning or the end of an id.
-var partOfID = regexp.MustCompile(`^[0-9a-f-]{8,35}$`)
-
-// maxAmbiguous is how many ids a refusal lists if a part of an id matches several rows.
-const maxAmbiguous = 5
 
 // NamesOf returns the names of resources by their ids. A name is an order's reference, a title, a name, a webhook's URL, or
 // the e-mail or phone of a customer without a name. idsByType lists the ids by the activity journal's resource type. The map

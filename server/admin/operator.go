@@ -1,11 +1,11 @@
-// Package admin serves storefront.admin.v1: operations for the platform, its checkout and its dashboard that are not in the
-// public API. An Operator has the methods of all generated handlers. Commands and the dashboard call them in their own
+// Package admin serves storefront.v1 to the operator, and storefront.admin.v1: operations for the platform, its checkout and its
+// dashboard that are not in the public API. An Operator has the methods of all generated handlers. Commands and the dashboard call them in their own
 // process; server/admin/rpc serves them on the operator's listener, and its client calls them there.
 //
-// A request names a store by its slug or id, and every other row by its id. Find… methods also accept slugs, references,
-// codes, e-mails, phones and parts of ids. A method works in the store that the request names or, if it names none, in the
-// store of the named row. If the context already has a store, as in a signed-in member's request, methods find only rows of
-// this store. The activity journal shows the operator as the actor, or the member that WithMember put into the context.
+// The services of storefront.v1 work in the store of a context that WithStore returned. A request of storefront.admin.v1 names a
+// store by its slug or id, and every other row by its id, which ResolveName finds by the name that people use. A method works
+// in the store that the request names or, if it names none, in the store of the named row. If the context already has a
+// store, methods find only rows of this store. The activity journal shows the operator as the actor, or the member that WithMember put into the context.
 //
 // Every method refuses with an *apierr.Refusal; any other error is a failure of the service.
 package admin
@@ -28,9 +28,14 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// API has the methods of storefront.admin.v1 that return one answer, unlike a stream. An Operator runs them in this process,
-// an rpc.Client on a server. Both refuse with an *apierr.Refusal.
+// API has the methods of storefront.v1 and of storefront.admin.v1 that return one answer, unlike a stream. An Operator runs them
+// in this process, an rpc.Client on a server. Both refuse with an *apierr.Refusal.
 type API interface {
+	// WithStore returns a context for calls about the store with this slug or id. The services of storefront.v1 need it.
+	WithStore(ctx context.Context, name string) (context.Context, error)
+
+	shop.Services
+	adminv1connect.NameServiceHandler
 	adminv1connect.StoreServiceHandler
 	adminv1connect.ProductServiceHandler
 	adminv1connect.OrderServiceHandler
@@ -55,20 +60,19 @@ type API interface {
 	Now(context.Context) (time.Time, error)
 }
 
-// Handlers has every method of storefront.admin.v1, including streams.
+// Handlers has every method of storefront.v1 and storefront.admin.v1, including streams.
 type Handlers interface {
 	API
-	// Callers returns the services of storefront.v1. They work in the store of a context that WithStore returned.
-	Callers() shop.Services
-	WithStore(ctx context.Context, name string) (context.Context, error)
 	adminv1connect.EventServiceHandler
 	adminv1connect.ExportServiceHandler
 }
 
 var _ Handlers = (*Operator)(nil)
 
-// Operator implements the methods of storefront.admin.v1. Goroutines may share it.
+// Operator implements the methods of storefront.v1 and storefront.admin.v1. Goroutines may share it.
 type Operator struct {
+	shop.Services
+
 	shop     *shop.Shop
 	webhooks *webhooks.Webhooks
 	sessions *signin.Sessions
@@ -86,12 +90,10 @@ type Options struct {
 
 // New returns the operator of the stores on a database.
 func New(d *db.DB, o Options) *Operator {
-	return &Operator{shop: shop.New(d, o.Shop), webhooks: webhooks.New(d, o.Webhooks), sessions: signin.New(d), db: d,
+	rules := shop.New(d, o.Shop)
+	return &Operator{Services: rules, shop: rules, webhooks: webhooks.New(d, o.Webhooks), sessions: signin.New(d), db: d,
 		exports: make(chan struct{}, maxExports), buckets: o.Shop.Buckets}
 }
-
-// Callers returns the services of storefront.v1.
-func (o *Operator) Callers() shop.Services { return o.shop }
 
 // Now returns the database's time.
 func (o *Operator) Now(context.Context) (time.Time, error) { return o.db.Now(), nil }

@@ -16,6 +16,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop/shoptest"
 )
 
 // two is an operator of two stores, with a product, an order, a payment link and a key in each.
@@ -45,7 +46,7 @@ func newTwo(t *testing.T, d *db.DB) two {
 		k, err := w.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: slug, Name: "k", Scopes: []string{"store:read"},
 			Lifetime: adminv1.Key_DAYS_30})
 		require.NoError(t, err)
-		l, err := w.CreatePaymentLink(ctx, &adminv1.CreatePaymentLinkRequest{Store: slug, Title: "L",
+		l, err := w.CreatePaymentLink(shoptest.In(t, ctx, w, slug), &storefrontv1.CreatePaymentLinkRequest{Title: "L",
 			Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))})
 		require.NoError(t, err)
 		w.stores[i] = owned{created.Id, p.Id, o.Id, l.Id, k.GetKey().GetId()}
@@ -103,7 +104,8 @@ func TestOperatorFindsTheOwner(t *testing.T) {
 	}{
 		{"product.updated", apierr.ProductNotFound, func(o owned) string { return o.product },
 			func(ctx context.Context, w two, id string) error {
-				_, err := w.UpdateProduct(ctx, &adminv1.UpdateProductRequest{Id: id, Title: new("Q")})
+				_, err := w.SetProductContent(ctx, &adminv1.SetProductContentRequest{ContentReady: new(true),
+					Product: &storefrontv1.UpdateProductRequest{Id: id, Title: new("Q")}})
 				return err
 			}},
 		{"payment_link.disabled", apierr.PaymentLinkNotFound, func(o owned) string { return o.link },
@@ -169,10 +171,10 @@ func TestOperatorRefusesAnUnknownStore(t *testing.T) {
 	o := admin.New(d, admin.Options{})
 	ctx := t.Context()
 	for name, do := range map[string]func() error{
-		"show":   func() error { _, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: "nowhere"}); return err },
-		"update": func() error { _, err := o.UpdateStore(ctx, &adminv1.UpdateStoreRequest{Store: "nowhere"}); return err },
-		"key":    func() error { _, err := o.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: "nowhere"}); return err },
-		"keys":   func() error { _, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: "nowhere"}); return err },
+		"any call of storefront.v1": func() error { _, err := o.WithStore(ctx, "nowhere"); return err },
+		"update":                    func() error { _, err := o.UpdateStore(ctx, &adminv1.UpdateStoreRequest{Store: "nowhere"}); return err },
+		"key":                       func() error { _, err := o.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: "nowhere"}); return err },
+		"keys":                      func() error { _, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: "nowhere"}); return err },
 		"product": func() error {
 			_, err := o.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: "nowhere"})
 			return err
@@ -189,58 +191,4 @@ func TestOperatorRefusesAnUnknownStore(t *testing.T) {
 	} {
 		require.Equal(t, apierr.StoreNotFound, codeOf(do()), name)
 	}
-}
-
-// Find… methods find a full id in all stores. They find a slug, an e-mail, a reference or a part of an id only in the store
-// that the request names.
-func TestOperatorFindsByName(t *testing.T) {
-	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, d *db.DB) {
-		w := newTwo(t, d)
-		two := w.stores[1]
-		p, err := w.FindProduct(t.Context(), &adminv1.FindProductRequest{Store: "two", Name: "p"})
-		require.NoError(t, err)
-		require.Equal(t, two.product, p.GetId(), "both stores have this slug")
-		o, err := w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Name: strings.ToUpper(two.order)})
-		require.NoError(t, err)
-		require.Equal(t, two.order, o.GetId())
-		c, err := w.FindCustomer(t.Context(), &adminv1.FindCustomerRequest{Store: "two", Name: "A@EXAMPLE.com"})
-		require.NoError(t, err)
-		require.Equal(t, o.GetCustomer().GetId(), c.GetId())
-		for _, name := range []string{"", "x", "ORD-0", uuid.NewString()} {
-			_, err = w.FindProduct(t.Context(), &adminv1.FindProductRequest{Store: "two", Name: name})
-			require.Equal(t, apierr.ProductNotFound, codeOf(err), name)
-			_, err = w.FindCustomer(t.Context(), &adminv1.FindCustomerRequest{Store: "two", Name: name})
-			require.Equal(t, apierr.CustomerNotFound, codeOf(err), name)
-			_, err = w.FindPaymentLink(t.Context(), &adminv1.FindPaymentLinkRequest{Store: "two", Name: name})
-			require.Equal(t, apierr.PaymentLinkNotFound, codeOf(err), name)
-		}
-		for _, part := range []string{two.order[:23], two.order[len(two.order)-12:], strings.ToUpper(two.order[9:])} {
-			o, err := w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "two", Name: part})
-			require.NoError(t, err)
-			require.Equal(t, two.order, o.GetId(), part)
-			_, err = w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "one", Name: part})
-			require.Equal(t, apierr.OrderNotFound, codeOf(err), "another store's")
-		}
-		// An id begins with its time, and its first eight characters change every 66 seconds. So of three ids made in a row, two
-		// neighbours have the same first eight characters.
-		ids := []string{two.product}
-		for len(ids) < 3 && (len(ids) < 2 || ids[0][:8] != ids[1][:8]) {
-			q, err := w.CreateProduct(t.Context(), &adminv1.CreateProductRequest{Store: "two", Title: "Q", Type: storefrontv1.Product_FILE,
-				PriceAmount: new(int64(1))})
-			require.NoError(t, err)
-			ids = append(ids, q.GetId())
-		}
-		begin := ids[len(ids)-1][:8]
-		_, err = w.FindProduct(t.Context(), &adminv1.FindProductRequest{Store: "two", Name: begin})
-		require.Equal(t, apierr.ProductNotFound, codeOf(err))
-		require.ErrorContains(t, err, "The id "+begin+" is ambiguous in the store two: ")
-		require.ErrorContains(t, err, ids[len(ids)-2])
-		_, err = w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "one", Name: o.GetReference()})
-		require.Equal(t, apierr.OrderNotFound, codeOf(err), "another store's")
-		_, err = w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "three", Name: o.GetReference()})
-		require.Equal(t, apierr.StoreNotFound, codeOf(err))
-		_, err = w.GetStoreSettings(t.Context(), &adminv1.GetStoreSettingsRequest{Store: "three"})
-		require.Equal(t, apierr.StoreNotFound, codeOf(err))
-	})
 }

@@ -25,6 +25,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop/shoptest"
 	"go.storefront.example/server/transfer"
 )
 
@@ -40,7 +41,7 @@ func filledStore(t *testing.T, o *admin.Operator, d *db.DB) kept {
 	require.NoError(t, err)
 	p, err := o.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: "s", Title: "P", PriceAmount: new(int64(5)), Type: storefrontv1.Product_FILE})
 	require.NoError(t, err)
-	_, err = o.CreatePaymentLink(ctx, &adminv1.CreatePaymentLinkRequest{Store: "s", Title: "L", Pricing: storefrontv1.PaymentLink_FIXED,
+	_, err = o.CreatePaymentLink(shoptest.In(t, ctx, o, "s"), &storefrontv1.CreatePaymentLinkRequest{Title: "L", Pricing: storefrontv1.PaymentLink_FIXED,
 		Amount: new(int64(5))})
 	require.NoError(t, err)
 	_, err = o.CreateWebhook(ctx, &adminv1.CreateWebhookRequest{Store: "s", Url: "https://example.com/"})
@@ -324,7 +325,7 @@ func TestTwoImportsAtOnceDoNotStoreOneIDTwice(t *testing.T) {
 					"p.description, price_amount, compare_at_amount, p.url, cover_url, content_ready, published_at, p.created_at, p.updated_at, "+
 					"s.id FROM products p, stores s WHERE s.id <> p.store_id")
 				require.NoError(t, err)
-				_, err = o.GetProduct(ctx, &adminv1.GetProductRequest{Id: string(after[:36])})
+				_, err = o.ResolveName(ctx, &adminv1.ResolveNameRequest{Kind: adminv1.ResolveNameRequest_PRODUCT, Name: string(after[:36])})
 				require.True(t, apierr.Is(err, apierr.ProductNotFound), "%v", err)
 				require.ErrorContains(t, err, "Several stores have a product with the id "+string(after[:36]))
 			}

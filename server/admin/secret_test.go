@@ -17,10 +17,12 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/shop"
+	"go.storefront.example/server/shop/shoptest"
 	"go.storefront.example/server/transfer"
 	"go.storefront.example/server/transfer/transfertest"
 	"go.storefront.example/server/webhooks"
@@ -126,7 +128,7 @@ func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 				again := withSecrets(t, to, "t")
 				require.Equal(t, string(exported.lines["webhooks"]), string(again.lines["webhooks"]))
 				require.Equal(t, string(exported.lines["keys"]), string(again.lines["keys"]))
-				id, err := to.GetStore(ctx, &adminv1.GetStoreRequest{Store: "t"})
+				id, err := to.GetStore(shoptest.In(t, ctx, to, "t"), &storefrontv1.GetStoreRequest{})
 				require.NoError(t, err)
 				require.Equal(t, !registered, id.GetId() == made.GetId())
 				_, err = to.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: "t", Name: "k", Scopes: []string{"store:read"},
@@ -139,7 +141,7 @@ func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 			request.WithSecrets = true
 			_, err = unsealed.ImportStore(ctx, request)
 			require.Equal(t, apierr.SecretKeyMissing, codeOf(err), "before anything is stored")
-			_, err = unsealed.GetStore(ctx, &adminv1.GetStoreRequest{Store: "t"})
+			_, err = unsealed.WithStore(ctx, "t")
 			require.Equal(t, apierr.StoreNotFound, codeOf(err))
 			for _, o := range []*admin.Operator{admin.New(d, admin.Options{}), sealing(t, d)} {
 				err := o.Export(ctx, &adminv1.ExportStoreRequest{Store: "s", WithSecrets: true}, func(*adminv1.ExportStoreResponse) error { return nil })

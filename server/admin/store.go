@@ -39,17 +39,10 @@ func (o *Operator) ListStores(ctx context.Context, in *adminv1.ListStoresRequest
 	return out, nil
 }
 
-// GetStore returns the store with this slug or id. It refuses with store_not_found.
-func (o *Operator) GetStore(ctx context.Context, in *adminv1.GetStoreRequest) (*storefrontv1.Store, error) {
-	ctx, _, err := o.withExistingStore(ctx, in.GetStore())
-	if err != nil {
-		return nil, err
-	}
-	return o.shop.GetStore(ctx, &storefrontv1.GetStoreRequest{})
-}
-
-// GetStoreSettings returns a store's settings that only the operator changes. It refuses with store_not_found.
-func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSettingsRequest) (*adminv1.StoreSettings, error) {
+// GetStoreSettings returns a store, also one that is being deleted, and the settings that only the operator changes. It
+// refuses with store_not_found.
+func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSettingsRequest) (*adminv1.GetStoreSettingsResponse,
+	error) {
 	ctx, t, err := o.withExistingStore(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
@@ -58,7 +51,7 @@ func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSet
 	if err := apierr.RowError("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
 		return nil, err
 	}
-	return settingsOf(row), nil
+	return &adminv1.GetStoreSettingsResponse{Store: resource.Store(row), Settings: settingsOf(row)}, nil
 }
 
 // settingsOf returns a store's settings that only the operator changes.

@@ -26,6 +26,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop/shoptest"
 	"go.storefront.example/server/transfer"
 	"go.storefront.example/server/transfer/transfertest"
 )
@@ -96,21 +97,21 @@ func history(t *rapid.T, o *admin.Operator, d *db.DB, slug string) []string {
 			require.NoError(t, err)
 			products = append(products, p.GetId())
 		case step == 1:
-			_, err := o.UpdateProduct(ctx, &adminv1.UpdateProductRequest{Id: sample(products), PriceAmount: amount(), Summary: new("x"),
-				ContentReady: new(rapid.Bool().Draw(t, "ready")),
-				Status:       storefrontv1.Product_Status(rapid.IntRange(1, 3).Draw(t, "status")).Enum()})
+			_, err := o.SetProductContent(ctx, &adminv1.SetProductContentRequest{ContentReady: new(rapid.Bool().Draw(t, "ready")),
+				Product: &storefrontv1.UpdateProductRequest{Id: sample(products), PriceAmount: amount(), Summary: new("x"),
+					Status: storefrontv1.Product_Status(rapid.IntRange(1, 3).Draw(t, "status")).Enum()}})
 			refusedOrDone(t, err)
 		case step == 2:
-			c, err := o.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: slug, Name: fmt.Sprintf("Guide %d", i),
+			c, err := o.CreateCustomer(shoptest.In(t, ctx, o, slug), &storefrontv1.CreateCustomerRequest{Name: fmt.Sprintf("Guide %d", i),
 				Email: new(fmt.Sprintf("b%d@example.com", i))})
 			require.NoError(t, err)
-			customers = append(customers, c.GetCustomer().GetId())
+			customers = append(customers, c.GetId())
 		case step == 3 && len(customers) > 0:
-			_, err := o.UpdateCustomer(ctx, &adminv1.UpdateCustomerRequest{Id: sample(customers), Name: new("Awa é"),
+			_, err := o.UpdateCustomer(shoptest.In(t, ctx, o, slug), &storefrontv1.UpdateCustomerRequest{Id: sample(customers), Name: new("Awa é"),
 				Phone: new(fmt.Sprintf("+2376700%05d", i))})
 			refusedOrDone(t, err)
 		case step == 4:
-			l, err := o.CreatePaymentLink(ctx, &adminv1.CreatePaymentLinkRequest{Store: slug, Title: "L", Description: new("d"),
+			l, err := o.CreatePaymentLink(shoptest.In(t, ctx, o, slug), &storefrontv1.CreatePaymentLinkRequest{Title: "L", Description: new("d"),
 				Pricing: storefrontv1.PaymentLink_FIXED, Amount: amount(), MaxPayments: new(int32(2))})
 			require.NoError(t, err)
 			links = append(links, l.GetId())
@@ -148,7 +149,7 @@ func history(t *rapid.T, o *admin.Operator, d *db.DB, slug string) []string {
 			refusedOrDone(t, move(ctx, sample(orders)))
 		}
 	}
-	store, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: slug})
+	store, err := o.GetStore(shoptest.In(t, ctx, o, slug), &storefrontv1.GetStoreRequest{})
 	require.NoError(t, err)
 	// Insert an erased customer, and an event about that customer.
 	forgotten := uuid.New()
@@ -187,14 +188,14 @@ func listsOf(t require.TestingT, o *admin.Operator, slug string) (all []string) 
 		all = append(all, string(apijson.Marshal(m)))
 	}
 	for status := range int32(6) { // 0 means any status
-		note(o.ListProducts(ctx, &adminv1.ListProductsRequest{Store: slug, PageSize: new(int32(3)), Q: new("guide"),
+		note(o.ListProducts(shoptest.In(t, ctx, o, slug), &storefrontv1.ListProductsRequest{PageSize: new(int32(3)), Q: new("guide"),
 			Status: storefrontv1.Product_Status(status % 4).Enum()}))
-		note(o.ListOrders(ctx, &adminv1.ListOrdersRequest{Store: slug, Page: new(int64(2)), PageSize: new(int32(2)),
+		note(o.ListOrders(shoptest.In(t, ctx, o, slug), &storefrontv1.ListOrdersRequest{Page: new(int64(2)), PageSize: new(int32(2)),
 			Status: storefrontv1.Order_Status(status).Enum()}))
-		note(o.ListPaymentLinks(ctx, &adminv1.ListPaymentLinksRequest{Store: slug,
+		note(o.ListPaymentLinks(shoptest.In(t, ctx, o, slug), &storefrontv1.ListPaymentLinksRequest{
 			Status: storefrontv1.ListPaymentLinksRequest_Status(status % 3).Enum()}))
 	}
-	found, err := o.ListCustomers(ctx, &adminv1.ListCustomersRequest{Store: slug, PageSize: new(int32(100))})
+	found, err := o.ListCustomers(shoptest.In(t, ctx, o, slug), &storefrontv1.ListCustomersRequest{PageSize: new(int32(100))})
 	note(found, err)
 	for _, c := range found.GetData() {
 		note(o.ListCustomerOrders(ctx, &adminv1.ListCustomerOrdersRequest{Id: c.GetId()}))
@@ -233,7 +234,7 @@ func TestAnExportIsImportedWhole(t *testing.T) {
 				exported := exportOf(t, from, slug)
 				require.Positive(t, exported.importInto(t, to, slug, true))
 				require.Zero(t, exported.importInto(t, to, slug, true), "again: nothing twice")
-				found, err := from.GetStore(t.Context(), &adminv1.GetStoreRequest{Store: slug})
+				found, err := from.GetStore(shoptest.In(t, t.Context(), from, slug), &storefrontv1.GetStoreRequest{})
 				require.NoError(t, err)
 				var orders []byte
 				require.NoError(t, resource.EachOrder(t.Context(), d.Reader(), tenant.Store{ID: uuid.MustParse(found.GetId()),
@@ -248,9 +249,9 @@ func TestAnExportIsImportedWhole(t *testing.T) {
 					require.Equal(t, withoutStores(exported.lines[kind]), withoutStores(again.lines[kind]), kind)
 				}
 				for _, id := range products {
-					publish := &adminv1.UpdateProductRequest{Id: id, Status: storefrontv1.Product_PUBLISHED.Enum()}
-					source, want := from.UpdateProduct(t.Context(), publish)
-					target, got := to.UpdateProduct(t.Context(), publish)
+					publish := &storefrontv1.UpdateProductRequest{Id: id, Status: storefrontv1.Product_PUBLISHED.Enum()}
+					source, want := from.UpdateProduct(shoptest.In(t, t.Context(), from, slug), publish)
+					target, got := to.UpdateProduct(shoptest.In(t, t.Context(), to, slug), publish)
 					require.Equal(t, fmt.Sprint(want), fmt.Sprint(got))
 					require.Equal(t, source.GetStatus(), target.GetStatus())
 				}
@@ -306,7 +307,7 @@ func TestAnExportIsRefused(t *testing.T) {
 				Country: codes[1]})
 			require.NoError(t, err)
 		}
-		_, err := other.CreateCustomer(t.Context(), &adminv1.CreateCustomerRequest{Store: "full", Email: new("a@example.com")})
+		_, err := other.CreateCustomer(shoptest.In(t, t.Context(), other, "full"), &storefrontv1.CreateCustomerRequest{Email: new("a@example.com")})
 		require.NoError(t, err)
 		_, err = other.DeleteStore(t.Context(), &adminv1.DeleteStoreRequest{Store: "leaving"})
 		require.NoError(t, err)

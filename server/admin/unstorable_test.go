@@ -19,6 +19,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop/shoptest"
 )
 
 // A request with a value that a database cannot store is refused as invalid, and is no failure of the service.
@@ -50,25 +51,21 @@ func TestWhatCannotBeStoredIsRefused(t *testing.T) {
 			refused(apierr.ValidationFailed, "deliveries since no time", err)
 		}
 		for _, name := range []string{"a\x00b", "\xff"} {
-			_, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: name})
+			_, err = o.WithStore(ctx, name)
 			refused(apierr.StoreNotFound, name, err)
-			_, err = o.FindProduct(ctx, &adminv1.FindProductRequest{Store: "s", Name: name})
-			refused(apierr.ProductNotFound, name, err)
-			_, err = o.FindOrder(ctx, &adminv1.FindOrderRequest{Store: "s", Name: name})
-			refused(apierr.OrderNotFound, name, err)
-			_, err = o.FindCustomer(ctx, &adminv1.FindCustomerRequest{Store: "s", Name: name})
-			refused(apierr.CustomerNotFound, name, err)
-			_, err = o.FindPaymentLink(ctx, &adminv1.FindPaymentLinkRequest{Store: "s", Name: name})
-			refused(apierr.PaymentLinkNotFound, name, err)
+			for kind, missing := range missingOf {
+				_, err = o.ResolveName(ctx, &adminv1.ResolveNameRequest{Kind: kind, Store: "s", Name: name})
+				refused(missing, name, err)
+			}
 			_, err = o.ListActivity(ctx, &adminv1.ListActivityRequest{Store: "s", ActorName: name})
 			refused(apierr.ValidationFailed, name, err)
 			_, err = o.RevokeSessions(ctx, &adminv1.RevokeSessionsRequest{Store: "s", Member: name})
 			refused(apierr.ValidationFailed, name, err)
 			_, err = o.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: "s", Name: name, Scopes: []string{"store:read"}})
 			refused(apierr.ValidationFailed, name, err)
-			_, err = o.ListProducts(ctx, &adminv1.ListProductsRequest{Store: "s", Q: &name})
+			_, err = o.ListProducts(shoptest.In(t, ctx, o, "s"), &storefrontv1.ListProductsRequest{Q: &name})
 			refused(apierr.ValidationFailed, name, err)
-			_, err = o.ListCustomers(ctx, &adminv1.ListCustomersRequest{Store: "s", Q: &name})
+			_, err = o.ListCustomers(shoptest.In(t, ctx, o, "s"), &storefrontv1.ListCustomersRequest{Q: &name})
 			refused(apierr.ValidationFailed, name, err)
 			_, err = o.UpdateStore(ctx, &adminv1.UpdateStoreRequest{Store: "s",
 				SocialLinks: map[string]string{name: "https://x.example/"}})
@@ -106,5 +103,5 @@ func TestSettingsOfAStoreAreBounded(t *testing.T) {
 	settings, err := o.GetStoreSettings(t.Context(), &adminv1.GetStoreSettingsRequest{Store: "s"})
 	require.NoError(t, err)
 	require.Equal(t, []storefrontv1.Product_Type{storefrontv1.Product_FILE, storefrontv1.Product_EVENT},
-		settings.GetUnavailableTypes(), "each once")
+		settings.GetSettings().GetUnavailableTypes(), "each once")
 }

@@ -64,6 +64,7 @@ const (
 	StoreBeingDeleted      Code = "store_being_deleted"
 	APIKeyNotFound         Code = "api_key_not_found"
 	SlugTaken              Code = "slug_taken"
+	NameAmbiguous          Code = "name_ambiguous"
 	APIKeyLimit            Code = "api_key_limit"
 	OrderTransition        Code = "order_transition_invalid"
 	TotalLimit             Code = "total_limit"
@@ -125,6 +126,7 @@ var statuses = map[Code]struct {
 	StoreBeingDeleted:          {http.StatusConflict, connect.CodeFailedPrecondition},
 	APIKeyNotFound:             {http.StatusNotFound, connect.CodeNotFound},
 	SlugTaken:                  {http.StatusConflict, connect.CodeAlreadyExists},
+	NameAmbiguous:              {http.StatusConflict, connect.CodeFailedPrecondition},
 	APIKeyLimit:                {http.StatusConflict, connect.CodeResourceExhausted},
 	OrderTransition:            {http.StatusConflict, connect.CodeFailedPrecondition},
 	TotalLimit:                 {http.StatusConflict, connect.CodeFailedPrecondition},

@@ -48,7 +48,7 @@ func TestEvents(t *testing.T) {
 		{"order.failed", func(b *bench) string {
 			b.customer("Ada", "ada@example.com")
 			id := b.order(b.product("Guide", 1500), 2, "ada@example.com")
-			_, err := b.FailOrder(b.ctx, id)
+			_, err := b.MoveOrder(b.ctx, id, "FAILED")
 			require.NoError(b, err)
 			return "/v1/orders/" + id
 		}, []string{"order.failed"}},

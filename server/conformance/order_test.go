@@ -92,7 +92,7 @@ var _ = cases(
 			b.requireFields(b.call(&getCustomer{Id: customer}), object{"ordersCount": 2, "totalPaid": 2500})
 			paid := b.call(&getOrder{Id: byLink})
 			b.requireFields(b.call(&getLink{Id: link}), object{"paidCount": 1, "paidAmount": 500, "lastPaidAt": paid["paidAt"]})
-			_, err := b.RefundOrder(b.ctx, byLink)
+			_, err := b.MoveOrder(b.ctx, byLink, "REFUNDED")
 			require.NoError(b, err)
 			b.requireFields(b.call(&getOrder{Id: byLink}), object{"status": "REFUNDED", "paidAt": paid["paidAt"]})
 			b.requireFields(b.call(&getCustomer{Id: customer}), object{"ordersCount": 2, "totalPaid": 2000})
@@ -104,11 +104,11 @@ var _ = cases(
 			guide := b.product("Guide", 1000)
 			failed, abandoned := b.order(guide, 1, "ada@example.com"), b.order(guide, 1, "ada@example.com")
 			n := len(b.events())
-			_, err := b.FailOrder(b.ctx, failed)
+			_, err := b.MoveOrder(b.ctx, failed, "FAILED")
 			require.NoError(b, err)
 			require.Equal(b, []string{"order.failed"}, b.sentSince(n))
 			b.requireFields(b.call(&getOrder{Id: failed}), object{"status": "FAILED", "paidAt": nil})
-			_, err = b.CancelOrder(b.ctx, abandoned)
+			_, err = b.MoveOrder(b.ctx, abandoned, "CANCELLED")
 			require.NoError(b, err)
 			require.Equal(b, []string{"order.failed"}, b.sentSince(n))
 			b.requireFields(b.call(&getOrder{Id: abandoned}), object{"status": "CANCELLED", "paidAt": nil})
@@ -124,10 +124,10 @@ var _ = cases(
 			}
 			moves := []func(string) error{
 				func(string) error { return nil },
-				func(id string) error { _, err := b.PayOrder(b.ctx, id); return err },
-				func(id string) error { _, err := b.FailOrder(b.ctx, id); return err },
-				func(id string) error { _, err := b.CancelOrder(b.ctx, id); return err },
-				func(id string) error { b.pay(id); _, err := b.RefundOrder(b.ctx, id); return err },
+				func(id string) error { _, err := b.MoveOrder(b.ctx, id, "PAID"); return err },
+				func(id string) error { _, err := b.MoveOrder(b.ctx, id, "FAILED"); return err },
+				func(id string) error { _, err := b.MoveOrder(b.ctx, id, "CANCELLED"); return err },
+				func(id string) error { b.pay(id); _, err := b.MoveOrder(b.ctx, id, "REFUNDED"); return err },
 			}
 			statuses := []storefrontv1.Order_Status{
 				storefrontv1.Order_PENDING, storefrontv1.Order_PAID, storefrontv1.Order_FAILED, storefrontv1.Order_CANCELLED,

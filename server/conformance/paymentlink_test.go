@@ -255,7 +255,7 @@ var _ = cases(
 			}
 			b.pay(early)
 			b.requireFields(b.call(&getLink{Id: exhausted}), object{"paidCount": 2, "paidAmount": 1000, "availability": "EXHAUSTED"})
-			_, err := b.RefundOrder(b.ctx, early)
+			_, err := b.MoveOrder(b.ctx, early, "REFUNDED")
 			require.NoError(b, err)
 			b.requireFields(b.call(&getLink{Id: exhausted}), object{"paidCount": 2, "paidAmount": 1000})
 		},

@@ -141,7 +141,7 @@ var _ = cases(
 				details := b.refused(&updateProduct{Id: written, Status: published, Description: new("  ")}, 422, "product_incomplete")
 				require.Equal(b, normal(b, object{"missing": []string{"description", "content"}}), normal(b, details))
 			})
-			_, err := b.UpdateProductAsOperator(b.ctx, &adminv1.UpdateProductRequest{Id: bare, ContentReady: new(true)})
+			_, err := b.SetProductContent(b.ctx, &adminv1.SetProductContentRequest{Product: &updateProduct{Id: bare}, ContentReady: new(true)})
 			require.NoError(b, err)
 			b.requireFields(b.call(&updateProduct{Id: bare, Status: published, Description: new("<p>x</p>")}),
 				object{"status": "PUBLISHED"})

@@ -132,7 +132,7 @@ func TestFiftyPayers(t *testing.T) {
 						return fmt.Errorf("an order was recorded for a link that was %s before", before["availability"])
 					}
 					paid.Add(1)
-					_, err = b.PayOrder(b.ctx, o.GetId())
+					_, err = b.MoveOrder(b.ctx, o.GetId(), "PAID")
 					return err
 				})
 			}

@@ -69,7 +69,7 @@ func (b *bench) linkOrder(linkID, email string) string {
 
 func (b *bench) pay(orderID string) {
 	b.Helper()
-	_, err := b.PayOrder(b.ctx, orderID)
+	_, err := b.MoveOrder(b.ctx, orderID, "PAID")
 	require.NoError(b, err)
 }
 

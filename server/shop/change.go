@@ -33,6 +33,16 @@ type Change[R any] struct {
 // Has reports whether the change names a field.
 func (c *Change[R]) Has(name string) bool { return c.named[name] }
 
+// Add adds the fields that another change names.
+func (c *Change[R]) Add(other Change[R]) {
+	for _, f := range c.table {
+		if other.named[f.Name] {
+			c.named[f.Name] = true
+			f.Copy(&c.Values, &other.Values)
+		}
+	}
+}
+
 // Applied returns a copy of the row with the values of the change.
 func (c *Change[R]) Applied(row *R) R {
 	next := *row

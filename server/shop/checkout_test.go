@@ -70,10 +70,10 @@ func TestARecordedOrderIsAnsweredAsItIsRead(t *testing.T) {
 func TestOrderTransitions(t *testing.T) {
 	t.Parallel()
 	type move = func(bench, string) (*storefrontv1.Order, error)
-	pay := func(b bench, id string) (*storefrontv1.Order, error) { return b.PayOrder(b.Ctx, id) }
-	fail := func(b bench, id string) (*storefrontv1.Order, error) { return b.FailOrder(b.Ctx, id) }
-	cancel := func(b bench, id string) (*storefrontv1.Order, error) { return b.CancelOrder(b.Ctx, id) }
-	refund := func(b bench, id string) (*storefrontv1.Order, error) { return b.RefundOrder(b.Ctx, id) }
+	pay := func(b bench, id string) (*storefrontv1.Order, error) { return b.MoveOrder(b.Ctx, id, "PAID") }
+	fail := func(b bench, id string) (*storefrontv1.Order, error) { return b.MoveOrder(b.Ctx, id, "FAILED") }
+	cancel := func(b bench, id string) (*storefrontv1.Order, error) { return b.MoveOrder(b.Ctx, id, "CANCELLED") }
+	refund := func(b bench, id string) (*storefrontv1.Order, error) { return b.MoveOrder(b.Ctx, id, "REFUNDED") }
 
 	rows := []struct {
 		name  string

@@ -143,7 +143,7 @@ func (h history) change(ctx context.Context, r *rand.Rand) error {
 		if err != nil {
 			return err
 		}
-		if _, err = h.PayOrder(h.Ctx, o.GetId()); shoptest.RefusalCode(err) == apierr.OrderTransition {
+		if _, err = h.MoveOrder(h.Ctx, o.GetId(), "PAID"); shoptest.RefusalCode(err) == apierr.OrderTransition {
 			return nil // another writer has changed the order's status meanwhile
 		}
 		return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
@@ -15,7 +14,6 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/predicate"
-	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/validate"
@@ -226,7 +224,7 @@ func saveIdentified(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*
 	return Save(ctx, resource.CustomerFields, row, next, u.Mutation(), u)
 }
 
-func (p *problems) customerChange(in proto.Message, country string) (Change[ent.Customer], error) {
+func (p *problems) customerChange(in *storefrontv1.UpdateCustomerRequest, country string) (Change[ent.Customer], error) {
 	c := ChangeOf(&p.Problems, resource.CustomerFields, in, country)
 	if err := p.Err(); err != nil {
 		return c, err
@@ -242,15 +240,6 @@ func (p *problems) customerChange(in proto.Message, country string) (Change[ent.
 // It refuses with validation_failed, phone_invalid, customer_not_found,
 // customer_identifier_required or customer_conflict.
 func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
-	return s.updateCustomer(ctx, in.GetId(), in)
-}
-
-// UpdateCustomerAsOperator changes a customer as UpdateCustomer does, for a request of the operator.
-func (s *Shop) UpdateCustomerAsOperator(ctx context.Context, in *adminv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
-	return s.updateCustomer(ctx, in.GetId(), in)
-}
-
-func (s *Shop) updateCustomer(ctx context.Context, id string, in proto.Message) (*storefrontv1.Customer, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
@@ -259,7 +248,7 @@ func (s *Shop) updateCustomer(ctx context.Context, id string, in proto.Message) 
 	if err != nil {
 		return nil, err
 	}
-	row, t, err := ChangeRow(ctx, s.db.ForStore(ctx), id, customerNotFound, s.lockCustomer,
+	row, t, err := ChangeRow(ctx, s.db.ForStore(ctx), in.GetId(), customerNotFound, s.lockCustomer,
 		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, row *ent.Customer) (*ent.Customer, error) {
 			next := c.Applied(row)
 			return SaveCustomer(ctx, tx, row, &next)

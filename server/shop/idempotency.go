@@ -62,42 +62,32 @@ func Once[M proto.Message](
 	change func(context.Context, *ent.Tx) (M, error),
 	options ...hook.Option,
 ) (answer M, err error) {
-	err = hook.Change(ctx, d.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
-		answer, err = onceInTx(ctx, d, tx, storeID, operation, request, change)
-		return err
-	}, options...)
-	return answer, err
-}
-
-// onceInTx runs a change once for its idempotency key, as Once does, but in the transaction tx, which the caller has begun
-// and commits.
-func onceInTx[M proto.Message](
-	ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string, request any,
-	change func(context.Context, *ent.Tx) (M, error),
-) (answer M, err error) {
 	u := keyUse{d, storeID, operation, idempotencyKeyOf(ctx)}
 	text, err := json.Marshal(request)
 	if err != nil {
 		return answer, fmt.Errorf("encode the request: %w", err)
 	}
 	hash := sha256.Sum256(text)
-	stored, err := u.claim(ctx, tx, hash)
-	switch {
-	case err != nil:
-		return answer, err
-	case stored == nil:
-		if answer, err = change(ctx, tx); err != nil {
-			return answer, err
+	err = hook.Change(ctx, d.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
+		stored, err := u.claim(ctx, tx, hash)
+		switch {
+		case err != nil:
+			return err
+		case stored == nil:
+			if answer, err = change(ctx, tx); err != nil {
+				return err
+			}
+			return u.remember(ctx, tx, answer)
+		case !bytes.Equal(stored.request, hash[:]):
+			return apierr.New(apierr.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
 		}
-		return answer, u.remember(ctx, tx, answer)
-	case !bytes.Equal(stored.request, hash[:]):
-		return answer, apierr.New(apierr.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
-	}
-	answer = answer.ProtoReflect().New().Interface().(M)
-	if err := proto.Unmarshal(stored.answer, answer); err != nil {
-		return answer, fmt.Errorf("read the remembered answer: %w", err)
-	}
-	return answer, nil
+		answer = answer.ProtoReflect().New().Interface().(M)
+		if err := proto.Unmarshal(stored.answer, answer); err != nil {
+			return fmt.Errorf("read the remembered answer: %w", err)
+		}
+		return nil
+	}, options...)
+	return answer, err
 }
 
 // ClaimIdempotencyKey uses up the context's key, in the transaction of a change whose answer contains a secret. Such an

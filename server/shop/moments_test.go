@@ -145,11 +145,11 @@ func (w *world) change(ctx context.Context, s *rules, r *rand.Rand) error {
 	var err error
 	switch r.IntN(20) {
 	case 0, 1:
-		_, err = s.UpdateProductAsOperator(ctx, &adminv1.UpdateProductRequest{Id: pick(w.products, r), Title: &text})
+		_, err = s.UpdateProduct(ctx, &storefrontv1.UpdateProductRequest{Id: pick(w.products, r), Title: &text})
 	case 2:
 		status := []storefrontv1.Product_Status{storefrontv1.Product_PUBLISHED, storefrontv1.Product_ARCHIVED,
 			storefrontv1.Product_DRAFT}[r.IntN(3)]
-		_, err = s.UpdateProductAsOperator(ctx, &adminv1.UpdateProductRequest{Id: pick(w.products, r), Status: &status})
+		_, err = s.UpdateProduct(ctx, &storefrontv1.UpdateProductRequest{Id: pick(w.products, r), Status: &status})
 	case 3:
 		_, err = s.UpdateCustomer(ctx, &storefrontv1.UpdateCustomerRequest{Id: pick(w.customers, r), Name: &text})
 	case 4:
@@ -256,15 +256,15 @@ func (w *world) move(ctx context.Context, s *rules, r *rand.Rand) error {
 	var err error
 	switch r.IntN(6) {
 	case 0, 1:
-		_, err = s.FailOrder(ctx, id)
+		_, err = s.MoveOrder(ctx, id, "FAILED")
 	case 2:
-		_, err = s.RefundOrder(ctx, id)
+		_, err = s.MoveOrder(ctx, id, "REFUNDED")
 	case 3:
 		if strings.HasSuffix(id, "0") {
-			_, err = s.CancelOrder(ctx, id)
+			_, err = s.MoveOrder(ctx, id, "CANCELLED")
 		}
 	default:
-		_, err = s.PayOrder(ctx, id)
+		_, err = s.MoveOrder(ctx, id, "PAID")
 	}
 	return err
 }

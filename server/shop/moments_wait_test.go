@@ -84,10 +84,10 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 	inStore, err := w.FindStore(w.Ctx, "atelier")
 	require.NoError(t, err)
 	pay := func(ctx context.Context) func(string) error {
-		return func(id string) error { _, err := w.PayOrder(ctx, id); return err }
+		return func(id string) error { _, err := w.MoveOrder(ctx, id, "PAID"); return err }
 	}
-	fail := func(id string) error { _, err := w.FailOrder(w.Ctx, id); return err }
-	cancel := func(id string) error { _, err := w.CancelOrder(w.Ctx, id); return err }
+	fail := func(id string) error { _, err := w.MoveOrder(w.Ctx, id, "FAILED"); return err }
+	cancel := func(id string) error { _, err := w.MoveOrder(w.Ctx, id, "CANCELLED"); return err }
 	record := func(email string) func(string) error {
 		return func(string) error {
 			_, err := w.RecordOrder(w.Ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: &email}, PaymentLinkID: link})
@@ -157,7 +157,7 @@ func TestAnAnswerAndItsEventShowTheSameBuyer(t *testing.T) {
 	o := w.Buy("ada@example.com", w.Product("Guide", 1000).GetId(), "")
 	var answer *storefrontv1.Order
 	w.behind("customers", o.GetCustomer().GetId(), func() (err error) {
-		answer, err = w.FailOrder(w.Ctx, o.GetId())
+		answer, err = w.MoveOrder(w.Ctx, o.GetId(), "FAILED")
 		return err
 	}, "UPDATE customers SET name = 'Renamed' WHERE id = $1")
 	require.Equal(t, "Renamed", answer.GetCustomer().GetName())

@@ -34,10 +34,10 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 			}
 			first, err := b.RecordOrder(key("checkout-1"), draft(1))
 			require.NoError(t, err)
-			paid, err := b.PayOrder(key("checkout-1"), first.GetId())
+			paid, err := b.MoveOrder(key("checkout-1"), first.GetId(), "PAID")
 			require.NoError(t, err, "a key belongs to one operation")
 			require.Equal(t, storefrontv1.Order_PAID, paid.GetStatus())
-			_, err = b.RefundOrder(b.Ctx, first.GetId())
+			_, err = b.MoveOrder(b.Ctx, first.GetId(), "REFUNDED")
 			require.NoError(t, err)
 			entries, events := len(b.Journal()), len(b.Events())
 
@@ -46,7 +46,7 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, string(apijson.Marshal(first)), string(apijson.Marshal(again)),
 				"byte for byte, though the order has changed since")
-			again, err = b.PayOrder(key("checkout-1"), strings.ToUpper(first.GetId()))
+			again, err = b.MoveOrder(key("checkout-1"), strings.ToUpper(first.GetId()), "PAID")
 			require.NoError(t, err, "although a REFUNDED order cannot be paid")
 			require.Equal(t, string(apijson.Marshal(paid)), string(apijson.Marshal(again)))
 			require.Len(t, b.Journal(), entries, "nothing is changed")
@@ -55,7 +55,7 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 			_, err = b.RecordOrder(key("checkout-1"), draft(2))
 			shoptest.Refused(t, err, apierr.IdempotencyKeyReused)
 			other := b.Buy("b@example.com", p.GetId(), "")
-			_, err = b.PayOrder(key("checkout-1"), other.GetId())
+			_, err = b.MoveOrder(key("checkout-1"), other.GetId(), "PAID")
 			shoptest.Refused(t, err, apierr.IdempotencyKeyReused)
 
 			// A key applies to one store. A second store has not used this key, so the draft gets no stored answer; it is
@@ -79,11 +79,11 @@ func TestWhatWasRefusedIsNotRemembered(t *testing.T) {
 		p := b.Product("Guide", 1000)
 		o := b.Buy("a@example.com", p.GetId(), "")
 		key := shop.WithIdempotencyKey(b.Ctx, "k")
-		_, err := b.RefundOrder(key, o.GetId())
+		_, err := b.MoveOrder(key, o.GetId(), "REFUNDED")
 		shoptest.Refused(t, err, apierr.OrderTransition)
-		_, err = b.PayOrder(b.Ctx, o.GetId())
+		_, err = b.MoveOrder(b.Ctx, o.GetId(), "PAID")
 		require.NoError(t, err)
-		o, err = b.RefundOrder(key, o.GetId())
+		o, err = b.MoveOrder(key, o.GetId(), "REFUNDED")
 		require.NoError(t, err)
 		require.Equal(t, storefrontv1.Order_REFUNDED, o.GetStatus())
 
@@ -92,12 +92,12 @@ func TestWhatWasRefusedIsNotRemembered(t *testing.T) {
 			"a control character": "a\nb",
 			"no Unicode":          "\xff",
 		} {
-			_, err := b.PayOrder(shop.WithIdempotencyKey(b.Ctx, bad), o.GetId())
+			_, err := b.MoveOrder(shop.WithIdempotencyKey(b.Ctx, bad), o.GetId(), "PAID")
 			r := shoptest.Refused(t, err, apierr.ValidationFailed)
 			require.Equal(t, "idempotencyKey", r.Details.GetFields()[0].GetField(), name)
 		}
 		long := shop.WithIdempotencyKey(b.Ctx, strings.Repeat("é", shop.MaxIdempotencyKeyRunes))
-		_, err = b.RefundOrder(long, o.GetId())
+		_, err = b.MoveOrder(long, o.GetId(), "REFUNDED")
 		require.NoError(t, err)
 	})
 }
@@ -128,7 +128,7 @@ func TestManyAtOnceUnderOneKey(t *testing.T) {
 		o := ask(func(ctx context.Context) (*storefrontv1.Order, error) {
 			return b.RecordOrder(ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: ptr("a@example.com")}, PaymentLinkID: l.GetId()})
 		})
-		ask(func(ctx context.Context) (*storefrontv1.Order, error) { return b.PayOrder(ctx, o.GetId()) })
+		ask(func(ctx context.Context) (*storefrontv1.Order, error) { return b.MoveOrder(ctx, o.GetId(), "PAID") })
 		orders, err := d.Client().Order.Query().Count(b.Ctx)
 		require.NoError(t, err)
 		require.Equal(t, 1, orders)

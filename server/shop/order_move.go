@@ -24,48 +24,6 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// FindID returns the id of the row to change. It is called in the transaction of the change.
-type FindID func(ctx context.Context, tx *ent.Tx) (uuid.UUID, error)
-
-// OrderID returns a FindID for the order whose id is text. If text is not an id, the FindID fails with order_not_found.
-func OrderID(text string) FindID {
-	return func(context.Context, *ent.Tx) (uuid.UUID, error) {
-		id, ok := validate.ParseID(text)
-		if !ok {
-			return id, orderNotFound()
-		}
-		return id, nil
-	}
-}
-
-// PayOrder marks a PENDING or FAILED order as PAID, and adds its amount to the customer's totalPaid. It sends order.paid.
-// For an order through a payment link it also counts the payment in the link's paidCount and paidAmount and sends
-// payment_link.paid. For a PAID order it changes nothing and sends nothing.
-//
-// It refuses with order_not_found, order_transition_invalid, or total_limit if the customer's totalPaid or the link's
-// paidAmount would pass validate.MaxAmount.
-func (s *Shop) PayOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
-	return s.MoveOrder(ctx, order.StatusPAID, OrderID(id))
-}
-
-// FailOrder marks a PENDING order as FAILED and sends order.failed. It refuses with
-// order_not_found or order_transition_invalid.
-func (s *Shop) FailOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
-	return s.MoveOrder(ctx, order.StatusFAILED, OrderID(id))
-}
-
-// CancelOrder marks a PENDING order as CANCELLED. It refuses with order_not_found or
-// order_transition_invalid.
-func (s *Shop) CancelOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
-	return s.MoveOrder(ctx, order.StatusCANCELLED, OrderID(id))
-}
-
-// RefundOrder marks a PAID order as REFUNDED and subtracts its amount from the customer's totalPaid. A payment link's
-// counters do not change, because they count payments. It refuses with order_not_found or order_transition_invalid.
-func (s *Shop) RefundOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
-	return s.MoveOrder(ctx, order.StatusREFUNDED, OrderID(id))
-}
-
 // orderMoves has, for each new status of an order, the statuses from which an order may change to it.
 var orderMoves = map[order.Status]struct {
 	from []order.Status
@@ -123,22 +81,24 @@ func (o lockedOrder) addPaid(ctx context.Context, tx *ent.Tx, amount int64) erro
 	return tx.Customer.Update().Where(customer.StoreID(o.Row.StoreID), customer.ID(o.Buyer.ID)).AddTotalPaid(amount).Exec(ctx)
 }
 
-// MoveOrder changes the status of the order that find returns, as PayOrder, FailOrder, CancelOrder or RefundOrder does. If
-// the order already has the status, it changes nothing. It refuses as these four do, and as find does.
-func (s *Shop) MoveOrder(ctx context.Context, to order.Status, find FindID) (moved *storefrontv1.Order, err error) {
-	t, err := tenant.StoreOf(ctx)
+// MoveOrder changes an order's status. If the order already has the status, it changes nothing and sends nothing.
+//
+// An order that becomes PAID sends order.paid, and its amount is added to the customer's totalPaid. If the order came through a
+// payment link, the payment is also counted in the link's paidCount and paidAmount, and sends payment_link.paid. An order that
+// becomes FAILED sends order.failed. The amount of an order that becomes REFUNDED is subtracted from the customer's totalPaid;
+// the link's counters do not change, because they count payments.
+//
+// It refuses with order_not_found, order_transition_invalid, or total_limit if the customer's totalPaid or the link's
+// paidAmount would pass validate.MaxAmount.
+func (s *Shop) MoveOrder(ctx context.Context, id string, to order.Status) (*storefrontv1.Order, error) {
+	t, orderID, err := validate.StoreAndID(ctx, id, orderNotFound)
 	if err != nil {
 		return nil, err
 	}
-	var id uuid.UUID
 	var shown *storefrontv1.Order
-	err = hook.Change(ctx, s.db.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
-		if id, err = find(ctx, tx); err != nil {
-			return err
-		}
-		operation := "order." + strings.ToLower(to.String())
-		moved, err = onceInTx(ctx, s.db, tx, t.ID, operation, id, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
-			o, err := s.lockOrder(ctx, tx, t, id)
+	return Once(ctx, s.db, t.ID, "order."+strings.ToLower(to.String()), orderID,
+		func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
+			o, err := s.lockOrder(ctx, tx, t, orderID)
 			switch {
 			case err != nil:
 				return nil, err
@@ -150,10 +110,7 @@ func (s *Shop) MoveOrder(ctx context.Context, to order.Status, find FindID) (mov
 			}
 			shown = o.Order
 			return shown, nil
-		})
-		return err
-	}, hook.EventData(func() (uuid.UUID, proto.Message) { return id, shown }))
-	return moved, err
+		}, hook.EventData(func() (uuid.UUID, proto.Message) { return orderID, shown }))
 }
 
 // move changes the order's status, after updateTotals has changed the totals of its customer and payment link. It refuses

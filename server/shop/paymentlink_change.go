@@ -15,7 +15,6 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/paymentlink"
-	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 )
@@ -117,22 +116,11 @@ func (s *Shop) CreatePaymentLink(
 func (s *Shop) UpdatePaymentLink(
 	ctx context.Context, in *storefrontv1.UpdatePaymentLinkRequest,
 ) (*storefrontv1.PaymentLink, error) {
-	return s.updatePaymentLink(ctx, in.GetId(), in)
-}
-
-// UpdatePaymentLinkAsOperator changes a payment link as UpdatePaymentLink does, for a request of the operator.
-func (s *Shop) UpdatePaymentLinkAsOperator(
-	ctx context.Context, in *adminv1.UpdatePaymentLinkRequest,
-) (*storefrontv1.PaymentLink, error) {
-	return s.updatePaymentLink(ctx, in.GetId(), in)
-}
-
-func (s *Shop) updatePaymentLink(ctx context.Context, id string, in proto.Message) (*storefrontv1.PaymentLink, error) {
 	c, err := newProblems(ctx).paymentLinkChange(in)
 	if err != nil {
 		return nil, err
 	}
-	return s.changePaymentLink(ctx, id, func(ctx context.Context, row *ent.PaymentLink) (ent.PaymentLink, error) {
+	return s.changePaymentLink(ctx, in.GetId(), func(ctx context.Context, row *ent.PaymentLink) (ent.PaymentLink, error) {
 		next := linkAfter(c, row)
 		return next, checkPricing(row, &next, hook.Time(ctx))
 	})

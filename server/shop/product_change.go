@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
-	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
@@ -19,7 +18,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-func (p *problems) productChange(in proto.Message) (Change[ent.Product], error) {
+func (p *problems) productChange(in *storefrontv1.UpdateProductRequest) (Change[ent.Product], error) {
 	c := ChangeOf(&p.Problems, resource.ProductFields, in, "")
 	return c, p.Err()
 }
@@ -29,20 +28,26 @@ func (p *problems) productChange(in proto.Message) (Change[ent.Product], error) 
 // It refuses with validation_failed, product_not_found, compare_at_invalid,
 // product_type_unavailable or product_incomplete, in this order.
 func (s *Shop) UpdateProduct(ctx context.Context, in *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
-	return s.updateProduct(ctx, in.GetId(), in)
-}
-
-// UpdateProductAsOperator changes a product as UpdateProduct does, for a request of the operator. This request can name more
-// fields.
-func (s *Shop) UpdateProductAsOperator(ctx context.Context, in *adminv1.UpdateProductRequest) (*storefrontv1.Product, error) {
-	return s.updateProduct(ctx, in.GetId(), in)
-}
-
-func (s *Shop) updateProduct(ctx context.Context, id string, in proto.Message) (*storefrontv1.Product, error) {
 	c, err := newProblems(ctx).productChange(in)
 	if err != nil {
 		return nil, err
 	}
+	return s.changeProduct(ctx, in.GetId(), c)
+}
+
+// SetProductContent sets the fields of a product that callers cannot set, and changes the product as UpdateProduct does. It
+// refuses as UpdateProduct does.
+func (s *Shop) SetProductContent(ctx context.Context, in *adminv1.SetProductContentRequest) (*storefrontv1.Product, error) {
+	p := newProblems(ctx)
+	c := ChangeOf(&p.Problems, resource.ProductFields, in.GetProduct(), "")
+	c.Add(ChangeOf(&p.Problems, resource.ProductFields, in, ""))
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	return s.changeProduct(ctx, in.GetProduct().GetId(), c)
+}
+
+func (s *Shop) changeProduct(ctx context.Context, id string, c Change[ent.Product]) (*storefrontv1.Product, error) {
 	row, t, err := ChangeRow(ctx, s.db.ForStore(ctx), id, productNotFound, s.lockProduct,
 		func(ctx context.Context, _ *ent.Tx, t tenant.Store, row *ent.Product) (*ent.Product, error) {
 			next := c.Applied(row)

@@ -28,7 +28,7 @@ func TestChangeOutsideItsStoreIsRefusedByTheHooks(t *testing.T) {
 		other := b.NewStore("other")
 		_, err := b.GetProduct(other, &storefrontv1.GetProductRequest{Id: p.GetId()})
 		shoptest.Refused(t, err, apierr.ProductNotFound)
-		_, err = b.UpdateProductAsOperator(other, &adminv1.UpdateProductRequest{Id: p.GetId(), Title: ptr("Mine")})
+		_, err = b.UpdateProduct(other, &storefrontv1.UpdateProductRequest{Id: p.GetId(), Title: ptr("Mine")})
 		shoptest.Refused(t, err, apierr.ProductNotFound)
 
 		err = d.Client().Product.UpdateOneID(uuid.MustParse(p.GetId())).SetTitle("Past the rules").Exec(b.Ctx)

@@ -37,7 +37,7 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 		refusedPayment := func(id, want string) {
 			t.Helper()
 			before := len(b.Events())
-			_, err := b.PayOrder(b.Ctx, id)
+			_, err := b.MoveOrder(b.Ctx, id, "PAID")
 			require.Contains(t, shoptest.Refused(t, err, apierr.TotalLimit).Message, want)
 			o, err := b.GetOrder(b.Ctx, &storefrontv1.GetOrderRequest{Id: id})
 			require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 		}
 		pay := func(id string) *storefrontv1.Order {
 			t.Helper()
-			o, err := b.PayOrder(b.Ctx, id)
+			o, err := b.MoveOrder(b.Ctx, id, "PAID")
 			require.NoError(t, err)
 			return o
 		}
@@ -67,7 +67,7 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 		require.EqualValues(t, 2, l.GetPaidCount())
 
 		// A refund lowers totalPaid, so another payment is accepted.
-		_, err = b.RefundOrder(b.Ctx, first.GetId())
+		_, err = b.MoveOrder(b.Ctx, first.GetId(), "REFUNDED")
 		require.NoError(t, err)
 		pay(b.Buy("ada@example.com", one.GetId(), "").GetId())
 

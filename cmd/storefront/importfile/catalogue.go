@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/transfer"
 )
@@ -18,9 +17,13 @@ type catalogue map[[2]string]*storefrontv1.Product
 
 // catalogueOf reads a store's products.
 func catalogueOf(ctx context.Context, api API, store string) (catalogue, error) {
+	ctx, err := api.WithStore(ctx, store)
+	if err != nil {
+		return nil, err
+	}
 	all := catalogue{}
 	for page := int64(1); ; page++ {
-		out, err := api.ListProducts(ctx, &adminv1.ListProductsRequest{Store: store, Page: &page, PageSize: new(int32(100))})
+		out, err := api.ListProducts(ctx, &storefrontv1.ListProductsRequest{Page: &page, PageSize: new(int32(100))})
 		if err != nil {
 			return nil, err
 		}

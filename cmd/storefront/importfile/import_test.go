@@ -21,6 +21,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/gen/ent/event"
+	"go.storefront.example/gen/ent/order"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/shop/shoptest"
@@ -45,16 +46,15 @@ func TestImportKeepsEveryByte(t *testing.T) {
 			CompareAtAmount: ptr(int64(2000))})
 		require.NoError(t, err)
 		from.Product("Brouillon", 5)
-		for i, move := range []func(context.Context, string) (*storefrontv1.Order, error){from.PayOrder, from.FailOrder,
-			from.CancelOrder} {
+		for i, status := range []order.Status{order.StatusPAID, order.StatusFAILED, order.StatusCANCELLED} {
 			o := from.Buy(fmt.Sprintf("É%d@example.com", i%2), p.Id, "")
-			_, err := move(from.Ctx, o.Id)
+			_, err := from.MoveOrder(from.Ctx, o.Id, status)
 			require.NoError(t, err)
 		}
 		refunded := from.Buy("late@example.com", p.Id, "")
-		_, err = from.PayOrder(from.Ctx, refunded.Id)
+		_, err = from.MoveOrder(from.Ctx, refunded.Id, "PAID")
 		require.NoError(t, err)
-		_, err = from.RefundOrder(from.Ctx, refunded.Id)
+		_, err = from.MoveOrder(from.Ctx, refunded.Id, "REFUNDED")
 		require.NoError(t, err)
 
 		export := func(b bench) map[kind]string {
@@ -115,7 +115,7 @@ func TestImportCountsNothingTwice(t *testing.T) {
 
 		// Orders that are paid in the store are counted together with the imported orders.
 		bought := b.Buy(buyer["email"].(string), b.Product("Guide", 100).Id, "")
-		_, err := b.PayOrder(b.Ctx, bought.Id)
+		_, err := b.MoveOrder(b.Ctx, bought.Id, "PAID")
 		require.NoError(t, err)
 		b.load(orders, transfertest.OneOrder(buyer))
 		require.Equal(t, [2]int64{5, 2200}, counters(buyer["id"]))
@@ -201,7 +201,7 @@ func TestImportBesidePayments(t *testing.T) {
 		var group errgroup.Group
 		pay := func(o *storefrontv1.Order) {
 			group.Go(func() error {
-				_, err := b.PayOrder(b.Ctx, o.Id)
+				_, err := b.MoveOrder(b.Ctx, o.Id, "PAID")
 				return err
 			})
 		}

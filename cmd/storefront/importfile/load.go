@@ -49,7 +49,8 @@ type API interface {
 	ImportOrders(context.Context, *adminv1.ImportOrdersRequest) (*adminv1.ImportResponse, error)
 	ImportRows(context.Context, *adminv1.ImportRowsRequest) (*adminv1.ImportResponse, error)
 	FinishImport(context.Context, *adminv1.FinishImportRequest) (*adminv1.FinishImportResponse, error)
-	ListProducts(context.Context, *adminv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error)
+	WithStore(ctx context.Context, store string) (context.Context, error)
+	ListProducts(context.Context, *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error)
 }
 
 // Options configure an import.

@@ -14,6 +14,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/shop"
+	"go.storefront.example/server/shop/shoptest"
 	"go.storefront.example/server/transfer"
 )
 
@@ -71,7 +72,7 @@ func (s store) load(o options, text []byte) *importfile.Report {
 
 func (s store) products() []*storefrontv1.Product {
 	s.t.Helper()
-	out, err := s.ListProducts(context.Background(), &adminv1.ListProductsRequest{Store: s.GetSlug()})
+	out, err := s.ListProducts(shoptest.In(s.t, context.Background(), s, s.GetSlug()), &storefrontv1.ListProductsRequest{})
 	require.NoError(s.t, err)
 	return out.GetData()
 }
@@ -80,7 +81,7 @@ func (s store) customers() []*storefrontv1.Customer {
 	s.t.Helper()
 	var all []*storefrontv1.Customer
 	for page := int64(1); ; page++ {
-		out, err := s.ListCustomers(context.Background(), &adminv1.ListCustomersRequest{Store: s.GetSlug(), Page: &page,
+		out, err := s.ListCustomers(shoptest.In(s.t, context.Background(), s, s.GetSlug()), &storefrontv1.ListCustomersRequest{Page: &page,
 			PageSize: new(int32(100))})
 		require.NoError(s.t, err)
 		if all = append(all, out.GetData()...); len(out.GetData()) == 0 {
@@ -91,7 +92,7 @@ func (s store) customers() []*storefrontv1.Customer {
 
 func (s store) orders() []*storefrontv1.Order {
 	s.t.Helper()
-	out, err := s.ListOrders(context.Background(), &adminv1.ListOrdersRequest{Store: s.GetSlug()})
+	out, err := s.ListOrders(shoptest.In(s.t, context.Background(), s, s.GetSlug()), &storefrontv1.ListOrdersRequest{})
 	require.NoError(s.t, err)
 	return out.GetData()
 }

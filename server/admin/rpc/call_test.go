@@ -25,12 +25,20 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// post calls a method, such as "StoreService/GetStore", with a JSON body, as curl does. It returns the answer, its body and
-// the refusal, which is nil if the status is 200. headers are pairs of a name and a value.
+// post calls a method of storefront.admin.v1, such as "StoreService/ListStores", or for the store s a method of storefront.v1,
+// such as "storefront.v1.StoreService/GetStore", with a JSON body, as curl does. It returns the answer, its body and the refusal,
+// which is nil if the status is 200. headers are pairs of a name and a value.
 func (b *bench) post(method, body string, headers ...string) (*http.Response, []byte, *storefrontv1.Error) {
 	b.Helper()
-	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, b.url+"/storefront.admin.v1."+method, strings.NewReader(body))
+	path := "/storefront.admin.v1." + method
+	if strings.HasPrefix(method, "storefront.v1.") {
+		path = "/" + method
+	}
+	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, b.url+path, strings.NewReader(body))
 	require.NoError(b, err)
+	if path == "/"+method {
+		r.Header.Set("Storefront-Store", "s")
+	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+token)
 	for i := 0; i < len(headers); i += 2 {
@@ -78,10 +86,10 @@ func TestRefusalsComeAsTheyAre(t *testing.T) {
 		code         apierr.Code
 		fields       []string
 	}{
-		"no such store":        {"StoreService/GetStore", `{"store":"nowhere"}`, nil, 404, apierr.StoreNotFound, nil},
-		"no such product":      {"ProductService/GetProduct", `{"id":"` + none + `"}`, nil, 404, apierr.ProductNotFound, nil},
+		"no such store":        {"StoreService/GetStoreSettings", `{"store":"nowhere"}`, nil, 404, apierr.StoreNotFound, nil},
+		"no such product":      {"storefront.v1.ProductService/GetProduct", `{"id":"` + none + `"}`, nil, 404, apierr.ProductNotFound, nil},
 		"no such order":        {"OrderService/PayOrder", `{"id":"` + none + `"}`, nil, 404, apierr.OrderNotFound, nil},
-		"no such customer":     {"CustomerService/GetCustomer", `{"id":""}`, nil, 404, apierr.CustomerNotFound, nil},
+		"no such customer":     {"storefront.v1.CustomerService/GetCustomer", `{"id":""}`, nil, 404, apierr.CustomerNotFound, nil},
 		"no such payment link": {"PaymentLinkService/DisablePaymentLink", `{"id":"x"}`, nil, 404, apierr.PaymentLinkNotFound, nil},
 		"no such key":          {"KeyService/RevokeKey", `{"id":"` + none + `"}`, nil, 404, apierr.APIKeyNotFound, nil},
 		"no such webhook":      {"WebhookService/EnableWebhook", `{"id":"` + none + `"}`, nil, 404, apierr.WebhookNotFound, nil},
@@ -93,16 +101,16 @@ func TestRefusalsComeAsTheyAre(t *testing.T) {
 			[]string{"since"}},
 		"a slug that is taken": {"StoreService/CreateStore", `{"name":"S","slug":"s","currency":"XAF","country":"CM"}`, nil, 409,
 			apierr.SlugTaken, nil},
-		"a phone that is none": {"CustomerService/CreateCustomer", `{"store":"s","phone":"12"}`, nil, 400, apierr.PhoneInvalid, nil},
-		"nobody": {"CustomerService/CreateCustomer", `{"store":"s","name":"A"}`, nil, 400,
+		"a phone that is none": {"storefront.v1.CustomerService/CreateCustomer", `{"phone":"12"}`, nil, 400, apierr.PhoneInvalid, nil},
+		"nobody": {"storefront.v1.CustomerService/CreateCustomer", `{"name":"A"}`, nil, 400,
 			apierr.CustomerIdentifierRequired, nil},
 		"a private address": {"WebhookService/CreateWebhook", `{"store":"s","url":"https://127.0.0.1/"}`, nil, 400,
 			apierr.WebhookURLInvalid, nil},
 		"every field that does not decode": {
-			"ProductService/UpdateProduct", `{"id":"` + none + `","status":"SOLD","price":5,"id":"x"}`, nil, 400,
+			"storefront.v1.ProductService/UpdateProduct", `{"id":"` + none + `","status":"SOLD","price":5,"id":"x"}`, nil, 400,
 			apierr.ValidationFailed, []string{"status", "price", "id"},
 		},
-		"no JSON": {"StoreService/GetStore", `{`, nil, 400, apierr.ValidationFailed, nil},
+		"no JSON": {"StoreService/GetStoreSettings", `{`, nil, 400, apierr.ValidationFailed, nil},
 		"null for what cannot be null": {"StoreService/UpdateStore", `{"store":"s","name":null,"paymentLinksOpen":null}`, nil, 400,
 			apierr.ValidationFailed, []string{"name", "paymentLinksOpen"}},
 		"the zero of an enum": {"StoreService/UpdateStore", `{"store":"s","status":"STATUS_UNSPECIFIED"}`, nil, 400,
@@ -119,7 +127,7 @@ func TestRefusalsComeAsTheyAre(t *testing.T) {
 			[]string{"pageSize"}},
 		"deliveries of nobody": {"DeliveryService/ListDeliveries", `{}`, nil, 400, apierr.ValidationFailed,
 			[]string{"store"}},
-		"a page of too many": {"OrderService/ListOrders", `{"store":"s","pageSize":101}`, nil, 400,
+		"a page of too many": {"storefront.v1.OrderService/ListOrders", `{"pageSize":101}`, nil, 400,
 			apierr.ValidationFailed, []string{"pageSize"}},
 		"another role": {"DashboardService/CreateSignInLink",
 			`{"store":"s","member":"A","role":"editor","baseUrl":"https://a.example"}`, nil, 400, apierr.ValidationFailed,
@@ -142,19 +150,19 @@ func TestRefusalsComeAsTheyAre(t *testing.T) {
 			[]string{"pageSize"}},
 		"an idempotency key of 256": {"OrderService/PayOrder", `{"id":"ORDER","idempotencyKey":"` + strings.Repeat("k", 256) +
 			`"}`, nil, 400, apierr.ValidationFailed, []string{"idempotencyKey"}},
-		"a member of no name": {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", " "}, 400,
+		"a member of no name": {"StoreService/GetStoreSettings", `{"store":"s"}`, []string{"Storefront-Member", " "}, 400,
 			apierr.ValidationFailed, []string{"Storefront-Member"}},
-		"a member of too long a name": {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member",
+		"a member of too long a name": {"StoreService/GetStoreSettings", `{"store":"s"}`, []string{"Storefront-Member",
 			strings.Repeat("x", 101)}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
-		"a member with a line feed": {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A%0D%0AB"}, 400,
+		"a member with a line feed": {"StoreService/GetStoreSettings", `{"store":"s"}`, []string{"Storefront-Member", "A%0D%0AB"}, 400,
 			apierr.ValidationFailed, []string{"Storefront-Member"}},
-		"a member that is no text": {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A%FF"}, 400,
+		"a member that is no text": {"StoreService/GetStoreSettings", `{"store":"s"}`, []string{"Storefront-Member", "A%FF"}, 400,
 			apierr.ValidationFailed, []string{"Storefront-Member"}},
-		"a member that does not decode": {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "100%"}, 400,
+		"a member that does not decode": {"StoreService/GetStoreSettings", `{"store":"s"}`, []string{"Storefront-Member", "100%"}, 400,
 			apierr.ValidationFailed, []string{"Storefront-Member"}},
-		"two members": {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A",
+		"two members": {"StoreService/GetStoreSettings", `{"store":"s"}`, []string{"Storefront-Member", "A",
 			"Storefront-Member", "B"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
-		"a body of more than one megabyte": {"StoreService/GetStore", `{"store":"` + strings.Repeat("s", edge.MaxBodyBytes) + `"}`, nil,
+		"a body of more than one megabyte": {"StoreService/GetStoreSettings", `{"store":"` + strings.Repeat("s", edge.MaxBodyBytes) + `"}`, nil,
 			429, apierr.PayloadTooLarge, nil},
 	} {
 		answer, text, refused := b.post(row.method, strings.Replace(row.body, "ORDER", order, 1), row.headers...)
@@ -190,7 +198,7 @@ func TestTheNamesInJSONAreTheChange(t *testing.T) {
 		`{"store":"s","title":"P","type":"FILE","priceAmount":5,"compareAtAmount":9,"coverUrl":"https://s.example/a.png"}`)
 	var p struct{ ID string }
 	require.NoError(t, json.Unmarshal(text, &p))
-	_, text, refused := b.post("ProductService/UpdateProduct", `{"id":"`+p.ID+`","compareAtAmount":null,"contentReady":true}`)
+	_, text, refused := b.post("ProductService/SetProductContent", `{"product":{"id":"`+p.ID+`","compareAtAmount":null},"contentReady":true}`)
 	require.Nil(t, refused, "%s", text)
 	require.Contains(t, string(text), `"compareAtAmount":null`)
 	require.Contains(t, string(text), `"coverUrl":"https://s.example/a.png"`, "what is not named stays")
@@ -277,9 +285,9 @@ func TestTheLogTellsWhatACallCaused(t *testing.T) {
 func TestAnUnknownMethodIsNotLoggedAsItCame(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
-	_, err := connect.NewClient[adminv1.GetStoreRequest, storefrontv1.Store](b.http(true),
+	_, err := connect.NewClient[adminv1.ListStoresRequest, storefrontv1.Store](b.http(true),
 		b.url+"/storefront.admin.v1.StoreService/Hunter2",
-		connect.WithGRPC(), b.withToken(token)).CallUnary(t.Context(), connect.NewRequest(&adminv1.GetStoreRequest{}))
+		connect.WithGRPC(), b.withToken(token)).CallUnary(t.Context(), connect.NewRequest(&adminv1.ListStoresRequest{}))
 	require.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))
 	require.NotContains(t, b.log.String(), "Hunter2")
 	require.Contains(t, b.log.String(), `"route":"unmatched"`)
@@ -295,16 +303,16 @@ func TestCallsWaitForASlot(t *testing.T) {
 		giveBack[i], err = b.slots.Acquire(t.Context(), limit.Operator, false)
 		require.NoError(t, err)
 	}
-	answer, _, refused := b.post("StoreService/GetStore", `{"store":"s"}`)
+	answer, _, refused := b.post("StoreService/GetStoreSettings", `{"store":"s"}`)
 	require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode)
 	require.Equal(t, "1", answer.Header.Get("Retry-After"))
 	require.Equal(t, string(apierr.Unavailable), refused.GetCode())
-	answer, _, _ = b.post("StoreService/GetStore", `{"store":"s"}`, "Authorization", "Bearer x")
+	answer, _, _ = b.post("StoreService/GetStoreSettings", `{"store":"s"}`, "Authorization", "Bearer x")
 	require.Equal(t, http.StatusUnauthorized, answer.StatusCode)
 	for _, give := range giveBack {
 		give()
 	}
-	answer, _, _ = b.post("StoreService/GetStore", `{"store":"s"}`)
+	answer, _, _ = b.post("StoreService/GetStoreSettings", `{"store":"s"}`)
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 	require.Zero(t, b.slots.Load().Running, "the slot is given back")
 }

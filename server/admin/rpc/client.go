@@ -16,6 +16,7 @@ import (
 	"go.storefront.example/ent/tracing"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
+	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/edge"
@@ -27,6 +28,9 @@ const callTimeout = time.Minute
 // Client calls the admin services of a server. Its methods return the refusals of the server's admin.Operator. If no admin
 // service answers, they return an error that says so and is no refusal. Goroutines may share it.
 type Client struct {
+	callersServices
+
+	adminv1connect.NameServiceClient
 	adminv1connect.StoreServiceClient
 	adminv1connect.ProductServiceClient
 	adminv1connect.OrderServiceClient
@@ -44,6 +48,16 @@ type Client struct {
 	base string
 }
 
+// callersServices are the services of storefront.v1. They are a struct of their own, because their types are called as those of
+// storefront.admin.v1.
+type callersServices struct {
+	storefrontv1connect.StoreServiceClient
+	storefrontv1connect.ProductServiceClient
+	storefrontv1connect.OrderServiceClient
+	storefrontv1connect.CustomerServiceClient
+	storefrontv1connect.PaymentLinkServiceClient
+}
+
 var _ admin.API = (*Client)(nil)
 
 // NewClient returns a client for the server at an http or https address, such as https://operator.example.com. The token may
@@ -59,7 +73,15 @@ func NewClient(address, token string) (*Client, error) {
 	plain := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	options := connect.WithClientOptions(connect.WithSendMaxBytes(edge.MaxBodyBytes), connect.WithInterceptors(caller{base, token}))
 	return &Client{
-		base:                     base,
+		base: base,
+		callersServices: callersServices{
+			storefrontv1connect.NewStoreServiceClient(plain, base, options),
+			storefrontv1connect.NewProductServiceClient(plain, base, options),
+			storefrontv1connect.NewOrderServiceClient(plain, base, options),
+			storefrontv1connect.NewCustomerServiceClient(plain, base, options),
+			storefrontv1connect.NewPaymentLinkServiceClient(plain, base, options),
+		},
+		NameServiceClient:        adminv1connect.NewNameServiceClient(plain, base, options),
 		StoreServiceClient:       adminv1connect.NewStoreServiceClient(plain, base, options),
 		ProductServiceClient:     adminv1connect.NewProductServiceClient(plain, base, options),
 		OrderServiceClient:       adminv1connect.NewOrderServiceClient(plain, base, options),
@@ -76,6 +98,13 @@ func NewClient(address, token string) (*Client, error) {
 	}, nil
 }
 
+type storeKey struct{}
+
+// WithStore returns a context whose calls name this store. The server refuses them if the store does not exist.
+func (*Client) WithStore(ctx context.Context, name string) (context.Context, error) {
+	return context.WithValue(ctx, storeKey{}, name), nil
+}
+
 // caller adds the headers of the client to every call, and limits calls with one answer to callTimeout.
 type caller struct{ base, token string }
 
@@ -87,6 +116,9 @@ func (c caller) sign(ctx context.Context, header http.Header) {
 	}
 	if member := admin.MemberOf(ctx); member != "" {
 		header.Set(memberHeader, url.PathEscape(member))
+	}
+	if store, ok := ctx.Value(storeKey{}).(string); ok {
+		header.Set(storeHeader, url.PathEscape(store))
 	}
 	if parent := tracing.Traceparent(ctx); parent != "" {
 		header.Set("Traceparent", parent)

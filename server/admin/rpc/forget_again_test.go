@@ -33,13 +33,13 @@ func (b *bench) storeID() (id uuid.UUID) {
 
 func (b *bench) newCustomer(name, email, phone string) string {
 	b.Helper()
-	in := &adminv1.CreateCustomerRequest{Store: "s", Name: name, Email: &email}
+	in := &storefrontv1.CreateCustomerRequest{Name: name, Email: &email}
 	if phone != "" {
 		in.Phone = &phone
 	}
-	made, err := b.operator.CreateCustomer(b.Context(), in)
+	made, err := b.operator.CreateCustomer(shoptest.In(b, b.Context(), b.operator, "s"), in)
 	require.NoError(b, err)
-	return made.GetCustomer().GetId()
+	return made.GetId()
 }
 
 // newOrder creates an order of one product under an idempotency key.
@@ -107,7 +107,7 @@ func TestACustomerIsForgottenAsOftenAsAsked(t *testing.T) {
 		require.Empty(t, traces(t, d, "quagliotti", "670991234"))
 
 		for n, name := range []string{"Awa Qvist", "Awa Qvist " + resource.ForgottenEmail(uuid.MustParse(customer))} {
-			_, err := b.operator.UpdateCustomer(t.Context(), &adminv1.UpdateCustomerRequest{Id: customer, Name: &name,
+			_, err := b.operator.UpdateCustomer(shoptest.In(t, t.Context(), b.operator, "s"), &storefrontv1.UpdateCustomerRequest{Id: customer, Name: &name,
 				Phone: new("+237670994321")})
 			require.NoError(t, err)
 			order := b.newOrder(customer, "For Qvist", fmt.Sprint("till-again-", n))
@@ -133,7 +133,7 @@ func TestAMarkerOfACallerKeepsNothing(t *testing.T) {
 		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa", "awa.quagliotti@mail.example", "+237670991234")
 		marker := resource.ForgottenEmail(uuid.MustParse(customer))
-		_, err := b.operator.UpdateCustomer(t.Context(), &adminv1.UpdateCustomerRequest{Id: customer, Name: &marker})
+		_, err := b.operator.UpdateCustomer(shoptest.In(t, t.Context(), b.operator, "s"), &storefrontv1.UpdateCustomerRequest{Id: customer, Name: &marker})
 		require.NoError(t, err)
 		order := b.newOrder(customer, `{"forgotten":true} `+marker+" quagliotti", marker)
 		b.pay(order, marker)
@@ -159,7 +159,7 @@ func TestANoteIsForgottenWithTheName(t *testing.T) {
 		_, err = b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
 		require.NoError(t, err)
 		for _, id := range []string{pending, failed, paid} {
-			order, err := b.operator.GetOrder(t.Context(), &adminv1.GetOrderRequest{Id: id})
+			order, err := b.operator.GetOrder(shoptest.In(t, t.Context(), b.operator, "s"), &storefrontv1.GetOrderRequest{Id: id})
 			require.NoError(t, err)
 			require.Nil(t, order.Note)
 		}
@@ -225,13 +225,13 @@ func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 				_, err = b.operator.ContinueForgetting(t.Context(), &adminv1.ContinueForgettingRequest{Id: customer})
 				require.NoError(t, err)
 			}
-			_, err = b.operator.UpdateCustomer(t.Context(), &adminv1.UpdateCustomerRequest{Id: customer, Name: new("Awa Qvist")})
+			_, err = b.operator.UpdateCustomer(shoptest.In(t, t.Context(), b.operator, "s"), &storefrontv1.UpdateCustomerRequest{Id: customer, Name: new("Awa Qvist")})
 			require.NoError(t, err)
 			if n == 0 {
 				b.pay(order, "pay")
 			}
 			b.pay(b.newOrder(customer, "Qvist", fmt.Sprint("till-", n)), fmt.Sprint("pay-", n))
-			_, err = b.operator.UpdateCustomer(t.Context(), &adminv1.UpdateCustomerRequest{Id: customer, Name: new("")})
+			_, err = b.operator.UpdateCustomer(shoptest.In(t, t.Context(), b.operator, "s"), &storefrontv1.UpdateCustomerRequest{Id: customer, Name: new("")})
 			require.NoError(t, err)
 			b.goOn(customer)
 			require.Empty(t, traces(t, d, "quagliotti", "qvist"), n)
@@ -329,7 +329,7 @@ func TestACustomerIsFoundInTextsHoweverTheyAreWritten(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newBenchOn(t, d)
 		customer := b.newCustomer("Élodie Brontë", "elodie.old@mail.example", "+237 670 33 33 01")
-		_, err := b.operator.UpdateCustomer(t.Context(), &adminv1.UpdateCustomerRequest{Id: customer,
+		_, err := b.operator.UpdateCustomer(shoptest.In(t, t.Context(), b.operator, "s"), &storefrontv1.UpdateCustomerRequest{Id: customer,
 			Email: new("elodie.new@mail.example"), Phone: new("+237 699 11 22 33")})
 		require.NoError(t, err)
 		short := b.newCustomer("Bo", "bo@mail.example", "")
@@ -359,7 +359,7 @@ func TestACustomerIsFoundInTextsHoweverTheyAreWritten(t *testing.T) {
 		for _, text := range kept {
 			require.True(t, left[text], text)
 		}
-		found, err := b.operator.GetCustomer(t.Context(), &adminv1.GetCustomerRequest{Id: namesake})
+		found, err := b.operator.GetCustomer(shoptest.In(t, t.Context(), b.operator, "s"), &storefrontv1.GetCustomerRequest{Id: namesake})
 		require.NoError(t, err)
 		require.Equal(t, "Élodie Brontë", found.GetName())
 		for _, event := range d.Client().Event.Query().AllX(t.Context()) {

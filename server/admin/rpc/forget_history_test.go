@@ -22,6 +22,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop/shoptest"
 	"go.storefront.example/server/transfer"
 )
 
@@ -118,7 +119,7 @@ func (h *history) refusedOrDone(err error) {
 }
 
 func (h *history) change(customer string) {
-	in := &adminv1.UpdateCustomerRequest{Id: customer}
+	in := &storefrontv1.UpdateCustomerRequest{Id: customer}
 	if h.rand.IntN(2) == 0 {
 		in.Name = new(h.text(customer))
 	}
@@ -128,14 +129,14 @@ func (h *history) change(customer string) {
 	if h.rand.IntN(3) == 0 {
 		in.Phone = new(h.phone(customer))
 	}
-	_, err := h.operator.UpdateCustomer(h.Context(), in)
+	_, err := h.operator.UpdateCustomer(shoptest.In(h, h.Context(), h.operator, "s"), in)
 	h.refusedOrDone(err)
 }
 
 // key returns a random idempotency key, which often contains the customer's name, e-mail or phone. It returns "", which
 // means no key, if the name has a character that keys must not have.
 func (h *history) key(customer string) string {
-	c, err := h.operator.GetCustomer(h.Context(), &adminv1.GetCustomerRequest{Id: customer})
+	c, err := h.operator.GetCustomer(shoptest.In(h, h.Context(), h.operator, "s"), &storefrontv1.GetCustomerRequest{Id: customer})
 	require.NoError(h, err)
 	n := h.rand.IntN(1_000_000)
 	key := []string{"till", c.GetEmail(), strings.ToUpper(c.GetEmail()), strings.Join(strings.Fields(c.GetName()), "-"),
@@ -159,7 +160,7 @@ func (h *history) randomOrder() string { return h.orders[h.rand.IntN(len(h.order
 // move changes the status of a random order by calling the argument move. sends is the number of events that a successful
 // change sends.
 func (h *history) move(move func(id, key string) (*storefrontv1.Order, error), sends int) {
-	before, err := h.operator.GetOrder(h.Context(), &adminv1.GetOrderRequest{Id: h.randomOrder()})
+	before, err := h.operator.GetOrder(shoptest.In(h, h.Context(), h.operator, "s"), &storefrontv1.GetOrderRequest{Id: h.randomOrder()})
 	require.NoError(h, err)
 	order, err := move(before.GetId(), h.key(before.GetCustomer().GetId()))
 	h.refusedOrDone(err)

@@ -23,6 +23,7 @@ import (
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop/shoptest"
 )
 
 // These are the customer's values, now and before a change. Tests search the database for all of them.
@@ -89,9 +90,9 @@ func everywhere(t require.TestingT, d *db.DB, look func(place string, text []byt
 func (b *bench) buyer(events int) (customer *storefrontv1.Customer, order *storefrontv1.Order) {
 	b.Helper()
 	ctx := b.Context()
-	made, err := b.operator.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: "s", Name: oldName, Email: new(oldEmail)})
+	made, err := b.operator.CreateCustomer(shoptest.In(b, ctx, b.operator, "s"), &storefrontv1.CreateCustomerRequest{Name: oldName, Email: new(oldEmail)})
 	require.NoError(b, err)
-	customer, err = b.operator.UpdateCustomer(ctx, &adminv1.UpdateCustomerRequest{Id: made.GetCustomer().GetId(),
+	customer, err = b.operator.UpdateCustomer(shoptest.In(b, ctx, b.operator, "s"), &storefrontv1.UpdateCustomerRequest{Id: made.GetId(),
 		Name: new(buyerName), Email: new(buyerEmail), Phone: new(buyerPhone)})
 	require.NoError(b, err)
 	p, err := b.operator.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: "s", Title: "P", PriceAmount: new(int64(5)),
@@ -139,12 +140,12 @@ func (b *bench) buyer(events int) (customer *storefrontv1.Customer, order *store
 func (b *bench) others(n int) {
 	b.Helper()
 	for i := range n {
-		made, err := b.operator.CreateCustomer(b.Context(), &adminv1.CreateCustomerRequest{Store: "s", Name: strings.Repeat("n",
+		made, err := b.operator.CreateCustomer(shoptest.In(b, b.Context(), b.operator, "s"), &storefrontv1.CreateCustomerRequest{Name: strings.Repeat("n",
 			1+i%90),
 			Email: new(fmt.Sprintf("%s@other.example", uuid.NewString()))})
 		require.NoError(b, err)
 		if i%3 == 0 {
-			_, err = b.operator.UpdateCustomer(b.Context(), &adminv1.UpdateCustomerRequest{Id: made.GetCustomer().GetId(),
+			_, err = b.operator.UpdateCustomer(shoptest.In(b, b.Context(), b.operator, "s"), &storefrontv1.UpdateCustomerRequest{Id: made.GetId(),
 				Name: new(strings.Repeat("m", 190))})
 			require.NoError(b, err)
 		}
@@ -167,7 +168,7 @@ func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 		}
 		client, err := rpc.NewClient(b.url, token)
 		require.NoError(t, err)
-		kept, err := b.operator.GetOrder(t.Context(), &adminv1.GetOrderRequest{Id: order.GetId()})
+		kept, err := b.operator.GetOrder(shoptest.In(t, t.Context(), b.operator, "s"), &storefrontv1.GetOrderRequest{Id: order.GetId()})
 		require.NoError(t, err)
 
 		steps := 0
@@ -188,14 +189,14 @@ func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, receipt.String(), again.String(), "the receipt is kept")
 
-		shown, err := client.GetCustomer(t.Context(), &adminv1.GetCustomerRequest{Id: customer.GetId()})
+		shown, err := client.GetCustomer(shoptest.In(t, t.Context(), client, "s"), &storefrontv1.GetCustomerRequest{Id: customer.GetId()})
 		require.NoError(t, err)
 		email := resource.ForgottenEmail(uuid.MustParse(customer.GetId()))
 		require.Equal(t, "", shown.GetName())
 		require.Equal(t, email, shown.GetEmail())
 		require.Nil(t, shown.Phone)
 		require.EqualValues(t, 150, shown.GetOrdersCount())
-		now, err := client.GetOrder(t.Context(), &adminv1.GetOrderRequest{Id: order.GetId()})
+		now, err := client.GetOrder(shoptest.In(t, t.Context(), client, "s"), &storefrontv1.GetOrderRequest{Id: order.GetId()})
 		require.NoError(t, err)
 		kept.Note, kept.Customer.Name, kept.Customer.Email, kept.Customer.Phone = nil, "", &email, nil
 		require.Equal(t, kept.String(), now.String())

@@ -54,6 +54,7 @@ func Services(o admin.Handlers, c Config) map[string]http.Handler {
 	all := map[string]http.Handler{}
 	serve := func(path string, handler http.Handler) { all[path] = c.serve(handler) }
 	serve(adminv1connect.NewStoreServiceHandler(o, options...))
+	serve(adminv1connect.NewNameServiceHandler(o, options...))
 	serve(adminv1connect.NewProductServiceHandler(o, options...))
 	serve(adminv1connect.NewOrderServiceHandler(o, options...))
 	serve(adminv1connect.NewCustomerServiceHandler(o, options...))
@@ -66,12 +67,11 @@ func Services(o admin.Handlers, c Config) map[string]http.Handler {
 	serve(adminv1connect.NewDashboardServiceHandler(o, options...))
 	serve(adminv1connect.NewImportServiceHandler(o, options...))
 	serve(adminv1connect.NewExportServiceHandler(o, options...))
-	callers := o.Callers()
-	serve(storefrontv1connect.NewStoreServiceHandler(callers, options...))
-	serve(storefrontv1connect.NewProductServiceHandler(callers, options...))
-	serve(storefrontv1connect.NewOrderServiceHandler(callers, options...))
-	serve(storefrontv1connect.NewCustomerServiceHandler(callers, options...))
-	serve(storefrontv1connect.NewPaymentLinkServiceHandler(callers, options...))
+	serve(storefrontv1connect.NewStoreServiceHandler(o, options...))
+	serve(storefrontv1connect.NewProductServiceHandler(o, options...))
+	serve(storefrontv1connect.NewOrderServiceHandler(o, options...))
+	serve(storefrontv1connect.NewCustomerServiceHandler(o, options...))
+	serve(storefrontv1connect.NewPaymentLinkServiceHandler(o, options...))
 	var names []string
 	for path := range all {
 		names = append(names, strings.Trim(path, "/"))

@@ -23,18 +23,20 @@ import (
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop/shoptest"
 )
 
 // rowOf maps each request field that names a row to the kind of that row. A key is "Service.field" or, for a field of only
 // one method, "Method.field".
 var rowOf = map[string]string{
-	"ProductService.id": "product", "FindProduct.name": "product",
-	"CustomerService.id": "customer", "FindCustomer.name": "customer", "ContinueForgetting.id": "forgotten",
-	"OrderService.id": "order", "FindOrder.name": "order", "CreateOrder.customer_id": "customer",
+	"ProductService.id": "product", "SetProductContent.product.id": "product",
+	"CustomerService.id": "customer", "ContinueForgetting.id": "forgotten",
+	"OrderService.id": "order", "CreateOrder.customer_id": "customer",
 	"CreateOrder.payment_link_id": "link", "CreateOrder.items.product_id": "product",
-	"PaymentLinkService.id": "link", "FindPaymentLink.name": "link",
-	"KeyService.id": "key", "WebhookService.id": "webhook",
-	"DeliveryService.id": "delivery", "FindDelivery.name": "delivery", "ContinueResend.id": "resend",
+	"PaymentLinkService.id": "link",
+	"NameService.name":      "product",
+	"KeyService.id":         "key", "WebhookService.id": "webhook",
+	"DeliveryService.id": "delivery", "ContinueResend.id": "resend",
 	"DeliveryService.webhook_id": "webhook",
 	"EventService.id":            "event", "DashboardService.id": "session",
 }
@@ -57,6 +59,10 @@ func rest(b *bench, named string, own map[string]string) proto.Message {
 		return &adminv1.CreateOrderRequest{Items: item}
 	case "CreateOrder.payment_link_id":
 		return &adminv1.CreateOrderRequest{Email: new("b@example.com"), Amount: new(int64(5))}
+	case "ResolveName.name":
+		return &adminv1.ResolveNameRequest{Kind: adminv1.ResolveNameRequest_PRODUCT}
+	case "UpdateCustomer.id":
+		return &storefrontv1.UpdateCustomerRequest{Name: new("N")}
 	case "CreateOrder.items.product_id":
 		return &adminv1.CreateOrderRequest{Email: new("b@example.com"), Items: item}
 	}
@@ -73,7 +79,7 @@ func newRows(b *bench, store string) map[string]string {
 	order, err := o.CreateOrder(ctx, &adminv1.CreateOrderRequest{Store: store, Email: new("a@example.com"),
 		Items: []*adminv1.CreateOrderRequest_Item{{ProductId: p.GetId(), Quantity: 1}}})
 	require.NoError(b, err)
-	link, err := o.CreatePaymentLink(ctx, &adminv1.CreatePaymentLinkRequest{Store: store, Title: "L",
+	link, err := o.CreatePaymentLink(shoptest.In(b, ctx, o, store), &storefrontv1.CreatePaymentLinkRequest{Title: "L",
 		Pricing: storefrontv1.PaymentLink_OPEN, MinAmount: new(int64(5))})
 	require.NoError(b, err)
 	key, err := o.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: store, Name: "k", Scopes: []string{"store:read"},
@@ -89,15 +95,15 @@ func newRows(b *bench, store string) map[string]string {
 	session, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{Store: store, Member: "M", Role: adminv1.Session_owner,
 		BaseUrl: "https://o.example.com"})
 	require.NoError(b, err)
-	gone, err := o.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: store, Email: new("gone@example.com")})
+	gone, err := o.CreateCustomer(shoptest.In(b, ctx, o, store), &storefrontv1.CreateCustomerRequest{Email: new("gone@example.com")})
 	require.NoError(b, err)
-	_, err = o.ForgetCustomer(ctx, &adminv1.ForgetCustomerRequest{Id: gone.GetCustomer().GetId()})
+	_, err = o.ForgetCustomer(ctx, &adminv1.ForgetCustomerRequest{Id: gone.GetId()})
 	require.NoError(b, err)
 	return map[string]string{
 		"product": p.GetId(), "order": order.GetId(), "customer": order.GetCustomer().GetId(), "link": link.GetId(),
 		"key": key.GetKey().GetId(), "webhook": webhook.GetWebhook().GetId(), "delivery": delivery.GetId(),
 		"event": delivery.GetEventId(), "resend": resend.GetId(), "session": session.GetId(),
-		"forgotten": gone.GetCustomer().GetId(),
+		"forgotten": gone.GetId(),
 	}
 }
 
@@ -116,6 +122,9 @@ func (n naming) name() string {
 	return name
 }
 
+// ofCallers reports whether the method of n is one of storefront.v1. Its request names no store, because the context does.
+func (n naming) ofCallers() bool { return n.method.ParentFile().Package() == "storefront.v1" }
+
 // request returns a request to the method of n. The request names this store and, in the field that n describes, the row
 // with this id. If the method requires ids of other rows, request takes them from own, which has the ids of the store's
 // rows, by kind.
@@ -128,9 +137,15 @@ func (n naming) request(b *bench, store, id string, own map[string]string) proto
 		proto.Merge(in, more)
 	}
 	m := in.ProtoReflect()
-	m.Set(m.Descriptor().Fields().ByName("store"), protoreflect.ValueOfString(store))
+	if !n.ofCallers() {
+		m.Set(m.Descriptor().Fields().ByName("store"), protoreflect.ValueOfString(store))
+	}
 	for _, f := range n.fields[:len(n.fields)-1] {
-		m = m.Mutable(f).List().Get(0).Message()
+		if f.IsList() {
+			m = m.Mutable(f).List().Get(0).Message()
+		} else {
+			m = m.Mutable(f).Message()
+		}
 	}
 	m.Set(n.fields[len(n.fields)-1], protoreflect.ValueOfString(id))
 	return in
@@ -146,11 +161,12 @@ func namings(t *testing.T) (all []naming) {
 		for i := range in.Fields().Len() {
 			f := in.Fields().Get(i)
 			n := naming{m, append(slices.Clone(before), f), ""}
-			if f.Kind() == protoreflect.MessageKind && f.IsList() && f.Message().ParentFile() == m.ParentFile() {
+			if f.Kind() == protoreflect.MessageKind && (f.IsList() && f.Message().ParentFile() == m.ParentFile() ||
+				strings.HasSuffix(string(f.Message().Name()), "Request")) {
 				look(m, n.fields, f.Message())
 			}
-			name, find := string(f.Name()), strings.HasPrefix(string(m.Name()), "Find")
-			if name != "id" && !strings.HasSuffix(name, "_id") && !(find && name == "name") {
+			name := string(f.Name())
+			if name != "id" && !strings.HasSuffix(name, "_id") && n.name() != "ResolveName.name" {
 				continue
 			}
 			byMethod, byService := n.name(), string(m.Parent().Name())+"."+name
@@ -162,11 +178,12 @@ func namings(t *testing.T) (all []naming) {
 				n.kind = rowOf[byService]
 			}
 			require.NotEmpty(t, n.kind, "%s: add to rowOf which row it names", byMethod)
-			require.NotNil(t, m.Input().Fields().ByName("store"), "%s names a row, and so its request needs the field store", byMethod)
+			require.True(t, n.ofCallers() || m.Input().Fields().ByName("store") != nil,
+				"%s names a row, and so its request needs the field store", byMethod)
 			all = append(all, n)
 		}
 	}
-	for _, m := range procedures(t, "storefront.admin.v1") {
+	for _, m := range append(procedures(t, "storefront.admin.v1"), procedures(t, "storefront.v1")...) {
 		look(m, nil, m.Input())
 	}
 	for name := range maps.Keys(rowOf) {
@@ -224,8 +241,14 @@ func TestANamedStoreHolds(t *testing.T) {
 		require.NoError(t, err)
 		faces := map[string]admin.API{"in process": b.operator, "over the network": client}
 		call := func(face string, n naming, store, id string) apierr.Code {
+			ctx := t.Context()
+			if n.ofCallers() {
+				if ctx, err = faces[face].WithStore(ctx, store); err != nil {
+					return codeOf(err)
+				}
+			}
 			out := reflect.ValueOf(faces[face]).MethodByName(string(n.method.Name())).Call([]reflect.Value{
-				reflect.ValueOf(t.Context()), reflect.ValueOf(n.request(b, store, id, own)),
+				reflect.ValueOf(ctx), reflect.ValueOf(n.request(b, store, id, own)),
 			})
 			err, _ := out[1].Interface().(error)
 			return codeOf(err)

@@ -23,6 +23,7 @@ import (
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop/shoptest"
 )
 
 // watcher is a client that has a stream of events open.
@@ -112,7 +113,7 @@ func TestWatchEvents(t *testing.T) {
 				Status:       storefrontv1.Product_PUBLISHED.Enum(),
 			})
 			require.NoError(t, err)
-			customer, err := b.operator.CreateCustomer(t.Context(), &adminv1.CreateCustomerRequest{Store: "s",
+			customer, err := b.operator.CreateCustomer(shoptest.In(t, t.Context(), b.operator, "s"), &storefrontv1.CreateCustomerRequest{
 				Email: new("a@example.com")})
 			require.NoError(t, err)
 			ping := b.ping()
@@ -123,7 +124,7 @@ func TestWatchEvents(t *testing.T) {
 			require.Equal(t, product.GetId(), data.Data.ID)
 			require.Equal(t, hook.CustomerCreated, created.GetType())
 			require.Equal(t, ping, all.next().GetId())
-			require.Contains(t, created.GetPayload(), customer.GetCustomer().GetId())
+			require.Contains(t, created.GetPayload(), customer.GetId())
 			late := b.event(5 * time.Second)
 			require.Equal(t, late, all.next().GetId(), "of two transactions, the one that got its time first may be seen last")
 			kept, err := b.operator.GetEvent(t.Context(), &adminv1.GetEventRequest{Id: created.GetId()})

@@ -55,6 +55,15 @@ func WithStore(s tenant.Store) context.Context {
 	return tenant.With(context.Background(), s, tenant.Actor{Type: tenant.ActorAPIKey, ID: "key", Name: "tests"})
 }
 
+// In returns a context for calls of the operator's services about the store with this slug.
+func In(t require.TestingT, ctx context.Context, o interface { //nolint:revive // The test comes first, as in require.
+	WithStore(ctx context.Context, store string) (context.Context, error)
+}, slug string) context.Context {
+	ctx, err := o.WithStore(ctx, slug)
+	require.NoError(t, err)
+	return ctx
+}
+
 // Product creates a DRAFT product that lacks nothing to be published.
 func (b Bench) Product(title string, price int64) *storefrontv1.Product {
 	b.T.Helper()

@@ -7,11 +7,9 @@
 package adminv1
 
 import (
-	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	v1 "go.storefront.example/gen/storefront/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -24,153 +22,6 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
-
-// Which customer to retrieve.
-type GetCustomerRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// UUID of the customer.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a customer of another store is not found.
-	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetCustomerRequest) Reset() {
-	*x = GetCustomerRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetCustomerRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetCustomerRequest) ProtoMessage() {}
-
-func (x *GetCustomerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetCustomerRequest.ProtoReflect.Descriptor instead.
-func (*GetCustomerRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *GetCustomerRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *GetCustomerRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
-// What to change of a customer. Fields that are not named stay as they are.
-type UpdateCustomerRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// UUID of the customer.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// At most 200 characters.
-	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// An e-mail address, at most 254 characters; null clears it.
-	Email *string `protobuf:"bytes,3,opt,name=email,proto3,oneof" json:"email,omitempty"`
-	// A phone number, international or in the form of the store's country; null clears it.
-	Phone *string `protobuf:"bytes,4,opt,name=phone,proto3,oneof" json:"phone,omitempty"`
-	// For typed clients: the names of the fields to change. A field that is named but has no value is cleared. Without a mask, the
-	// fields that are present are changed. In JSON, the keys of the body are the mask.
-	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,5,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a customer of another store is not found.
-	Store         string `protobuf:"bytes,6,opt,name=store,proto3" json:"store,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *UpdateCustomerRequest) Reset() {
-	*x = UpdateCustomerRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *UpdateCustomerRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*UpdateCustomerRequest) ProtoMessage() {}
-
-func (x *UpdateCustomerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use UpdateCustomerRequest.ProtoReflect.Descriptor instead.
-func (*UpdateCustomerRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *UpdateCustomerRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *UpdateCustomerRequest) GetName() string {
-	if x != nil && x.Name != nil {
-		return *x.Name
-	}
-	return ""
-}
-
-func (x *UpdateCustomerRequest) GetEmail() string {
-	if x != nil && x.Email != nil {
-		return *x.Email
-	}
-	return ""
-}
-
-func (x *UpdateCustomerRequest) GetPhone() string {
-	if x != nil && x.Phone != nil {
-		return *x.Phone
-	}
-	return ""
-}
-
-func (x *UpdateCustomerRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
-	if x != nil {
-		return x.UpdateMask
-	}
-	return nil
-}
-
-func (x *UpdateCustomerRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
 
 // Which customer to forget.
 type ForgetCustomerRequest struct {
@@ -185,7 +36,7 @@ type ForgetCustomerRequest struct {
 
 func (x *ForgetCustomerRequest) Reset() {
 	*x = ForgetCustomerRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[2]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -197,7 +48,7 @@ func (x *ForgetCustomerRequest) String() string {
 func (*ForgetCustomerRequest) ProtoMessage() {}
 
 func (x *ForgetCustomerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[2]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -210,7 +61,7 @@ func (x *ForgetCustomerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetCustomerRequest.ProtoReflect.Descriptor instead.
 func (*ForgetCustomerRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{2}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *ForgetCustomerRequest) GetId() string {
@@ -240,7 +91,7 @@ type ContinueForgettingRequest struct {
 
 func (x *ContinueForgettingRequest) Reset() {
 	*x = ContinueForgettingRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -252,7 +103,7 @@ func (x *ContinueForgettingRequest) String() string {
 func (*ContinueForgettingRequest) ProtoMessage() {}
 
 func (x *ContinueForgettingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -265,7 +116,7 @@ func (x *ContinueForgettingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueForgettingRequest.ProtoReflect.Descriptor instead.
 func (*ContinueForgettingRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{3}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *ContinueForgettingRequest) GetId() string {
@@ -315,7 +166,7 @@ type Forgetting struct {
 
 func (x *Forgetting) Reset() {
 	*x = Forgetting{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -327,7 +178,7 @@ func (x *Forgetting) String() string {
 func (*Forgetting) ProtoMessage() {}
 
 func (x *Forgetting) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -340,7 +191,7 @@ func (x *Forgetting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forgetting.ProtoReflect.Descriptor instead.
 func (*Forgetting) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{4}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Forgetting) GetCustomerId() string {
@@ -437,7 +288,7 @@ type ListCustomerOrdersRequest struct {
 
 func (x *ListCustomerOrdersRequest) Reset() {
 	*x = ListCustomerOrdersRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -449,7 +300,7 @@ func (x *ListCustomerOrdersRequest) String() string {
 func (*ListCustomerOrdersRequest) ProtoMessage() {}
 
 func (x *ListCustomerOrdersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -462,7 +313,7 @@ func (x *ListCustomerOrdersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCustomerOrdersRequest.ProtoReflect.Descriptor instead.
 func (*ListCustomerOrdersRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{5}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ListCustomerOrdersRequest) GetId() string {
@@ -506,7 +357,7 @@ type ListCustomerOrdersResponse struct {
 
 func (x *ListCustomerOrdersResponse) Reset() {
 	*x = ListCustomerOrdersResponse{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -518,7 +369,7 @@ func (x *ListCustomerOrdersResponse) String() string {
 func (*ListCustomerOrdersResponse) ProtoMessage() {}
 
 func (x *ListCustomerOrdersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -531,7 +382,7 @@ func (x *ListCustomerOrdersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCustomerOrdersResponse.ProtoReflect.Descriptor instead.
 func (*ListCustomerOrdersResponse) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{6}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListCustomerOrdersResponse) GetOrders() []*v1.Order {
@@ -548,281 +399,11 @@ func (x *ListCustomerOrdersResponse) GetNextPageToken() string {
 	return ""
 }
 
-// A customer to record: an e-mail, a phone, or both.
-type CreateCustomerRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; required.
-	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// At most 200 characters; may be left out.
-	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// An e-mail address, at most 254 characters; compared without regard to case.
-	Email *string `protobuf:"bytes,3,opt,name=email,proto3,oneof" json:"email,omitempty"`
-	// A phone number, international or in the form of the store's country.
-	Phone         *string `protobuf:"bytes,4,opt,name=phone,proto3,oneof" json:"phone,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CreateCustomerRequest) Reset() {
-	*x = CreateCustomerRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CreateCustomerRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CreateCustomerRequest) ProtoMessage() {}
-
-func (x *CreateCustomerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CreateCustomerRequest.ProtoReflect.Descriptor instead.
-func (*CreateCustomerRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *CreateCustomerRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
-func (x *CreateCustomerRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *CreateCustomerRequest) GetEmail() string {
-	if x != nil && x.Email != nil {
-		return *x.Email
-	}
-	return ""
-}
-
-func (x *CreateCustomerRequest) GetPhone() string {
-	if x != nil && x.Phone != nil {
-		return *x.Phone
-	}
-	return ""
-}
-
-// The customer that was created, or that the store already had.
-type CreateCustomerResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The customer.
-	Customer *v1.Customer `protobuf:"bytes,1,opt,name=customer,proto3" json:"customer,omitempty"`
-	// Whether the customer is new to the store.
-	Created       bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CreateCustomerResponse) Reset() {
-	*x = CreateCustomerResponse{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CreateCustomerResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CreateCustomerResponse) ProtoMessage() {}
-
-func (x *CreateCustomerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CreateCustomerResponse.ProtoReflect.Descriptor instead.
-func (*CreateCustomerResponse) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *CreateCustomerResponse) GetCustomer() *v1.Customer {
-	if x != nil {
-		return x.Customer
-	}
-	return nil
-}
-
-func (x *CreateCustomerResponse) GetCreated() bool {
-	if x != nil {
-		return x.Created
-	}
-	return false
-}
-
-// Which customers to list.
-type ListCustomersRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; required.
-	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// The page, from 1; default 1. A page beyond the last is empty.
-	Page *int64 `protobuf:"varint,2,opt,name=page,proto3,oneof" json:"page,omitempty"`
-	// Customers on a page, 1 to 100; default 25.
-	PageSize *int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// Text to find in name, e-mail or phone, at most 100 characters; a phone is also found by its digits.
-	Q             *string `protobuf:"bytes,4,opt,name=q,proto3,oneof" json:"q,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListCustomersRequest) Reset() {
-	*x = ListCustomersRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListCustomersRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListCustomersRequest) ProtoMessage() {}
-
-func (x *ListCustomersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListCustomersRequest.ProtoReflect.Descriptor instead.
-func (*ListCustomersRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *ListCustomersRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
-func (x *ListCustomersRequest) GetPage() int64 {
-	if x != nil && x.Page != nil {
-		return *x.Page
-	}
-	return 0
-}
-
-func (x *ListCustomersRequest) GetPageSize() int32 {
-	if x != nil && x.PageSize != nil {
-		return *x.PageSize
-	}
-	return 0
-}
-
-func (x *ListCustomersRequest) GetQ() string {
-	if x != nil && x.Q != nil {
-		return *x.Q
-	}
-	return ""
-}
-
-// Which customer to find.
-type FindCustomerRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; may be empty if `name` is a whole UUID. A customer of another store is not found.
-	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// UUID of the customer, its e-mail or phone, or at least eight characters of the beginning or end of its UUID.
-	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FindCustomerRequest) Reset() {
-	*x = FindCustomerRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FindCustomerRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FindCustomerRequest) ProtoMessage() {}
-
-func (x *FindCustomerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FindCustomerRequest.ProtoReflect.Descriptor instead.
-func (*FindCustomerRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *FindCustomerRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
-func (x *FindCustomerRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
 var File_storefront_admin_v1_customer_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	"\n" +
-	"\"storefront/admin/v1/customer.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cstorefront/v1/customer.proto\x1a\x19storefront/v1/order.proto\":\n" +
-	"\x12GetCustomerRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\"\x98\x04\n" +
-	"\x15UpdateCustomerRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12D\n" +
-	"\x04name\x18\x02 \x01(\tB+\xbaH(r&\x18\xc8\x012!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x00R\x04name\x88\x01\x01\x12\xb8\x01\n" +
-	"\x05email\x18\x03 \x01(\tB\x9c\x01\xbaH\x98\x01r\x95\x01\x10\x01\x18\xfe\x012\x8d\x01^([^\\s@\\x00-\\x1F\\x7F-\\x9F]+|\"([^\"\\\\\\x00-\\x1F\\x7F-\\x9F]|\\\\[^\\x00-\\x1F\\x7F-\\x9F])+\")@[^\\s@.\\x00-\\x1F\\x7F-\\x9F]+(\\.[^\\s@.\\x00-\\x1F\\x7F-\\x9F]+)+$H\x01R\x05email\x88\x01\x01\x12~\n" +
-	"\x05phone\x18\x04 \x01(\tBc\xbaH`r^\x10\x01\x18\xfa\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\x05phone\x88\x01\x01\x12;\n" +
-	"\vupdate_mask\x18\x05 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
-	"updateMask\x12\x14\n" +
-	"\x05store\x18\x06 \x01(\tR\x05storeB\a\n" +
-	"\x05_nameB\b\n" +
-	"\x06_emailB\b\n" +
-	"\x06_phone\"=\n" +
+	"\"storefront/admin/v1/customer.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19storefront/v1/order.proto\"=\n" +
 	"\x15ForgetCustomerRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05store\x18\x02 \x01(\tR\x05store\"A\n" +
@@ -859,35 +440,8 @@ const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	"_page_size\"r\n" +
 	"\x1aListCustomerOrdersResponse\x12,\n" +
 	"\x06orders\x18\x01 \x03(\v2\x14.storefront.v1.OrderR\x06orders\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x82\x06\n" +
-	"\x15CreateCustomerRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12?\n" +
-	"\x04name\x18\x02 \x01(\tB+\xbaH(r&\x18\xc8\x012!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x04name\x12\xeb\x03\n" +
-	"\x05email\x18\x03 \x01(\tB\xcf\x03\xbaH\xcb\x03r\xc8\x03\x10\x01\x18\xfe\x012\xc0\x03^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*(\"[^\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+\"|[^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+)@[^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+[.。．｡][^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x00R\x05email\x88\x01\x01\x12\x8f\x01\n" +
-	"\x05phone\x18\x04 \x01(\tBt\xbaHqro\x10\x01\x18\xfa\x012h^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9FA-Za-z]*[^ \\x00-\\x1F\\x7F-\\x9FA-Za-z][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9FA-Za-z]*$H\x01R\x05phone\x88\x01\x01B\b\n" +
-	"\x06_emailB\b\n" +
-	"\x06_phone\"g\n" +
-	"\x16CreateCustomerResponse\x123\n" +
-	"\bcustomer\x18\x01 \x01(\v2\x17.storefront.v1.CustomerR\bcustomer\x12\x18\n" +
-	"\acreated\x18\x02 \x01(\bR\acreated\"\xd7\x01\n" +
-	"\x14ListCustomersRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
-	"\x04page\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\x00R\x04page\x88\x01\x01\x12+\n" +
-	"\tpage_size\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x01H\x01R\bpageSize\x88\x01\x01\x12=\n" +
-	"\x01q\x18\x04 \x01(\tB*\xbaH'r%\x18d2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\x01q\x88\x01\x01B\a\n" +
-	"\x05_pageB\f\n" +
-	"\n" +
-	"_page_sizeB\x04\n" +
-	"\x02_q\"?\n" +
-	"\x13FindCustomerRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name2\xaa\x06\n" +
-	"\x0fCustomerService\x12i\n" +
-	"\x0eCreateCustomer\x12*.storefront.admin.v1.CreateCustomerRequest\x1a+.storefront.admin.v1.CreateCustomerResponse\x12e\n" +
-	"\rListCustomers\x12).storefront.admin.v1.ListCustomersRequest\x1a$.storefront.v1.ListCustomersResponse\"\x03\x90\x02\x01\x12T\n" +
-	"\vGetCustomer\x12'.storefront.admin.v1.GetCustomerRequest\x1a\x17.storefront.v1.Customer\"\x03\x90\x02\x01\x12V\n" +
-	"\fFindCustomer\x12(.storefront.admin.v1.FindCustomerRequest\x1a\x17.storefront.v1.Customer\"\x03\x90\x02\x01\x12U\n" +
-	"\x0eUpdateCustomer\x12*.storefront.admin.v1.UpdateCustomerRequest\x1a\x17.storefront.v1.Customer\x12]\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xd3\x02\n" +
+	"\x0fCustomerService\x12]\n" +
 	"\x0eForgetCustomer\x12*.storefront.admin.v1.ForgetCustomerRequest\x1a\x1f.storefront.admin.v1.Forgetting\x12e\n" +
 	"\x12ContinueForgetting\x12..storefront.admin.v1.ContinueForgettingRequest\x1a\x1f.storefront.admin.v1.Forgetting\x12z\n" +
 	"\x12ListCustomerOrders\x12..storefront.admin.v1.ListCustomerOrdersRequest\x1a/.storefront.admin.v1.ListCustomerOrdersResponse\"\x03\x90\x02\x01B7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
@@ -904,52 +458,31 @@ func file_storefront_admin_v1_customer_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_customer_proto_rawDescData
 }
 
-var file_storefront_admin_v1_customer_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_storefront_admin_v1_customer_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_storefront_admin_v1_customer_proto_goTypes = []any{
-	(*GetCustomerRequest)(nil),         // 0: storefront.admin.v1.GetCustomerRequest
-	(*UpdateCustomerRequest)(nil),      // 1: storefront.admin.v1.UpdateCustomerRequest
-	(*ForgetCustomerRequest)(nil),      // 2: storefront.admin.v1.ForgetCustomerRequest
-	(*ContinueForgettingRequest)(nil),  // 3: storefront.admin.v1.ContinueForgettingRequest
-	(*Forgetting)(nil),                 // 4: storefront.admin.v1.Forgetting
-	(*ListCustomerOrdersRequest)(nil),  // 5: storefront.admin.v1.ListCustomerOrdersRequest
-	(*ListCustomerOrdersResponse)(nil), // 6: storefront.admin.v1.ListCustomerOrdersResponse
-	(*CreateCustomerRequest)(nil),      // 7: storefront.admin.v1.CreateCustomerRequest
-	(*CreateCustomerResponse)(nil),     // 8: storefront.admin.v1.CreateCustomerResponse
-	(*ListCustomersRequest)(nil),       // 9: storefront.admin.v1.ListCustomersRequest
-	(*FindCustomerRequest)(nil),        // 10: storefront.admin.v1.FindCustomerRequest
-	(*fieldmaskpb.FieldMask)(nil),      // 11: google.protobuf.FieldMask
-	(*timestamppb.Timestamp)(nil),      // 12: google.protobuf.Timestamp
-	(*v1.Order)(nil),                   // 13: storefront.v1.Order
-	(*v1.Customer)(nil),                // 14: storefront.v1.Customer
-	(*v1.ListCustomersResponse)(nil),   // 15: storefront.v1.ListCustomersResponse
+	(*ForgetCustomerRequest)(nil),      // 0: storefront.admin.v1.ForgetCustomerRequest
+	(*ContinueForgettingRequest)(nil),  // 1: storefront.admin.v1.ContinueForgettingRequest
+	(*Forgetting)(nil),                 // 2: storefront.admin.v1.Forgetting
+	(*ListCustomerOrdersRequest)(nil),  // 3: storefront.admin.v1.ListCustomerOrdersRequest
+	(*ListCustomerOrdersResponse)(nil), // 4: storefront.admin.v1.ListCustomerOrdersResponse
+	(*timestamppb.Timestamp)(nil),      // 5: google.protobuf.Timestamp
+	(*v1.Order)(nil),                   // 6: storefront.v1.Order
 }
 var file_storefront_admin_v1_customer_proto_depIdxs = []int32{
-	11, // 0: storefront.admin.v1.UpdateCustomerRequest.update_mask:type_name -> google.protobuf.FieldMask
-	12, // 1: storefront.admin.v1.Forgetting.created_at:type_name -> google.protobuf.Timestamp
-	12, // 2: storefront.admin.v1.Forgetting.finished_at:type_name -> google.protobuf.Timestamp
-	13, // 3: storefront.admin.v1.ListCustomerOrdersResponse.orders:type_name -> storefront.v1.Order
-	14, // 4: storefront.admin.v1.CreateCustomerResponse.customer:type_name -> storefront.v1.Customer
-	7,  // 5: storefront.admin.v1.CustomerService.CreateCustomer:input_type -> storefront.admin.v1.CreateCustomerRequest
-	9,  // 6: storefront.admin.v1.CustomerService.ListCustomers:input_type -> storefront.admin.v1.ListCustomersRequest
-	0,  // 7: storefront.admin.v1.CustomerService.GetCustomer:input_type -> storefront.admin.v1.GetCustomerRequest
-	10, // 8: storefront.admin.v1.CustomerService.FindCustomer:input_type -> storefront.admin.v1.FindCustomerRequest
-	1,  // 9: storefront.admin.v1.CustomerService.UpdateCustomer:input_type -> storefront.admin.v1.UpdateCustomerRequest
-	2,  // 10: storefront.admin.v1.CustomerService.ForgetCustomer:input_type -> storefront.admin.v1.ForgetCustomerRequest
-	3,  // 11: storefront.admin.v1.CustomerService.ContinueForgetting:input_type -> storefront.admin.v1.ContinueForgettingRequest
-	5,  // 12: storefront.admin.v1.CustomerService.ListCustomerOrders:input_type -> storefront.admin.v1.ListCustomerOrdersRequest
-	8,  // 13: storefront.admin.v1.CustomerService.CreateCustomer:output_type -> storefront.admin.v1.CreateCustomerResponse
-	15, // 14: storefront.admin.v1.CustomerService.ListCustomers:output_type -> storefront.v1.ListCustomersResponse
-	14, // 15: storefront.admin.v1.CustomerService.GetCustomer:output_type -> storefront.v1.Customer
-	14, // 16: storefront.admin.v1.CustomerService.FindCustomer:output_type -> storefront.v1.Customer
-	14, // 17: storefront.admin.v1.CustomerService.UpdateCustomer:output_type -> storefront.v1.Customer
-	4,  // 18: storefront.admin.v1.CustomerService.ForgetCustomer:output_type -> storefront.admin.v1.Forgetting
-	4,  // 19: storefront.admin.v1.CustomerService.ContinueForgetting:output_type -> storefront.admin.v1.Forgetting
-	6,  // 20: storefront.admin.v1.CustomerService.ListCustomerOrders:output_type -> storefront.admin.v1.ListCustomerOrdersResponse
-	13, // [13:21] is the sub-list for method output_type
-	5,  // [5:13] is the sub-list for method input_type
-	5,  // [5:5] is the sub-list for extension type_name
-	5,  // [5:5] is the sub-list for extension extendee
-	0,  // [0:5] is the sub-list for field type_name
+	5, // 0: storefront.admin.v1.Forgetting.created_at:type_name -> google.protobuf.Timestamp
+	5, // 1: storefront.admin.v1.Forgetting.finished_at:type_name -> google.protobuf.Timestamp
+	6, // 2: storefront.admin.v1.ListCustomerOrdersResponse.orders:type_name -> storefront.v1.Order
+	0, // 3: storefront.admin.v1.CustomerService.ForgetCustomer:input_type -> storefront.admin.v1.ForgetCustomerRequest
+	1, // 4: storefront.admin.v1.CustomerService.ContinueForgetting:input_type -> storefront.admin.v1.ContinueForgettingRequest
+	3, // 5: storefront.admin.v1.CustomerService.ListCustomerOrders:input_type -> storefront.admin.v1.ListCustomerOrdersRequest
+	2, // 6: storefront.admin.v1.CustomerService.ForgetCustomer:output_type -> storefront.admin.v1.Forgetting
+	2, // 7: storefront.admin.v1.CustomerService.ContinueForgetting:output_type -> storefront.admin.v1.Forgetting
+	4, // 8: storefront.admin.v1.CustomerService.ListCustomerOrders:output_type -> storefront.admin.v1.ListCustomerOrdersResponse
+	6, // [6:9] is the sub-list for method output_type
+	3, // [3:6] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_customer_proto_init() }
@@ -957,18 +490,15 @@ func file_storefront_admin_v1_customer_proto_init() {
 	if File_storefront_admin_v1_customer_proto != nil {
 		return
 	}
-	file_storefront_admin_v1_customer_proto_msgTypes[1].OneofWrappers = []any{}
-	file_storefront_admin_v1_customer_proto_msgTypes[4].OneofWrappers = []any{}
-	file_storefront_admin_v1_customer_proto_msgTypes[5].OneofWrappers = []any{}
-	file_storefront_admin_v1_customer_proto_msgTypes[7].OneofWrappers = []any{}
-	file_storefront_admin_v1_customer_proto_msgTypes[9].OneofWrappers = []any{}
+	file_storefront_admin_v1_customer_proto_msgTypes[2].OneofWrappers = []any{}
+	file_storefront_admin_v1_customer_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_customer_proto_rawDesc), len(file_storefront_admin_v1_customer_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

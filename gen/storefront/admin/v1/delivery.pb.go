@@ -145,7 +145,7 @@ func (x Resend_State) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Resend_State.Descriptor instead.
 func (Resend_State) EnumDescriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{9, 0}
+	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{8, 0}
 }
 
 // The delivery of one event to one webhook.
@@ -550,61 +550,6 @@ func (x *GetDeliveryRequest) GetStore() string {
 	return ""
 }
 
-// Which delivery to find.
-type FindDeliveryRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; may be empty if `name` is a whole UUID. A delivery of another store is not found.
-	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// UUID of the delivery, or at least eight characters of its beginning or end.
-	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FindDeliveryRequest) Reset() {
-	*x = FindDeliveryRequest{}
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FindDeliveryRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FindDeliveryRequest) ProtoMessage() {}
-
-func (x *FindDeliveryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FindDeliveryRequest.ProtoReflect.Descriptor instead.
-func (*FindDeliveryRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *FindDeliveryRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
-func (x *FindDeliveryRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
 // A delivery with its payload.
 type GetDeliveryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -618,7 +563,7 @@ type GetDeliveryResponse struct {
 
 func (x *GetDeliveryResponse) Reset() {
 	*x = GetDeliveryResponse{}
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -630,7 +575,7 @@ func (x *GetDeliveryResponse) String() string {
 func (*GetDeliveryResponse) ProtoMessage() {}
 
 func (x *GetDeliveryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -643,7 +588,7 @@ func (x *GetDeliveryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDeliveryResponse.ProtoReflect.Descriptor instead.
 func (*GetDeliveryResponse) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{5}
+	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetDeliveryResponse) GetDelivery() *Delivery {
@@ -673,7 +618,7 @@ type ResendDeliveryRequest struct {
 
 func (x *ResendDeliveryRequest) Reset() {
 	*x = ResendDeliveryRequest{}
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -685,7 +630,7 @@ func (x *ResendDeliveryRequest) String() string {
 func (*ResendDeliveryRequest) ProtoMessage() {}
 
 func (x *ResendDeliveryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -698,7 +643,7 @@ func (x *ResendDeliveryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResendDeliveryRequest.ProtoReflect.Descriptor instead.
 func (*ResendDeliveryRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{6}
+	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ResendDeliveryRequest) GetId() string {
@@ -730,7 +675,7 @@ type StartResendRequest struct {
 
 func (x *StartResendRequest) Reset() {
 	*x = StartResendRequest{}
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[7]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -742,7 +687,7 @@ func (x *StartResendRequest) String() string {
 func (*StartResendRequest) ProtoMessage() {}
 
 func (x *StartResendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[7]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -755,7 +700,7 @@ func (x *StartResendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartResendRequest.ProtoReflect.Descriptor instead.
 func (*StartResendRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{7}
+	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StartResendRequest) GetWebhookId() string {
@@ -792,7 +737,7 @@ type ContinueResendRequest struct {
 
 func (x *ContinueResendRequest) Reset() {
 	*x = ContinueResendRequest{}
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[8]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -804,7 +749,7 @@ func (x *ContinueResendRequest) String() string {
 func (*ContinueResendRequest) ProtoMessage() {}
 
 func (x *ContinueResendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[8]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -817,7 +762,7 @@ func (x *ContinueResendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueResendRequest.ProtoReflect.Descriptor instead.
 func (*ContinueResendRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{8}
+	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ContinueResendRequest) GetId() string {
@@ -853,7 +798,7 @@ type Resend struct {
 
 func (x *Resend) Reset() {
 	*x = Resend{}
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[9]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -865,7 +810,7 @@ func (x *Resend) String() string {
 func (*Resend) ProtoMessage() {}
 
 func (x *Resend) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[9]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -878,7 +823,7 @@ func (x *Resend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resend.ProtoReflect.Descriptor instead.
 func (*Resend) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{9}
+	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Resend) GetId() string {
@@ -938,7 +883,7 @@ type Delivery_Attempt struct {
 
 func (x *Delivery_Attempt) Reset() {
 	*x = Delivery_Attempt{}
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[10]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -950,7 +895,7 @@ func (x *Delivery_Attempt) String() string {
 func (*Delivery_Attempt) ProtoMessage() {}
 
 func (x *Delivery_Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[10]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1081,10 +1026,7 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\x0elooked_back_to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\flookedBackTo\":\n" +
 	"\x12GetDeliveryRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\"?\n" +
-	"\x13FindDeliveryRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"{\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"{\n" +
 	"\x13GetDeliveryResponse\x129\n" +
 	"\bdelivery\x18\x01 \x01(\v2\x1d.storefront.admin.v1.DeliveryR\bdelivery\x12\x1d\n" +
 	"\apayload\x18\x02 \x01(\tH\x00R\apayload\x88\x01\x01B\n" +
@@ -1112,11 +1054,10 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\x11STATE_UNSPECIFIED\x10\x00\x12\v\n" +
 	"\arunning\x10\x01\x12\f\n" +
 	"\bfinished\x10\x02\x12\v\n" +
-	"\astopped\x10\x032\xd3\x04\n" +
+	"\astopped\x10\x032\xf5\x03\n" +
 	"\x0fDeliveryService\x12n\n" +
 	"\x0eListDeliveries\x12*.storefront.admin.v1.ListDeliveriesRequest\x1a+.storefront.admin.v1.ListDeliveriesResponse\"\x03\x90\x02\x01\x12e\n" +
-	"\vGetDelivery\x12'.storefront.admin.v1.GetDeliveryRequest\x1a(.storefront.admin.v1.GetDeliveryResponse\"\x03\x90\x02\x01\x12\\\n" +
-	"\fFindDelivery\x12(.storefront.admin.v1.FindDeliveryRequest\x1a\x1d.storefront.admin.v1.Delivery\"\x03\x90\x02\x01\x12[\n" +
+	"\vGetDelivery\x12'.storefront.admin.v1.GetDeliveryRequest\x1a(.storefront.admin.v1.GetDeliveryResponse\"\x03\x90\x02\x01\x12[\n" +
 	"\x0eResendDelivery\x12*.storefront.admin.v1.ResendDeliveryRequest\x1a\x1d.storefront.admin.v1.Delivery\x12S\n" +
 	"\vStartResend\x12'.storefront.admin.v1.StartResendRequest\x1a\x1b.storefront.admin.v1.Resend\x12Y\n" +
 	"\x0eContinueResend\x12*.storefront.admin.v1.ContinueResendRequest\x1a\x1b.storefront.admin.v1.ResendB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
@@ -1134,7 +1075,7 @@ func file_storefront_admin_v1_delivery_proto_rawDescGZIP() []byte {
 }
 
 var file_storefront_admin_v1_delivery_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_storefront_admin_v1_delivery_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_storefront_admin_v1_delivery_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_storefront_admin_v1_delivery_proto_goTypes = []any{
 	(Delivery_Status)(0),           // 0: storefront.admin.v1.Delivery.Status
 	(Resend_State)(0),              // 1: storefront.admin.v1.Resend.State
@@ -1142,45 +1083,42 @@ var file_storefront_admin_v1_delivery_proto_goTypes = []any{
 	(*ListDeliveriesRequest)(nil),  // 3: storefront.admin.v1.ListDeliveriesRequest
 	(*ListDeliveriesResponse)(nil), // 4: storefront.admin.v1.ListDeliveriesResponse
 	(*GetDeliveryRequest)(nil),     // 5: storefront.admin.v1.GetDeliveryRequest
-	(*FindDeliveryRequest)(nil),    // 6: storefront.admin.v1.FindDeliveryRequest
-	(*GetDeliveryResponse)(nil),    // 7: storefront.admin.v1.GetDeliveryResponse
-	(*ResendDeliveryRequest)(nil),  // 8: storefront.admin.v1.ResendDeliveryRequest
-	(*StartResendRequest)(nil),     // 9: storefront.admin.v1.StartResendRequest
-	(*ContinueResendRequest)(nil),  // 10: storefront.admin.v1.ContinueResendRequest
-	(*Resend)(nil),                 // 11: storefront.admin.v1.Resend
-	(*Delivery_Attempt)(nil),       // 12: storefront.admin.v1.Delivery.Attempt
-	(*timestamppb.Timestamp)(nil),  // 13: google.protobuf.Timestamp
+	(*GetDeliveryResponse)(nil),    // 6: storefront.admin.v1.GetDeliveryResponse
+	(*ResendDeliveryRequest)(nil),  // 7: storefront.admin.v1.ResendDeliveryRequest
+	(*StartResendRequest)(nil),     // 8: storefront.admin.v1.StartResendRequest
+	(*ContinueResendRequest)(nil),  // 9: storefront.admin.v1.ContinueResendRequest
+	(*Resend)(nil),                 // 10: storefront.admin.v1.Resend
+	(*Delivery_Attempt)(nil),       // 11: storefront.admin.v1.Delivery.Attempt
+	(*timestamppb.Timestamp)(nil),  // 12: google.protobuf.Timestamp
 }
 var file_storefront_admin_v1_delivery_proto_depIdxs = []int32{
 	0,  // 0: storefront.admin.v1.Delivery.status:type_name -> storefront.admin.v1.Delivery.Status
-	13, // 1: storefront.admin.v1.Delivery.next_attempt_at:type_name -> google.protobuf.Timestamp
-	13, // 2: storefront.admin.v1.Delivery.created_at:type_name -> google.protobuf.Timestamp
-	13, // 3: storefront.admin.v1.Delivery.finished_at:type_name -> google.protobuf.Timestamp
-	12, // 4: storefront.admin.v1.Delivery.attempts:type_name -> storefront.admin.v1.Delivery.Attempt
+	12, // 1: storefront.admin.v1.Delivery.next_attempt_at:type_name -> google.protobuf.Timestamp
+	12, // 2: storefront.admin.v1.Delivery.created_at:type_name -> google.protobuf.Timestamp
+	12, // 3: storefront.admin.v1.Delivery.finished_at:type_name -> google.protobuf.Timestamp
+	11, // 4: storefront.admin.v1.Delivery.attempts:type_name -> storefront.admin.v1.Delivery.Attempt
 	0,  // 5: storefront.admin.v1.ListDeliveriesRequest.status:type_name -> storefront.admin.v1.Delivery.Status
-	13, // 6: storefront.admin.v1.ListDeliveriesRequest.since:type_name -> google.protobuf.Timestamp
-	13, // 7: storefront.admin.v1.ListDeliveriesRequest.until:type_name -> google.protobuf.Timestamp
+	12, // 6: storefront.admin.v1.ListDeliveriesRequest.since:type_name -> google.protobuf.Timestamp
+	12, // 7: storefront.admin.v1.ListDeliveriesRequest.until:type_name -> google.protobuf.Timestamp
 	2,  // 8: storefront.admin.v1.ListDeliveriesResponse.deliveries:type_name -> storefront.admin.v1.Delivery
-	13, // 9: storefront.admin.v1.ListDeliveriesResponse.looked_back_to:type_name -> google.protobuf.Timestamp
+	12, // 9: storefront.admin.v1.ListDeliveriesResponse.looked_back_to:type_name -> google.protobuf.Timestamp
 	2,  // 10: storefront.admin.v1.GetDeliveryResponse.delivery:type_name -> storefront.admin.v1.Delivery
-	13, // 11: storefront.admin.v1.StartResendRequest.since:type_name -> google.protobuf.Timestamp
-	13, // 12: storefront.admin.v1.Resend.since:type_name -> google.protobuf.Timestamp
+	12, // 11: storefront.admin.v1.StartResendRequest.since:type_name -> google.protobuf.Timestamp
+	12, // 12: storefront.admin.v1.Resend.since:type_name -> google.protobuf.Timestamp
 	1,  // 13: storefront.admin.v1.Resend.state:type_name -> storefront.admin.v1.Resend.State
-	13, // 14: storefront.admin.v1.Delivery.Attempt.started_at:type_name -> google.protobuf.Timestamp
+	12, // 14: storefront.admin.v1.Delivery.Attempt.started_at:type_name -> google.protobuf.Timestamp
 	3,  // 15: storefront.admin.v1.DeliveryService.ListDeliveries:input_type -> storefront.admin.v1.ListDeliveriesRequest
 	5,  // 16: storefront.admin.v1.DeliveryService.GetDelivery:input_type -> storefront.admin.v1.GetDeliveryRequest
-	6,  // 17: storefront.admin.v1.DeliveryService.FindDelivery:input_type -> storefront.admin.v1.FindDeliveryRequest
-	8,  // 18: storefront.admin.v1.DeliveryService.ResendDelivery:input_type -> storefront.admin.v1.ResendDeliveryRequest
-	9,  // 19: storefront.admin.v1.DeliveryService.StartResend:input_type -> storefront.admin.v1.StartResendRequest
-	10, // 20: storefront.admin.v1.DeliveryService.ContinueResend:input_type -> storefront.admin.v1.ContinueResendRequest
-	4,  // 21: storefront.admin.v1.DeliveryService.ListDeliveries:output_type -> storefront.admin.v1.ListDeliveriesResponse
-	7,  // 22: storefront.admin.v1.DeliveryService.GetDelivery:output_type -> storefront.admin.v1.GetDeliveryResponse
-	2,  // 23: storefront.admin.v1.DeliveryService.FindDelivery:output_type -> storefront.admin.v1.Delivery
-	2,  // 24: storefront.admin.v1.DeliveryService.ResendDelivery:output_type -> storefront.admin.v1.Delivery
-	11, // 25: storefront.admin.v1.DeliveryService.StartResend:output_type -> storefront.admin.v1.Resend
-	11, // 26: storefront.admin.v1.DeliveryService.ContinueResend:output_type -> storefront.admin.v1.Resend
-	21, // [21:27] is the sub-list for method output_type
-	15, // [15:21] is the sub-list for method input_type
+	7,  // 17: storefront.admin.v1.DeliveryService.ResendDelivery:input_type -> storefront.admin.v1.ResendDeliveryRequest
+	8,  // 18: storefront.admin.v1.DeliveryService.StartResend:input_type -> storefront.admin.v1.StartResendRequest
+	9,  // 19: storefront.admin.v1.DeliveryService.ContinueResend:input_type -> storefront.admin.v1.ContinueResendRequest
+	4,  // 20: storefront.admin.v1.DeliveryService.ListDeliveries:output_type -> storefront.admin.v1.ListDeliveriesResponse
+	6,  // 21: storefront.admin.v1.DeliveryService.GetDelivery:output_type -> storefront.admin.v1.GetDeliveryResponse
+	2,  // 22: storefront.admin.v1.DeliveryService.ResendDelivery:output_type -> storefront.admin.v1.Delivery
+	10, // 23: storefront.admin.v1.DeliveryService.StartResend:output_type -> storefront.admin.v1.Resend
+	10, // 24: storefront.admin.v1.DeliveryService.ContinueResend:output_type -> storefront.admin.v1.Resend
+	20, // [20:25] is the sub-list for method output_type
+	15, // [15:20] is the sub-list for method input_type
 	15, // [15:15] is the sub-list for extension type_name
 	15, // [15:15] is the sub-list for extension extendee
 	0,  // [0:15] is the sub-list for field type_name
@@ -1193,15 +1131,15 @@ func file_storefront_admin_v1_delivery_proto_init() {
 	}
 	file_storefront_admin_v1_delivery_proto_msgTypes[0].OneofWrappers = []any{}
 	file_storefront_admin_v1_delivery_proto_msgTypes[1].OneofWrappers = []any{}
-	file_storefront_admin_v1_delivery_proto_msgTypes[5].OneofWrappers = []any{}
-	file_storefront_admin_v1_delivery_proto_msgTypes[10].OneofWrappers = []any{}
+	file_storefront_admin_v1_delivery_proto_msgTypes[4].OneofWrappers = []any{}
+	file_storefront_admin_v1_delivery_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_delivery_proto_rawDesc), len(file_storefront_admin_v1_delivery_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   11,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

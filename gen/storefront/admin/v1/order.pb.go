@@ -11,7 +11,6 @@ import (
 	v1 "go.storefront.example/gen/storefront/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -151,152 +150,6 @@ func (x *CreateOrderRequest) GetIdempotencyKey() string {
 	return ""
 }
 
-// Which orders to list.
-type ListOrdersRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; required.
-	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// The page, from 1; default 1. A page beyond the last is empty.
-	Page *int64 `protobuf:"varint,2,opt,name=page,proto3,oneof" json:"page,omitempty"`
-	// Orders on a page, 1 to 100; default 25.
-	PageSize *int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// Only orders of this status.
-	Status *v1.Order_Status `protobuf:"varint,4,opt,name=status,proto3,enum=storefront.v1.Order_Status,oneof" json:"status,omitempty"`
-	// Only orders created at this moment or later.
-	From *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=from,proto3" json:"from,omitempty"`
-	// Only orders created before this moment.
-	To            *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=to,proto3" json:"to,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListOrdersRequest) Reset() {
-	*x = ListOrdersRequest{}
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListOrdersRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListOrdersRequest) ProtoMessage() {}
-
-func (x *ListOrdersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListOrdersRequest.ProtoReflect.Descriptor instead.
-func (*ListOrdersRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *ListOrdersRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
-func (x *ListOrdersRequest) GetPage() int64 {
-	if x != nil && x.Page != nil {
-		return *x.Page
-	}
-	return 0
-}
-
-func (x *ListOrdersRequest) GetPageSize() int32 {
-	if x != nil && x.PageSize != nil {
-		return *x.PageSize
-	}
-	return 0
-}
-
-func (x *ListOrdersRequest) GetStatus() v1.Order_Status {
-	if x != nil && x.Status != nil {
-		return *x.Status
-	}
-	return v1.Order_Status(0)
-}
-
-func (x *ListOrdersRequest) GetFrom() *timestamppb.Timestamp {
-	if x != nil {
-		return x.From
-	}
-	return nil
-}
-
-func (x *ListOrdersRequest) GetTo() *timestamppb.Timestamp {
-	if x != nil {
-		return x.To
-	}
-	return nil
-}
-
-// Which order to retrieve.
-type GetOrderRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// UUID of the order.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, an order of another store is not found.
-	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetOrderRequest) Reset() {
-	*x = GetOrderRequest{}
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetOrderRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetOrderRequest) ProtoMessage() {}
-
-func (x *GetOrderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetOrderRequest.ProtoReflect.Descriptor instead.
-func (*GetOrderRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *GetOrderRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *GetOrderRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
 // Which order to mark as paid.
 type PayOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -305,16 +158,14 @@ type PayOrderRequest struct {
 	// At most 255 characters; empty for no key.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// The store's slug or id; empty for any store. If it is set, an order of another store is not found.
-	Store string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
-	// Instead of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
-	Name          string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PayOrderRequest) Reset() {
 	*x = PayOrderRequest{}
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -326,7 +177,7 @@ func (x *PayOrderRequest) String() string {
 func (*PayOrderRequest) ProtoMessage() {}
 
 func (x *PayOrderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -339,7 +190,7 @@ func (x *PayOrderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PayOrderRequest.ProtoReflect.Descriptor instead.
 func (*PayOrderRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{3}
+	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *PayOrderRequest) GetId() string {
@@ -363,13 +214,6 @@ func (x *PayOrderRequest) GetStore() string {
 	return ""
 }
 
-func (x *PayOrderRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
 // Which order to mark as failed.
 type FailOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -378,16 +222,14 @@ type FailOrderRequest struct {
 	// At most 255 characters; empty for no key.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// The store's slug or id; empty for any store. If it is set, an order of another store is not found.
-	Store string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
-	// Instead of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
-	Name          string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FailOrderRequest) Reset() {
 	*x = FailOrderRequest{}
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -399,7 +241,7 @@ func (x *FailOrderRequest) String() string {
 func (*FailOrderRequest) ProtoMessage() {}
 
 func (x *FailOrderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -412,7 +254,7 @@ func (x *FailOrderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailOrderRequest.ProtoReflect.Descriptor instead.
 func (*FailOrderRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{4}
+	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *FailOrderRequest) GetId() string {
@@ -436,13 +278,6 @@ func (x *FailOrderRequest) GetStore() string {
 	return ""
 }
 
-func (x *FailOrderRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
 // Which order to cancel.
 type CancelOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -451,16 +286,14 @@ type CancelOrderRequest struct {
 	// At most 255 characters; empty for no key.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// The store's slug or id; empty for any store. If it is set, an order of another store is not found.
-	Store string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
-	// Instead of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
-	Name          string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CancelOrderRequest) Reset() {
 	*x = CancelOrderRequest{}
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -472,7 +305,7 @@ func (x *CancelOrderRequest) String() string {
 func (*CancelOrderRequest) ProtoMessage() {}
 
 func (x *CancelOrderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -485,7 +318,7 @@ func (x *CancelOrderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelOrderRequest.ProtoReflect.Descriptor instead.
 func (*CancelOrderRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{5}
+	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CancelOrderRequest) GetId() string {
@@ -509,13 +342,6 @@ func (x *CancelOrderRequest) GetStore() string {
 	return ""
 }
 
-func (x *CancelOrderRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
 // Which order to mark as refunded.
 type RefundOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -524,16 +350,14 @@ type RefundOrderRequest struct {
 	// At most 255 characters; empty for no key.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// The store's slug or id; empty for any store. If it is set, an order of another store is not found.
-	Store string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
-	// Instead of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
-	Name          string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RefundOrderRequest) Reset() {
 	*x = RefundOrderRequest{}
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -545,7 +369,7 @@ func (x *RefundOrderRequest) String() string {
 func (*RefundOrderRequest) ProtoMessage() {}
 
 func (x *RefundOrderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -558,7 +382,7 @@ func (x *RefundOrderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefundOrderRequest.ProtoReflect.Descriptor instead.
 func (*RefundOrderRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{6}
+	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *RefundOrderRequest) GetId() string {
@@ -582,68 +406,6 @@ func (x *RefundOrderRequest) GetStore() string {
 	return ""
 }
 
-func (x *RefundOrderRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-// Which order to find.
-type FindOrderRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; may be empty if `name` is a whole UUID. An order of another store is not found.
-	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// UUID of the order, its reference, or at least eight characters of the beginning or end of its UUID.
-	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FindOrderRequest) Reset() {
-	*x = FindOrderRequest{}
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FindOrderRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FindOrderRequest) ProtoMessage() {}
-
-func (x *FindOrderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FindOrderRequest.ProtoReflect.Descriptor instead.
-func (*FindOrderRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *FindOrderRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
-func (x *FindOrderRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
 // One line of the order.
 type CreateOrderRequest_Item struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -657,7 +419,7 @@ type CreateOrderRequest_Item struct {
 
 func (x *CreateOrderRequest_Item) Reset() {
 	*x = CreateOrderRequest_Item{}
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[8]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -669,7 +431,7 @@ func (x *CreateOrderRequest_Item) String() string {
 func (*CreateOrderRequest_Item) ProtoMessage() {}
 
 func (x *CreateOrderRequest_Item) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[8]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -703,7 +465,7 @@ var File_storefront_admin_v1_order_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_order_proto_rawDesc = "" +
 	"\n" +
-	"\x1fstorefront/admin/v1/order.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19storefront/v1/order.proto\"\x81\t\n" +
+	"\x1fstorefront/admin/v1/order.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x19storefront/v1/order.proto\"\x81\t\n" +
 	"\x12CreateOrderRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x1f\n" +
 	"\vcustomer_id\x18\x02 \x01(\tR\n" +
@@ -724,50 +486,25 @@ const file_storefront_admin_v1_order_proto_rawDesc = "" +
 	"\x06_emailB\b\n" +
 	"\x06_phoneB\t\n" +
 	"\a_amountB\a\n" +
-	"\x05_note\"\xba\x02\n" +
-	"\x11ListOrdersRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
-	"\x04page\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\x00R\x04page\x88\x01\x01\x12+\n" +
-	"\tpage_size\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x01H\x01R\bpageSize\x88\x01\x01\x12B\n" +
-	"\x06status\x18\x04 \x01(\x0e2\x1b.storefront.v1.Order.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x02R\x06status\x88\x01\x01\x12.\n" +
-	"\x04from\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x12*\n" +
-	"\x02to\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x02toB\a\n" +
-	"\x05_pageB\f\n" +
-	"\n" +
-	"_page_sizeB\t\n" +
-	"\a_status\"7\n" +
-	"\x0fGetOrderRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\"t\n" +
+	"\x05_note\"`\n" +
 	"\x0fPayOrderRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
 	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
-	"\x05store\x18\x03 \x01(\tR\x05store\x12\x12\n" +
-	"\x04name\x18\x04 \x01(\tR\x04name\"u\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\"a\n" +
 	"\x10FailOrderRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
 	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
-	"\x05store\x18\x03 \x01(\tR\x05store\x12\x12\n" +
-	"\x04name\x18\x04 \x01(\tR\x04name\"w\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\"c\n" +
 	"\x12CancelOrderRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
 	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
-	"\x05store\x18\x03 \x01(\tR\x05store\x12\x12\n" +
-	"\x04name\x18\x04 \x01(\tR\x04name\"w\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\"c\n" +
 	"\x12RefundOrderRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
 	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
-	"\x05store\x18\x03 \x01(\tR\x05store\x12\x12\n" +
-	"\x04name\x18\x04 \x01(\tR\x04name\"<\n" +
-	"\x10FindOrderRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name2\x84\x05\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store2\x8a\x03\n" +
 	"\fOrderService\x12L\n" +
-	"\vCreateOrder\x12'.storefront.admin.v1.CreateOrderRequest\x1a\x14.storefront.v1.Order\x12\\\n" +
-	"\n" +
-	"ListOrders\x12&.storefront.admin.v1.ListOrdersRequest\x1a!.storefront.v1.ListOrdersResponse\"\x03\x90\x02\x01\x12K\n" +
-	"\bGetOrder\x12$.storefront.admin.v1.GetOrderRequest\x1a\x14.storefront.v1.Order\"\x03\x90\x02\x01\x12M\n" +
-	"\tFindOrder\x12%.storefront.admin.v1.FindOrderRequest\x1a\x14.storefront.v1.Order\"\x03\x90\x02\x01\x12F\n" +
+	"\vCreateOrder\x12'.storefront.admin.v1.CreateOrderRequest\x1a\x14.storefront.v1.Order\x12F\n" +
 	"\bPayOrder\x12$.storefront.admin.v1.PayOrderRequest\x1a\x14.storefront.v1.Order\x12H\n" +
 	"\tFailOrder\x12%.storefront.admin.v1.FailOrderRequest\x1a\x14.storefront.v1.Order\x12L\n" +
 	"\vCancelOrder\x12'.storefront.admin.v1.CancelOrderRequest\x1a\x14.storefront.v1.Order\x12L\n" +
@@ -785,48 +522,33 @@ func file_storefront_admin_v1_order_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_order_proto_rawDescData
 }
 
-var file_storefront_admin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_storefront_admin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_storefront_admin_v1_order_proto_goTypes = []any{
 	(*CreateOrderRequest)(nil),      // 0: storefront.admin.v1.CreateOrderRequest
-	(*ListOrdersRequest)(nil),       // 1: storefront.admin.v1.ListOrdersRequest
-	(*GetOrderRequest)(nil),         // 2: storefront.admin.v1.GetOrderRequest
-	(*PayOrderRequest)(nil),         // 3: storefront.admin.v1.PayOrderRequest
-	(*FailOrderRequest)(nil),        // 4: storefront.admin.v1.FailOrderRequest
-	(*CancelOrderRequest)(nil),      // 5: storefront.admin.v1.CancelOrderRequest
-	(*RefundOrderRequest)(nil),      // 6: storefront.admin.v1.RefundOrderRequest
-	(*FindOrderRequest)(nil),        // 7: storefront.admin.v1.FindOrderRequest
-	(*CreateOrderRequest_Item)(nil), // 8: storefront.admin.v1.CreateOrderRequest.Item
-	(v1.Order_Status)(0),            // 9: storefront.v1.Order.Status
-	(*timestamppb.Timestamp)(nil),   // 10: google.protobuf.Timestamp
-	(*v1.Order)(nil),                // 11: storefront.v1.Order
-	(*v1.ListOrdersResponse)(nil),   // 12: storefront.v1.ListOrdersResponse
+	(*PayOrderRequest)(nil),         // 1: storefront.admin.v1.PayOrderRequest
+	(*FailOrderRequest)(nil),        // 2: storefront.admin.v1.FailOrderRequest
+	(*CancelOrderRequest)(nil),      // 3: storefront.admin.v1.CancelOrderRequest
+	(*RefundOrderRequest)(nil),      // 4: storefront.admin.v1.RefundOrderRequest
+	(*CreateOrderRequest_Item)(nil), // 5: storefront.admin.v1.CreateOrderRequest.Item
+	(*v1.Order)(nil),                // 6: storefront.v1.Order
 }
 var file_storefront_admin_v1_order_proto_depIdxs = []int32{
-	8,  // 0: storefront.admin.v1.CreateOrderRequest.items:type_name -> storefront.admin.v1.CreateOrderRequest.Item
-	9,  // 1: storefront.admin.v1.ListOrdersRequest.status:type_name -> storefront.v1.Order.Status
-	10, // 2: storefront.admin.v1.ListOrdersRequest.from:type_name -> google.protobuf.Timestamp
-	10, // 3: storefront.admin.v1.ListOrdersRequest.to:type_name -> google.protobuf.Timestamp
-	0,  // 4: storefront.admin.v1.OrderService.CreateOrder:input_type -> storefront.admin.v1.CreateOrderRequest
-	1,  // 5: storefront.admin.v1.OrderService.ListOrders:input_type -> storefront.admin.v1.ListOrdersRequest
-	2,  // 6: storefront.admin.v1.OrderService.GetOrder:input_type -> storefront.admin.v1.GetOrderRequest
-	7,  // 7: storefront.admin.v1.OrderService.FindOrder:input_type -> storefront.admin.v1.FindOrderRequest
-	3,  // 8: storefront.admin.v1.OrderService.PayOrder:input_type -> storefront.admin.v1.PayOrderRequest
-	4,  // 9: storefront.admin.v1.OrderService.FailOrder:input_type -> storefront.admin.v1.FailOrderRequest
-	5,  // 10: storefront.admin.v1.OrderService.CancelOrder:input_type -> storefront.admin.v1.CancelOrderRequest
-	6,  // 11: storefront.admin.v1.OrderService.RefundOrder:input_type -> storefront.admin.v1.RefundOrderRequest
-	11, // 12: storefront.admin.v1.OrderService.CreateOrder:output_type -> storefront.v1.Order
-	12, // 13: storefront.admin.v1.OrderService.ListOrders:output_type -> storefront.v1.ListOrdersResponse
-	11, // 14: storefront.admin.v1.OrderService.GetOrder:output_type -> storefront.v1.Order
-	11, // 15: storefront.admin.v1.OrderService.FindOrder:output_type -> storefront.v1.Order
-	11, // 16: storefront.admin.v1.OrderService.PayOrder:output_type -> storefront.v1.Order
-	11, // 17: storefront.admin.v1.OrderService.FailOrder:output_type -> storefront.v1.Order
-	11, // 18: storefront.admin.v1.OrderService.CancelOrder:output_type -> storefront.v1.Order
-	11, // 19: storefront.admin.v1.OrderService.RefundOrder:output_type -> storefront.v1.Order
-	12, // [12:20] is the sub-list for method output_type
-	4,  // [4:12] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	5, // 0: storefront.admin.v1.CreateOrderRequest.items:type_name -> storefront.admin.v1.CreateOrderRequest.Item
+	0, // 1: storefront.admin.v1.OrderService.CreateOrder:input_type -> storefront.admin.v1.CreateOrderRequest
+	1, // 2: storefront.admin.v1.OrderService.PayOrder:input_type -> storefront.admin.v1.PayOrderRequest
+	2, // 3: storefront.admin.v1.OrderService.FailOrder:input_type -> storefront.admin.v1.FailOrderRequest
+	3, // 4: storefront.admin.v1.OrderService.CancelOrder:input_type -> storefront.admin.v1.CancelOrderRequest
+	4, // 5: storefront.admin.v1.OrderService.RefundOrder:input_type -> storefront.admin.v1.RefundOrderRequest
+	6, // 6: storefront.admin.v1.OrderService.CreateOrder:output_type -> storefront.v1.Order
+	6, // 7: storefront.admin.v1.OrderService.PayOrder:output_type -> storefront.v1.Order
+	6, // 8: storefront.admin.v1.OrderService.FailOrder:output_type -> storefront.v1.Order
+	6, // 9: storefront.admin.v1.OrderService.CancelOrder:output_type -> storefront.v1.Order
+	6, // 10: storefront.admin.v1.OrderService.RefundOrder:output_type -> storefront.v1.Order
+	6, // [6:11] is the sub-list for method output_type
+	1, // [1:6] is the sub-list for method input_type
+	1, // [1:1] is the sub-list for extension type_name
+	1, // [1:1] is the sub-list for extension extendee
+	0, // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_order_proto_init() }
@@ -835,14 +557,13 @@ func file_storefront_admin_v1_order_proto_init() {
 		return
 	}
 	file_storefront_admin_v1_order_proto_msgTypes[0].OneofWrappers = []any{}
-	file_storefront_admin_v1_order_proto_msgTypes[1].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_order_proto_rawDesc), len(file_storefront_admin_v1_order_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -7,12 +7,9 @@
 package adminv1
 
 import (
-	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	v1 "go.storefront.example/gen/storefront/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
-	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -24,206 +21,6 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
-
-// A payment link to create, in the store's currency.
-type CreatePaymentLinkRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; required.
-	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// 1 to 200 characters; required.
-	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	// FIXED (with `amount`) or OPEN (with `minAmount`); required.
-	Pricing v1.PaymentLink_Pricing `protobuf:"varint,3,opt,name=pricing,proto3,enum=storefront.v1.PaymentLink_Pricing" json:"pricing,omitempty"`
-	// Minor units, from 1; only with FIXED.
-	Amount *int64 `protobuf:"varint,4,opt,name=amount,proto3,oneof" json:"amount,omitempty"`
-	// Minor units, from 1; only with OPEN.
-	MinAmount *int64 `protobuf:"varint,5,opt,name=min_amount,json=minAmount,proto3,oneof" json:"min_amount,omitempty"`
-	// At most 5,000 characters.
-	Description *string `protobuf:"bytes,6,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	// An http or https address, at most 2,048 characters.
-	CoverUrl *string `protobuf:"bytes,7,opt,name=cover_url,json=coverUrl,proto3,oneof" json:"cover_url,omitempty"`
-	// At most 2,000 characters.
-	ThankYouMessage *string `protobuf:"bytes,8,opt,name=thank_you_message,json=thankYouMessage,proto3,oneof" json:"thank_you_message,omitempty"`
-	// A moment in the future.
-	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// 1 to 2147483647; without it the number of payments has no limit.
-	MaxPayments   *int32 `protobuf:"varint,10,opt,name=max_payments,json=maxPayments,proto3,oneof" json:"max_payments,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CreatePaymentLinkRequest) Reset() {
-	*x = CreatePaymentLinkRequest{}
-	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CreatePaymentLinkRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CreatePaymentLinkRequest) ProtoMessage() {}
-
-func (x *CreatePaymentLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CreatePaymentLinkRequest.ProtoReflect.Descriptor instead.
-func (*CreatePaymentLinkRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_payment_link_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *CreatePaymentLinkRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
-func (x *CreatePaymentLinkRequest) GetTitle() string {
-	if x != nil {
-		return x.Title
-	}
-	return ""
-}
-
-func (x *CreatePaymentLinkRequest) GetPricing() v1.PaymentLink_Pricing {
-	if x != nil {
-		return x.Pricing
-	}
-	return v1.PaymentLink_Pricing(0)
-}
-
-func (x *CreatePaymentLinkRequest) GetAmount() int64 {
-	if x != nil && x.Amount != nil {
-		return *x.Amount
-	}
-	return 0
-}
-
-func (x *CreatePaymentLinkRequest) GetMinAmount() int64 {
-	if x != nil && x.MinAmount != nil {
-		return *x.MinAmount
-	}
-	return 0
-}
-
-func (x *CreatePaymentLinkRequest) GetDescription() string {
-	if x != nil && x.Description != nil {
-		return *x.Description
-	}
-	return ""
-}
-
-func (x *CreatePaymentLinkRequest) GetCoverUrl() string {
-	if x != nil && x.CoverUrl != nil {
-		return *x.CoverUrl
-	}
-	return ""
-}
-
-func (x *CreatePaymentLinkRequest) GetThankYouMessage() string {
-	if x != nil && x.ThankYouMessage != nil {
-		return *x.ThankYouMessage
-	}
-	return ""
-}
-
-func (x *CreatePaymentLinkRequest) GetExpiresAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.ExpiresAt
-	}
-	return nil
-}
-
-func (x *CreatePaymentLinkRequest) GetMaxPayments() int32 {
-	if x != nil && x.MaxPayments != nil {
-		return *x.MaxPayments
-	}
-	return 0
-}
-
-// Which payment links to list.
-type ListPaymentLinksRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; required.
-	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// The page, from 1; default 1. A page beyond the last is empty.
-	Page *int64 `protobuf:"varint,2,opt,name=page,proto3,oneof" json:"page,omitempty"`
-	// Links on a page, 1 to 100; default 25.
-	PageSize *int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// Only links with this status: `active` links take payments now, `inactive` links do not.
-	Status        *v1.ListPaymentLinksRequest_Status `protobuf:"varint,4,opt,name=status,proto3,enum=storefront.v1.ListPaymentLinksRequest_Status,oneof" json:"status,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListPaymentLinksRequest) Reset() {
-	*x = ListPaymentLinksRequest{}
-	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListPaymentLinksRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListPaymentLinksRequest) ProtoMessage() {}
-
-func (x *ListPaymentLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListPaymentLinksRequest.ProtoReflect.Descriptor instead.
-func (*ListPaymentLinksRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_payment_link_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *ListPaymentLinksRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
-func (x *ListPaymentLinksRequest) GetPage() int64 {
-	if x != nil && x.Page != nil {
-		return *x.Page
-	}
-	return 0
-}
-
-func (x *ListPaymentLinksRequest) GetPageSize() int32 {
-	if x != nil && x.PageSize != nil {
-		return *x.PageSize
-	}
-	return 0
-}
-
-func (x *ListPaymentLinksRequest) GetStatus() v1.ListPaymentLinksRequest_Status {
-	if x != nil && x.Status != nil {
-		return *x.Status
-	}
-	return v1.ListPaymentLinksRequest_Status(0)
-}
 
 // Which payment link to disable.
 type DisablePaymentLinkRequest struct {
@@ -238,7 +35,7 @@ type DisablePaymentLinkRequest struct {
 
 func (x *DisablePaymentLinkRequest) Reset() {
 	*x = DisablePaymentLinkRequest{}
-	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[2]
+	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -250,7 +47,7 @@ func (x *DisablePaymentLinkRequest) String() string {
 func (*DisablePaymentLinkRequest) ProtoMessage() {}
 
 func (x *DisablePaymentLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[2]
+	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -263,7 +60,7 @@ func (x *DisablePaymentLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisablePaymentLinkRequest.ProtoReflect.Descriptor instead.
 func (*DisablePaymentLinkRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_payment_link_proto_rawDescGZIP(), []int{2}
+	return file_storefront_admin_v1_payment_link_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *DisablePaymentLinkRequest) GetId() string {
@@ -280,400 +77,15 @@ func (x *DisablePaymentLinkRequest) GetStore() string {
 	return ""
 }
 
-// Which payment link to retrieve.
-type GetPaymentLinkRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// UUID of the payment link.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a payment link of another store is not found.
-	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetPaymentLinkRequest) Reset() {
-	*x = GetPaymentLinkRequest{}
-	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetPaymentLinkRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetPaymentLinkRequest) ProtoMessage() {}
-
-func (x *GetPaymentLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetPaymentLinkRequest.ProtoReflect.Descriptor instead.
-func (*GetPaymentLinkRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_payment_link_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *GetPaymentLinkRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *GetPaymentLinkRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
-// What to change of a payment link. Fields that are not named stay as they are.
-type UpdatePaymentLinkRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// UUID of the payment link.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// 1 to 200 characters.
-	Title *string `protobuf:"bytes,2,opt,name=title,proto3,oneof" json:"title,omitempty"`
-	// FIXED (with `amount`) or OPEN (with `minAmount`).
-	Pricing *v1.PaymentLink_Pricing `protobuf:"varint,3,opt,name=pricing,proto3,enum=storefront.v1.PaymentLink_Pricing,oneof" json:"pricing,omitempty"`
-	// Minor units, from 1; only with FIXED; null removes it.
-	Amount *int64 `protobuf:"varint,4,opt,name=amount,proto3,oneof" json:"amount,omitempty"`
-	// Minor units, from 1; only with OPEN; null removes it.
-	MinAmount *int64 `protobuf:"varint,5,opt,name=min_amount,json=minAmount,proto3,oneof" json:"min_amount,omitempty"`
-	// At most 5,000 characters; null removes it.
-	Description *string `protobuf:"bytes,6,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	// An http or https address, at most 2,048 characters; null removes it.
-	CoverUrl *string `protobuf:"bytes,7,opt,name=cover_url,json=coverUrl,proto3,oneof" json:"cover_url,omitempty"`
-	// At most 2,000 characters; null removes it.
-	ThankYouMessage *string `protobuf:"bytes,8,opt,name=thank_you_message,json=thankYouMessage,proto3,oneof" json:"thank_you_message,omitempty"`
-	// A moment in the future; null removes the end date.
-	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// 1 to 2147483647; null removes the limit.
-	MaxPayments *int32 `protobuf:"varint,10,opt,name=max_payments,json=maxPayments,proto3,oneof" json:"max_payments,omitempty"`
-	// For typed clients: the names of the fields to change. A field that is named but has no value is cleared. Without a mask, the
-	// fields that are present are changed. In JSON, the keys of the body are the mask.
-	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,11,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a payment link of another store is not found.
-	Store         string `protobuf:"bytes,12,opt,name=store,proto3" json:"store,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *UpdatePaymentLinkRequest) Reset() {
-	*x = UpdatePaymentLinkRequest{}
-	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *UpdatePaymentLinkRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*UpdatePaymentLinkRequest) ProtoMessage() {}
-
-func (x *UpdatePaymentLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use UpdatePaymentLinkRequest.ProtoReflect.Descriptor instead.
-func (*UpdatePaymentLinkRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_payment_link_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *UpdatePaymentLinkRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *UpdatePaymentLinkRequest) GetTitle() string {
-	if x != nil && x.Title != nil {
-		return *x.Title
-	}
-	return ""
-}
-
-func (x *UpdatePaymentLinkRequest) GetPricing() v1.PaymentLink_Pricing {
-	if x != nil && x.Pricing != nil {
-		return *x.Pricing
-	}
-	return v1.PaymentLink_Pricing(0)
-}
-
-func (x *UpdatePaymentLinkRequest) GetAmount() int64 {
-	if x != nil && x.Amount != nil {
-		return *x.Amount
-	}
-	return 0
-}
-
-func (x *UpdatePaymentLinkRequest) GetMinAmount() int64 {
-	if x != nil && x.MinAmount != nil {
-		return *x.MinAmount
-	}
-	return 0
-}
-
-func (x *UpdatePaymentLinkRequest) GetDescription() string {
-	if x != nil && x.Description != nil {
-		return *x.Description
-	}
-	return ""
-}
-
-func (x *UpdatePaymentLinkRequest) GetCoverUrl() string {
-	if x != nil && x.CoverUrl != nil {
-		return *x.CoverUrl
-	}
-	return ""
-}
-
-func (x *UpdatePaymentLinkRequest) GetThankYouMessage() string {
-	if x != nil && x.ThankYouMessage != nil {
-		return *x.ThankYouMessage
-	}
-	return ""
-}
-
-func (x *UpdatePaymentLinkRequest) GetExpiresAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.ExpiresAt
-	}
-	return nil
-}
-
-func (x *UpdatePaymentLinkRequest) GetMaxPayments() int32 {
-	if x != nil && x.MaxPayments != nil {
-		return *x.MaxPayments
-	}
-	return 0
-}
-
-func (x *UpdatePaymentLinkRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
-	if x != nil {
-		return x.UpdateMask
-	}
-	return nil
-}
-
-func (x *UpdatePaymentLinkRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
-// Which payment link to enable.
-type EnablePaymentLinkRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// UUID of the payment link.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a payment link of another store is not found.
-	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *EnablePaymentLinkRequest) Reset() {
-	*x = EnablePaymentLinkRequest{}
-	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *EnablePaymentLinkRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*EnablePaymentLinkRequest) ProtoMessage() {}
-
-func (x *EnablePaymentLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use EnablePaymentLinkRequest.ProtoReflect.Descriptor instead.
-func (*EnablePaymentLinkRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_payment_link_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *EnablePaymentLinkRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *EnablePaymentLinkRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
-// Which payment link to find.
-type FindPaymentLinkRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; may be empty if `name` is a whole UUID. A payment link of another store is not found.
-	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// UUID of the payment link, its code, or at least eight characters of the beginning or end of its UUID.
-	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FindPaymentLinkRequest) Reset() {
-	*x = FindPaymentLinkRequest{}
-	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FindPaymentLinkRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FindPaymentLinkRequest) ProtoMessage() {}
-
-func (x *FindPaymentLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_payment_link_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FindPaymentLinkRequest.ProtoReflect.Descriptor instead.
-func (*FindPaymentLinkRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_payment_link_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *FindPaymentLinkRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
-func (x *FindPaymentLinkRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
 var File_storefront_admin_v1_payment_link_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_payment_link_proto_rawDesc = "" +
 	"\n" +
-	"&storefront/admin/v1/payment_link.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a storefront/v1/payment_link.proto\"\x9d\b\n" +
-	"\x18CreatePaymentLinkRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x97\x01\n" +
-	"\x05title\x18\x02 \x01(\tB\x80\x01\xbaH}\xc8\x01\x01rx\x10\x01\x18\xc8\x012q^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x05title\x12I\n" +
-	"\apricing\x18\x03 \x01(\x0e2\".storefront.v1.PaymentLink.PricingB\v\xbaH\b\xc8\x01\x01\x82\x01\x02\x10\x01R\apricing\x12-\n" +
-	"\x06amount\x18\x04 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x00R\x06amount\x88\x01\x01\x124\n" +
-	"\n" +
-	"min_amount\x18\x05 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x01R\tminAmount\x88\x01\x01\x12R\n" +
-	"\vdescription\x18\x06 \x01(\tB+\xbaH(r&\x18\x88'2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\vdescription\x88\x01\x01\x12\x9d\x02\n" +
-	"\tcover_url\x18\a \x01(\tB\xfa\x01\xbaH\xf6\x01r\xf3\x01\x18\x80\x102\xed\x01^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*([Hh][Tt][Tt][Pp][Ss]?://[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+)?[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x03R\bcoverUrl\x88\x01\x01\x12\\\n" +
-	"\x11thank_you_message\x18\b \x01(\tB+\xbaH(r&\x18\xd0\x0f2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x04R\x0fthankYouMessage\x88\x01\x01\x129\n" +
-	"\n" +
-	"expires_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x125\n" +
-	"\fmax_payments\x18\n" +
-	" \x01(\x05B\r\xbaH\n" +
-	"\x1a\b\x18\xff\xff\xff\xff\a(\x01H\x05R\vmaxPayments\x88\x01\x01B\t\n" +
-	"\a_amountB\r\n" +
-	"\v_min_amountB\x0e\n" +
-	"\f_descriptionB\f\n" +
-	"\n" +
-	"_cover_urlB\x14\n" +
-	"\x12_thank_you_messageB\x0f\n" +
-	"\r_max_payments\"\xf6\x01\n" +
-	"\x17ListPaymentLinksRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
-	"\x04page\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\x00R\x04page\x88\x01\x01\x12+\n" +
-	"\tpage_size\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x01H\x01R\bpageSize\x88\x01\x01\x12T\n" +
-	"\x06status\x18\x04 \x01(\x0e2-.storefront.v1.ListPaymentLinksRequest.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x02R\x06status\x88\x01\x01B\a\n" +
-	"\x05_pageB\f\n" +
-	"\n" +
-	"_page_sizeB\t\n" +
-	"\a_status\"A\n" +
+	"&storefront/admin/v1/payment_link.proto\x12\x13storefront.admin.v1\x1a storefront/v1/payment_link.proto\"A\n" +
 	"\x19DisablePaymentLinkRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\"=\n" +
-	"\x15GetPaymentLinkRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\"\xab\a\n" +
-	"\x18UpdatePaymentLinkRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12~\n" +
-	"\x05title\x18\x02 \x01(\tBc\xbaH`r^\x10\x01\x18\xc8\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x00R\x05title\x88\x01\x01\x12K\n" +
-	"\apricing\x18\x03 \x01(\x0e2\".storefront.v1.PaymentLink.PricingB\b\xbaH\x05\x82\x01\x02\x10\x01H\x01R\apricing\x88\x01\x01\x12-\n" +
-	"\x06amount\x18\x04 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x02R\x06amount\x88\x01\x01\x124\n" +
-	"\n" +
-	"min_amount\x18\x05 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x03R\tminAmount\x88\x01\x01\x12R\n" +
-	"\vdescription\x18\x06 \x01(\tB+\xbaH(r&\x18\x88'2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x04R\vdescription\x88\x01\x01\x12a\n" +
-	"\tcover_url\x18\a \x01(\tB?\xbaH<r:\x18\x80\x1025^([Hh][Tt][Tt][Pp][Ss]?://[^\\s\\x00-\\x1F\\x7F-\\x9F]+)?$H\x05R\bcoverUrl\x88\x01\x01\x12\\\n" +
-	"\x11thank_you_message\x18\b \x01(\tB+\xbaH(r&\x18\xd0\x0f2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x06R\x0fthankYouMessage\x88\x01\x01\x129\n" +
-	"\n" +
-	"expires_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x125\n" +
-	"\fmax_payments\x18\n" +
-	" \x01(\x05B\r\xbaH\n" +
-	"\x1a\b\x18\xff\xff\xff\xff\a(\x01H\aR\vmaxPayments\x88\x01\x01\x12;\n" +
-	"\vupdate_mask\x18\v \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
-	"updateMask\x12\x14\n" +
-	"\x05store\x18\f \x01(\tR\x05storeB\b\n" +
-	"\x06_titleB\n" +
-	"\n" +
-	"\b_pricingB\t\n" +
-	"\a_amountB\r\n" +
-	"\v_min_amountB\x0e\n" +
-	"\f_descriptionB\f\n" +
-	"\n" +
-	"_cover_urlB\x14\n" +
-	"\x12_thank_you_messageB\x0f\n" +
-	"\r_max_payments\"@\n" +
-	"\x18EnablePaymentLinkRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\"B\n" +
-	"\x16FindPaymentLinkRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name2\xd0\x05\n" +
-	"\x12PaymentLinkService\x12^\n" +
-	"\x11CreatePaymentLink\x12-.storefront.admin.v1.CreatePaymentLinkRequest\x1a\x1a.storefront.v1.PaymentLink\x12n\n" +
-	"\x10ListPaymentLinks\x12,.storefront.admin.v1.ListPaymentLinksRequest\x1a'.storefront.v1.ListPaymentLinksResponse\"\x03\x90\x02\x01\x12]\n" +
-	"\x0eGetPaymentLink\x12*.storefront.admin.v1.GetPaymentLinkRequest\x1a\x1a.storefront.v1.PaymentLink\"\x03\x90\x02\x01\x12_\n" +
-	"\x0fFindPaymentLink\x12+.storefront.admin.v1.FindPaymentLinkRequest\x1a\x1a.storefront.v1.PaymentLink\"\x03\x90\x02\x01\x12^\n" +
-	"\x11UpdatePaymentLink\x12-.storefront.admin.v1.UpdatePaymentLinkRequest\x1a\x1a.storefront.v1.PaymentLink\x12c\n" +
-	"\x11EnablePaymentLink\x12-.storefront.admin.v1.EnablePaymentLinkRequest\x1a\x1a.storefront.v1.PaymentLink\"\x03\x90\x02\x02\x12e\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store2{\n" +
+	"\x12PaymentLinkService\x12e\n" +
 	"\x12DisablePaymentLink\x12..storefront.admin.v1.DisablePaymentLinkRequest\x1a\x1a.storefront.v1.PaymentLink\"\x03\x90\x02\x02B7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 
 var (
@@ -688,48 +100,19 @@ func file_storefront_admin_v1_payment_link_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_payment_link_proto_rawDescData
 }
 
-var file_storefront_admin_v1_payment_link_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_storefront_admin_v1_payment_link_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
 var file_storefront_admin_v1_payment_link_proto_goTypes = []any{
-	(*CreatePaymentLinkRequest)(nil),       // 0: storefront.admin.v1.CreatePaymentLinkRequest
-	(*ListPaymentLinksRequest)(nil),        // 1: storefront.admin.v1.ListPaymentLinksRequest
-	(*DisablePaymentLinkRequest)(nil),      // 2: storefront.admin.v1.DisablePaymentLinkRequest
-	(*GetPaymentLinkRequest)(nil),          // 3: storefront.admin.v1.GetPaymentLinkRequest
-	(*UpdatePaymentLinkRequest)(nil),       // 4: storefront.admin.v1.UpdatePaymentLinkRequest
-	(*EnablePaymentLinkRequest)(nil),       // 5: storefront.admin.v1.EnablePaymentLinkRequest
-	(*FindPaymentLinkRequest)(nil),         // 6: storefront.admin.v1.FindPaymentLinkRequest
-	(v1.PaymentLink_Pricing)(0),            // 7: storefront.v1.PaymentLink.Pricing
-	(*timestamppb.Timestamp)(nil),          // 8: google.protobuf.Timestamp
-	(v1.ListPaymentLinksRequest_Status)(0), // 9: storefront.v1.ListPaymentLinksRequest.Status
-	(*fieldmaskpb.FieldMask)(nil),          // 10: google.protobuf.FieldMask
-	(*v1.PaymentLink)(nil),                 // 11: storefront.v1.PaymentLink
-	(*v1.ListPaymentLinksResponse)(nil),    // 12: storefront.v1.ListPaymentLinksResponse
+	(*DisablePaymentLinkRequest)(nil), // 0: storefront.admin.v1.DisablePaymentLinkRequest
+	(*v1.PaymentLink)(nil),            // 1: storefront.v1.PaymentLink
 }
 var file_storefront_admin_v1_payment_link_proto_depIdxs = []int32{
-	7,  // 0: storefront.admin.v1.CreatePaymentLinkRequest.pricing:type_name -> storefront.v1.PaymentLink.Pricing
-	8,  // 1: storefront.admin.v1.CreatePaymentLinkRequest.expires_at:type_name -> google.protobuf.Timestamp
-	9,  // 2: storefront.admin.v1.ListPaymentLinksRequest.status:type_name -> storefront.v1.ListPaymentLinksRequest.Status
-	7,  // 3: storefront.admin.v1.UpdatePaymentLinkRequest.pricing:type_name -> storefront.v1.PaymentLink.Pricing
-	8,  // 4: storefront.admin.v1.UpdatePaymentLinkRequest.expires_at:type_name -> google.protobuf.Timestamp
-	10, // 5: storefront.admin.v1.UpdatePaymentLinkRequest.update_mask:type_name -> google.protobuf.FieldMask
-	0,  // 6: storefront.admin.v1.PaymentLinkService.CreatePaymentLink:input_type -> storefront.admin.v1.CreatePaymentLinkRequest
-	1,  // 7: storefront.admin.v1.PaymentLinkService.ListPaymentLinks:input_type -> storefront.admin.v1.ListPaymentLinksRequest
-	3,  // 8: storefront.admin.v1.PaymentLinkService.GetPaymentLink:input_type -> storefront.admin.v1.GetPaymentLinkRequest
-	6,  // 9: storefront.admin.v1.PaymentLinkService.FindPaymentLink:input_type -> storefront.admin.v1.FindPaymentLinkRequest
-	4,  // 10: storefront.admin.v1.PaymentLinkService.UpdatePaymentLink:input_type -> storefront.admin.v1.UpdatePaymentLinkRequest
-	5,  // 11: storefront.admin.v1.PaymentLinkService.EnablePaymentLink:input_type -> storefront.admin.v1.EnablePaymentLinkRequest
-	2,  // 12: storefront.admin.v1.PaymentLinkService.DisablePaymentLink:input_type -> storefront.admin.v1.DisablePaymentLinkRequest
-	11, // 13: storefront.admin.v1.PaymentLinkService.CreatePaymentLink:output_type -> storefront.v1.PaymentLink
-	12, // 14: storefront.admin.v1.PaymentLinkService.ListPaymentLinks:output_type -> storefront.v1.ListPaymentLinksResponse
-	11, // 15: storefront.admin.v1.PaymentLinkService.GetPaymentLink:output_type -> storefront.v1.PaymentLink
-	11, // 16: storefront.admin.v1.PaymentLinkService.FindPaymentLink:output_type -> storefront.v1.PaymentLink
-	11, // 17: storefront.admin.v1.PaymentLinkService.UpdatePaymentLink:output_type -> storefront.v1.PaymentLink
-	11, // 18: storefront.admin.v1.PaymentLinkService.EnablePaymentLink:output_type -> storefront.v1.PaymentLink
-	11, // 19: storefront.admin.v1.PaymentLinkService.DisablePaymentLink:output_type -> storefront.v1.PaymentLink
-	13, // [13:20] is the sub-list for method output_type
-	6,  // [6:13] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	0, // 0: storefront.admin.v1.PaymentLinkService.DisablePaymentLink:input_type -> storefront.admin.v1.DisablePaymentLinkRequest
+	1, // 1: storefront.admin.v1.PaymentLinkService.DisablePaymentLink:output_type -> storefront.v1.PaymentLink
+	1, // [1:2] is the sub-list for method output_type
+	0, // [0:1] is the sub-list for method input_type
+	0, // [0:0] is the sub-list for extension type_name
+	0, // [0:0] is the sub-list for extension extendee
+	0, // [0:0] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_payment_link_proto_init() }
@@ -737,16 +120,13 @@ func file_storefront_admin_v1_payment_link_proto_init() {
 	if File_storefront_admin_v1_payment_link_proto != nil {
 		return
 	}
-	file_storefront_admin_v1_payment_link_proto_msgTypes[0].OneofWrappers = []any{}
-	file_storefront_admin_v1_payment_link_proto_msgTypes[1].OneofWrappers = []any{}
-	file_storefront_admin_v1_payment_link_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_payment_link_proto_rawDesc), len(file_storefront_admin_v1_payment_link_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   1,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -160,39 +160,38 @@ func (x *CreateProductRequest) GetStatus() v1.Product_Status {
 	return v1.Product_Status(0)
 }
 
-// Which products to list.
-type ListProductsRequest struct {
+// The content of a product. Fields that are not named stay as they are.
+type SetProductContentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; required.
-	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// The page, from 1; default 1. A page beyond the last is empty.
-	Page *int64 `protobuf:"varint,2,opt,name=page,proto3,oneof" json:"page,omitempty"`
-	// Products on a page, 1 to 100; default 25.
-	PageSize *int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// Text to find in the title, at most 100 characters.
-	Q *string `protobuf:"bytes,4,opt,name=q,proto3,oneof" json:"q,omitempty"`
-	// Only products of this status.
-	Status *v1.Product_Status `protobuf:"varint,5,opt,name=status,proto3,enum=storefront.v1.Product_Status,oneof" json:"status,omitempty"`
-	// Only products of this type.
-	Type          *v1.Product_Type `protobuf:"varint,6,opt,name=type,proto3,enum=storefront.v1.Product_Type,oneof" json:"type,omitempty"`
+	// The product, by its id, and its other changes, if any.
+	Product *v1.UpdateProductRequest `protobuf:"bytes,1,opt,name=product,proto3" json:"product,omitempty"`
+	// Whether the product has something to deliver.
+	ContentReady *bool `protobuf:"varint,2,opt,name=content_ready,json=contentReady,proto3,oneof" json:"content_ready,omitempty"`
+	// The address of the cover image; null removes it.
+	CoverUrl *string `protobuf:"bytes,3,opt,name=cover_url,json=coverUrl,proto3,oneof" json:"cover_url,omitempty"`
+	// For typed clients: the names of the fields to change. A field that is named but has no value is cleared. Without a mask, the
+	// fields that are present are changed. In JSON, the keys of the body are the mask.
+	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,4,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	// The store's slug or id; empty for any store. If it is set, a product of another store is not found.
+	Store         string `protobuf:"bytes,5,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ListProductsRequest) Reset() {
-	*x = ListProductsRequest{}
+func (x *SetProductContentRequest) Reset() {
+	*x = SetProductContentRequest{}
 	mi := &file_storefront_admin_v1_product_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ListProductsRequest) String() string {
+func (x *SetProductContentRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ListProductsRequest) ProtoMessage() {}
+func (*SetProductContentRequest) ProtoMessage() {}
 
-func (x *ListProductsRequest) ProtoReflect() protoreflect.Message {
+func (x *SetProductContentRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_storefront_admin_v1_product_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -204,296 +203,42 @@ func (x *ListProductsRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ListProductsRequest.ProtoReflect.Descriptor instead.
-func (*ListProductsRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use SetProductContentRequest.ProtoReflect.Descriptor instead.
+func (*SetProductContentRequest) Descriptor() ([]byte, []int) {
 	return file_storefront_admin_v1_product_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *ListProductsRequest) GetStore() string {
+func (x *SetProductContentRequest) GetProduct() *v1.UpdateProductRequest {
 	if x != nil {
-		return x.Store
+		return x.Product
 	}
-	return ""
+	return nil
 }
 
-func (x *ListProductsRequest) GetPage() int64 {
-	if x != nil && x.Page != nil {
-		return *x.Page
-	}
-	return 0
-}
-
-func (x *ListProductsRequest) GetPageSize() int32 {
-	if x != nil && x.PageSize != nil {
-		return *x.PageSize
-	}
-	return 0
-}
-
-func (x *ListProductsRequest) GetQ() string {
-	if x != nil && x.Q != nil {
-		return *x.Q
-	}
-	return ""
-}
-
-func (x *ListProductsRequest) GetStatus() v1.Product_Status {
-	if x != nil && x.Status != nil {
-		return *x.Status
-	}
-	return v1.Product_Status(0)
-}
-
-func (x *ListProductsRequest) GetType() v1.Product_Type {
-	if x != nil && x.Type != nil {
-		return *x.Type
-	}
-	return v1.Product_Type(0)
-}
-
-// What to change of a product. Fields that are not named stay as they are.
-type UpdateProductRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// UUID of the product.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// 1 to 200 characters.
-	Title *string `protobuf:"bytes,2,opt,name=title,proto3,oneof" json:"title,omitempty"`
-	// At most 500 characters.
-	Summary *string `protobuf:"bytes,3,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
-	// HTML, at most 50,000 characters.
-	Description *string `protobuf:"bytes,4,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	// Minor units, 0 to 9007199254740991.
-	PriceAmount *int64 `protobuf:"varint,5,opt,name=price_amount,json=priceAmount,proto3,oneof" json:"price_amount,omitempty"`
-	// Minor units, above the price; null removes it.
-	CompareAtAmount *int64 `protobuf:"varint,6,opt,name=compare_at_amount,json=compareAtAmount,proto3,oneof" json:"compare_at_amount,omitempty"`
-	// The status to move to.
-	Status *v1.Product_Status `protobuf:"varint,7,opt,name=status,proto3,enum=storefront.v1.Product_Status,oneof" json:"status,omitempty"`
-	// The address of the cover image; null removes it.
-	CoverUrl *string `protobuf:"bytes,8,opt,name=cover_url,json=coverUrl,proto3,oneof" json:"cover_url,omitempty"`
-	// Whether the product has something to deliver.
-	ContentReady *bool `protobuf:"varint,9,opt,name=content_ready,json=contentReady,proto3,oneof" json:"content_ready,omitempty"`
-	// For typed clients: the names of the fields to change. A field that is named but has no value is cleared. Without a mask, the
-	// fields that are present are changed. In JSON, the keys of the body are the mask.
-	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,10,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a product of another store is not found.
-	Store         string `protobuf:"bytes,11,opt,name=store,proto3" json:"store,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *UpdateProductRequest) Reset() {
-	*x = UpdateProductRequest{}
-	mi := &file_storefront_admin_v1_product_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *UpdateProductRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*UpdateProductRequest) ProtoMessage() {}
-
-func (x *UpdateProductRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_product_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use UpdateProductRequest.ProtoReflect.Descriptor instead.
-func (*UpdateProductRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_product_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *UpdateProductRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *UpdateProductRequest) GetTitle() string {
-	if x != nil && x.Title != nil {
-		return *x.Title
-	}
-	return ""
-}
-
-func (x *UpdateProductRequest) GetSummary() string {
-	if x != nil && x.Summary != nil {
-		return *x.Summary
-	}
-	return ""
-}
-
-func (x *UpdateProductRequest) GetDescription() string {
-	if x != nil && x.Description != nil {
-		return *x.Description
-	}
-	return ""
-}
-
-func (x *UpdateProductRequest) GetPriceAmount() int64 {
-	if x != nil && x.PriceAmount != nil {
-		return *x.PriceAmount
-	}
-	return 0
-}
-
-func (x *UpdateProductRequest) GetCompareAtAmount() int64 {
-	if x != nil && x.CompareAtAmount != nil {
-		return *x.CompareAtAmount
-	}
-	return 0
-}
-
-func (x *UpdateProductRequest) GetStatus() v1.Product_Status {
-	if x != nil && x.Status != nil {
-		return *x.Status
-	}
-	return v1.Product_Status(0)
-}
-
-func (x *UpdateProductRequest) GetCoverUrl() string {
-	if x != nil && x.CoverUrl != nil {
-		return *x.CoverUrl
-	}
-	return ""
-}
-
-func (x *UpdateProductRequest) GetContentReady() bool {
+func (x *SetProductContentRequest) GetContentReady() bool {
 	if x != nil && x.ContentReady != nil {
 		return *x.ContentReady
 	}
 	return false
 }
 
-func (x *UpdateProductRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
+func (x *SetProductContentRequest) GetCoverUrl() string {
+	if x != nil && x.CoverUrl != nil {
+		return *x.CoverUrl
+	}
+	return ""
+}
+
+func (x *SetProductContentRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
 	if x != nil {
 		return x.UpdateMask
 	}
 	return nil
 }
 
-func (x *UpdateProductRequest) GetStore() string {
+func (x *SetProductContentRequest) GetStore() string {
 	if x != nil {
 		return x.Store
-	}
-	return ""
-}
-
-// Which product to retrieve.
-type GetProductRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// UUID of the product.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a product of another store is not found.
-	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetProductRequest) Reset() {
-	*x = GetProductRequest{}
-	mi := &file_storefront_admin_v1_product_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetProductRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetProductRequest) ProtoMessage() {}
-
-func (x *GetProductRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_product_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetProductRequest.ProtoReflect.Descriptor instead.
-func (*GetProductRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_product_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *GetProductRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *GetProductRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
-// Which product to find.
-type FindProductRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; may be empty if `name` is a whole UUID. A product of another store is not found.
-	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// UUID of the product, its slug, or at least eight characters of the beginning or end of its UUID.
-	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FindProductRequest) Reset() {
-	*x = FindProductRequest{}
-	mi := &file_storefront_admin_v1_product_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FindProductRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FindProductRequest) ProtoMessage() {}
-
-func (x *FindProductRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_product_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FindProductRequest.ProtoReflect.Descriptor instead.
-func (*FindProductRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_product_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *FindProductRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
-func (x *FindProductRequest) GetName() string {
-	if x != nil {
-		return x.Name
 	}
 	return ""
 }
@@ -524,57 +269,20 @@ const file_storefront_admin_v1_product_proto_rawDesc = "" +
 	"\n" +
 	"_cover_urlB\x10\n" +
 	"\x0e_content_readyB\t\n" +
-	"\a_status\"\xf0\x02\n" +
-	"\x13ListProductsRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
-	"\x04page\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\x00R\x04page\x88\x01\x01\x12+\n" +
-	"\tpage_size\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x01H\x01R\bpageSize\x88\x01\x01\x12=\n" +
-	"\x01q\x18\x04 \x01(\tB*\xbaH'r%\x18d2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\x01q\x88\x01\x01\x12D\n" +
-	"\x06status\x18\x05 \x01(\x0e2\x1d.storefront.v1.Product.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x03R\x06status\x88\x01\x01\x12>\n" +
-	"\x04type\x18\x06 \x01(\x0e2\x1b.storefront.v1.Product.TypeB\b\xbaH\x05\x82\x01\x02\x10\x01H\x04R\x04type\x88\x01\x01B\a\n" +
-	"\x05_pageB\f\n" +
-	"\n" +
-	"_page_sizeB\x04\n" +
-	"\x02_qB\t\n" +
-	"\a_statusB\a\n" +
-	"\x05_type\"\xba\b\n" +
-	"\x14UpdateProductRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x98\x01\n" +
-	"\x05title\x18\x02 \x01(\tB}\xbaHzrx\x10\x01\x18\xc8\x012q^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x00R\x05title\x88\x01\x01\x12J\n" +
-	"\asummary\x18\x03 \x01(\tB+\xbaH(r&\x18\xf4\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x01R\asummary\x88\x01\x01\x12S\n" +
-	"\vdescription\x18\x04 \x01(\tB,\xbaH)r'\x18І\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\vdescription\x88\x01\x01\x128\n" +
-	"\fprice_amount\x18\x05 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x00H\x03R\vpriceAmount\x88\x01\x01\x12A\n" +
-	"\x11compare_at_amount\x18\x06 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x00H\x04R\x0fcompareAtAmount\x88\x01\x01\x12D\n" +
-	"\x06status\x18\a \x01(\x0e2\x1d.storefront.v1.Product.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x05R\x06status\x88\x01\x01\x12\x9d\x02\n" +
-	"\tcover_url\x18\b \x01(\tB\xfa\x01\xbaH\xf6\x01r\xf3\x01\x18\x80\x102\xed\x01^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*([Hh][Tt][Tt][Pp][Ss]?://[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+)?[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x06R\bcoverUrl\x88\x01\x01\x12(\n" +
-	"\rcontent_ready\x18\t \x01(\bH\aR\fcontentReady\x88\x01\x01\x12;\n" +
-	"\vupdate_mask\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
+	"\a_status\"\x96\x04\n" +
+	"\x18SetProductContentRequest\x12=\n" +
+	"\aproduct\x18\x01 \x01(\v2#.storefront.v1.UpdateProductRequestR\aproduct\x12(\n" +
+	"\rcontent_ready\x18\x02 \x01(\bH\x00R\fcontentReady\x88\x01\x01\x12\x9d\x02\n" +
+	"\tcover_url\x18\x03 \x01(\tB\xfa\x01\xbaH\xf6\x01r\xf3\x01\x18\x80\x102\xed\x01^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*([Hh][Tt][Tt][Pp][Ss]?://[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+)?[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x01R\bcoverUrl\x88\x01\x01\x12;\n" +
+	"\vupdate_mask\x18\x04 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\x12\x14\n" +
-	"\x05store\x18\v \x01(\tR\x05storeB\b\n" +
-	"\x06_titleB\n" +
+	"\x05store\x18\x05 \x01(\tR\x05storeB\x10\n" +
+	"\x0e_content_readyB\f\n" +
 	"\n" +
-	"\b_summaryB\x0e\n" +
-	"\f_descriptionB\x0f\n" +
-	"\r_price_amountB\x14\n" +
-	"\x12_compare_at_amountB\t\n" +
-	"\a_statusB\f\n" +
-	"\n" +
-	"_cover_urlB\x10\n" +
-	"\x0e_content_ready\"9\n" +
-	"\x11GetProductRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\">\n" +
-	"\x12FindProductRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name2\xc4\x03\n" +
+	"_cover_url2\xc0\x01\n" +
 	"\x0eProductService\x12R\n" +
-	"\rCreateProduct\x12).storefront.admin.v1.CreateProductRequest\x1a\x16.storefront.v1.Product\x12b\n" +
-	"\fListProducts\x12(.storefront.admin.v1.ListProductsRequest\x1a#.storefront.v1.ListProductsResponse\"\x03\x90\x02\x01\x12Q\n" +
-	"\n" +
-	"GetProduct\x12&.storefront.admin.v1.GetProductRequest\x1a\x16.storefront.v1.Product\"\x03\x90\x02\x01\x12S\n" +
-	"\vFindProduct\x12'.storefront.admin.v1.FindProductRequest\x1a\x16.storefront.v1.Product\"\x03\x90\x02\x01\x12R\n" +
-	"\rUpdateProduct\x12).storefront.admin.v1.UpdateProductRequest\x1a\x16.storefront.v1.ProductB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
+	"\rCreateProduct\x12).storefront.admin.v1.CreateProductRequest\x1a\x16.storefront.v1.Product\x12Z\n" +
+	"\x11SetProductContent\x12-.storefront.admin.v1.SetProductContentRequest\x1a\x16.storefront.v1.ProductB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 
 var (
 	file_storefront_admin_v1_product_proto_rawDescOnce sync.Once
@@ -588,41 +296,30 @@ func file_storefront_admin_v1_product_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_product_proto_rawDescData
 }
 
-var file_storefront_admin_v1_product_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_storefront_admin_v1_product_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_storefront_admin_v1_product_proto_goTypes = []any{
-	(*CreateProductRequest)(nil),    // 0: storefront.admin.v1.CreateProductRequest
-	(*ListProductsRequest)(nil),     // 1: storefront.admin.v1.ListProductsRequest
-	(*UpdateProductRequest)(nil),    // 2: storefront.admin.v1.UpdateProductRequest
-	(*GetProductRequest)(nil),       // 3: storefront.admin.v1.GetProductRequest
-	(*FindProductRequest)(nil),      // 4: storefront.admin.v1.FindProductRequest
-	(v1.Product_Type)(0),            // 5: storefront.v1.Product.Type
-	(v1.Product_Status)(0),          // 6: storefront.v1.Product.Status
-	(*fieldmaskpb.FieldMask)(nil),   // 7: google.protobuf.FieldMask
-	(*v1.Product)(nil),              // 8: storefront.v1.Product
-	(*v1.ListProductsResponse)(nil), // 9: storefront.v1.ListProductsResponse
+	(*CreateProductRequest)(nil),     // 0: storefront.admin.v1.CreateProductRequest
+	(*SetProductContentRequest)(nil), // 1: storefront.admin.v1.SetProductContentRequest
+	(v1.Product_Type)(0),             // 2: storefront.v1.Product.Type
+	(v1.Product_Status)(0),           // 3: storefront.v1.Product.Status
+	(*v1.UpdateProductRequest)(nil),  // 4: storefront.v1.UpdateProductRequest
+	(*fieldmaskpb.FieldMask)(nil),    // 5: google.protobuf.FieldMask
+	(*v1.Product)(nil),               // 6: storefront.v1.Product
 }
 var file_storefront_admin_v1_product_proto_depIdxs = []int32{
-	5,  // 0: storefront.admin.v1.CreateProductRequest.type:type_name -> storefront.v1.Product.Type
-	6,  // 1: storefront.admin.v1.CreateProductRequest.status:type_name -> storefront.v1.Product.Status
-	6,  // 2: storefront.admin.v1.ListProductsRequest.status:type_name -> storefront.v1.Product.Status
-	5,  // 3: storefront.admin.v1.ListProductsRequest.type:type_name -> storefront.v1.Product.Type
-	6,  // 4: storefront.admin.v1.UpdateProductRequest.status:type_name -> storefront.v1.Product.Status
-	7,  // 5: storefront.admin.v1.UpdateProductRequest.update_mask:type_name -> google.protobuf.FieldMask
-	0,  // 6: storefront.admin.v1.ProductService.CreateProduct:input_type -> storefront.admin.v1.CreateProductRequest
-	1,  // 7: storefront.admin.v1.ProductService.ListProducts:input_type -> storefront.admin.v1.ListProductsRequest
-	3,  // 8: storefront.admin.v1.ProductService.GetProduct:input_type -> storefront.admin.v1.GetProductRequest
-	4,  // 9: storefront.admin.v1.ProductService.FindProduct:input_type -> storefront.admin.v1.FindProductRequest
-	2,  // 10: storefront.admin.v1.ProductService.UpdateProduct:input_type -> storefront.admin.v1.UpdateProductRequest
-	8,  // 11: storefront.admin.v1.ProductService.CreateProduct:output_type -> storefront.v1.Product
-	9,  // 12: storefront.admin.v1.ProductService.ListProducts:output_type -> storefront.v1.ListProductsResponse
-	8,  // 13: storefront.admin.v1.ProductService.GetProduct:output_type -> storefront.v1.Product
-	8,  // 14: storefront.admin.v1.ProductService.FindProduct:output_type -> storefront.v1.Product
-	8,  // 15: storefront.admin.v1.ProductService.UpdateProduct:output_type -> storefront.v1.Product
-	11, // [11:16] is the sub-list for method output_type
-	6,  // [6:11] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	2, // 0: storefront.admin.v1.CreateProductRequest.type:type_name -> storefront.v1.Product.Type
+	3, // 1: storefront.admin.v1.CreateProductRequest.status:type_name -> storefront.v1.Product.Status
+	4, // 2: storefront.admin.v1.SetProductContentRequest.product:type_name -> storefront.v1.UpdateProductRequest
+	5, // 3: storefront.admin.v1.SetProductContentRequest.update_mask:type_name -> google.protobuf.FieldMask
+	0, // 4: storefront.admin.v1.ProductService.CreateProduct:input_type -> storefront.admin.v1.CreateProductRequest
+	1, // 5: storefront.admin.v1.ProductService.SetProductContent:input_type -> storefront.admin.v1.SetProductContentRequest
+	6, // 6: storefront.admin.v1.ProductService.CreateProduct:output_type -> storefront.v1.Product
+	6, // 7: storefront.admin.v1.ProductService.SetProductContent:output_type -> storefront.v1.Product
+	6, // [6:8] is the sub-list for method output_type
+	4, // [4:6] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_product_proto_init() }
@@ -632,14 +329,13 @@ func file_storefront_admin_v1_product_proto_init() {
 	}
 	file_storefront_admin_v1_product_proto_msgTypes[0].OneofWrappers = []any{}
 	file_storefront_admin_v1_product_proto_msgTypes[1].OneofWrappers = []any{}
-	file_storefront_admin_v1_product_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_product_proto_rawDesc), len(file_storefront_admin_v1_product_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   2,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

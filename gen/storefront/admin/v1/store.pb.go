@@ -26,7 +26,7 @@
 //
 // A refused call carries a `storefront.v1.Error` among its error's details, with one of the codes that the method names,
 // or `validation_failed` for fields with invalid values. Once the deletion of a store has begun, a call that names the store or
-// one of its objects is refused with `store_being_deleted`, except `GetStore` and `GetStoreSettings`.
+// one of its objects is refused with `store_being_deleted`, except `GetStoreSettings`.
 //
 // Lists whose requests have a `page_token` come in pages: send the `next_page_token` of an answer as the
 // `page_token` of the next call, with the other fields unchanged, until `next_page_token` is empty.
@@ -512,52 +512,6 @@ func (x *StoreDeletion) GetDeleteAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// Which store to retrieve.
-type GetStoreRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id.
-	Store         string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetStoreRequest) Reset() {
-	*x = GetStoreRequest{}
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetStoreRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetStoreRequest) ProtoMessage() {}
-
-func (x *GetStoreRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetStoreRequest.ProtoReflect.Descriptor instead.
-func (*GetStoreRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *GetStoreRequest) GetStore() string {
-	if x != nil {
-		return x.Store
-	}
-	return ""
-}
-
 // What to change of a store. Fields that are not named stay as they are.
 type UpdateStoreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -595,7 +549,7 @@ type UpdateStoreRequest struct {
 
 func (x *UpdateStoreRequest) Reset() {
 	*x = UpdateStoreRequest{}
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[7]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -607,7 +561,7 @@ func (x *UpdateStoreRequest) String() string {
 func (*UpdateStoreRequest) ProtoMessage() {}
 
 func (x *UpdateStoreRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[7]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -620,7 +574,7 @@ func (x *UpdateStoreRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateStoreRequest.ProtoReflect.Descriptor instead.
 func (*UpdateStoreRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{7}
+	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *UpdateStoreRequest) GetStore() string {
@@ -725,7 +679,7 @@ type GetStoreSettingsRequest struct {
 
 func (x *GetStoreSettingsRequest) Reset() {
 	*x = GetStoreSettingsRequest{}
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[8]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -737,7 +691,7 @@ func (x *GetStoreSettingsRequest) String() string {
 func (*GetStoreSettingsRequest) ProtoMessage() {}
 
 func (x *GetStoreSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[8]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -750,7 +704,7 @@ func (x *GetStoreSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStoreSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetStoreSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{8}
+	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetStoreSettingsRequest) GetStore() string {
@@ -758,6 +712,61 @@ func (x *GetStoreSettingsRequest) GetStore() string {
 		return x.Store
 	}
 	return ""
+}
+
+// A store with its settings.
+type GetStoreSettingsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store, as the public API shows it.
+	Store *v1.Store `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	// What the public API does not show.
+	Settings      *StoreSettings `protobuf:"bytes,2,opt,name=settings,proto3" json:"settings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStoreSettingsResponse) Reset() {
+	*x = GetStoreSettingsResponse{}
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStoreSettingsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStoreSettingsResponse) ProtoMessage() {}
+
+func (x *GetStoreSettingsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStoreSettingsResponse.ProtoReflect.Descriptor instead.
+func (*GetStoreSettingsResponse) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *GetStoreSettingsResponse) GetStore() *v1.Store {
+	if x != nil {
+		return x.Store
+	}
+	return nil
+}
+
+func (x *GetStoreSettingsResponse) GetSettings() *StoreSettings {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
 }
 
 // The settings of a store that only the operator sees and changes.
@@ -887,9 +896,7 @@ const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\tdeletions\x18\x03 \x03(\v2\".storefront.admin.v1.StoreDeletionR\tdeletions\"c\n" +
 	"\rStoreDeletion\x12\x19\n" +
 	"\bstore_id\x18\x01 \x01(\tR\astoreId\x127\n" +
-	"\tdelete_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bdeleteAt\"'\n" +
-	"\x0fGetStoreRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\"\xa0\b\n" +
+	"\tdelete_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bdeleteAt\"\xa0\b\n" +
 	"\x12UpdateStoreRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x96\x01\n" +
 	"\x04name\x18\x02 \x01(\tB}\xbaHzrx\x10\x01\x18\xc8\x012q^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x00R\x04name\x88\x01\x01\x12\x15\n" +
@@ -919,20 +926,22 @@ const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\x13_payment_links_openB\x17\n" +
 	"\x15_platform_fee_percent\"/\n" +
 	"\x17GetStoreSettingsRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\"\x85\x02\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\"\x86\x01\n" +
+	"\x18GetStoreSettingsResponse\x12*\n" +
+	"\x05store\x18\x01 \x01(\v2\x14.storefront.v1.StoreR\x05store\x12>\n" +
+	"\bsettings\x18\x02 \x01(\v2\".storefront.admin.v1.StoreSettingsR\bsettings\"\x85\x02\n" +
 	"\rStoreSettings\x12,\n" +
 	"\x12payment_links_open\x18\x01 \x01(\bR\x10paymentLinksOpen\x12H\n" +
 	"\x11unavailable_types\x18\x02 \x03(\x0e2\x1b.storefront.v1.Product.TypeR\x10unavailableTypes\x120\n" +
 	"\x14platform_fee_percent\x18\x03 \x01(\x01R\x12platformFeePercent\x12<\n" +
 	"\tdelete_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\bdeleteAt\x88\x01\x01B\f\n" +
 	"\n" +
-	"_delete_at2\xf2\x04\n" +
+	"_delete_at2\xb0\x04\n" +
 	"\fStoreService\x12L\n" +
 	"\vCreateStore\x12'.storefront.admin.v1.CreateStoreRequest\x1a\x14.storefront.v1.Store\x12b\n" +
 	"\n" +
-	"ListStores\x12&.storefront.admin.v1.ListStoresRequest\x1a'.storefront.admin.v1.ListStoresResponse\"\x03\x90\x02\x01\x12K\n" +
-	"\bGetStore\x12$.storefront.admin.v1.GetStoreRequest\x1a\x14.storefront.v1.Store\"\x03\x90\x02\x01\x12i\n" +
-	"\x10GetStoreSettings\x12,.storefront.admin.v1.GetStoreSettingsRequest\x1a\".storefront.admin.v1.StoreSettings\"\x03\x90\x02\x01\x12L\n" +
+	"ListStores\x12&.storefront.admin.v1.ListStoresRequest\x1a'.storefront.admin.v1.ListStoresResponse\"\x03\x90\x02\x01\x12t\n" +
+	"\x10GetStoreSettings\x12,.storefront.admin.v1.GetStoreSettingsRequest\x1a-.storefront.admin.v1.GetStoreSettingsResponse\"\x03\x90\x02\x01\x12L\n" +
 	"\vUpdateStore\x12'.storefront.admin.v1.UpdateStoreRequest\x1a\x14.storefront.v1.Store\x12Z\n" +
 	"\vDeleteStore\x12'.storefront.admin.v1.DeleteStoreRequest\x1a\".storefront.admin.v1.StoreSettings\x12N\n" +
 	"\fRestoreStore\x12(.storefront.admin.v1.RestoreStoreRequest\x1a\x14.storefront.v1.StoreB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
@@ -951,23 +960,23 @@ func file_storefront_admin_v1_store_proto_rawDescGZIP() []byte {
 
 var file_storefront_admin_v1_store_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_storefront_admin_v1_store_proto_goTypes = []any{
-	(*DeleteStoreRequest)(nil),      // 0: storefront.admin.v1.DeleteStoreRequest
-	(*RestoreStoreRequest)(nil),     // 1: storefront.admin.v1.RestoreStoreRequest
-	(*CreateStoreRequest)(nil),      // 2: storefront.admin.v1.CreateStoreRequest
-	(*ListStoresRequest)(nil),       // 3: storefront.admin.v1.ListStoresRequest
-	(*ListStoresResponse)(nil),      // 4: storefront.admin.v1.ListStoresResponse
-	(*StoreDeletion)(nil),           // 5: storefront.admin.v1.StoreDeletion
-	(*GetStoreRequest)(nil),         // 6: storefront.admin.v1.GetStoreRequest
-	(*UpdateStoreRequest)(nil),      // 7: storefront.admin.v1.UpdateStoreRequest
-	(*GetStoreSettingsRequest)(nil), // 8: storefront.admin.v1.GetStoreSettingsRequest
-	(*StoreSettings)(nil),           // 9: storefront.admin.v1.StoreSettings
-	nil,                             // 10: storefront.admin.v1.CreateStoreRequest.SocialLinksEntry
-	nil,                             // 11: storefront.admin.v1.UpdateStoreRequest.SocialLinksEntry
-	(v1.Store_Status)(0),            // 12: storefront.v1.Store.Status
-	(v1.Product_Type)(0),            // 13: storefront.v1.Product.Type
-	(*v1.Store)(nil),                // 14: storefront.v1.Store
-	(*timestamppb.Timestamp)(nil),   // 15: google.protobuf.Timestamp
-	(*fieldmaskpb.FieldMask)(nil),   // 16: google.protobuf.FieldMask
+	(*DeleteStoreRequest)(nil),       // 0: storefront.admin.v1.DeleteStoreRequest
+	(*RestoreStoreRequest)(nil),      // 1: storefront.admin.v1.RestoreStoreRequest
+	(*CreateStoreRequest)(nil),       // 2: storefront.admin.v1.CreateStoreRequest
+	(*ListStoresRequest)(nil),        // 3: storefront.admin.v1.ListStoresRequest
+	(*ListStoresResponse)(nil),       // 4: storefront.admin.v1.ListStoresResponse
+	(*StoreDeletion)(nil),            // 5: storefront.admin.v1.StoreDeletion
+	(*UpdateStoreRequest)(nil),       // 6: storefront.admin.v1.UpdateStoreRequest
+	(*GetStoreSettingsRequest)(nil),  // 7: storefront.admin.v1.GetStoreSettingsRequest
+	(*GetStoreSettingsResponse)(nil), // 8: storefront.admin.v1.GetStoreSettingsResponse
+	(*StoreSettings)(nil),            // 9: storefront.admin.v1.StoreSettings
+	nil,                              // 10: storefront.admin.v1.CreateStoreRequest.SocialLinksEntry
+	nil,                              // 11: storefront.admin.v1.UpdateStoreRequest.SocialLinksEntry
+	(v1.Store_Status)(0),             // 12: storefront.v1.Store.Status
+	(v1.Product_Type)(0),             // 13: storefront.v1.Product.Type
+	(*v1.Store)(nil),                 // 14: storefront.v1.Store
+	(*timestamppb.Timestamp)(nil),    // 15: google.protobuf.Timestamp
+	(*fieldmaskpb.FieldMask)(nil),    // 16: google.protobuf.FieldMask
 }
 var file_storefront_admin_v1_store_proto_depIdxs = []int32{
 	10, // 0: storefront.admin.v1.CreateStoreRequest.social_links:type_name -> storefront.admin.v1.CreateStoreRequest.SocialLinksEntry
@@ -980,27 +989,27 @@ var file_storefront_admin_v1_store_proto_depIdxs = []int32{
 	12, // 7: storefront.admin.v1.UpdateStoreRequest.status:type_name -> storefront.v1.Store.Status
 	13, // 8: storefront.admin.v1.UpdateStoreRequest.unavailable_types:type_name -> storefront.v1.Product.Type
 	16, // 9: storefront.admin.v1.UpdateStoreRequest.update_mask:type_name -> google.protobuf.FieldMask
-	13, // 10: storefront.admin.v1.StoreSettings.unavailable_types:type_name -> storefront.v1.Product.Type
-	15, // 11: storefront.admin.v1.StoreSettings.delete_at:type_name -> google.protobuf.Timestamp
-	2,  // 12: storefront.admin.v1.StoreService.CreateStore:input_type -> storefront.admin.v1.CreateStoreRequest
-	3,  // 13: storefront.admin.v1.StoreService.ListStores:input_type -> storefront.admin.v1.ListStoresRequest
-	6,  // 14: storefront.admin.v1.StoreService.GetStore:input_type -> storefront.admin.v1.GetStoreRequest
-	8,  // 15: storefront.admin.v1.StoreService.GetStoreSettings:input_type -> storefront.admin.v1.GetStoreSettingsRequest
-	7,  // 16: storefront.admin.v1.StoreService.UpdateStore:input_type -> storefront.admin.v1.UpdateStoreRequest
-	0,  // 17: storefront.admin.v1.StoreService.DeleteStore:input_type -> storefront.admin.v1.DeleteStoreRequest
-	1,  // 18: storefront.admin.v1.StoreService.RestoreStore:input_type -> storefront.admin.v1.RestoreStoreRequest
-	14, // 19: storefront.admin.v1.StoreService.CreateStore:output_type -> storefront.v1.Store
-	4,  // 20: storefront.admin.v1.StoreService.ListStores:output_type -> storefront.admin.v1.ListStoresResponse
-	14, // 21: storefront.admin.v1.StoreService.GetStore:output_type -> storefront.v1.Store
-	9,  // 22: storefront.admin.v1.StoreService.GetStoreSettings:output_type -> storefront.admin.v1.StoreSettings
+	14, // 10: storefront.admin.v1.GetStoreSettingsResponse.store:type_name -> storefront.v1.Store
+	9,  // 11: storefront.admin.v1.GetStoreSettingsResponse.settings:type_name -> storefront.admin.v1.StoreSettings
+	13, // 12: storefront.admin.v1.StoreSettings.unavailable_types:type_name -> storefront.v1.Product.Type
+	15, // 13: storefront.admin.v1.StoreSettings.delete_at:type_name -> google.protobuf.Timestamp
+	2,  // 14: storefront.admin.v1.StoreService.CreateStore:input_type -> storefront.admin.v1.CreateStoreRequest
+	3,  // 15: storefront.admin.v1.StoreService.ListStores:input_type -> storefront.admin.v1.ListStoresRequest
+	7,  // 16: storefront.admin.v1.StoreService.GetStoreSettings:input_type -> storefront.admin.v1.GetStoreSettingsRequest
+	6,  // 17: storefront.admin.v1.StoreService.UpdateStore:input_type -> storefront.admin.v1.UpdateStoreRequest
+	0,  // 18: storefront.admin.v1.StoreService.DeleteStore:input_type -> storefront.admin.v1.DeleteStoreRequest
+	1,  // 19: storefront.admin.v1.StoreService.RestoreStore:input_type -> storefront.admin.v1.RestoreStoreRequest
+	14, // 20: storefront.admin.v1.StoreService.CreateStore:output_type -> storefront.v1.Store
+	4,  // 21: storefront.admin.v1.StoreService.ListStores:output_type -> storefront.admin.v1.ListStoresResponse
+	8,  // 22: storefront.admin.v1.StoreService.GetStoreSettings:output_type -> storefront.admin.v1.GetStoreSettingsResponse
 	14, // 23: storefront.admin.v1.StoreService.UpdateStore:output_type -> storefront.v1.Store
 	9,  // 24: storefront.admin.v1.StoreService.DeleteStore:output_type -> storefront.admin.v1.StoreSettings
 	14, // 25: storefront.admin.v1.StoreService.RestoreStore:output_type -> storefront.v1.Store
-	19, // [19:26] is the sub-list for method output_type
-	12, // [12:19] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	20, // [20:26] is the sub-list for method output_type
+	14, // [14:20] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_store_proto_init() }
@@ -1011,7 +1020,7 @@ func file_storefront_admin_v1_store_proto_init() {
 	file_storefront_admin_v1_store_proto_msgTypes[0].OneofWrappers = []any{}
 	file_storefront_admin_v1_store_proto_msgTypes[2].OneofWrappers = []any{}
 	file_storefront_admin_v1_store_proto_msgTypes[3].OneofWrappers = []any{}
-	file_storefront_admin_v1_store_proto_msgTypes[7].OneofWrappers = []any{}
+	file_storefront_admin_v1_store_proto_msgTypes[6].OneofWrappers = []any{}
 	file_storefront_admin_v1_store_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

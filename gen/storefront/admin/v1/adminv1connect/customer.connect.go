@@ -9,7 +9,6 @@ import (
 	context "context"
 	errors "errors"
 	v1 "go.storefront.example/gen/storefront/admin/v1"
-	v11 "go.storefront.example/gen/storefront/v1"
 	http "net/http"
 	strings "strings"
 )
@@ -34,21 +33,6 @@ const (
 // reflection-formatted method names, remove the leading slash and convert the remaining slash to a
 // period.
 const (
-	// CustomerServiceCreateCustomerProcedure is the fully-qualified name of the CustomerService's
-	// CreateCustomer RPC.
-	CustomerServiceCreateCustomerProcedure = "/storefront.admin.v1.CustomerService/CreateCustomer"
-	// CustomerServiceListCustomersProcedure is the fully-qualified name of the CustomerService's
-	// ListCustomers RPC.
-	CustomerServiceListCustomersProcedure = "/storefront.admin.v1.CustomerService/ListCustomers"
-	// CustomerServiceGetCustomerProcedure is the fully-qualified name of the CustomerService's
-	// GetCustomer RPC.
-	CustomerServiceGetCustomerProcedure = "/storefront.admin.v1.CustomerService/GetCustomer"
-	// CustomerServiceFindCustomerProcedure is the fully-qualified name of the CustomerService's
-	// FindCustomer RPC.
-	CustomerServiceFindCustomerProcedure = "/storefront.admin.v1.CustomerService/FindCustomer"
-	// CustomerServiceUpdateCustomerProcedure is the fully-qualified name of the CustomerService's
-	// UpdateCustomer RPC.
-	CustomerServiceUpdateCustomerProcedure = "/storefront.admin.v1.CustomerService/UpdateCustomer"
 	// CustomerServiceForgetCustomerProcedure is the fully-qualified name of the CustomerService's
 	// ForgetCustomer RPC.
 	CustomerServiceForgetCustomerProcedure = "/storefront.admin.v1.CustomerService/ForgetCustomer"
@@ -62,23 +46,6 @@ const (
 
 // CustomerServiceClient is a client for the storefront.admin.v1.CustomerService service.
 type CustomerServiceClient interface {
-	// Creates a customer. If the store already has a customer with that e-mail or phone, no second one is created: the call
-	// fills in the name, e-mail or phone that the customer lacked. A new customer sends `customer.created`.
-	//
-	// Refused with `store_not_found`, `customer_identifier_required`, `phone_invalid` or
-	// `customer_conflict`.
-	CreateCustomer(context.Context, *v1.CreateCustomerRequest) (*v1.CreateCustomerResponse, error)
-	// Lists a store's customers, newest first. Refused with `store_not_found`.
-	ListCustomers(context.Context, *v1.ListCustomersRequest) (*v11.ListCustomersResponse, error)
-	// Retrieves a customer. Refused with `customer_not_found`.
-	GetCustomer(context.Context, *v1.GetCustomerRequest) (*v11.Customer, error)
-	// Finds a customer of a store by id, e-mail or phone. Refused with `store_not_found` or `customer_not_found`.
-	FindCustomer(context.Context, *v1.FindCustomerRequest) (*v11.Customer, error)
-	// Changes the named fields of a customer; one of e-mail and phone must remain.
-	//
-	// Refused with `customer_not_found`, `customer_identifier_required`, `phone_invalid` or
-	// `customer_conflict`.
-	UpdateCustomer(context.Context, *v1.UpdateCustomerRequest) (*v11.Customer, error)
 	// Forgets a customer: erases the customer's personal data for good. This call clears the customer's name and phone and the
 	// notes of the orders, and replaces the e-mail with an address under `forgotten.invalid`, which reaches nobody. The customer's
 	// orders show these values too. Then `ContinueForgetting` erases the customer from events, deliveries, the activity journal,
@@ -111,39 +78,6 @@ func NewCustomerServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 	baseURL = strings.TrimRight(baseURL, "/")
 	customerServiceMethods := v1.File_storefront_admin_v1_customer_proto.Services().ByName("CustomerService").Methods()
 	return &customerServiceClient{
-		createCustomer: connect.NewClient[v1.CreateCustomerRequest, v1.CreateCustomerResponse](
-			httpClient,
-			baseURL+CustomerServiceCreateCustomerProcedure,
-			connect.WithSchema(customerServiceMethods.ByName("CreateCustomer")),
-			connect.WithClientOptions(opts...),
-		),
-		listCustomers: connect.NewClient[v1.ListCustomersRequest, v11.ListCustomersResponse](
-			httpClient,
-			baseURL+CustomerServiceListCustomersProcedure,
-			connect.WithSchema(customerServiceMethods.ByName("ListCustomers")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-			connect.WithClientOptions(opts...),
-		),
-		getCustomer: connect.NewClient[v1.GetCustomerRequest, v11.Customer](
-			httpClient,
-			baseURL+CustomerServiceGetCustomerProcedure,
-			connect.WithSchema(customerServiceMethods.ByName("GetCustomer")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-			connect.WithClientOptions(opts...),
-		),
-		findCustomer: connect.NewClient[v1.FindCustomerRequest, v11.Customer](
-			httpClient,
-			baseURL+CustomerServiceFindCustomerProcedure,
-			connect.WithSchema(customerServiceMethods.ByName("FindCustomer")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-			connect.WithClientOptions(opts...),
-		),
-		updateCustomer: connect.NewClient[v1.UpdateCustomerRequest, v11.Customer](
-			httpClient,
-			baseURL+CustomerServiceUpdateCustomerProcedure,
-			connect.WithSchema(customerServiceMethods.ByName("UpdateCustomer")),
-			connect.WithClientOptions(opts...),
-		),
 		forgetCustomer: connect.NewClient[v1.ForgetCustomerRequest, v1.Forgetting](
 			httpClient,
 			baseURL+CustomerServiceForgetCustomerProcedure,
@@ -168,59 +102,9 @@ func NewCustomerServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 
 // customerServiceClient implements CustomerServiceClient.
 type customerServiceClient struct {
-	createCustomer     *connect.Client[v1.CreateCustomerRequest, v1.CreateCustomerResponse]
-	listCustomers      *connect.Client[v1.ListCustomersRequest, v11.ListCustomersResponse]
-	getCustomer        *connect.Client[v1.GetCustomerRequest, v11.Customer]
-	findCustomer       *connect.Client[v1.FindCustomerRequest, v11.Customer]
-	updateCustomer     *connect.Client[v1.UpdateCustomerRequest, v11.Customer]
 	forgetCustomer     *connect.Client[v1.ForgetCustomerRequest, v1.Forgetting]
 	continueForgetting *connect.Client[v1.ContinueForgettingRequest, v1.Forgetting]
 	listCustomerOrders *connect.Client[v1.ListCustomerOrdersRequest, v1.ListCustomerOrdersResponse]
-}
-
-// CreateCustomer calls storefront.admin.v1.CustomerService.CreateCustomer.
-func (c *customerServiceClient) CreateCustomer(ctx context.Context, req *v1.CreateCustomerRequest) (*v1.CreateCustomerResponse, error) {
-	response, err := c.createCustomer.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// ListCustomers calls storefront.admin.v1.CustomerService.ListCustomers.
-func (c *customerServiceClient) ListCustomers(ctx context.Context, req *v1.ListCustomersRequest) (*v11.ListCustomersResponse, error) {
-	response, err := c.listCustomers.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// GetCustomer calls storefront.admin.v1.CustomerService.GetCustomer.
-func (c *customerServiceClient) GetCustomer(ctx context.Context, req *v1.GetCustomerRequest) (*v11.Customer, error) {
-	response, err := c.getCustomer.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// FindCustomer calls storefront.admin.v1.CustomerService.FindCustomer.
-func (c *customerServiceClient) FindCustomer(ctx context.Context, req *v1.FindCustomerRequest) (*v11.Customer, error) {
-	response, err := c.findCustomer.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// UpdateCustomer calls storefront.admin.v1.CustomerService.UpdateCustomer.
-func (c *customerServiceClient) UpdateCustomer(ctx context.Context, req *v1.UpdateCustomerRequest) (*v11.Customer, error) {
-	response, err := c.updateCustomer.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
 }
 
 // ForgetCustomer calls storefront.admin.v1.CustomerService.ForgetCustomer.
@@ -252,23 +136,6 @@ func (c *customerServiceClient) ListCustomerOrders(ctx context.Context, req *v1.
 
 // CustomerServiceHandler is an implementation of the storefront.admin.v1.CustomerService service.
 type CustomerServiceHandler interface {
-	// Creates a customer. If the store already has a customer with that e-mail or phone, no second one is created: the call
-	// fills in the name, e-mail or phone that the customer lacked. A new customer sends `customer.created`.
-	//
-	// Refused with `store_not_found`, `customer_identifier_required`, `phone_invalid` or
-	// `customer_conflict`.
-	CreateCustomer(context.Context, *v1.CreateCustomerRequest) (*v1.CreateCustomerResponse, error)
-	// Lists a store's customers, newest first. Refused with `store_not_found`.
-	ListCustomers(context.Context, *v1.ListCustomersRequest) (*v11.ListCustomersResponse, error)
-	// Retrieves a customer. Refused with `customer_not_found`.
-	GetCustomer(context.Context, *v1.GetCustomerRequest) (*v11.Customer, error)
-	// Finds a customer of a store by id, e-mail or phone. Refused with `store_not_found` or `customer_not_found`.
-	FindCustomer(context.Context, *v1.FindCustomerRequest) (*v11.Customer, error)
-	// Changes the named fields of a customer; one of e-mail and phone must remain.
-	//
-	// Refused with `customer_not_found`, `customer_identifier_required`, `phone_invalid` or
-	// `customer_conflict`.
-	UpdateCustomer(context.Context, *v1.UpdateCustomerRequest) (*v11.Customer, error)
 	// Forgets a customer: erases the customer's personal data for good. This call clears the customer's name and phone and the
 	// notes of the orders, and replaces the e-mail with an address under `forgotten.invalid`, which reaches nobody. The customer's
 	// orders show these values too. Then `ContinueForgetting` erases the customer from events, deliveries, the activity journal,
@@ -297,39 +164,6 @@ type CustomerServiceHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewCustomerServiceHandler(svc CustomerServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	customerServiceMethods := v1.File_storefront_admin_v1_customer_proto.Services().ByName("CustomerService").Methods()
-	customerServiceCreateCustomerHandler := connect.NewUnaryHandlerSimple(
-		CustomerServiceCreateCustomerProcedure,
-		svc.CreateCustomer,
-		connect.WithSchema(customerServiceMethods.ByName("CreateCustomer")),
-		connect.WithHandlerOptions(opts...),
-	)
-	customerServiceListCustomersHandler := connect.NewUnaryHandlerSimple(
-		CustomerServiceListCustomersProcedure,
-		svc.ListCustomers,
-		connect.WithSchema(customerServiceMethods.ByName("ListCustomers")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-		connect.WithHandlerOptions(opts...),
-	)
-	customerServiceGetCustomerHandler := connect.NewUnaryHandlerSimple(
-		CustomerServiceGetCustomerProcedure,
-		svc.GetCustomer,
-		connect.WithSchema(customerServiceMethods.ByName("GetCustomer")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-		connect.WithHandlerOptions(opts...),
-	)
-	customerServiceFindCustomerHandler := connect.NewUnaryHandlerSimple(
-		CustomerServiceFindCustomerProcedure,
-		svc.FindCustomer,
-		connect.WithSchema(customerServiceMethods.ByName("FindCustomer")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-		connect.WithHandlerOptions(opts...),
-	)
-	customerServiceUpdateCustomerHandler := connect.NewUnaryHandlerSimple(
-		CustomerServiceUpdateCustomerProcedure,
-		svc.UpdateCustomer,
-		connect.WithSchema(customerServiceMethods.ByName("UpdateCustomer")),
-		connect.WithHandlerOptions(opts...),
-	)
 	customerServiceForgetCustomerHandler := connect.NewUnaryHandlerSimple(
 		CustomerServiceForgetCustomerProcedure,
 		svc.ForgetCustomer,
@@ -351,16 +185,6 @@ func NewCustomerServiceHandler(svc CustomerServiceHandler, opts ...connect.Handl
 	)
 	return "/storefront.admin.v1.CustomerService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
-		case CustomerServiceCreateCustomerProcedure:
-			customerServiceCreateCustomerHandler.ServeHTTP(w, r)
-		case CustomerServiceListCustomersProcedure:
-			customerServiceListCustomersHandler.ServeHTTP(w, r)
-		case CustomerServiceGetCustomerProcedure:
-			customerServiceGetCustomerHandler.ServeHTTP(w, r)
-		case CustomerServiceFindCustomerProcedure:
-			customerServiceFindCustomerHandler.ServeHTTP(w, r)
-		case CustomerServiceUpdateCustomerProcedure:
-			customerServiceUpdateCustomerHandler.ServeHTTP(w, r)
 		case CustomerServiceForgetCustomerProcedure:
 			customerServiceForgetCustomerHandler.ServeHTTP(w, r)
 		case CustomerServiceContinueForgettingProcedure:
@@ -375,26 +199,6 @@ func NewCustomerServiceHandler(svc CustomerServiceHandler, opts ...connect.Handl
 
 // UnimplementedCustomerServiceHandler returns CodeUnimplemented from all methods.
 type UnimplementedCustomerServiceHandler struct{}
-
-func (UnimplementedCustomerServiceHandler) CreateCustomer(context.Context, *v1.CreateCustomerRequest) (*v1.CreateCustomerResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.CreateCustomer is not implemented"))
-}
-
-func (UnimplementedCustomerServiceHandler) ListCustomers(context.Context, *v1.ListCustomersRequest) (*v11.ListCustomersResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.ListCustomers is not implemented"))
-}
-
-func (UnimplementedCustomerServiceHandler) GetCustomer(context.Context, *v1.GetCustomerRequest) (*v11.Customer, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.GetCustomer is not implemented"))
-}
-
-func (UnimplementedCustomerServiceHandler) FindCustomer(context.Context, *v1.FindCustomerRequest) (*v11.Customer, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.FindCustomer is not implemented"))
-}
-
-func (UnimplementedCustomerServiceHandler) UpdateCustomer(context.Context, *v1.UpdateCustomerRequest) (*v11.Customer, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.UpdateCustomer is not implemented"))
-}
 
 func (UnimplementedCustomerServiceHandler) ForgetCustomer(context.Context, *v1.ForgetCustomerRequest) (*v1.Forgetting, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.ForgetCustomer is not implemented"))

@@ -39,9 +39,6 @@ const (
 	// DeliveryServiceGetDeliveryProcedure is the fully-qualified name of the DeliveryService's
 	// GetDelivery RPC.
 	DeliveryServiceGetDeliveryProcedure = "/storefront.admin.v1.DeliveryService/GetDelivery"
-	// DeliveryServiceFindDeliveryProcedure is the fully-qualified name of the DeliveryService's
-	// FindDelivery RPC.
-	DeliveryServiceFindDeliveryProcedure = "/storefront.admin.v1.DeliveryService/FindDelivery"
 	// DeliveryServiceResendDeliveryProcedure is the fully-qualified name of the DeliveryService's
 	// ResendDelivery RPC.
 	DeliveryServiceResendDeliveryProcedure = "/storefront.admin.v1.DeliveryService/ResendDelivery"
@@ -59,9 +56,6 @@ type DeliveryServiceClient interface {
 	ListDeliveries(context.Context, *v1.ListDeliveriesRequest) (*v1.ListDeliveriesResponse, error)
 	// Retrieves a delivery with its payload. Refused with `delivery_not_found`.
 	GetDelivery(context.Context, *v1.GetDeliveryRequest) (*v1.GetDeliveryResponse, error)
-	// Finds a delivery by its id or, in a store, by the beginning or the end of its id. Refused with `store_not_found` or
-	// `delivery_not_found`; if several ids fit, the message of the error lists them.
-	FindDelivery(context.Context, *v1.FindDeliveryRequest) (*v1.Delivery, error)
 	// Sends a delivery again. If the delivery waits for its next attempt, the attempt is made now and counts as one of the
 	// schedule. If an attempt is due or running, nothing changes. If the delivery has ended, a new delivery of the same event is
 	// created, with the full schedule of attempts.
@@ -106,13 +100,6 @@ func NewDeliveryServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		findDelivery: connect.NewClient[v1.FindDeliveryRequest, v1.Delivery](
-			httpClient,
-			baseURL+DeliveryServiceFindDeliveryProcedure,
-			connect.WithSchema(deliveryServiceMethods.ByName("FindDelivery")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-			connect.WithClientOptions(opts...),
-		),
 		resendDelivery: connect.NewClient[v1.ResendDeliveryRequest, v1.Delivery](
 			httpClient,
 			baseURL+DeliveryServiceResendDeliveryProcedure,
@@ -138,7 +125,6 @@ func NewDeliveryServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 type deliveryServiceClient struct {
 	listDeliveries *connect.Client[v1.ListDeliveriesRequest, v1.ListDeliveriesResponse]
 	getDelivery    *connect.Client[v1.GetDeliveryRequest, v1.GetDeliveryResponse]
-	findDelivery   *connect.Client[v1.FindDeliveryRequest, v1.Delivery]
 	resendDelivery *connect.Client[v1.ResendDeliveryRequest, v1.Delivery]
 	startResend    *connect.Client[v1.StartResendRequest, v1.Resend]
 	continueResend *connect.Client[v1.ContinueResendRequest, v1.Resend]
@@ -156,15 +142,6 @@ func (c *deliveryServiceClient) ListDeliveries(ctx context.Context, req *v1.List
 // GetDelivery calls storefront.admin.v1.DeliveryService.GetDelivery.
 func (c *deliveryServiceClient) GetDelivery(ctx context.Context, req *v1.GetDeliveryRequest) (*v1.GetDeliveryResponse, error) {
 	response, err := c.getDelivery.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// FindDelivery calls storefront.admin.v1.DeliveryService.FindDelivery.
-func (c *deliveryServiceClient) FindDelivery(ctx context.Context, req *v1.FindDeliveryRequest) (*v1.Delivery, error) {
-	response, err := c.findDelivery.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -204,9 +181,6 @@ type DeliveryServiceHandler interface {
 	ListDeliveries(context.Context, *v1.ListDeliveriesRequest) (*v1.ListDeliveriesResponse, error)
 	// Retrieves a delivery with its payload. Refused with `delivery_not_found`.
 	GetDelivery(context.Context, *v1.GetDeliveryRequest) (*v1.GetDeliveryResponse, error)
-	// Finds a delivery by its id or, in a store, by the beginning or the end of its id. Refused with `store_not_found` or
-	// `delivery_not_found`; if several ids fit, the message of the error lists them.
-	FindDelivery(context.Context, *v1.FindDeliveryRequest) (*v1.Delivery, error)
 	// Sends a delivery again. If the delivery waits for its next attempt, the attempt is made now and counts as one of the
 	// schedule. If an attempt is due or running, nothing changes. If the delivery has ended, a new delivery of the same event is
 	// created, with the full schedule of attempts.
@@ -247,13 +221,6 @@ func NewDeliveryServiceHandler(svc DeliveryServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	deliveryServiceFindDeliveryHandler := connect.NewUnaryHandlerSimple(
-		DeliveryServiceFindDeliveryProcedure,
-		svc.FindDelivery,
-		connect.WithSchema(deliveryServiceMethods.ByName("FindDelivery")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-		connect.WithHandlerOptions(opts...),
-	)
 	deliveryServiceResendDeliveryHandler := connect.NewUnaryHandlerSimple(
 		DeliveryServiceResendDeliveryProcedure,
 		svc.ResendDelivery,
@@ -278,8 +245,6 @@ func NewDeliveryServiceHandler(svc DeliveryServiceHandler, opts ...connect.Handl
 			deliveryServiceListDeliveriesHandler.ServeHTTP(w, r)
 		case DeliveryServiceGetDeliveryProcedure:
 			deliveryServiceGetDeliveryHandler.ServeHTTP(w, r)
-		case DeliveryServiceFindDeliveryProcedure:
-			deliveryServiceFindDeliveryHandler.ServeHTTP(w, r)
 		case DeliveryServiceResendDeliveryProcedure:
 			deliveryServiceResendDeliveryHandler.ServeHTTP(w, r)
 		case DeliveryServiceStartResendProcedure:
@@ -301,10 +266,6 @@ func (UnimplementedDeliveryServiceHandler) ListDeliveries(context.Context, *v1.L
 
 func (UnimplementedDeliveryServiceHandler) GetDelivery(context.Context, *v1.GetDeliveryRequest) (*v1.GetDeliveryResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.DeliveryService.GetDelivery is not implemented"))
-}
-
-func (UnimplementedDeliveryServiceHandler) FindDelivery(context.Context, *v1.FindDeliveryRequest) (*v1.Delivery, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.DeliveryService.FindDelivery is not implemented"))
 }
 
 func (UnimplementedDeliveryServiceHandler) ResendDelivery(context.Context, *v1.ResendDeliveryRequest) (*v1.Delivery, error) {

@@ -37,12 +37,6 @@ const (
 	// OrderServiceCreateOrderProcedure is the fully-qualified name of the OrderService's CreateOrder
 	// RPC.
 	OrderServiceCreateOrderProcedure = "/storefront.admin.v1.OrderService/CreateOrder"
-	// OrderServiceListOrdersProcedure is the fully-qualified name of the OrderService's ListOrders RPC.
-	OrderServiceListOrdersProcedure = "/storefront.admin.v1.OrderService/ListOrders"
-	// OrderServiceGetOrderProcedure is the fully-qualified name of the OrderService's GetOrder RPC.
-	OrderServiceGetOrderProcedure = "/storefront.admin.v1.OrderService/GetOrder"
-	// OrderServiceFindOrderProcedure is the fully-qualified name of the OrderService's FindOrder RPC.
-	OrderServiceFindOrderProcedure = "/storefront.admin.v1.OrderService/FindOrder"
 	// OrderServicePayOrderProcedure is the fully-qualified name of the OrderService's PayOrder RPC.
 	OrderServicePayOrderProcedure = "/storefront.admin.v1.OrderService/PayOrder"
 	// OrderServiceFailOrderProcedure is the fully-qualified name of the OrderService's FailOrder RPC.
@@ -65,12 +59,6 @@ type OrderServiceClient interface {
 	// `payment_link_unavailable`, `payment_link_amount_invalid`, `total_limit` or
 	// `idempotency_key_reused`.
 	CreateOrder(context.Context, *v1.CreateOrderRequest) (*v11.Order, error)
-	// Lists a store's orders, newest first. Refused with `store_not_found`.
-	ListOrders(context.Context, *v1.ListOrdersRequest) (*v11.ListOrdersResponse, error)
-	// Retrieves an order. Refused with `order_not_found`.
-	GetOrder(context.Context, *v1.GetOrderRequest) (*v11.Order, error)
-	// Finds an order of a store by id or reference. Refused with `store_not_found` or `order_not_found`.
-	FindOrder(context.Context, *v1.FindOrderRequest) (*v11.Order, error)
 	// Marks an order as paid. Sends `order.paid` and, if the order came through a payment link,
 	// `payment_link.paid`.
 	//
@@ -109,27 +97,6 @@ func NewOrderServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(orderServiceMethods.ByName("CreateOrder")),
 			connect.WithClientOptions(opts...),
 		),
-		listOrders: connect.NewClient[v1.ListOrdersRequest, v11.ListOrdersResponse](
-			httpClient,
-			baseURL+OrderServiceListOrdersProcedure,
-			connect.WithSchema(orderServiceMethods.ByName("ListOrders")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-			connect.WithClientOptions(opts...),
-		),
-		getOrder: connect.NewClient[v1.GetOrderRequest, v11.Order](
-			httpClient,
-			baseURL+OrderServiceGetOrderProcedure,
-			connect.WithSchema(orderServiceMethods.ByName("GetOrder")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-			connect.WithClientOptions(opts...),
-		),
-		findOrder: connect.NewClient[v1.FindOrderRequest, v11.Order](
-			httpClient,
-			baseURL+OrderServiceFindOrderProcedure,
-			connect.WithSchema(orderServiceMethods.ByName("FindOrder")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-			connect.WithClientOptions(opts...),
-		),
 		payOrder: connect.NewClient[v1.PayOrderRequest, v11.Order](
 			httpClient,
 			baseURL+OrderServicePayOrderProcedure,
@@ -160,9 +127,6 @@ func NewOrderServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 // orderServiceClient implements OrderServiceClient.
 type orderServiceClient struct {
 	createOrder *connect.Client[v1.CreateOrderRequest, v11.Order]
-	listOrders  *connect.Client[v1.ListOrdersRequest, v11.ListOrdersResponse]
-	getOrder    *connect.Client[v1.GetOrderRequest, v11.Order]
-	findOrder   *connect.Client[v1.FindOrderRequest, v11.Order]
 	payOrder    *connect.Client[v1.PayOrderRequest, v11.Order]
 	failOrder   *connect.Client[v1.FailOrderRequest, v11.Order]
 	cancelOrder *connect.Client[v1.CancelOrderRequest, v11.Order]
@@ -172,33 +136,6 @@ type orderServiceClient struct {
 // CreateOrder calls storefront.admin.v1.OrderService.CreateOrder.
 func (c *orderServiceClient) CreateOrder(ctx context.Context, req *v1.CreateOrderRequest) (*v11.Order, error) {
 	response, err := c.createOrder.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// ListOrders calls storefront.admin.v1.OrderService.ListOrders.
-func (c *orderServiceClient) ListOrders(ctx context.Context, req *v1.ListOrdersRequest) (*v11.ListOrdersResponse, error) {
-	response, err := c.listOrders.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// GetOrder calls storefront.admin.v1.OrderService.GetOrder.
-func (c *orderServiceClient) GetOrder(ctx context.Context, req *v1.GetOrderRequest) (*v11.Order, error) {
-	response, err := c.getOrder.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// FindOrder calls storefront.admin.v1.OrderService.FindOrder.
-func (c *orderServiceClient) FindOrder(ctx context.Context, req *v1.FindOrderRequest) (*v11.Order, error) {
-	response, err := c.findOrder.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -251,12 +188,6 @@ type OrderServiceHandler interface {
 	// `payment_link_unavailable`, `payment_link_amount_invalid`, `total_limit` or
 	// `idempotency_key_reused`.
 	CreateOrder(context.Context, *v1.CreateOrderRequest) (*v11.Order, error)
-	// Lists a store's orders, newest first. Refused with `store_not_found`.
-	ListOrders(context.Context, *v1.ListOrdersRequest) (*v11.ListOrdersResponse, error)
-	// Retrieves an order. Refused with `order_not_found`.
-	GetOrder(context.Context, *v1.GetOrderRequest) (*v11.Order, error)
-	// Finds an order of a store by id or reference. Refused with `store_not_found` or `order_not_found`.
-	FindOrder(context.Context, *v1.FindOrderRequest) (*v11.Order, error)
 	// Marks an order as paid. Sends `order.paid` and, if the order came through a payment link,
 	// `payment_link.paid`.
 	//
@@ -291,27 +222,6 @@ func NewOrderServiceHandler(svc OrderServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(orderServiceMethods.ByName("CreateOrder")),
 		connect.WithHandlerOptions(opts...),
 	)
-	orderServiceListOrdersHandler := connect.NewUnaryHandlerSimple(
-		OrderServiceListOrdersProcedure,
-		svc.ListOrders,
-		connect.WithSchema(orderServiceMethods.ByName("ListOrders")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-		connect.WithHandlerOptions(opts...),
-	)
-	orderServiceGetOrderHandler := connect.NewUnaryHandlerSimple(
-		OrderServiceGetOrderProcedure,
-		svc.GetOrder,
-		connect.WithSchema(orderServiceMethods.ByName("GetOrder")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-		connect.WithHandlerOptions(opts...),
-	)
-	orderServiceFindOrderHandler := connect.NewUnaryHandlerSimple(
-		OrderServiceFindOrderProcedure,
-		svc.FindOrder,
-		connect.WithSchema(orderServiceMethods.ByName("FindOrder")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-		connect.WithHandlerOptions(opts...),
-	)
 	orderServicePayOrderHandler := connect.NewUnaryHandlerSimple(
 		OrderServicePayOrderProcedure,
 		svc.PayOrder,
@@ -340,12 +250,6 @@ func NewOrderServiceHandler(svc OrderServiceHandler, opts ...connect.HandlerOpti
 		switch r.URL.Path {
 		case OrderServiceCreateOrderProcedure:
 			orderServiceCreateOrderHandler.ServeHTTP(w, r)
-		case OrderServiceListOrdersProcedure:
-			orderServiceListOrdersHandler.ServeHTTP(w, r)
-		case OrderServiceGetOrderProcedure:
-			orderServiceGetOrderHandler.ServeHTTP(w, r)
-		case OrderServiceFindOrderProcedure:
-			orderServiceFindOrderHandler.ServeHTTP(w, r)
 		case OrderServicePayOrderProcedure:
 			orderServicePayOrderHandler.ServeHTTP(w, r)
 		case OrderServiceFailOrderProcedure:
@@ -365,18 +269,6 @@ type UnimplementedOrderServiceHandler struct{}
 
 func (UnimplementedOrderServiceHandler) CreateOrder(context.Context, *v1.CreateOrderRequest) (*v11.Order, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.OrderService.CreateOrder is not implemented"))
-}
-
-func (UnimplementedOrderServiceHandler) ListOrders(context.Context, *v1.ListOrdersRequest) (*v11.ListOrdersResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.OrderService.ListOrders is not implemented"))
-}
-
-func (UnimplementedOrderServiceHandler) GetOrder(context.Context, *v1.GetOrderRequest) (*v11.Order, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.OrderService.GetOrder is not implemented"))
-}
-
-func (UnimplementedOrderServiceHandler) FindOrder(context.Context, *v1.FindOrderRequest) (*v11.Order, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.OrderService.FindOrder is not implemented"))
 }
 
 func (UnimplementedOrderServiceHandler) PayOrder(context.Context, *v1.PayOrderRequest) (*v11.Order, error) {

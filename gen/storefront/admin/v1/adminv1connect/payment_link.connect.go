@@ -34,24 +34,6 @@ const (
 // reflection-formatted method names, remove the leading slash and convert the remaining slash to a
 // period.
 const (
-	// PaymentLinkServiceCreatePaymentLinkProcedure is the fully-qualified name of the
-	// PaymentLinkService's CreatePaymentLink RPC.
-	PaymentLinkServiceCreatePaymentLinkProcedure = "/storefront.admin.v1.PaymentLinkService/CreatePaymentLink"
-	// PaymentLinkServiceListPaymentLinksProcedure is the fully-qualified name of the
-	// PaymentLinkService's ListPaymentLinks RPC.
-	PaymentLinkServiceListPaymentLinksProcedure = "/storefront.admin.v1.PaymentLinkService/ListPaymentLinks"
-	// PaymentLinkServiceGetPaymentLinkProcedure is the fully-qualified name of the PaymentLinkService's
-	// GetPaymentLink RPC.
-	PaymentLinkServiceGetPaymentLinkProcedure = "/storefront.admin.v1.PaymentLinkService/GetPaymentLink"
-	// PaymentLinkServiceFindPaymentLinkProcedure is the fully-qualified name of the
-	// PaymentLinkService's FindPaymentLink RPC.
-	PaymentLinkServiceFindPaymentLinkProcedure = "/storefront.admin.v1.PaymentLinkService/FindPaymentLink"
-	// PaymentLinkServiceUpdatePaymentLinkProcedure is the fully-qualified name of the
-	// PaymentLinkService's UpdatePaymentLink RPC.
-	PaymentLinkServiceUpdatePaymentLinkProcedure = "/storefront.admin.v1.PaymentLinkService/UpdatePaymentLink"
-	// PaymentLinkServiceEnablePaymentLinkProcedure is the fully-qualified name of the
-	// PaymentLinkService's EnablePaymentLink RPC.
-	PaymentLinkServiceEnablePaymentLinkProcedure = "/storefront.admin.v1.PaymentLinkService/EnablePaymentLink"
 	// PaymentLinkServiceDisablePaymentLinkProcedure is the fully-qualified name of the
 	// PaymentLinkService's DisablePaymentLink RPC.
 	PaymentLinkServiceDisablePaymentLinkProcedure = "/storefront.admin.v1.PaymentLinkService/DisablePaymentLink"
@@ -59,26 +41,6 @@ const (
 
 // PaymentLinkServiceClient is a client for the storefront.admin.v1.PaymentLinkService service.
 type PaymentLinkServiceClient interface {
-	// Creates a payment link.
-	//
-	// Refused with `store_not_found`, `feature_disabled` while payment links are closed to creators,
-	// `payment_link_invalid_pricing`, `payment_link_expiry_invalid` or `payment_link_expiry_past`.
-	CreatePaymentLink(context.Context, *v1.CreatePaymentLinkRequest) (*v11.PaymentLink, error)
-	// Lists a store's payment links with their counters, newest first. Refused with
-	// `store_not_found`.
-	ListPaymentLinks(context.Context, *v1.ListPaymentLinksRequest) (*v11.ListPaymentLinksResponse, error)
-	// Retrieves a payment link. Refused with `payment_link_not_found`.
-	GetPaymentLink(context.Context, *v1.GetPaymentLinkRequest) (*v11.PaymentLink, error)
-	// Finds a payment link of a store by id or code. Refused with `store_not_found` or `payment_link_not_found`.
-	FindPaymentLink(context.Context, *v1.FindPaymentLinkRequest) (*v11.PaymentLink, error)
-	// Changes the named fields of a payment link.
-	//
-	// Refused with `payment_link_not_found`, `payment_link_invalid_pricing`,
-	// `payment_link_expiry_invalid` or `payment_link_expiry_past`.
-	UpdatePaymentLink(context.Context, *v1.UpdatePaymentLinkRequest) (*v11.PaymentLink, error)
-	// Enables a disabled payment link; an enabled one stays as it is. Refused with
-	// `payment_link_not_found`.
-	EnablePaymentLink(context.Context, *v1.EnablePaymentLinkRequest) (*v11.PaymentLink, error)
 	// Makes a payment link take no payments until it is enabled again; a disabled one stays as it is.
 	// An order recorded before may still be paid. Refused with `payment_link_not_found`.
 	DisablePaymentLink(context.Context, *v1.DisablePaymentLinkRequest) (*v11.PaymentLink, error)
@@ -95,46 +57,6 @@ func NewPaymentLinkServiceClient(httpClient connect.HTTPClient, baseURL string, 
 	baseURL = strings.TrimRight(baseURL, "/")
 	paymentLinkServiceMethods := v1.File_storefront_admin_v1_payment_link_proto.Services().ByName("PaymentLinkService").Methods()
 	return &paymentLinkServiceClient{
-		createPaymentLink: connect.NewClient[v1.CreatePaymentLinkRequest, v11.PaymentLink](
-			httpClient,
-			baseURL+PaymentLinkServiceCreatePaymentLinkProcedure,
-			connect.WithSchema(paymentLinkServiceMethods.ByName("CreatePaymentLink")),
-			connect.WithClientOptions(opts...),
-		),
-		listPaymentLinks: connect.NewClient[v1.ListPaymentLinksRequest, v11.ListPaymentLinksResponse](
-			httpClient,
-			baseURL+PaymentLinkServiceListPaymentLinksProcedure,
-			connect.WithSchema(paymentLinkServiceMethods.ByName("ListPaymentLinks")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-			connect.WithClientOptions(opts...),
-		),
-		getPaymentLink: connect.NewClient[v1.GetPaymentLinkRequest, v11.PaymentLink](
-			httpClient,
-			baseURL+PaymentLinkServiceGetPaymentLinkProcedure,
-			connect.WithSchema(paymentLinkServiceMethods.ByName("GetPaymentLink")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-			connect.WithClientOptions(opts...),
-		),
-		findPaymentLink: connect.NewClient[v1.FindPaymentLinkRequest, v11.PaymentLink](
-			httpClient,
-			baseURL+PaymentLinkServiceFindPaymentLinkProcedure,
-			connect.WithSchema(paymentLinkServiceMethods.ByName("FindPaymentLink")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-			connect.WithClientOptions(opts...),
-		),
-		updatePaymentLink: connect.NewClient[v1.UpdatePaymentLinkRequest, v11.PaymentLink](
-			httpClient,
-			baseURL+PaymentLinkServiceUpdatePaymentLinkProcedure,
-			connect.WithSchema(paymentLinkServiceMethods.ByName("UpdatePaymentLink")),
-			connect.WithClientOptions(opts...),
-		),
-		enablePaymentLink: connect.NewClient[v1.EnablePaymentLinkRequest, v11.PaymentLink](
-			httpClient,
-			baseURL+PaymentLinkServiceEnablePaymentLinkProcedure,
-			connect.WithSchema(paymentLinkServiceMethods.ByName("EnablePaymentLink")),
-			connect.WithIdempotency(connect.IdempotencyIdempotent),
-			connect.WithClientOptions(opts...),
-		),
 		disablePaymentLink: connect.NewClient[v1.DisablePaymentLinkRequest, v11.PaymentLink](
 			httpClient,
 			baseURL+PaymentLinkServiceDisablePaymentLinkProcedure,
@@ -147,67 +69,7 @@ func NewPaymentLinkServiceClient(httpClient connect.HTTPClient, baseURL string, 
 
 // paymentLinkServiceClient implements PaymentLinkServiceClient.
 type paymentLinkServiceClient struct {
-	createPaymentLink  *connect.Client[v1.CreatePaymentLinkRequest, v11.PaymentLink]
-	listPaymentLinks   *connect.Client[v1.ListPaymentLinksRequest, v11.ListPaymentLinksResponse]
-	getPaymentLink     *connect.Client[v1.GetPaymentLinkRequest, v11.PaymentLink]
-	findPaymentLink    *connect.Client[v1.FindPaymentLinkRequest, v11.PaymentLink]
-	updatePaymentLink  *connect.Client[v1.UpdatePaymentLinkRequest, v11.PaymentLink]
-	enablePaymentLink  *connect.Client[v1.EnablePaymentLinkRequest, v11.PaymentLink]
 	disablePaymentLink *connect.Client[v1.DisablePaymentLinkRequest, v11.PaymentLink]
-}
-
-// CreatePaymentLink calls storefront.admin.v1.PaymentLinkService.CreatePaymentLink.
-func (c *paymentLinkServiceClient) CreatePaymentLink(ctx context.Context, req *v1.CreatePaymentLinkRequest) (*v11.PaymentLink, error) {
-	response, err := c.createPaymentLink.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// ListPaymentLinks calls storefront.admin.v1.PaymentLinkService.ListPaymentLinks.
-func (c *paymentLinkServiceClient) ListPaymentLinks(ctx context.Context, req *v1.ListPaymentLinksRequest) (*v11.ListPaymentLinksResponse, error) {
-	response, err := c.listPaymentLinks.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// GetPaymentLink calls storefront.admin.v1.PaymentLinkService.GetPaymentLink.
-func (c *paymentLinkServiceClient) GetPaymentLink(ctx context.Context, req *v1.GetPaymentLinkRequest) (*v11.PaymentLink, error) {
-	response, err := c.getPaymentLink.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// FindPaymentLink calls storefront.admin.v1.PaymentLinkService.FindPaymentLink.
-func (c *paymentLinkServiceClient) FindPaymentLink(ctx context.Context, req *v1.FindPaymentLinkRequest) (*v11.PaymentLink, error) {
-	response, err := c.findPaymentLink.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// UpdatePaymentLink calls storefront.admin.v1.PaymentLinkService.UpdatePaymentLink.
-func (c *paymentLinkServiceClient) UpdatePaymentLink(ctx context.Context, req *v1.UpdatePaymentLinkRequest) (*v11.PaymentLink, error) {
-	response, err := c.updatePaymentLink.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// EnablePaymentLink calls storefront.admin.v1.PaymentLinkService.EnablePaymentLink.
-func (c *paymentLinkServiceClient) EnablePaymentLink(ctx context.Context, req *v1.EnablePaymentLinkRequest) (*v11.PaymentLink, error) {
-	response, err := c.enablePaymentLink.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
 }
 
 // DisablePaymentLink calls storefront.admin.v1.PaymentLinkService.DisablePaymentLink.
@@ -222,26 +84,6 @@ func (c *paymentLinkServiceClient) DisablePaymentLink(ctx context.Context, req *
 // PaymentLinkServiceHandler is an implementation of the storefront.admin.v1.PaymentLinkService
 // service.
 type PaymentLinkServiceHandler interface {
-	// Creates a payment link.
-	//
-	// Refused with `store_not_found`, `feature_disabled` while payment links are closed to creators,
-	// `payment_link_invalid_pricing`, `payment_link_expiry_invalid` or `payment_link_expiry_past`.
-	CreatePaymentLink(context.Context, *v1.CreatePaymentLinkRequest) (*v11.PaymentLink, error)
-	// Lists a store's payment links with their counters, newest first. Refused with
-	// `store_not_found`.
-	ListPaymentLinks(context.Context, *v1.ListPaymentLinksRequest) (*v11.ListPaymentLinksResponse, error)
-	// Retrieves a payment link. Refused with `payment_link_not_found`.
-	GetPaymentLink(context.Context, *v1.GetPaymentLinkRequest) (*v11.PaymentLink, error)
-	// Finds a payment link of a store by id or code. Refused with `store_not_found` or `payment_link_not_found`.
-	FindPaymentLink(context.Context, *v1.FindPaymentLinkRequest) (*v11.PaymentLink, error)
-	// Changes the named fields of a payment link.
-	//
-	// Refused with `payment_link_not_found`, `payment_link_invalid_pricing`,
-	// `payment_link_expiry_invalid` or `payment_link_expiry_past`.
-	UpdatePaymentLink(context.Context, *v1.UpdatePaymentLinkRequest) (*v11.PaymentLink, error)
-	// Enables a disabled payment link; an enabled one stays as it is. Refused with
-	// `payment_link_not_found`.
-	EnablePaymentLink(context.Context, *v1.EnablePaymentLinkRequest) (*v11.PaymentLink, error)
 	// Makes a payment link take no payments until it is enabled again; a disabled one stays as it is.
 	// An order recorded before may still be paid. Refused with `payment_link_not_found`.
 	DisablePaymentLink(context.Context, *v1.DisablePaymentLinkRequest) (*v11.PaymentLink, error)
@@ -254,46 +96,6 @@ type PaymentLinkServiceHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewPaymentLinkServiceHandler(svc PaymentLinkServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	paymentLinkServiceMethods := v1.File_storefront_admin_v1_payment_link_proto.Services().ByName("PaymentLinkService").Methods()
-	paymentLinkServiceCreatePaymentLinkHandler := connect.NewUnaryHandlerSimple(
-		PaymentLinkServiceCreatePaymentLinkProcedure,
-		svc.CreatePaymentLink,
-		connect.WithSchema(paymentLinkServiceMethods.ByName("CreatePaymentLink")),
-		connect.WithHandlerOptions(opts...),
-	)
-	paymentLinkServiceListPaymentLinksHandler := connect.NewUnaryHandlerSimple(
-		PaymentLinkServiceListPaymentLinksProcedure,
-		svc.ListPaymentLinks,
-		connect.WithSchema(paymentLinkServiceMethods.ByName("ListPaymentLinks")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-		connect.WithHandlerOptions(opts...),
-	)
-	paymentLinkServiceGetPaymentLinkHandler := connect.NewUnaryHandlerSimple(
-		PaymentLinkServiceGetPaymentLinkProcedure,
-		svc.GetPaymentLink,
-		connect.WithSchema(paymentLinkServiceMethods.ByName("GetPaymentLink")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-		connect.WithHandlerOptions(opts...),
-	)
-	paymentLinkServiceFindPaymentLinkHandler := connect.NewUnaryHandlerSimple(
-		PaymentLinkServiceFindPaymentLinkProcedure,
-		svc.FindPaymentLink,
-		connect.WithSchema(paymentLinkServiceMethods.ByName("FindPaymentLink")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-		connect.WithHandlerOptions(opts...),
-	)
-	paymentLinkServiceUpdatePaymentLinkHandler := connect.NewUnaryHandlerSimple(
-		PaymentLinkServiceUpdatePaymentLinkProcedure,
-		svc.UpdatePaymentLink,
-		connect.WithSchema(paymentLinkServiceMethods.ByName("UpdatePaymentLink")),
-		connect.WithHandlerOptions(opts...),
-	)
-	paymentLinkServiceEnablePaymentLinkHandler := connect.NewUnaryHandlerSimple(
-		PaymentLinkServiceEnablePaymentLinkProcedure,
-		svc.EnablePaymentLink,
-		connect.WithSchema(paymentLinkServiceMethods.ByName("EnablePaymentLink")),
-		connect.WithIdempotency(connect.IdempotencyIdempotent),
-		connect.WithHandlerOptions(opts...),
-	)
 	paymentLinkServiceDisablePaymentLinkHandler := connect.NewUnaryHandlerSimple(
 		PaymentLinkServiceDisablePaymentLinkProcedure,
 		svc.DisablePaymentLink,
@@ -303,18 +105,6 @@ func NewPaymentLinkServiceHandler(svc PaymentLinkServiceHandler, opts ...connect
 	)
 	return "/storefront.admin.v1.PaymentLinkService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
-		case PaymentLinkServiceCreatePaymentLinkProcedure:
-			paymentLinkServiceCreatePaymentLinkHandler.ServeHTTP(w, r)
-		case PaymentLinkServiceListPaymentLinksProcedure:
-			paymentLinkServiceListPaymentLinksHandler.ServeHTTP(w, r)
-		case PaymentLinkServiceGetPaymentLinkProcedure:
-			paymentLinkServiceGetPaymentLinkHandler.ServeHTTP(w, r)
-		case PaymentLinkServiceFindPaymentLinkProcedure:
-			paymentLinkServiceFindPaymentLinkHandler.ServeHTTP(w, r)
-		case PaymentLinkServiceUpdatePaymentLinkProcedure:
-			paymentLinkServiceUpdatePaymentLinkHandler.ServeHTTP(w, r)
-		case PaymentLinkServiceEnablePaymentLinkProcedure:
-			paymentLinkServiceEnablePaymentLinkHandler.ServeHTTP(w, r)
 		case PaymentLinkServiceDisablePaymentLinkProcedure:
 			paymentLinkServiceDisablePaymentLinkHandler.ServeHTTP(w, r)
 		default:
@@ -325,30 +115,6 @@ func NewPaymentLinkServiceHandler(svc PaymentLinkServiceHandler, opts ...connect
 
 // UnimplementedPaymentLinkServiceHandler returns CodeUnimplemented from all methods.
 type UnimplementedPaymentLinkServiceHandler struct{}
-
-func (UnimplementedPaymentLinkServiceHandler) CreatePaymentLink(context.Context, *v1.CreatePaymentLinkRequest) (*v11.PaymentLink, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.PaymentLinkService.CreatePaymentLink is not implemented"))
-}
-
-func (UnimplementedPaymentLinkServiceHandler) ListPaymentLinks(context.Context, *v1.ListPaymentLinksRequest) (*v11.ListPaymentLinksResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.PaymentLinkService.ListPaymentLinks is not implemented"))
-}
-
-func (UnimplementedPaymentLinkServiceHandler) GetPaymentLink(context.Context, *v1.GetPaymentLinkRequest) (*v11.PaymentLink, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.PaymentLinkService.GetPaymentLink is not implemented"))
-}
-
-func (UnimplementedPaymentLinkServiceHandler) FindPaymentLink(context.Context, *v1.FindPaymentLinkRequest) (*v11.PaymentLink, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.PaymentLinkService.FindPaymentLink is not implemented"))
-}
-
-func (UnimplementedPaymentLinkServiceHandler) UpdatePaymentLink(context.Context, *v1.UpdatePaymentLinkRequest) (*v11.PaymentLink, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.PaymentLinkService.UpdatePaymentLink is not implemented"))
-}
-
-func (UnimplementedPaymentLinkServiceHandler) EnablePaymentLink(context.Context, *v1.EnablePaymentLinkRequest) (*v11.PaymentLink, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.PaymentLinkService.EnablePaymentLink is not implemented"))
-}
 
 func (UnimplementedPaymentLinkServiceHandler) DisablePaymentLink(context.Context, *v1.DisablePaymentLinkRequest) (*v11.PaymentLink, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.PaymentLinkService.DisablePaymentLink is not implemented"))

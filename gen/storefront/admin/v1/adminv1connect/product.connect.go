@@ -37,18 +37,9 @@ const (
 	// ProductServiceCreateProductProcedure is the fully-qualified name of the ProductService's
 	// CreateProduct RPC.
 	ProductServiceCreateProductProcedure = "/storefront.admin.v1.ProductService/CreateProduct"
-	// ProductServiceListProductsProcedure is the fully-qualified name of the ProductService's
-	// ListProducts RPC.
-	ProductServiceListProductsProcedure = "/storefront.admin.v1.ProductService/ListProducts"
-	// ProductServiceGetProductProcedure is the fully-qualified name of the ProductService's GetProduct
-	// RPC.
-	ProductServiceGetProductProcedure = "/storefront.admin.v1.ProductService/GetProduct"
-	// ProductServiceFindProductProcedure is the fully-qualified name of the ProductService's
-	// FindProduct RPC.
-	ProductServiceFindProductProcedure = "/storefront.admin.v1.ProductService/FindProduct"
-	// ProductServiceUpdateProductProcedure is the fully-qualified name of the ProductService's
-	// UpdateProduct RPC.
-	ProductServiceUpdateProductProcedure = "/storefront.admin.v1.ProductService/UpdateProduct"
+	// ProductServiceSetProductContentProcedure is the fully-qualified name of the ProductService's
+	// SetProductContent RPC.
+	ProductServiceSetProductContentProcedure = "/storefront.admin.v1.ProductService/SetProductContent"
 )
 
 // ProductServiceClient is a client for the storefront.admin.v1.ProductService service.
@@ -58,18 +49,11 @@ type ProductServiceClient interface {
 	// Refused with `store_not_found`, `slug_taken`, `compare_at_invalid`, `product_type_unavailable`
 	// or `product_incomplete`.
 	CreateProduct(context.Context, *v1.CreateProductRequest) (*v11.Product, error)
-	// Lists a store's products, newest first, whatever their status. Refused with `store_not_found`.
-	ListProducts(context.Context, *v1.ListProductsRequest) (*v11.ListProductsResponse, error)
-	// Retrieves a product. Refused with `product_not_found`.
-	GetProduct(context.Context, *v1.GetProductRequest) (*v11.Product, error)
-	// Finds a product of a store by id or slug. Refused with `store_not_found` or `product_not_found`.
-	FindProduct(context.Context, *v1.FindProductRequest) (*v11.Product, error)
-	// Changes the named fields of a product. A move to PUBLISHED sends `product.published`, a move to
-	// ARCHIVED sends `product.archived`.
+	// Sets the fields of a product that callers cannot set. It can change the other fields in the same transaction, by the rules of
+	// `storefront.v1.ProductService.UpdateProduct`, so that a product gets its content and is published at once.
 	//
-	// Refused with `product_not_found`, `compare_at_invalid`, `product_type_unavailable` or
-	// `product_incomplete`.
-	UpdateProduct(context.Context, *v1.UpdateProductRequest) (*v11.Product, error)
+	// Refused as `UpdateProduct` is.
+	SetProductContent(context.Context, *v1.SetProductContentRequest) (*v11.Product, error)
 }
 
 // NewProductServiceClient constructs a client for the storefront.admin.v1.ProductService service.
@@ -89,31 +73,10 @@ func NewProductServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithSchema(productServiceMethods.ByName("CreateProduct")),
 			connect.WithClientOptions(opts...),
 		),
-		listProducts: connect.NewClient[v1.ListProductsRequest, v11.ListProductsResponse](
+		setProductContent: connect.NewClient[v1.SetProductContentRequest, v11.Product](
 			httpClient,
-			baseURL+ProductServiceListProductsProcedure,
-			connect.WithSchema(productServiceMethods.ByName("ListProducts")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-			connect.WithClientOptions(opts...),
-		),
-		getProduct: connect.NewClient[v1.GetProductRequest, v11.Product](
-			httpClient,
-			baseURL+ProductServiceGetProductProcedure,
-			connect.WithSchema(productServiceMethods.ByName("GetProduct")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-			connect.WithClientOptions(opts...),
-		),
-		findProduct: connect.NewClient[v1.FindProductRequest, v11.Product](
-			httpClient,
-			baseURL+ProductServiceFindProductProcedure,
-			connect.WithSchema(productServiceMethods.ByName("FindProduct")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-			connect.WithClientOptions(opts...),
-		),
-		updateProduct: connect.NewClient[v1.UpdateProductRequest, v11.Product](
-			httpClient,
-			baseURL+ProductServiceUpdateProductProcedure,
-			connect.WithSchema(productServiceMethods.ByName("UpdateProduct")),
+			baseURL+ProductServiceSetProductContentProcedure,
+			connect.WithSchema(productServiceMethods.ByName("SetProductContent")),
 			connect.WithClientOptions(opts...),
 		),
 	}
@@ -121,11 +84,8 @@ func NewProductServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 
 // productServiceClient implements ProductServiceClient.
 type productServiceClient struct {
-	createProduct *connect.Client[v1.CreateProductRequest, v11.Product]
-	listProducts  *connect.Client[v1.ListProductsRequest, v11.ListProductsResponse]
-	getProduct    *connect.Client[v1.GetProductRequest, v11.Product]
-	findProduct   *connect.Client[v1.FindProductRequest, v11.Product]
-	updateProduct *connect.Client[v1.UpdateProductRequest, v11.Product]
+	createProduct     *connect.Client[v1.CreateProductRequest, v11.Product]
+	setProductContent *connect.Client[v1.SetProductContentRequest, v11.Product]
 }
 
 // CreateProduct calls storefront.admin.v1.ProductService.CreateProduct.
@@ -137,36 +97,9 @@ func (c *productServiceClient) CreateProduct(ctx context.Context, req *v1.Create
 	return nil, err
 }
 
-// ListProducts calls storefront.admin.v1.ProductService.ListProducts.
-func (c *productServiceClient) ListProducts(ctx context.Context, req *v1.ListProductsRequest) (*v11.ListProductsResponse, error) {
-	response, err := c.listProducts.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// GetProduct calls storefront.admin.v1.ProductService.GetProduct.
-func (c *productServiceClient) GetProduct(ctx context.Context, req *v1.GetProductRequest) (*v11.Product, error) {
-	response, err := c.getProduct.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// FindProduct calls storefront.admin.v1.ProductService.FindProduct.
-func (c *productServiceClient) FindProduct(ctx context.Context, req *v1.FindProductRequest) (*v11.Product, error) {
-	response, err := c.findProduct.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
-// UpdateProduct calls storefront.admin.v1.ProductService.UpdateProduct.
-func (c *productServiceClient) UpdateProduct(ctx context.Context, req *v1.UpdateProductRequest) (*v11.Product, error) {
-	response, err := c.updateProduct.CallUnary(ctx, connect.NewRequest(req))
+// SetProductContent calls storefront.admin.v1.ProductService.SetProductContent.
+func (c *productServiceClient) SetProductContent(ctx context.Context, req *v1.SetProductContentRequest) (*v11.Product, error) {
+	response, err := c.setProductContent.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -180,18 +113,11 @@ type ProductServiceHandler interface {
 	// Refused with `store_not_found`, `slug_taken`, `compare_at_invalid`, `product_type_unavailable`
 	// or `product_incomplete`.
 	CreateProduct(context.Context, *v1.CreateProductRequest) (*v11.Product, error)
-	// Lists a store's products, newest first, whatever their status. Refused with `store_not_found`.
-	ListProducts(context.Context, *v1.ListProductsRequest) (*v11.ListProductsResponse, error)
-	// Retrieves a product. Refused with `product_not_found`.
-	GetProduct(context.Context, *v1.GetProductRequest) (*v11.Product, error)
-	// Finds a product of a store by id or slug. Refused with `store_not_found` or `product_not_found`.
-	FindProduct(context.Context, *v1.FindProductRequest) (*v11.Product, error)
-	// Changes the named fields of a product. A move to PUBLISHED sends `product.published`, a move to
-	// ARCHIVED sends `product.archived`.
+	// Sets the fields of a product that callers cannot set. It can change the other fields in the same transaction, by the rules of
+	// `storefront.v1.ProductService.UpdateProduct`, so that a product gets its content and is published at once.
 	//
-	// Refused with `product_not_found`, `compare_at_invalid`, `product_type_unavailable` or
-	// `product_incomplete`.
-	UpdateProduct(context.Context, *v1.UpdateProductRequest) (*v11.Product, error)
+	// Refused as `UpdateProduct` is.
+	SetProductContent(context.Context, *v1.SetProductContentRequest) (*v11.Product, error)
 }
 
 // NewProductServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -207,45 +133,18 @@ func NewProductServiceHandler(svc ProductServiceHandler, opts ...connect.Handler
 		connect.WithSchema(productServiceMethods.ByName("CreateProduct")),
 		connect.WithHandlerOptions(opts...),
 	)
-	productServiceListProductsHandler := connect.NewUnaryHandlerSimple(
-		ProductServiceListProductsProcedure,
-		svc.ListProducts,
-		connect.WithSchema(productServiceMethods.ByName("ListProducts")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-		connect.WithHandlerOptions(opts...),
-	)
-	productServiceGetProductHandler := connect.NewUnaryHandlerSimple(
-		ProductServiceGetProductProcedure,
-		svc.GetProduct,
-		connect.WithSchema(productServiceMethods.ByName("GetProduct")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-		connect.WithHandlerOptions(opts...),
-	)
-	productServiceFindProductHandler := connect.NewUnaryHandlerSimple(
-		ProductServiceFindProductProcedure,
-		svc.FindProduct,
-		connect.WithSchema(productServiceMethods.ByName("FindProduct")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-		connect.WithHandlerOptions(opts...),
-	)
-	productServiceUpdateProductHandler := connect.NewUnaryHandlerSimple(
-		ProductServiceUpdateProductProcedure,
-		svc.UpdateProduct,
-		connect.WithSchema(productServiceMethods.ByName("UpdateProduct")),
+	productServiceSetProductContentHandler := connect.NewUnaryHandlerSimple(
+		ProductServiceSetProductContentProcedure,
+		svc.SetProductContent,
+		connect.WithSchema(productServiceMethods.ByName("SetProductContent")),
 		connect.WithHandlerOptions(opts...),
 	)
 	return "/storefront.admin.v1.ProductService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ProductServiceCreateProductProcedure:
 			productServiceCreateProductHandler.ServeHTTP(w, r)
-		case ProductServiceListProductsProcedure:
-			productServiceListProductsHandler.ServeHTTP(w, r)
-		case ProductServiceGetProductProcedure:
-			productServiceGetProductHandler.ServeHTTP(w, r)
-		case ProductServiceFindProductProcedure:
-			productServiceFindProductHandler.ServeHTTP(w, r)
-		case ProductServiceUpdateProductProcedure:
-			productServiceUpdateProductHandler.ServeHTTP(w, r)
+		case ProductServiceSetProductContentProcedure:
+			productServiceSetProductContentHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -259,18 +158,6 @@ func (UnimplementedProductServiceHandler) CreateProduct(context.Context, *v1.Cre
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.ProductService.CreateProduct is not implemented"))
 }
 
-func (UnimplementedProductServiceHandler) ListProducts(context.Context, *v1.ListProductsRequest) (*v11.ListProductsResponse, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.ProductService.ListProducts is not implemented"))
-}
-
-func (UnimplementedProductServiceHandler) GetProduct(context.Context, *v1.GetProductRequest) (*v11.Product, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.ProductService.GetProduct is not implemented"))
-}
-
-func (UnimplementedProductServiceHandler) FindProduct(context.Context, *v1.FindProductRequest) (*v11.Product, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.ProductService.FindProduct is not implemented"))
-}
-
-func (UnimplementedProductServiceHandler) UpdateProduct(context.Context, *v1.UpdateProductRequest) (*v11.Product, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.ProductService.UpdateProduct is not implemented"))
+func (UnimplementedProductServiceHandler) SetProductContent(context.Context, *v1.SetProductContentRequest) (*v11.Product, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.ProductService.SetProductContent is not implemented"))
 }

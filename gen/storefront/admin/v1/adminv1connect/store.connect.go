@@ -24,7 +24,7 @@
 //
 // A refused call carries a `storefront.v1.Error` among its error's details, with one of the codes that the method names,
 // or `validation_failed` for fields with invalid values. Once the deletion of a store has begun, a call that names the store or
-// one of its objects is refused with `store_being_deleted`, except `GetStore` and `GetStoreSettings`.
+// one of its objects is refused with `store_being_deleted`, except `GetStoreSettings`.
 //
 // Lists whose requests have a `page_token` come in pages: send the `next_page_token` of an answer as the
 // `page_token` of the next call, with the other fields unchanged, until `next_page_token` is empty.
@@ -65,8 +65,6 @@ const (
 	StoreServiceCreateStoreProcedure = "/storefront.admin.v1.StoreService/CreateStore"
 	// StoreServiceListStoresProcedure is the fully-qualified name of the StoreService's ListStores RPC.
 	StoreServiceListStoresProcedure = "/storefront.admin.v1.StoreService/ListStores"
-	// StoreServiceGetStoreProcedure is the fully-qualified name of the StoreService's GetStore RPC.
-	StoreServiceGetStoreProcedure = "/storefront.admin.v1.StoreService/GetStore"
 	// StoreServiceGetStoreSettingsProcedure is the fully-qualified name of the StoreService's
 	// GetStoreSettings RPC.
 	StoreServiceGetStoreSettingsProcedure = "/storefront.admin.v1.StoreService/GetStoreSettings"
@@ -87,11 +85,9 @@ type StoreServiceClient interface {
 	CreateStore(context.Context, *v1.CreateStoreRequest) (*v11.Store, error)
 	// Lists the stores, newest first.
 	ListStores(context.Context, *v1.ListStoresRequest) (*v1.ListStoresResponse, error)
-	// Retrieves a store. Refused with `store_not_found`.
-	GetStore(context.Context, *v1.GetStoreRequest) (*v11.Store, error)
-	// Retrieves the settings of a store that the public API does not show. Refused with
-	// `store_not_found`.
-	GetStoreSettings(context.Context, *v1.GetStoreSettingsRequest) (*v1.StoreSettings, error)
+	// Retrieves a store with the settings that the public API does not show, also while the store is being deleted. Refused
+	// with `store_not_found`.
+	GetStoreSettings(context.Context, *v1.GetStoreSettingsRequest) (*v1.GetStoreSettingsResponse, error)
 	// Changes the named fields of a store. Keys of a store that is not `open` are refused from their
 	// next request on. Refused with `store_not_found` or `phone_invalid`.
 	UpdateStore(context.Context, *v1.UpdateStoreRequest) (*v11.Store, error)
@@ -130,14 +126,7 @@ func NewStoreServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		getStore: connect.NewClient[v1.GetStoreRequest, v11.Store](
-			httpClient,
-			baseURL+StoreServiceGetStoreProcedure,
-			connect.WithSchema(storeServiceMethods.ByName("GetStore")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-			connect.WithClientOptions(opts...),
-		),
-		getStoreSettings: connect.NewClient[v1.GetStoreSettingsRequest, v1.StoreSettings](
+		getStoreSettings: connect.NewClient[v1.GetStoreSettingsRequest, v1.GetStoreSettingsResponse](
 			httpClient,
 			baseURL+StoreServiceGetStoreSettingsProcedure,
 			connect.WithSchema(storeServiceMethods.ByName("GetStoreSettings")),
@@ -169,8 +158,7 @@ func NewStoreServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 type storeServiceClient struct {
 	createStore      *connect.Client[v1.CreateStoreRequest, v11.Store]
 	listStores       *connect.Client[v1.ListStoresRequest, v1.ListStoresResponse]
-	getStore         *connect.Client[v1.GetStoreRequest, v11.Store]
-	getStoreSettings *connect.Client[v1.GetStoreSettingsRequest, v1.StoreSettings]
+	getStoreSettings *connect.Client[v1.GetStoreSettingsRequest, v1.GetStoreSettingsResponse]
 	updateStore      *connect.Client[v1.UpdateStoreRequest, v11.Store]
 	deleteStore      *connect.Client[v1.DeleteStoreRequest, v1.StoreSettings]
 	restoreStore     *connect.Client[v1.RestoreStoreRequest, v11.Store]
@@ -194,17 +182,8 @@ func (c *storeServiceClient) ListStores(ctx context.Context, req *v1.ListStoresR
 	return nil, err
 }
 
-// GetStore calls storefront.admin.v1.StoreService.GetStore.
-func (c *storeServiceClient) GetStore(ctx context.Context, req *v1.GetStoreRequest) (*v11.Store, error) {
-	response, err := c.getStore.CallUnary(ctx, connect.NewRequest(req))
-	if response != nil {
-		return response.Msg, err
-	}
-	return nil, err
-}
-
 // GetStoreSettings calls storefront.admin.v1.StoreService.GetStoreSettings.
-func (c *storeServiceClient) GetStoreSettings(ctx context.Context, req *v1.GetStoreSettingsRequest) (*v1.StoreSettings, error) {
+func (c *storeServiceClient) GetStoreSettings(ctx context.Context, req *v1.GetStoreSettingsRequest) (*v1.GetStoreSettingsResponse, error) {
 	response, err := c.getStoreSettings.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
@@ -245,11 +224,9 @@ type StoreServiceHandler interface {
 	CreateStore(context.Context, *v1.CreateStoreRequest) (*v11.Store, error)
 	// Lists the stores, newest first.
 	ListStores(context.Context, *v1.ListStoresRequest) (*v1.ListStoresResponse, error)
-	// Retrieves a store. Refused with `store_not_found`.
-	GetStore(context.Context, *v1.GetStoreRequest) (*v11.Store, error)
-	// Retrieves the settings of a store that the public API does not show. Refused with
-	// `store_not_found`.
-	GetStoreSettings(context.Context, *v1.GetStoreSettingsRequest) (*v1.StoreSettings, error)
+	// Retrieves a store with the settings that the public API does not show, also while the store is being deleted. Refused
+	// with `store_not_found`.
+	GetStoreSettings(context.Context, *v1.GetStoreSettingsRequest) (*v1.GetStoreSettingsResponse, error)
 	// Changes the named fields of a store. Keys of a store that is not `open` are refused from their
 	// next request on. Refused with `store_not_found` or `phone_invalid`.
 	UpdateStore(context.Context, *v1.UpdateStoreRequest) (*v11.Store, error)
@@ -284,13 +261,6 @@ func NewStoreServiceHandler(svc StoreServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	storeServiceGetStoreHandler := connect.NewUnaryHandlerSimple(
-		StoreServiceGetStoreProcedure,
-		svc.GetStore,
-		connect.WithSchema(storeServiceMethods.ByName("GetStore")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-		connect.WithHandlerOptions(opts...),
-	)
 	storeServiceGetStoreSettingsHandler := connect.NewUnaryHandlerSimple(
 		StoreServiceGetStoreSettingsProcedure,
 		svc.GetStoreSettings,
@@ -322,8 +292,6 @@ func NewStoreServiceHandler(svc StoreServiceHandler, opts ...connect.HandlerOpti
 			storeServiceCreateStoreHandler.ServeHTTP(w, r)
 		case StoreServiceListStoresProcedure:
 			storeServiceListStoresHandler.ServeHTTP(w, r)
-		case StoreServiceGetStoreProcedure:
-			storeServiceGetStoreHandler.ServeHTTP(w, r)
 		case StoreServiceGetStoreSettingsProcedure:
 			storeServiceGetStoreSettingsHandler.ServeHTTP(w, r)
 		case StoreServiceUpdateStoreProcedure:
@@ -349,11 +317,7 @@ func (UnimplementedStoreServiceHandler) ListStores(context.Context, *v1.ListStor
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.StoreService.ListStores is not implemented"))
 }
 
-func (UnimplementedStoreServiceHandler) GetStore(context.Context, *v1.GetStoreRequest) (*v11.Store, error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.StoreService.GetStore is not implemented"))
-}
-
-func (UnimplementedStoreServiceHandler) GetStoreSettings(context.Context, *v1.GetStoreSettingsRequest) (*v1.StoreSettings, error) {
+func (UnimplementedStoreServiceHandler) GetStoreSettings(context.Context, *v1.GetStoreSettingsRequest) (*v1.GetStoreSettingsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.StoreService.GetStoreSettings is not implemented"))
 }
 
