@@ -30,6 +30,8 @@ type backupCreateCmd struct {
 	secretKey
 	To   string `required:"" placeholder:"DIR|FILE" help:"Folder that gets a file named after the time, or a file to write, which must not be there yet."`
 	Keep int    `placeholder:"N" help:"Keep the new backup and the N-1 before it, and remove the older ones in the folder."`
+	// quietEnd leaves out the notice of a backup that the end of the context interrupts.
+	quietEnd bool
 }
 
 // backupResult is the output of `storefront backup create`.
@@ -96,7 +98,7 @@ func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backu
 	began, at := time.Now(), handle.Now()
 	done.Removed = []string{}
 	folder, err := c.copy(ctx, handle, at, &done)
-	if err != nil {
+	if err != nil && (ctx.Err() == nil || !c.quietEnd) {
 		// The notice is written even after an interrupt, because this context does not end with the interrupt. The error of
 		// writeBackupNotice is ignored, because the database itself may have failed.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noticeTimeout)
@@ -186,6 +188,27 @@ func (f backupFolder) name(at time.Time) string {
 	return fmt.Sprintf("storefront-%s-%08x.db", at.UTC().Format(backupTime), f.id)
 }
 
+// timeOf returns the time in the name of a backup, or the zero time for other names.
+func (f backupFolder) timeOf(name string) time.Time {
+	stamp := strings.TrimSuffix(strings.TrimPrefix(name, "storefront-"), fmt.Sprintf("-%08x.db", f.id))
+	at, _ := time.Parse(backupTime, stamp)
+	if name != f.name(at) {
+		return time.Time{}
+	}
+	return at
+}
+
+// newest returns the time of the newest backup in the folder, or the zero time if there is none.
+func (f backupFolder) newest() (at time.Time, err error) {
+	entries, err := os.ReadDir(f.path)
+	for _, entry := range entries {
+		if made := f.timeOf(entry.Name()); made.After(at) {
+			at = made
+		}
+	}
+	return at, err
+}
+
 const backupTime = "2006-01-02T150405.000Z"
 
 // prune removes backups of the same database that are older than the current backup. newest is the file name of the current
@@ -197,9 +220,7 @@ func (f backupFolder) prune(newest string, keep int, verified bool) (removed []s
 	entries, err := os.ReadDir(f.path) // sorted by name
 	for _, entry := range slices.Backward(entries) {
 		name, unverified := strings.CutSuffix(entry.Name(), db.UnverifiedSuffix)
-		stamp := strings.TrimSuffix(strings.TrimPrefix(name, "storefront-"), fmt.Sprintf("-%08x.db", f.id))
-		at, _ := time.Parse(backupTime, stamp)
-		if name != f.name(at) || name >= newest || !entry.Type().IsRegular() {
+		if f.timeOf(name).IsZero() || name >= newest || !entry.Type().IsRegular() {
 			continue
 		}
 		if !unverified {

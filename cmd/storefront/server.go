@@ -53,6 +53,7 @@ type serverCmd struct {
 	RequestLog     onOff         `name:"request-log" default:"on" placeholder:"on|off" help:"Whether the dashboard shows a key's refused requests of the last seven days (time, method, route, status, code, names of refused fields, request id; no bodies, no values, the newest 200 of each key) and how many succeeded a day. off keeps neither."`
 	platform
 	attempts
+	backupSchedule
 	DrainDelay time.Duration `default:"1s" least:"0s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, not ready and closing each connection after its response, so that a load balancer can move its requests."`
 	LogFormat  string        `enum:"json,text" default:"json" placeholder:"FORMAT" help:"Format of the log: json or text. Each request has one line with its request id, route, status, duration, store and key id; never a key or a body."`
 	LogLevel   string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What is logged: debug, info, warn or error."`
@@ -78,7 +79,7 @@ func (c *serverCmd) check() (dashboard.Platform, error) {
 	if c.Worker && c.MaxConns != 0 && c.MaxConns < 2*workerConns {
 		return dashboard.Platform{}, usage("--database-max-conns: must be %d or more with --worker", 2*workerConns)
 	}
-	if err := errors.Join(c.checkTokens(), c.secretKey.check(), c.notices.check(c.policy())); err != nil {
+	if err := errors.Join(c.checkTokens(), c.secretKey.check(), c.notices.check(c.policy()), c.backupSchedule.check(c.DatabaseURL)); err != nil {
 		return dashboard.Platform{}, err
 	}
 	return c.checked()
@@ -205,6 +206,11 @@ func (c *serverCmd) serveDatabase(s *invocation, handle *db.DB, branding dashboa
 	if err != nil {
 		return err
 	}
+	scheduled, stop := context.WithCancel(s.ctx)
+	var backups sync.WaitGroup
+	backups.Go(func() {
+		c.backupSchedule.run(scheduled, handle, &backupCreateCmd{database: c.database, secretKey: c.secretKey}, logger)
+	})
 	err = serve(s.ctx, config, deliveries, func(running *server.Server) error {
 		if c.Migrate {
 			if err := c.printNext(s, admin.New(handle, options), running); err != nil {
@@ -216,6 +222,8 @@ func (c *serverCmd) serveDatabase(s *invocation, handle *db.DB, branding dashboa
 		}
 		return nil
 	})
+	stop()
+	backups.Wait()
 	return errors.Join(err, closeQueue())
 }
 
