@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// The commands that the tests start inherit it: otherwise a third of a command's time is garbage collection.
+	_ = os.Setenv("GOGC", cmp.Or(os.Getenv("GOGC"), "400"))
 	testscript.Main(m, map[string]func(){"storefront": main})
 }
 
@@ -34,7 +37,7 @@ func TestCommandsOnEveryDatabase(t *testing.T) {
 				Dir: "testdata/script", Cmds: scriptCommands, RequireUniqueNames: true,
 				Setup: func(e *testscript.Env) error {
 					url := dbtest.URL(t, name)
-					e.Setenv("GOGC", "400") // otherwise a third of a command's time is garbage collection
+					e.Setenv("GOGC", os.Getenv("GOGC"))
 					e.Setenv("STOREFRONT_DATABASE_URL", url)
 					e.Setenv("DATABASE_URL", url)
 					e.Setenv("EMPTY_DATABASE_URL", dbtest.EmptyURL(t, name))
@@ -59,7 +62,10 @@ func TestCommandsOfShards(t *testing.T) {
 
 func TestCommandLine(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{Dir: "testdata/local", Cmds: scriptCommands, RequireUniqueNames: true})
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/local", Cmds: scriptCommands, RequireUniqueNames: true,
+		Setup: func(e *testscript.Env) error { e.Setenv("GOGC", os.Getenv("GOGC")); return nil },
+	})
 }
 
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
