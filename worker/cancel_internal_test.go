@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
@@ -27,13 +28,13 @@ func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 			if err := hook.MarkLocked(ctx, tx.Webhook.GetX(ctx, disabled)); err != nil {
 				return err
 			}
-			drafts := make([]queue.NewDelivery, n)
+			drafts := make([]fanout.Delivery, n)
 			for i := range drafts {
-				drafts[i] = queue.NewDelivery{ID: id.At(m.Now()), StoreID: m.id, WebhookID: disabled, EventID: uuid.New(),
+				drafts[i] = fanout.Delivery{ID: id.At(m.Now()), StoreID: m.id, WebhookID: disabled, EventID: uuid.New(),
 					EventType: hook.OrderPaid,
 					Epoch:     1}
 			}
-			if err := queue.Add(ctx, tx, m.DB, drafts); err != nil {
+			if _, err := fanout.Add(ctx, m.DB, tx, hook.Time(ctx), drafts); err != nil {
 				return err
 			}
 			if err := tx.Webhook.UpdateOneID(disabled).SetEnabled(false).Exec(ctx); err != nil {

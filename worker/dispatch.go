@@ -3,21 +3,15 @@ package worker
 import (
 	"context"
 	"time"
-
-	"go.storefront.example/ent/queue"
 )
-
-// relayBatch is the most outbox entries that one transaction relays.
-const relayBatch = 200
 
 // dispatcher decides which deliveries are attempted, and when. One goroutine runs it.
 type dispatcher struct {
 	*Worker
 	// attemptCtx is the context of attempts. It ends later than the context of the worker (see Run).
 	attemptCtx context.Context
-	// relaying is true if the next call of step reads the outbox. findingDue is true if that call asks the database which
-	// deliveries became due.
-	relaying, findingDue bool
+	// findingDue is true if the next call of step asks the database which deliveries became due.
+	findingDue bool
 	// claiming is true if another claim may find more deliveries at once. Either the last claim got a whole batch, or a lane
 	// had fewer deliveries than wanted, and the webhook's other lane may have some.
 	claiming bool
@@ -32,7 +26,7 @@ func (w *Worker) dispatch(ctx, parent context.Context) {
 			cancelAttempts()
 		}
 	})()
-	d := &dispatcher{Worker: w, attemptCtx: attemptCtx, relaying: true, findingDue: true}
+	d := &dispatcher{Worker: w, attemptCtx: attemptCtx, findingDue: true}
 	var notified <-chan struct{}
 	if !w.config.PollOnly {
 		notified = w.config.DB.Listen(ctx)
@@ -43,12 +37,12 @@ func (w *Worker) dispatch(ctx, parent context.Context) {
 		// A step is not cancelled when the worker stops, because the dispatcher must receive every lease that the step takes.
 		if err := d.step(attemptCtx); err != nil {
 			w.config.Logger.ErrorContext(ctx, "look for work", "error", err)
-			d.relaying, d.findingDue = true, true
+			d.findingDue = true
 			d.drain()
 			pause(ctx, errorPause)
 			continue
 		}
-		if (d.relaying || d.claiming) && w.lanes.free() > 0 {
+		if (d.findingDue || d.claiming) && w.lanes.free() > 0 {
 			select {
 			case <-poll.C:
 				d.findingDue = true
@@ -58,9 +52,9 @@ func (w *Worker) dispatch(ctx, parent context.Context) {
 			select {
 			case <-ctx.Done():
 			case <-notified:
-				d.relaying = true
+				d.findingDue = true
 			case <-poll.C:
-				d.relaying, d.findingDue = true, true
+				d.findingDue = true
 			case batch := <-w.written:
 				d.end(batch)
 			}
@@ -72,20 +66,20 @@ func (w *Worker) dispatch(ctx, parent context.Context) {
 	}
 }
 
-// step does one round of work. It relays, if the outbox may have entries and another attempt may start. It looks for due
-// deliveries, if there may be some. Then it claims deliveries.
+// step does one round of work. It looks for due deliveries, if there may be some, and claims deliveries.
 func (d *dispatcher) step(ctx context.Context) error {
-	if d.relaying && d.lanes.free() > 0 {
-		if err := d.withLeaseTimeout(ctx, d.relay); err != nil {
-			return err
-		}
-	}
 	if d.findingDue {
 		if err := d.withLeaseTimeout(ctx, d.findDue); err != nil {
 			return err
 		}
 	}
-	return d.withLeaseTimeout(ctx, d.claim)
+	if err := d.withLeaseTimeout(ctx, d.claim); err != nil {
+		return err
+	}
+	if err := d.queue.DropRelayed(ctx); err != nil {
+		d.config.Logger.WarnContext(ctx, "relayed deliveries stay in the outbox", "error", err)
+	}
+	return nil
 }
 
 // withLeaseTimeout calls f with a context that ends after the time of a lease, because a database server that has vanished may
@@ -98,55 +92,20 @@ func (w *Worker) withLeaseTimeout(ctx context.Context, f func(context.Context) e
 
 // findDue notes in the lane pool which lanes have deliveries that became due.
 func (d *dispatcher) findDue(ctx context.Context) error {
+	relayed, err := d.queue.Relay(ctx)
+	if err != nil {
+		return err
+	}
 	due, all, err := d.queue.Due(ctx)
 	if err != nil {
 		return err
 	}
-	d.findingDue = false
+	d.findingDue = relayed > 0 // perhaps more entries are left in the outbox
 	if all {
 		d.lanes.forget(time.Now())
 	}
 	for _, lane := range due {
 		d.lanes.markWaiting(lane)
-	}
-	return nil
-}
-
-// relay turns a batch of outbox entries into deliveries, and starts attempts of as many of them as may run.
-func (d *dispatcher) relay(ctx context.Context) error {
-	var begun []queue.Lane
-	start := time.Now()
-	relayed, err := d.queue.Relay(ctx, relayBatch, d.leaseDuration(), func(lane queue.Lane) bool {
-		ok := d.lanes.begin(lane)
-		if ok {
-			begun = append(begun, lane)
-		}
-		return ok
-	})
-	if err != nil {
-		for _, lane := range begun {
-			d.lanes.release(lane)
-		}
-		return err
-	}
-	d.metrics.observe(opRelay, start)
-	for _, lane := range relayed.Unused {
-		d.lanes.release(lane)
-	}
-	for _, lane := range relayed.Waiting {
-		d.lanes.markWaiting(lane)
-	}
-	for _, delivery := range relayed.Leased {
-		go d.deliver(d.attemptCtx, delivery, start)
-	}
-	if err := d.queue.DropRelayed(ctx); err != nil {
-		d.config.Logger.WarnContext(ctx, "relayed events stay in the outbox", "error", err)
-	}
-	d.relaying = relayed.Entries == relayBatch
-	if relayed.Entries == 0 {
-		// The outbox had no entry for this worker. If a notification caused this call, it may have come from a resend or a ping,
-		// which create deliveries without an entry in the outbox.
-		d.findingDue = true
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (h *history) unchanged() {
 	for _, late := range h.late {
 		found := dbtest.Deliveries(h.rt, h.DB, "id = $1", late.ID)
 		disabled := slices.ContainsFunc(h.subscribers, func(s *subscriber) bool { return s.id == late.WebhookID && s.ended })
-		if len(found) == 0 && disabled && (late.Lease == nil || !late.DueAt.After(h.Now())) {
+		if len(found) == 0 && disabled && (late.LeasedUntil == nil || !late.LeasedUntil.After(h.Now())) {
 			continue
 		}
 		require.Len(h.rt, found, 1)
@@ -85,7 +85,6 @@ func (h *history) end() {
 	for range 10 {
 		for _, w := range h.workers {
 			w.finish()
-			h.relayed()
 			w.pass()
 		}
 		h.clock.advance(14 * time.Hour)
@@ -94,6 +93,7 @@ func (h *history) end() {
 		w.client.Close()
 	}
 	require.Zero(h.rt, dbtest.Count(h.rt, h.DB, "deliveries"), "everything comes to an end")
+	require.Empty(h.rt, h.forged)
 	arrived := map[pair][]request{}
 	for _, r := range h.receiver.got() {
 		arrived[pair{r.event, r.webhook}] = append(arrived[pair{r.event, r.webhook}], r)

@@ -2,7 +2,7 @@ package worker
 
 import (
 	"context"
-	"encoding/json"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,6 +12,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
@@ -144,29 +145,28 @@ func (m merchant) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 	})
 }
 
-// emit writes n events of a type, with their entries in the outbox, and notifies the workers.
+// emit writes n events of a type with their deliveries, and notifies the workers.
 func (m merchant) emit(kind string, n int) []uuid.UUID {
 	m.t.Helper()
 	made := make([]uuid.UUID, n)
-	rows := make([]map[string]any, n)
+	events := make([]fanout.Event, n)
 	for i := range made {
 		made[i] = id.At(m.Now())
-		rows[i] = map[string]any{"id": made[i]}
+		events[i] = fanout.Event{ID: made[i], Type: kind}
 	}
-	text, err := json.Marshal(rows)
-	require.NoError(m.t, err)
-	set := `json_each($1) r`
-	key := `r.value->>'id'`
-	if m.Dialect() == "postgres" {
-		set, key = `jsonb_to_recordset($1::jsonb) AS r(id uuid)`, `r.id`
-	}
-	payload := []byte(`{"amount": 5000 }`)
-	_, err = m.Writer().Exec(`INSERT INTO events (id, store_id, type, payload, created_at) SELECT `+key+`, $2, $3, $4, $5 FROM `+set,
-		string(text), m.id, kind, payload, m.Now())
-	require.NoError(m.t, err)
-	_, err = m.Writer().Exec(`INSERT INTO outbox (id, store_id, type) SELECT `+key+`, $2, $3 FROM `+set, string(text), m.id,
-		kind)
-	require.NoError(m.t, err)
+	m.change(func(ctx context.Context, tx *ent.Tx) error {
+		for some := range slices.Chunk(made, 1000) {
+			rows := make([]*ent.EventCreate, len(some))
+			for i, event := range some {
+				rows[i] = tx.Event.Create().SetID(event).SetStoreID(m.id).SetType(kind).SetPayload([]byte(`{"amount": 5000 }`)).SetCreatedAt(m.Now())
+			}
+			if err := tx.Event.CreateBulk(rows...).Exec(ctx); err != nil {
+				return err
+			}
+		}
+		_, err := fanout.Write(ctx, m.DB, tx, hook.Time(ctx), m.id, events)
+		return err
+	})
 	m.Announce()
 	return made
 }
@@ -180,9 +180,10 @@ func (m merchant) enqueue(webhook uuid.UUID, kind string) uuid.UUID {
 			ctx); err != nil {
 			return err
 		}
-		return queue.Add(ctx, tx, m.DB, []queue.NewDelivery{{
+		_, err := fanout.Add(ctx, m.DB, tx, hook.Time(ctx), []fanout.Delivery{{
 			ID: id.At(m.Now()), StoreID: m.id, WebhookID: webhook, EventID: event, EventType: kind, Epoch: m.webhook(webhook).Epoch,
 		}})
+		return err
 	})
 	return event
 }
@@ -217,10 +218,10 @@ type stepped struct {
 	writing, written func([]endedLease)
 }
 
-// begin relays, claims and starts attempts. It returns how many it started.
+// begin claims deliveries and starts attempts. It returns how many it started.
 func (s *stepped) begin() int {
 	before := s.lanes.inFlight
-	s.dispatcher.relaying, s.dispatcher.findingDue = true, true
+	s.dispatcher.findingDue = true
 	require.NoError(s.t, s.dispatcher.step(s.dispatcher.attemptCtx))
 	return s.lanes.inFlight - before
 }
@@ -263,10 +264,10 @@ func (s *stepped) pass() int {
 	for idle := 0; idle < 3; idle++ {
 		begun := s.begin()
 		ended += begun
-		if begun == 0 && !s.dispatcher.relaying && !s.dispatcher.claiming {
+		if begun == 0 && !s.dispatcher.claiming {
 			break
 		}
-		if begun > 0 || s.dispatcher.relaying {
+		if begun > 0 {
 			idle = 0
 		}
 		s.finish()

@@ -84,18 +84,6 @@ func (l *lanePool) room(w *webhook) int {
 // free returns how many more attempts may start in total.
 func (l *lanePool) free() int { return l.limit - l.inFlight }
 
-// begin reports whether a new attempt in the lane may start now. If so, it counts the attempt as running.
-func (l *lanePool) begin(lane queue.Lane) bool {
-	w := l.webhook(lane)
-	// Deliveries of this webhook that may wait in the database go before a new delivery: first attempts always, retries if
-	// retriesDue says so. There is no room if a limit of running attempts is reached.
-	if w.waiting[0] || w.retriesDue() || l.room(w) == 0 {
-		return false
-	}
-	l.start(lane)
-	return true
-}
-
 // retriesDue reports whether the webhook's retries now come before its first attempts: a retry waits, and since the last
 // retry as many first attempts have begun as the webhook's window allows at once.
 func (w *webhook) retriesDue() bool { return w.waiting[1] && w.firstsSinceRetry >= w.window }

@@ -13,7 +13,6 @@ import (
 
 // The values of the label operation. All labels have few values, and no value names a store, a webhook or a receiver.
 const (
-	opRelay  = "relay"
 	opClaim  = "claim"
 	opFinish = "finish"
 	opCancel = "cancel"
@@ -67,7 +66,7 @@ func newMetrics(registerer prometheus.Registerer, limit int) (*metrics, error) {
 		}),
 		queue: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "storefront_queue_duration_seconds",
-			Help:    "How long the worker's work on the queue took, by operation: relay, claim, finish or cancel, each for a batch.",
+			Help:    "How long the worker's work on the queue took, by operation: claim, finish or cancel, each for a batch.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
 		}, []string{"operation"}),
 		running: prometheus.NewGauge(prometheus.GaugeOpts{

@@ -83,7 +83,7 @@ func TestMetricsTellWhatTheWorkerDid(t *testing.T) {
 				"attempt_duration_seconds " + want[0]: 1, "attempt_failures_total " + want[1]: 1,
 			}, arrives(answer, 0), "the delivery waits")
 		}
-		for _, name := range []string{"queue_duration_seconds relay", "queue_duration_seconds finish"} {
+		for _, name := range []string{"queue_duration_seconds claim", "queue_duration_seconds finish"} {
 			require.Positive(t, before[name], name)
 			require.Positive(t, before[name+" sum"], name)
 		}

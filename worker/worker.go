@@ -1,12 +1,13 @@
-// Package worker delivers webhooks. It turns the entries of the outbox into deliveries, makes their attempts, writes the
-// results, retries, disables webhooks that fail for too long and deletes old data. Any number of workers share one PostgreSQL
+// Package worker delivers webhooks. It claims deliveries, makes their attempts, writes the results, retries, disables webhooks
+// that fail for too long and deletes old data. Any number of workers share one PostgreSQL
 // database; they coordinate only through leases on rows.
 //
-//	             woken by the commit of an event, or every pollInterval
-//	                         │
-//	outbox ──relay──► lanes ─┴─► attempts (goroutines, bounded) ──► recorder ──► finished deliveries
-//	                    ▲                                             │
-//	                    └── claim: deliveries that wait in lanes ◄────┘ room again
+//	woken by the commit of an event, or every pollInterval
+//	            │
+//	deliveries ─┴─claim──► attempts (goroutines, bounded) ──► recorder ──► finished deliveries
+//	                ▲                                            │
+//	                └──── lanes: where deliveries wait, and ◄────┘
+//	                      how many attempts may begin
 //
 // A worker leases only what it attempts at once: it fetches nothing ahead. Each webhook has a window: the number of attempts
 // that may run at once. It grows with successes and shrinks with failures. Webhooks whose last attempt did not succeed share

@@ -16,21 +16,16 @@ const (
 	watchPostgres = `CREATE TABLE bench_leases (delivery uuid, number integer, granted bigint, until bigint, holder text);
 CREATE FUNCTION bench_lease() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
  INSERT INTO bench_leases VALUES (NEW.id, jsonb_array_length(convert_from(NEW.attempts, 'UTF8')::jsonb) + 1,
-  extract(epoch FROM clock_timestamp()) * 1000, extract(epoch FROM NEW.due_at) * 1000, current_setting('application_name'));
+  extract(epoch FROM clock_timestamp()) * 1000, extract(epoch FROM NEW.leased_until) * 1000, current_setting('application_name'));
  RETURN NULL;
 END $$;
-CREATE TRIGGER bench_leased AFTER INSERT ON deliveries FOR EACH ROW WHEN (NEW.lease IS NOT NULL) EXECUTE FUNCTION bench_lease();
 CREATE TRIGGER bench_claimed AFTER UPDATE OF lease ON deliveries FOR EACH ROW
  WHEN (NEW.lease IS NOT NULL AND NEW.lease IS DISTINCT FROM OLD.lease) EXECUTE FUNCTION bench_lease()`
 
 	watchSQLite = `CREATE TABLE bench_leases (delivery TEXT, number INTEGER, granted INTEGER, until INTEGER, holder TEXT);
-CREATE TRIGGER bench_leased AFTER INSERT ON deliveries WHEN NEW.lease IS NOT NULL BEGIN
- INSERT INTO bench_leases VALUES (NEW.id, json_array_length(CAST(NEW.attempts AS TEXT)) + 1,
-  CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.due_at, '');
-END;
 CREATE TRIGGER bench_claimed AFTER UPDATE OF lease ON deliveries WHEN NEW.lease IS NOT NULL AND NEW.lease IS NOT OLD.lease BEGIN
  INSERT INTO bench_leases VALUES (NEW.id, json_array_length(CAST(NEW.attempts AS TEXT)) + 1,
-  CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.due_at, '');
+  CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.leased_until, '');
 END`
 )
 

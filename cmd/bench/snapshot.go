@@ -24,7 +24,7 @@ const (
 
 // deadRows counts the dead rows of those tables that workers and servers search all the time.
 const deadRows = `SELECT string_agg(n_dead_tup || ' of ' || relname, ', ' ORDER BY relname) FROM pg_stat_user_tables
- WHERE relname IN ('deliveries', 'outbox', 'row_deltas')`
+ WHERE relname IN ('deliveries', 'row_deltas')`
 
 // playHeldSnapshot pays orders at a steady rate, first without a snapshot, and then while a transaction holds a snapshot
 // open.

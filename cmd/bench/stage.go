@@ -254,7 +254,7 @@ func (s *stage) eventsByCustomer(ctx context.Context) (map[uuid.UUID]uuid.UUID, 
 	return events, err
 }
 
-// settle waits, for at most limit, until the outbox is empty and all deliveries are finished.
+// settle waits, for at most limit, until all deliveries are finished.
 func (s *stage) settle(ctx context.Context, limit time.Duration) error {
 	d, err := s.open(ctx)
 	if err != nil {
@@ -263,7 +263,7 @@ func (s *stage) settle(ctx context.Context, limit time.Duration) error {
 	var last error // errors are expected while the database starts again
 	settled, err := poll(ctx, limit, func() (bool, error) {
 		pending := true
-		last = d.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM outbox) OR EXISTS (SELECT 1 FROM deliveries)").
+		last = d.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM deliveries)").
 			Scan(&pending)
 		return last == nil && !pending, nil
 	})

@@ -50,7 +50,7 @@ process. Latencies are from the moment a commit returned to the moment a deliver
 fails unless every event committed was delivered once, rightly signed.
 
 pace      payments at --rate: from commit to arrival
-drain     an outbox filled beforehand, and workers started then
+drain     deliveries that wait, and workers started then
 hanging   payments at --rate while other webhooks hang
 
 CPU times are those of /proc, and the database's are of all that its server does: leave it alone. It
@@ -171,7 +171,7 @@ type figure struct {
 	values              []float64
 }
 
-// drainRate is the name of the figure that says how fast workers drain the outbox: events a second, from the first arrival
+// drainRate is the name of the figure that says how fast workers drain what waits: events a second, from the first arrival
 // to the last.
 const drainRate = "from the first arrival to the last"
 
@@ -285,7 +285,7 @@ func (r *webhooksRun) hang(ctx context.Context) error {
 // settleTimeout is the longest wait, once all deliveries have arrived, until their results are stored.
 const settleTimeout = time.Minute
 
-// drain fills the outbox, starts the workers, and measures until all deliveries have arrived and their results are stored.
+// drain fills the queue, starts the workers, and measures until all deliveries have arrived and their results are stored.
 func (r *webhooksRun) drain(ctx context.Context) error {
 	payments, err := r.pay(ctx, paymentPlan{stores: r.Stores, events: r.Events})
 	if err != nil {

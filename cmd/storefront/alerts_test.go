@@ -159,7 +159,7 @@ func TestDashboardAndAlertsAskForMetricsThatExist(t *testing.T) {
 		}
 	}
 	require.Subset(t, slices.Collect(maps.Keys(watched)), []string{
-		"storefront_outbox_lag_seconds", "storefront_deliveries_total", "storefront_request_duration_seconds",
+		"storefront_delivery_lag_seconds", "storefront_deliveries_total", "storefront_request_duration_seconds",
 		"storefront_attempts_limit",
 	}, "lag, failures, 5xx, and no worker")
 }

@@ -284,7 +284,7 @@ func writeBackupNotice(ctx context.Context, handle *db.DB, verified time.Time, n
 				return err
 			}
 		}
-		_, err := notice.Write(ctx, tx, hook.Time(ctx), n)
+		_, err := notice.Write(ctx, handle, tx, hook.Time(ctx), n)
 		return err
 	})
 	if err != nil {

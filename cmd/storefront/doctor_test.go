@@ -114,27 +114,28 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 				`INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', $3, $4)`,
 				event, shop.ID, []byte(`{"id":"`+event.String()+`","type":"order.paid"}`), happened)
 			require.NoError(t, err)
-			_, err = handle.Writer().Exec(`INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, 'order.paid')`, event, shop.ID)
+			_, err = handle.Writer().Exec(`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, created_at, epoch)
+ VALUES ($1, $2, $3, $1, 'order.paid', $4, $5, $4, 1)`, event, shop.ID, webhook.ID, happened, []byte("[]"))
 			require.NoError(t, err)
 
 			// Right after a restore no process is connected to the database. In this case the doctor only warns of a waiting
-			// event, and exits with 0.
+			// delivery, and exits with 0.
 			require.NoError(t, handle.Close())
-			f := i.examine()["outbox"]
+			f := i.examine()["deliveries"]
 			require.Equal(t, doctor.Warn, f.Status)
-			require.Regexp(t, `^1 event waiting, the oldest for 2m\d+s: nothing runs on this database`, f.Message)
+			require.Regexp(t, `^1 delivery due for more than 1m0s, and no attempt is under way: nothing runs on this database`, f.Message)
 			i.run(nil, "doctor", "--check-url", "none", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
 
-			// While a server runs, the check of the outbox fails if no worker takes the waiting event.
+			// While a server runs, the check fails if no worker takes the waiting delivery.
 			server := i.server("storefront")
-			f = i.examine()["outbox"]
+			f = i.examine()["deliveries"]
 			require.Equal(t, doctor.Fail, f.Status)
-			require.Regexp(t, `^1 event waiting, the oldest for 2m\d+s: no worker takes them$`, f.Message)
+			require.Regexp(t, `^1 delivery due for more than 1m0s, and no attempt is under way: no worker takes them$`, f.Message)
 			require.Contains(t, f.Remedy, "start `storefront worker`")
 			server.stop()
 			worker := i.worker()
 			require.Equal(t, event.String(), in.next().ID)
-			require.Equal(t, doctor.OK, i.examine()["outbox"].Status)
+			require.Equal(t, doctor.OK, i.examine()["deliveries"].Status)
 			worker.stop()
 		})
 	}

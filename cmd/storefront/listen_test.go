@@ -95,7 +95,7 @@ func counts(t *testing.T, d *db.DB) map[string]int {
 	t.Helper()
 	all := map[string]int{}
 	for _, table := range []string{
-		"stores", "products", "customers", "orders", "payment_links", "api_keys", "webhooks", "events", "outbox", "deliveries",
+		"stores", "products", "customers", "orders", "payment_links", "api_keys", "webhooks", "events", "deliveries",
 		"finished_deliveries",
 		"resends", "forgettings", "sessions", "sign_in_links", "activity_entries", "idempotency_keys",
 	} {

@@ -312,7 +312,7 @@ func TestTheManualsReceiversMailNotices(t *testing.T) {
 			store, err := handle.Client().Store.Query().Only(t.Context())
 			require.NoError(t, err)
 			require.NoError(t, hook.WithTx(t.Context(), handle, func(ctx context.Context, tx *ent.Tx) error {
-				_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.StoreExported, StoreID: store.ID,
+				_, err := notice.Write(ctx, handle, tx, hook.Time(ctx), notice.Notice{Type: notice.StoreExported, StoreID: store.ID,
 					Text: "All is exported."})
 				return err
 			}))

@@ -151,7 +151,7 @@ func TestDevShowsServerAndWorkerTogether(t *testing.T) {
 	metrics := page(t, address+"/metrics")
 	require.Contains(t, metrics, "\nstorefront_attempts_limit 256\n")
 	require.Contains(t, metrics, "\nstorefront_rate_limit_hits_total{limit=\"key\"} 0\n")
-	require.Contains(t, metrics, "\nstorefront_outbox_rows ")
+	require.Contains(t, metrics, "\nstorefront_delivery_lag_seconds ")
 	require.Equal(t, http.StatusNotFound, status(t, address+"/debug/pprof/heap", ""), "there is no token to ask for")
 	require.Equal(t, 0, dev.stop())
 }

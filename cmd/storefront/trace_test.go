@@ -164,7 +164,7 @@ func TestATraceOfAPayment(t *testing.T) {
 			trace := root.GetTraceId()
 			const call = "/storefront.admin.v1.OrderService/PayOrder"
 			attempt := to.find(trace, "attempt order.paid")
-			require.Equal(t, []string{"storefront order pay", call, "transaction", "outbox", "attempt order.paid"}, to.path(attempt))
+			require.Equal(t, []string{"storefront order pay", call, "transaction", "events", "attempt order.paid"}, to.path(attempt))
 			require.Equal(t, event.ID, valueOf(attempt.GetAttributes(), "storefront.event.id"))
 			require.Equal(t, webhook.ID, valueOf(attempt.GetAttributes(), "storefront.webhook_id"))
 			require.Equal(t, []string{"1", "200"}, []string{
@@ -173,8 +173,8 @@ func TestATraceOfAPayment(t *testing.T) {
 			read := to.find(trace, "SELECT orders")
 			require.Equal(t, []string{"storefront order pay", call, "transaction", "SELECT orders"}, to.path(read))
 			require.Regexp(t, `= (\?|\$\d)`, valueOf(read.GetAttributes(), "db.query.text"))
-			require.Equal(t, []string{"storefront order pay", call, "transaction", "outbox", "INSERT outbox"},
-				to.path(to.find(trace, "INSERT outbox")))
+			require.Equal(t, []string{"storefront order pay", call, "transaction", "events", "INSERT deliveries"},
+				to.path(to.find(trace, "INSERT deliveries")))
 			require.Equal(t, "COMMIT", to.find(trace, "COMMIT").GetName())
 
 			// The log lines of the server and the worker have the request's id and the event's id.
@@ -196,7 +196,7 @@ func TestATraceOfAPayment(t *testing.T) {
 			var metrics string
 			for _, want := range []string{
 				`storefront_deliveries_total{result="succeeded"} 1`, `storefront_attempt_duration_seconds_count{status="2xx"} 1`,
-				`storefront_delivery_latency_seconds_count 1`, `storefront_outbox_rows 0`,
+				`storefront_delivery_latency_seconds_count 1`, `storefront_delivery_lag_seconds 0`,
 			} {
 				require.Eventually(t, func() bool {
 					metrics = page(t, "http://"+worker.AdminAddr+"/metrics")

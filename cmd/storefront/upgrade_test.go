@@ -136,7 +136,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			// ten events customer.created, and one each of product.published, product.archived and order.paid
 			const events = 13
 			require.Equal(t, events, count("SELECT count(*) FROM events"))
-			require.Equal(t, 0, count("SELECT count(*) FROM outbox"), "it has no outbox")
+			require.Equal(t, 0, count("SELECT count(*) FROM deliveries"), "it has no webhooks")
 
 			// Start the new processes before the older server ends, so that a server always runs.
 			newer := i.server("storefront")

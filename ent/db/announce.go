@@ -12,7 +12,7 @@ import (
 )
 
 // channel is the name of the PostgreSQL channel over which Announce notifies Listen.
-const channel = "storefront_outbox"
+const channel = "storefront_deliveries"
 
 const (
 	// announceGap is the minimum time between two notifications, because each is a commit that locks the database's whole
@@ -37,7 +37,7 @@ type announcer interface {
 }
 
 // Announce notifies listeners of a new event or delivery. It neither waits nor reports errors, because workers also poll.
-// hook.WithTx calls it for the rows that it adds to the outbox.
+// hook.WithTx calls it for the deliveries that it adds.
 func (d *DB) Announce() { d.announcer.announce() }
 
 // Listen returns a channel that gets a value after any process calls Announce. On SQLite a commit of another process counts as

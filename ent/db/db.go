@@ -93,6 +93,8 @@ type DB struct {
 	// or worker runs.
 	sharded bool
 	nodes   nodes
+	// coordinator is the cluster's coordinator if d is a node that ForStore returned; else nil.
+	coordinator *DB
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
 	// foreignKeysOff opens the pool of WithoutForeignKeys; nil means the writer.
@@ -191,7 +193,7 @@ func ByDialect[T any](d *DB, postgres, sqlite T) T {
 }
 
 // Distributed reports whether the stores' rows are distributed over several nodes. Then a statement can lock rows of only one
-// store, and a transaction on a store's rows (ForStore) cannot read the store's webhooks, because these are on another node.
+// store.
 func (d *DB) Distributed() bool { return d.sharded }
 
 // Dialect returns dialect.Postgres or dialect.SQLite of entgo.io/ent/dialect.

@@ -54,6 +54,10 @@ func (d *DB) ForStore(ctx context.Context) *DB {
 	return d.forStore(store.ID)
 }
 
+// Coordinator returns the cluster's coordinator if d is one of its other nodes, which has only rows of stores (ForStore).
+// Otherwise it returns nil: d has all tables.
+func (d *DB) Coordinator() *DB { return d.coordinator }
+
 // PoolOf returns a value that stands for the connection pool of a store's rows. Two stores have equal values if they share a
 // pool. nil stands for the pool of d.
 func (d *DB) PoolOf(store uuid.UUID) any {

@@ -71,6 +71,8 @@ var commands = []command{
 	{form(`CREATE OR REPLACE TRIGGER \W\w+\W [^;]+? ON \W(\w+)`), "SHARE ROW EXCLUSIVE", 0, 0},
 	{form(`LOCK TABLE \W(\w+)\W(?:, \W(\w+)\W)? IN ACCESS EXCLUSIVE MODE`), "ACCESS EXCLUSIVE", 0, 0},
 	{form(`ALTER TABLE \W(\w+)\W (?:ADD|DROP)`), "ACCESS EXCLUSIVE", 0, 0},
+	{form(`ALTER TABLE \W(\w+)\W SET`), "SHARE UPDATE EXCLUSIVE", 0, 0},
+	{form(`(?:INSERT INTO|DELETE FROM) \W(\w+)`), "ROW EXCLUSIVE", 3 * time.Second, 3 * time.Second},
 	{form(`DROP INDEX \W(\w+)`), "ACCESS EXCLUSIVE", 0, 0},
 	{form(`UPDATE \W(\w+)`), "ROW EXCLUSIVE", 3 * time.Second, 3 * time.Second},
 	{form(`FROM \W?(\w+)\W? GROUP BY`), "ACCESS SHARE", 2500 * time.Millisecond, 4 * time.Second},
@@ -111,7 +113,7 @@ func (d *DB) Plan(ctx context.Context) ([]PlannedMigration, error) {
 	indexes := map[string]string{} // from the name of an index to the name of its table
 	for i, f := range files {
 		m := PlannedMigration{Migration: steps[i]}
-		if len(checked) > 0 && dropsTable(f) {
+		if len(checked) > 0 && rebuildsTable(f) {
 			f.Statements = append(f.Statements, strings.Join(checked, "\n"))
 		}
 		locked := false

@@ -144,7 +144,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		pool := sql.OpenDB(nodeConfig.cachingConnector(connect, true))
 		limit(pool, conns)
 		node := &DB{dialect: d.dialect, reader: pool, writer: pool, admissions: pool, clock: d.clock, announcer: d.announcer, followers: d.followers,
-			sharded: true, prepare: d.prepare}
+			sharded: true, coordinator: d, prepare: d.prepare}
 		node.makeClients()
 		return node, nil
 	}}

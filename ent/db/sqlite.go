@@ -128,15 +128,18 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 			return nil, fmt.Errorf("reach the database: open %s: %w", path, err)
 		}
 	}
+	clock := newClock(c)
 	return &DB{
-		dialect:        sqliteFile,
-		path:           path,
-		reader:         reader,
-		writer:         writer,
-		admissions:     admissions,
-		prober:         reader,
-		announcer:      &watcher{open: func() (*sql.DB, error) { return c.openFile(path, "deferred", reads, "query_only(1)") }},
-		clock:          newClock(c),
+		dialect:    sqliteFile,
+		path:       path,
+		reader:     reader,
+		writer:     writer,
+		admissions: admissions,
+		prober:     reader,
+		announcer: &watcher{now: clock.now, open: func() (*sql.DB, error) {
+			return c.openFile(path, "deferred", reads, "query_only(1)")
+		}},
+		clock:          clock,
 		foreignKeysOff: func() (*sql.DB, error) { return openWriter("foreign_keys(0)") },
 		checkpointer:   func() (*sql.DB, error) { return c.openFile(path, "deferred", 0) },
 		copier:         func() (*sql.DB, error) { return c.openFile(path, "deferred", reads) },
@@ -163,8 +166,9 @@ func openReadOnly(ctx context.Context, c Config, path string) (*DB, error) {
 	if err := reader.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), reader.Close())
 	}
+	clock := newClock(c)
 	return &DB{dialect: sqliteFile, path: path, reader: reader, writer: reader, admissions: reader, prober: reader,
-		announcer: &watcher{open: open}, clock: newClock(c)}, nil
+		announcer: &watcher{open: open, now: clock.now}, clock: clock}, nil
 }
 
 // WithoutForeignKeys calls fn with a writer on which SQLite does not check foreign keys. With foreign keys on, SQLite would
@@ -258,7 +262,7 @@ func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req da
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(files, func(f migrations.File) bool { return f.Version == req.Version && !dropsTable(f) }) {
+	if slices.ContainsFunc(files, func(f migrations.File) bool { return f.Version == req.Version && !rebuildsTable(f) }) {
 		return v.Store.Insert(ctx, db, req)
 	}
 	var table, parent string
@@ -272,9 +276,11 @@ func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req da
 	return v.Store.Insert(ctx, db, req)
 }
 
-// dropsTable reports whether a migration drops a table, for example to rebuild it. Only then can foreign keys become invalid.
-func dropsTable(f migrations.File) bool {
-	return slices.ContainsFunc(f.Statements, func(sql string) bool { return strings.Contains(sql, "DROP TABLE") })
+// rebuildsTable reports whether a migration drops a table and gives its name to another. Only then can foreign keys become
+// invalid, because no migration drops a table to which others refer.
+func rebuildsTable(f migrations.File) bool {
+	all := strings.Join(f.Statements, "\n")
+	return strings.Contains(all, "DROP TABLE") && strings.Contains(all, "RENAME TO")
 }
 
 // minFree is how many free bytes the disk of a SQLite file must have.

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"time"
@@ -19,6 +18,8 @@ type watcher struct {
 	signals
 	// open returns a pool that reads the file.
 	open func() (*sql.DB, error)
+	// now returns the time by the database's clock.
+	now func() time.Time
 }
 
 func (w *watcher) announce() { w.notify(uuid.Nil) }
@@ -38,8 +39,8 @@ func (w *watcher) listen(ctx context.Context) <-chan struct{} {
 	return signal
 }
 
-// watch puts a value into signal after each commit that leaves an entry in the outbox or adds a delivery. It ignores other
-// commits, such as counts of requests.
+// watch puts a value into signal after each commit that leaves a delivery due. It ignores other commits, such as counts of
+// requests.
 func (w *watcher) watch(ctx context.Context, signal chan struct{}) error {
 	pool, err := w.open()
 	if err != nil {
@@ -49,25 +50,21 @@ func (w *watcher) watch(ctx context.Context, signal chan struct{}) error {
 	pool.SetMaxOpenConns(1) // one connection, because data_version is per connection
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
-	// query reads whether the outbox has entries, and the id of the newest delivery, which is the highest.
-	const query = "SELECT EXISTS (SELECT 1 FROM outbox), (SELECT max(id) FROM deliveries)"
-	var (
-		seen, version    int64
-		queued           bool
-		previous, newest []byte
-	)
-	for first := true; ; first = false {
+	var seen, version int64
+	for {
 		if err := pool.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
 			return err
 		}
 		if version != seen {
-			if err := pool.QueryRowContext(ctx, query).Scan(&queued, &newest); err != nil {
+			seen = version
+			var due bool
+			if err := pool.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM deliveries WHERE due_at <= $1 AND lease IS NULL)",
+				w.now()).Scan(&due); err != nil {
 				return err
 			}
-			if queued || !first && bytes.Compare(newest, previous) > 0 {
+			if due {
 				notify(signal)
 			}
-			seen, previous = version, append(previous[:0], newest...)
 		}
 		select {
 		case <-ctx.Done():

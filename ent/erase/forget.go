@@ -39,7 +39,6 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
-	"go.storefront.example/gen/ent/outboxentry"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -354,7 +353,7 @@ func (e eraser) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader st
 		return nil
 	}
 	f.FinishedAt, f.LogWaitsFor, f.Before = new(e.Now()), reader, nil
-	_, err = notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.CustomerForgotten, StoreID: f.StoreID,
+	_, err = notice.Write(ctx, e.DB, tx, hook.Time(ctx), notice.Notice{Type: notice.CustomerForgotten, StoreID: f.StoreID,
 		Text:  "A customer was forgotten as asked: name, e-mail and phone are gone from all that the store keeps.",
 		About: map[string]any{"customerId": f.CustomerID}})
 	return err
@@ -422,14 +421,6 @@ func (e eraser) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last boo
 	if err != nil || len(ids) == 0 {
 		return last, err
 	}
-	if err := queue.HoldRelay(ctx, tx, e.DB); err != nil {
-		return false, err
-	}
-	// The DELETE waits for the commit of a relay that has locked one of these entries. So e.answers, which is called next, finds
-	// the relay's deliveries.
-	if _, err := tx.OutboxEntry.Delete().Where(outboxentry.StoreID(f.StoreID), outboxentry.IDIn(ids...)).Exec(ctx); err != nil {
-		return false, fmt.Errorf("empty the outbox: %w", err)
-	}
 	deliveries, _, err := e.answers(ctx, tx, f, ids)
 	if err != nil {
 		return false, err
@@ -439,7 +430,7 @@ func (e eraser) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last boo
 	// must not be stored. Make all these deliveries due: the worker that claims a delivery cancels it, because its event is
 	// erased.
 	args := db.Args{f.StoreID, e.TimeArg()}
-	_, err = exec(ctx, tx, "UPDATE deliveries SET lease = NULL, due_at = COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)"+
+	_, err = exec(ctx, tx, "UPDATE deliveries SET lease = NULL, leased_until = NULL, due_at = COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)"+
 		" WHERE store_id = $1 AND event_id IN ("+args.AddIDs(ids)+")", args...)
 	return last, err
 }
@@ -454,8 +445,8 @@ func (e eraser) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events [
 	condition := " WHERE store_id = $1 AND event_id IN (" + args.AddIDs(events) + ") ORDER BY id"
 	now := slices.Clone(args)
 	// The last column is true if an attempt of the delivery is running.
-	live := "SELECT id, created_at, attempts, '', lease IS NOT NULL AND due_at > COALESCE(CAST(" + now.Add(e.TimeArg()) +
-		" AS timestamptz), CURRENT_TIMESTAMP) FROM deliveries" + condition + e.RowLock("")
+	live := "SELECT id, created_at, attempts, '', COALESCE(leased_until > COALESCE(CAST(" + now.Add(e.TimeArg()) +
+		" AS timestamptz), CURRENT_TIMESTAMP), false) FROM deliveries" + condition + e.RowLock("")
 	for _, q := range []struct {
 		table, query string
 		args         []any

@@ -22,7 +22,7 @@ const storeRows = 50
 // storeTables lists the per-store tables in the order in which their rows are deleted. A table comes before the tables to which
 // its rows refer. Sessions, sign-in links and webhooks come first, so that no member and no worker adds rows to the rest.
 var storeTables = []string{
-	"sessions", "sign_in_links", "webhooks", "outbox", "deliveries", "finished_deliveries", "resends", "rate_counters", "api_keys",
+	"sessions", "sign_in_links", "webhooks", "deliveries", "finished_deliveries", "resends", "rate_counters", "api_keys",
 	"refused_requests", "tallies", "idempotency_keys", "forgettings", "order_items", "orders", "customers", "payment_links",
 	"products", "events", "activity_entries",
 }
@@ -44,8 +44,10 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 	if err != nil || !begun {
 		return err
 	}
-	// The counts come last, because each deletion in the other tables changes them. On SQLite row_deltas is a view.
-	tables := append(slices.Clone(storeTables), db.ByDialect(d, []string{"row_deltas", "row_counts"}, []string{"row_counts"})...)
+	// The counts come last, because each deletion in the other tables changes them. On SQLite row_deltas is a view, and there is
+	// no outbox.
+	tables := append(slices.Clone(storeTables),
+		db.ByDialect(d, []string{"outbox", "row_deltas", "row_counts"}, []string{"row_counts"})...)
 	if err := d.WithoutForeignKeys(func(writer *sql.DB) (err error) {
 		for found := int64(-1); found != 0 && err == nil; {
 			found, err = deleteAll(ctx, d, writer, storeID, tables)
@@ -60,7 +62,7 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		if _, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.StoreDeleted, StoreID: storeID,
+		if _, err := notice.Write(ctx, d, tx, hook.Time(ctx), notice.Notice{Type: notice.StoreDeleted, StoreID: storeID,
 			Text: "The store and all that it had were deleted, as ordered. It cannot be restored."}); err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func TestAnEventTellsWhatCausedIt(t *testing.T) {
 		event := newest()
 		require.Equal(t, &request.ID, event.RequestID)
 		require.Contains(t, *event.Trace, root.SpanContext().TraceID().String())
-		require.NotContains(t, *event.Trace, root.SpanContext().SpanID().String(), "the outbox's own span is the parent")
+		require.NotContains(t, *event.Trace, root.SpanContext().SpanID().String(), "the span of the events is the parent")
 		require.Equal(t, []uuid.UUID{event.ID}, request.Events)
 
 		// The events of a transaction that is rolled back do not count as caused by the request.

@@ -1,11 +1,11 @@
 // Package hook writes the records of every change, in the transaction of the change: its entry in the store's activity
-// journal, its events, and their rows in the outbox. Changes are mutations of ent's client; Open adds the hook to the
+// journal, its events, and their deliveries to webhooks. Changes are mutations of ent's client; Open adds the hook to the
 // clients of a database.
 //
 //	WithTx ──► fn: locks rows, changes them
 //	             mutation ──► hook notes the change, and registers with the commit
 //	             mutation ──► hook notes the change
-//	       ──► commit: journal, events, outbox ──► COMMIT ──► followers and workers are signalled
+//	       ──► commit: journal, events, deliveries ──► COMMIT ──► followers and workers are signalled
 //
 // The records are written at the end of the transaction, because an event shows what a GET answers right after the commit:
 // the customer of a first purchase already has that order counted. A transaction that dies leaves neither the change nor its

@@ -134,7 +134,7 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 }
 
 // Rows that are created in one statement have their entries and events in the order of the rows. Only events to which a
-// webhook subscribes get an outbox entry.
+// webhook subscribes get a delivery.
 func TestManyNewRowsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -232,7 +232,7 @@ func TestACommitWhoseRecordsFailChangesNothing(t *testing.T) {
 			_, err = tx.ExecContext(ctx, "ALTER TABLE events RENAME TO absent")
 			return err
 		})
-		require.ErrorContains(t, err, "write the outbox")
+		require.ErrorContains(t, err, "write the events")
 		require.Equal(t, before, d.Client().ActivityEntry.Query().CountX(ctx))
 		require.Equal(t, product.StatusDRAFT, d.Client().Product.GetX(ctx, id).Status)
 	})

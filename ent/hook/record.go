@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
@@ -18,14 +19,10 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/predicate"
-	"go.storefront.example/gen/ent/webhook"
 )
 
-// write writes the journal entries, the events and their outbox entries, right before the commit. queued is true if it wrote
-// outbox entries. Every event is stored, but only an event to which an enabled webhook of the store subscribes gets an
-// outbox entry. A webhook receives the events of all transactions that begin after the commit that enabled it, and may
-// receive events of transactions that were running then. If a transaction cannot read the webhooks, all its events get
-// outbox entries, and the relay drops those without a subscriber.
+// write writes the journal entries, the events and their deliveries (package fanout), right before the commit. queued is true
+// if it wrote deliveries.
 func (r *recorder) write(ctx context.Context, tx *ent.Tx) (queued bool, err error) {
 	if len(r.changes) == 0 {
 		return false, nil
@@ -36,7 +33,7 @@ func (r *recorder) write(ctx context.Context, tx *ent.Tx) (queued bool, err erro
 		return false, fmt.Errorf("write the journal: %w", err)
 	}
 	if queued, err = r.writeEvents(ctx, tx); err != nil {
-		return false, fmt.Errorf("write the outbox: %w", err)
+		return false, fmt.Errorf("write the events: %w", err)
 	}
 	return queued, nil
 }
@@ -51,7 +48,7 @@ func (r *recorder) span(ctx context.Context) (context.Context, trace.Span) {
 	if len(types) == 0 {
 		return tracing.Child(ctx, "journal")
 	}
-	ctx, s := tracing.Child(ctx, "outbox")
+	ctx, s := tracing.Child(ctx, "events")
 	s.SetAttributes(attribute.StringSlice("storefront.event.types", types))
 	return ctx, s
 }
@@ -104,8 +101,7 @@ func addToEntry(ctx context.Context, tx *ent.Tx, store uuid.UUID, part recordedM
 	return true, tx.ActivityEntry.Update().Where(conditions...).SetChanges(appendChanges(nil, sums)).Exec(ctx)
 }
 
-// writeEvents writes the events, and outbox entries for some or all of them (see r.write). queued is true if it wrote an
-// outbox entry.
+// writeEvents writes the events and their deliveries. queued is true if it wrote a delivery.
 func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, err error) {
 	store, _, _ := tenant.From(ctx)
 	var events []*ent.EventCreate
@@ -131,24 +127,12 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, er
 	if err != nil {
 		return false, err
 	}
-	var subscribed []string
-	distributed := r.db.Distributed()
-	if !distributed {
-		webhooks, err := tx.Webhook.Query().Where(webhook.StoreID(store.ID), webhook.Enabled(true)).Select(webhook.FieldEvents).All(ctx)
-		if err != nil {
-			return false, fmt.Errorf("read the store's webhooks: %w", err)
-		}
-		for _, w := range webhooks {
-			subscribed = append(subscribed, w.Events...)
-		}
+	sent := make([]fanout.Event, len(written))
+	for i, e := range written {
+		sent[i] = fanout.Event{ID: e.ID, Type: e.Type}
 	}
-	var rows []*ent.OutboxEntryCreate
-	for _, e := range written {
-		if distributed || slices.Contains(subscribed, e.Type) {
-			rows = append(rows, tx.OutboxEntry.Create().SetID(e.ID).SetStoreID(store.ID).SetType(e.Type))
-		}
-	}
-	return len(rows) > 0, tx.OutboxEntry.CreateBulk(rows...).Exec(ctx)
+	added, err := fanout.Write(ctx, r.db, tx, r.time(), store.ID, sent)
+	return added > 0, err
 }
 
 // data returns the data of an event about the object with this id: the answer that a GET of the object gives right after the

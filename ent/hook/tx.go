@@ -62,7 +62,7 @@ func EventData(source func() (id uuid.UUID, data proto.Message)) Option {
 	return func(r *recorder) { r.eventData = source }
 }
 
-// WithTx runs fn in one transaction and commits it (db.WithTx), together with the journal entries, events and outbox entries
+// WithTx runs fn in one transaction and commits it (db.WithTx), together with the journal entries, events and deliveries
 // of the changes that fn makes. fn locks the rows that it changes (LockRow), and then asks for the time of its changes
 // (Time).
 //

@@ -11,7 +11,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -22,6 +21,7 @@ import (
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/seal"
@@ -103,15 +103,9 @@ type data struct {
 	About map[string]any `json:"about"`
 }
 
-// Tx is a transaction: an *ent.Tx or a *sql.Tx.
-type Tx interface {
-	db.Querier
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
 // Write writes a notice in the transaction that causes it; at is the notice's time. It returns the id of the notice's event,
 // or the zero id if there is no sink. The workers post the notice after the commit.
-func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error) {
+func Write(ctx context.Context, d *db.DB, tx fanout.Tx, at time.Time, n Notice) (uuid.UUID, error) {
 	dashboard, enabled, err := sink(ctx, tx)
 	if err != nil || !enabled {
 		return uuid.Nil, err
@@ -142,8 +136,7 @@ func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error
 		e.ID, Platform, n.Type, bytes.TrimSpace(payload.Bytes()), at); err != nil {
 		return uuid.Nil, fmt.Errorf("write a notice: %w", err)
 	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, $3)", e.ID, Platform,
-		n.Type); err != nil {
+	if _, err := fanout.Write(ctx, d, tx, at, Platform, []fanout.Event{{ID: e.ID, Type: n.Type}}); err != nil {
 		return uuid.Nil, fmt.Errorf("queue a notice: %w", err)
 	}
 	return e.ID, nil

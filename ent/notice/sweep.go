@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 )
@@ -52,7 +53,7 @@ func Sweep(ctx context.Context, d *db.DB) error {
 }
 
 // forEachID runs a query that finds ids. For each id it calls write in a transaction of its own.
-func forEachID(ctx context.Context, d *db.DB, write func(context.Context, *db.DB, Tx, uuid.UUID, time.Time) error, query string,
+func forEachID(ctx context.Context, d *db.DB, write func(context.Context, *db.DB, fanout.Tx, uuid.UUID, time.Time) error, query string,
 	args ...any) error {
 	var found []uuid.UUID
 	for row := range db.Rows(ctx, d.Reader(), query, args...) {
@@ -73,7 +74,7 @@ func forEachID(ctx context.Context, d *db.DB, write func(context.Context, *db.DB
 }
 
 // writeForKey writes a notice about the expiry of a key if one is due at the time now.
-func writeForKey(ctx context.Context, d *db.DB, tx Tx, keyID uuid.UUID, now time.Time) error {
+func writeForKey(ctx context.Context, d *db.DB, tx fanout.Tx, keyID uuid.UUID, now time.Time) error {
 	var store uuid.UUID
 	var name string
 	var expires time.Time
@@ -107,7 +108,7 @@ func writeForKey(ctx context.Context, d *db.DB, tx Tx, keyID uuid.UUID, now time
 	if state <= level {
 		return nil
 	}
-	if written, err := Write(ctx, tx, now, n); err != nil || written == uuid.Nil {
+	if written, err := Write(ctx, d, tx, now, n); err != nil || written == uuid.Nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, "UPDATE api_keys SET notice_level = $1 WHERE id = $2", state, keyID)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/id"
 )
 
@@ -65,7 +66,7 @@ func (w webhookRow) state(now time.Time) int {
 // WriteForWebhook writes a notice about the webhook if one is due at the time now. The caller's transaction may hold the
 // lock on the webhook's row. If another transaction holds it, WriteForWebhook writes nothing, and the next Sweep writes the
 // notice.
-func WriteForWebhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, now time.Time) error {
+func WriteForWebhook(ctx context.Context, d *db.DB, tx fanout.Tx, webhookID uuid.UUID, now time.Time) error {
 	var w webhookRow
 	if found, err := scanRow(ctx, tx, "read the notice level of a webhook", `SELECT w.store_id, w.url, w.description, w.enabled,
  w.disabled_automatically, w.failing_since, w.notice_level, w.notice_id
@@ -78,14 +79,10 @@ func WriteForWebhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, 
 	if state == w.level {
 		return nil
 	}
-	// Write nothing until the last notice is delivered. That notice is in the outbox until its delivery exists, and then in
-	// deliveries until it is delivered.
-	for _, from := range []string{"outbox WHERE store_id = $1 AND id = $2", "deliveries WHERE store_id = $1 AND event_id = $2"} {
-		undelivered, err := scanRow(ctx, tx, "look for the last notice of a webhook", "SELECT 1 FROM "+from,
-			[]any{Platform, w.lastNoticeID}, new(int))
-		if err != nil || undelivered {
-			return err
-		}
+	// Write nothing until the last notice is delivered.
+	undelivered, err := fanout.Waits(ctx, d, tx, Platform, w.lastNoticeID.UUID)
+	if err != nil || undelivered {
+		return err
 	}
 	n := Notice{StoreID: w.store, Page: "/webhooks/" + webhookID.String(),
 		About: map[string]any{"webhook": webhookID, "host": host(w.url)}}
@@ -119,13 +116,13 @@ func WriteForWebhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, 
 			"what its server answers.", name, hours, mailTime(since))
 	}
 	if n.Text != "" {
-		written, err := Write(ctx, tx, now, n)
+		written, err := Write(ctx, d, tx, now, n)
 		if err != nil || written == uuid.Nil {
 			return err
 		}
 		w.lastNoticeID = uuid.NullUUID{UUID: written, Valid: true}
 	}
-	_, err := tx.ExecContext(ctx, "UPDATE webhooks SET notice_level = $1, notice_id = $2 WHERE id = $3 AND store_id = $4", state,
+	_, err = tx.ExecContext(ctx, "UPDATE webhooks SET notice_level = $1, notice_id = $2 WHERE id = $3 AND store_id = $4", state,
 		w.lastNoticeID, webhookID, w.store)
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
@@ -81,7 +82,7 @@ func (o outlet) newWebhook() uuid.UUID {
 	return made
 }
 
-// event writes an event of this type and time, without an entry in the outbox, and returns its id.
+// event writes an event of this type and time, without deliveries, and returns its id.
 func (o outlet) event(kind string, at time.Time) uuid.UUID {
 	o.t.Helper()
 	made := id.At(at)
@@ -92,7 +93,7 @@ func (o outlet) event(kind string, at time.Time) uuid.UUID {
 }
 
 // events writes n events of the type order.paid. The time of the first event is from, and each further event is a millisecond
-// later. No event has an outbox entry.
+// later. They have no deliveries.
 func (o outlet) events(n int, from time.Time) {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error {
@@ -107,28 +108,28 @@ func (o outlet) events(n int, from time.Time) {
 }
 
 // draft returns a delivery of the event to the webhook for o.add, with the webhook's current epoch.
-func (o outlet) draft(webhook, event uuid.UUID) queue.NewDelivery {
+func (o outlet) draft(webhook, event uuid.UUID) fanout.Delivery {
 	epoch := int64(1)
 	for row := range db.Rows(o.ctx, o.Reader(), "SELECT epoch FROM webhooks WHERE id = $1", webhook) {
 		require.NoError(o.t, row.Scan(&epoch))
 	}
-	return queue.NewDelivery{ID: id.At(o.Now()), StoreID: o.owner, WebhookID: webhook, EventID: event, EventType: hook.OrderPaid,
+	return fanout.Delivery{ID: id.At(o.Now()), StoreID: o.owner, WebhookID: webhook, EventID: event, EventType: hook.OrderPaid,
 		Epoch: epoch}
 }
 
-func (o outlet) add(drafts ...queue.NewDelivery) {
+func (o outlet) add(drafts ...fanout.Delivery) {
 	o.t.Helper()
-	o.change(func(ctx context.Context, tx *ent.Tx) error { return queue.Add(ctx, tx, o.DB, drafts) })
+	o.change(func(ctx context.Context, tx *ent.Tx) error { return enqueue(ctx, o.DB, tx, drafts) })
 }
 
 // ended writes d into the delivery journal, as a delivery that was made and finished now, with this status.
-func (o outlet) ended(d queue.NewDelivery, status string) {
+func (o outlet) ended(d fanout.Delivery, status string) {
 	o.t.Helper()
 	o.endedAt(o.Now(), d, status)
 }
 
 // endedAt writes d into the delivery journal, as a delivery that was made and finished at the time at, with this status.
-func (o outlet) endedAt(at time.Time, d queue.NewDelivery, status string) {
+func (o outlet) endedAt(at time.Time, d fanout.Delivery, status string) {
 	o.t.Helper()
 	o.exec("INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, "+
 		"finished_at)"+
@@ -153,13 +154,95 @@ func (o outlet) live(webhook uuid.UUID) map[uuid.UUID]int {
 	return found
 }
 
+const lease = 12 * time.Second
+
+// subscribe creates a webhook of the outlet's store that subscribes to these event types, and returns its id.
+func (o outlet) subscribe(types ...string) uuid.UUID {
+	o.t.Helper()
+	made := o.newWebhook()
+	o.edit(made, func(u *ent.WebhookUpdateOne) { u.SetEvents(types) })
+	return made
+}
+
+func (o outlet) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
+	o.t.Helper()
+	o.change(func(ctx context.Context, tx *ent.Tx) error {
+		row, err := tx.Webhook.Get(ctx, webhook)
+		if err != nil {
+			return err
+		}
+		if err := hook.MarkLocked(ctx, row); err != nil {
+			return err
+		}
+		u := row.Update()
+		change(u)
+		return u.Exec(ctx)
+	})
+}
+
+func (o outlet) exec(statement string, args ...any) {
+	o.t.Helper()
+	_, err := o.Writer().Exec(statement, args...)
+	require.NoError(o.t, err)
+}
+
+// emit writes an event of this type with its deliveries, and returns the event's id.
+func (o outlet) emit(kind string) uuid.UUID {
+	o.t.Helper()
+	event := id.At(o.Now())
+	o.change(func(ctx context.Context, tx *ent.Tx) error { return emit(ctx, o.DB, tx, o.owner, event, kind) })
+	q := queue.New(o.DB)
+	_, err := q.Relay(o.ctx)
+	require.NoError(o.t, err)
+	require.NoError(o.t, q.DropRelayed(o.ctx))
+	return event
+}
+
+// emit writes an event with this id and type, and its deliveries, in a transaction of d.
+func emit(ctx context.Context, d *db.DB, tx *ent.Tx, store, event uuid.UUID, kind string) error {
+	if err := tx.Event.Create().SetID(event).SetStoreID(store).SetType(kind).SetPayload([]byte("{}")).SetCreatedAt(id.Time(event)).
+		Exec(ctx); err != nil {
+		return err
+	}
+	_, err := fanout.Write(ctx, d, tx, hook.Time(ctx), store, []fanout.Event{{ID: event, Type: kind}})
+	return err
+}
+
+// enqueue puts deliveries into the queue.
+func enqueue(ctx context.Context, d *db.DB, tx *ent.Tx, deliveries []fanout.Delivery) error {
+	_, err := fanout.Add(ctx, d, tx, hook.Time(ctx), deliveries)
+	return err
+}
+
+// A batch of long events does not fill the memory: all deliveries of an event that a claim returns share one copy of its
+// payload.
+func TestAnEventIsHeldOnce(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
+		o := newOutlet(t, s, "atelier")
+		requests := []queue.ClaimRequest{{Lane: o.lane(o.webhook, false), Max: 2}}
+		for range 4 {
+			requests = append(requests, queue.ClaimRequest{Lane: o.lane(o.newWebhook(), false), Max: 2})
+		}
+		first, second := o.emit(hook.OrderPaid), o.emit(hook.OrderPaid)
+		held := map[uuid.UUID]map[*byte]bool{first: {}, second: {}}
+		claimed := o.claim(queue.New(s), requests...)
+		require.Len(t, claimed, 10)
+		for _, d := range claimed {
+			held[d.EventID][&d.Payload[0]] = true
+		}
+		require.Len(t, held[first], 1)
+		require.Len(t, held[second], 1)
+	})
+}
+
 func TestAddedDeliveriesAreDueAtOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := newOutlet(t, s, "atelier")
 		o.add()
 		require.Zero(t, dbtest.Count(t, s, "deliveries"), "no delivery is none")
-		drafts := []queue.NewDelivery{o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New())}
+		drafts := []fanout.Delivery{o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New())}
 		before := s.Now()
 		o.add(drafts...)
 		rows := dbtest.Deliveries(t, s, "true")
@@ -169,7 +252,7 @@ func TestAddedDeliveriesAreDueAtOnce(t *testing.T) {
 			if row.ID != d.ID {
 				d = drafts[1]
 			}
-			require.Equal(t, d, queue.NewDelivery{ID: row.ID, StoreID: row.StoreID, WebhookID: row.WebhookID, EventID: row.EventID,
+			require.Equal(t, d, fanout.Delivery{ID: row.ID, StoreID: row.StoreID, WebhookID: row.WebhookID, EventID: row.EventID,
 				EventType: row.EventType, Epoch: 1})
 			require.Equal(t, "[]", string(row.Attempts))
 			require.False(t, row.Retry)

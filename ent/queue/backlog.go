@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/notice"
 )
@@ -20,10 +21,9 @@ const maxCounted = 10000
 
 // Backlog is the work that waits in a database.
 type Backlog struct {
-	// Lag is the age of the oldest event in the outbox; 0 if the outbox is empty.
+	// Lag is for how long a delivery has been due for its first attempt although it is the next of its webhook and no worker
+	// makes the attempt; 0 if there is none.
 	Lag time.Duration
-	// Outbox is how many events are in the outbox, up to maxCounted.
-	Outbox int
 	// FirstAttempts is how many deliveries wait for their first attempt or are being attempted for the first time, up to
 	// maxCounted. Cancelled deliveries do not count, even those that no worker has moved to finished_deliveries yet.
 	FirstAttempts int
@@ -41,19 +41,17 @@ type Backlog struct {
 }
 
 // MarkBackup stores began, the time at which a verified backup began. tx is a transaction of a SQLite file.
-func MarkBackup(ctx context.Context, tx notice.Tx, began time.Time) error {
+func MarkBackup(ctx context.Context, tx fanout.Tx, began time.Time) error {
 	_, err := sqlite.exec(ctx, tx, "mark backup", began)
 	return wrap("note the time of a backup", err)
 }
 
 // ReadBacklog reads the backlog of the database d. Its statements read only indexes.
 func ReadBacklog(ctx context.Context, d *db.DB) (Backlog, error) {
-	var (
-		b      Backlog
-		oldest uuid.NullUUID
-	)
-	if err := d.Reader().QueryRowContext(ctx, shared["outbox"]).Scan(&b.Outbox, &oldest); err != nil {
-		return Backlog{}, wrap("read the backlog of the outbox", err)
+	var b Backlog
+	var err error
+	if b.Lag, err = readLag(ctx, d); err != nil {
+		return Backlog{}, err
 	}
 	if err := d.Reader().QueryRowContext(ctx, dialectOf(d).statements["backlog"]).Scan(&b.FirstAttempts, &b.Retries); err != nil {
 		return Backlog{}, wrap("read the backlog", err)
@@ -68,17 +66,35 @@ func ReadBacklog(ctx context.Context, d *db.DB) (Backlog, error) {
 		}
 		b.BackupAge = new(max(0, d.Now().Sub(time.UnixMilli(last))))
 	}
-	var err error
 	if b.Snapshots, err = ReadSnapshots(ctx, d); err != nil {
 		return Backlog{}, err
 	}
 	if b.NoticesFailing, err = notice.FailingFor(ctx, d); err != nil {
 		return Backlog{}, err
 	}
-	if oldest.Valid {
-		b.Lag = max(0, d.Now().Sub(id.Time(oldest.UUID)))
-	}
 	return b, nil
+}
+
+// readLag returns the Lag of a Backlog.
+func readLag(ctx context.Context, d *db.DB) (lag time.Duration, err error) {
+	dialect := dialectOf(d)
+	var due storedTime
+	if err := d.Reader().QueryRowContext(ctx, dialect.statements["longest due"], d.TimeArg()).Scan(&due); err != nil {
+		return 0, wrap("read since when deliveries are due", err)
+	}
+	if due.at != nil {
+		lag = max(0, d.Now().Sub(*due.at))
+	}
+	if dialect.relays {
+		var event uuid.NullUUID
+		if err := d.Reader().QueryRowContext(ctx, dialect.statements["oldest relayed later"]).Scan(&event); err != nil {
+			return 0, wrap("read the outbox", err)
+		}
+		if event.Valid {
+			lag = max(lag, d.Now().Sub(id.Time(event.UUID)))
+		}
+	}
+	return lag, nil
 }
 
 const (
@@ -93,10 +109,8 @@ const helpSuffix = " Read from the database: every server and worker on it repor
 	"so take the max and do not add."
 
 var (
-	lagDesc = prometheus.NewDesc("storefront_outbox_lag_seconds",
-		"Age of the oldest event that no worker has taken from the outbox."+helpSuffix, nil, nil)
-	rowsDesc = prometheus.NewDesc("storefront_outbox_rows",
-		"Events in the outbox, counted up to 10000."+helpSuffix, nil, nil)
+	lagDesc = prometheus.NewDesc("storefront_delivery_lag_seconds",
+		"For how long the next delivery of a webhook has been due without an attempt; 0 if none is."+helpSuffix, nil, nil)
 	waitingDesc = prometheus.NewDesc("storefront_deliveries_waiting",
 		"Deliveries that wait for their first attempt or for a retry, or are in it, counted up to 10000 each."+helpSuffix,
 		[]string{"attempt"}, nil)
@@ -109,7 +123,7 @@ var (
 	snapshotDesc = prometheus.NewDesc("storefront_snapshot_age_seconds",
 		"Age of the oldest snapshot of PostgreSQL that a session or a prepared transaction holds open; 0 if there is none."+helpSuffix, nil, nil)
 	deadRowsDesc = prometheus.NewDesc("storefront_dead_rows",
-		"About how many dead rows of outbox, deliveries and row deltas PostgreSQL keeps."+helpSuffix, nil, nil)
+		"About how many dead rows of deliveries and row deltas PostgreSQL keeps."+helpSuffix, nil, nil)
 )
 
 // Collector exposes the backlog of a database as Prometheus metrics. Goroutines may share it.
@@ -135,7 +149,6 @@ func NewCollector(d *db.DB, log *slog.Logger) *Collector {
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- lagDesc
-	ch <- rowsDesc
 	ch <- waitingDesc
 	ch <- noticesDesc
 	ch <- forgettingsDesc
@@ -154,7 +167,6 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	gauge(lagDesc, b.Lag.Seconds())
-	gauge(rowsDesc, float64(b.Outbox))
 	gauge(waitingDesc, float64(b.FirstAttempts), "first")
 	gauge(waitingDesc, float64(b.Retries), "retry")
 	gauge(noticesDesc, b.NoticesFailing.Seconds())

@@ -19,7 +19,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/id"
 	"go.storefront.example/gen/ent"
 )
 
@@ -35,7 +34,6 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 		}
 		owner := ownerOf(t, d, backlogWebhooks...)
 		fill := []string{
-			`INSERT INTO outbox (id, store_id, type) SELECT gen_random_uuid(), $1, 'order.paid' FROM generate_series(1, 30000)`,
 			`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, epoch, created_at)
  SELECT gen_random_uuid(), $1, (ARRAY['00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002', '00000000-0000-0000-0000-000000000003']::uuid[])[n % 3 + 1],
  gen_random_uuid(), 'order.paid', n % 10 = 0, now(), '[]', 1, now() FROM generate_series(1, 30000) n`,
@@ -46,7 +44,7 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 		}
 		b, err := ReadBacklog(t.Context(), d)
 		require.NoError(t, err)
-		require.Equal(t, Backlog{Lag: b.Lag, Snapshots: b.Snapshots, Outbox: maxCounted, FirstAttempts: maxCounted, Retries: 2000}, b, "the third webhook is disabled")
+		require.Equal(t, Backlog{Lag: b.Lag, Snapshots: b.Snapshots, FirstAttempts: maxCounted, Retries: 2000}, b, "the third webhook is disabled")
 	})
 }
 
@@ -106,35 +104,32 @@ func TestBacklogTellsWhatThereIsToDo(t *testing.T) {
 # TYPE storefront_deliveries_waiting gauge
 storefront_deliveries_waiting{attempt="first"} FIRST
 storefront_deliveries_waiting{attempt="retry"} RETRY
+# HELP storefront_delivery_lag_seconds For how long the next delivery of a webhook has been due without an attempt; 0 if none is. Read from the database: every server and worker on it reports the same value, so take the max and do not add.
+# TYPE storefront_delivery_lag_seconds gauge
+storefront_delivery_lag_seconds LAG
 # HELP storefront_forgettings_failing Customers who are still to be forgotten because the last step of that failed; each is tried again. Read from the database: every server and worker on it reports the same value, so take the max and do not add.
 # TYPE storefront_forgettings_failing gauge
 storefront_forgettings_failing FORGETTINGS
 # HELP storefront_notices_failing_seconds For how long the address of notices has accepted none; 0 if it does. Read from the database: every server and worker on it reports the same value, so take the max and do not add.
 # TYPE storefront_notices_failing_seconds gauge
 storefront_notices_failing_seconds 0
-# HELP storefront_outbox_lag_seconds Age of the oldest event that no worker has taken from the outbox. Read from the database: every server and worker on it reports the same value, so take the max and do not add.
-# TYPE storefront_outbox_lag_seconds gauge
-storefront_outbox_lag_seconds LAG
-# HELP storefront_outbox_rows Events in the outbox, counted up to 10000. Read from the database: every server and worker on it reports the same value, so take the max and do not add.
-# TYPE storefront_outbox_rows gauge
-storefront_outbox_rows ROWS
 `
 		forgettings, backup := 0, "3600"
-		text := func(lag, rows, first, retry string) string {
+		text := func(lag, first, retry string) string {
 			age := ""
 			if d.Dialect() == entdialect.SQLite { // only SQLite has backups by the service
 				age = "# HELP storefront_backup_age_seconds Age of the last verified backup of a SQLite database; without one, of the database. " +
 					"Read from the database: every server and worker on it reports the same value, so take the max and do not add.\n" +
 					"# TYPE storefront_backup_age_seconds gauge\nstorefront_backup_age_seconds " + backup + "\n"
 			}
-			return age + strings.NewReplacer("FORGETTINGS", strconv.Itoa(forgettings), "LAG", lag, "ROWS", rows, "FIRST", first, "RETRY",
+			return age + strings.NewReplacer("FORGETTINGS", strconv.Itoa(forgettings), "LAG", lag, "FIRST", first, "RETRY",
 				retry).Replace(help)
 		}
 		if d.Dialect() == entdialect.SQLite {
 			_, err := d.Writer().Exec("UPDATE goose_db_version SET tstamp = '2026-11-21 08:00:00'")
 			require.NoError(t, err)
 		}
-		expect(text("0", "0", "0", "0"))
+		expect(text("0", "0", "0"))
 		if d.Dialect() == entdialect.SQLite {
 			for _, began := range []time.Time{now.Add(-time.Minute), now.Add(-time.Second)} {
 				require.NoError(t, hook.WithTx(t.Context(), d, func(ctx context.Context, tx *ent.Tx) error { return MarkBackup(ctx, tx, began) }))
@@ -143,14 +138,9 @@ storefront_outbox_rows ROWS
 		}
 
 		owner, webhook := ownerOf(t, d, backlogWebhooks...), backlogWebhooks[0]
-		for _, age := range []time.Duration{90 * time.Second, time.Second} {
-			_, err := d.Writer().Exec("INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, 'order.paid')", id.At(now.Add(-age)),
-				owner)
-			require.NoError(t, err)
-		}
 		for i, retry := range []bool{false, true, true} {
 			_, err := d.Writer().Exec(`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, epoch, created_at)
- VALUES ($1, $2, $3, $4, 'order.paid', $5, $6, $7, 1, $6)`, uuid.New(), owner, webhook, uuid.New(), retry, now.Add(time.Duration(i)), []byte("[]"))
+ VALUES ($1, $2, $3, $4, 'order.paid', $5, $6, $7, 1, $6)`, uuid.New(), owner, webhook, uuid.New(), retry, now.Add(time.Duration(i-1)*90*time.Second), []byte("[]"))
 			require.NoError(t, err)
 		}
 		for failures, finished := range []*time.Time{nil, nil, &now} {
@@ -159,15 +149,21 @@ storefront_outbox_rows ROWS
 			require.NoError(t, err)
 		}
 		forgettings = 1 // of the three erasures two have failures, and one of these two is finished
-		expect(text("90", "2", "1", "2"))
-		_, err := d.Writer().Exec("UPDATE webhooks SET epoch = 2 WHERE id = $1", webhook)
+		expect(text("90", "1", "2"))
+		_, err := d.Writer().Exec("UPDATE deliveries SET lease = $1, leased_until = $2 WHERE retry = false", uuid.New(), now.Add(time.Second))
 		require.NoError(t, err)
-		expect(text("90", "2", "0", "0"))
+		expect(text("0", "1", "2")) // a worker makes the attempt
+		_, err = d.Writer().Exec("UPDATE deliveries SET leased_until = $1 WHERE retry = false", now)
+		require.NoError(t, err)
+		expect(text("90", "1", "2")) // the lease has ended: the worker has died
+		_, err = d.Writer().Exec("UPDATE webhooks SET epoch = 2 WHERE id = $1", webhook)
+		require.NoError(t, err)
+		expect(text("0", "0", "0"))
 	})
 }
 
 var metricNames = []string{"storefront_backup_age_seconds", "storefront_deliveries_waiting", "storefront_forgettings_failing",
-	"storefront_notices_failing_seconds", "storefront_outbox_lag_seconds", "storefront_outbox_rows"}
+	"storefront_notices_failing_seconds", "storefront_delivery_lag_seconds"}
 
 func TestASnapshotThatIsHeldOpenIsSeen(t *testing.T) {
 	t.Parallel()
@@ -212,7 +208,7 @@ func TestBacklogIsNotReadAtEveryScrape(t *testing.T) {
 		if looks++; looks == 2 {
 			return Backlog{}, away
 		}
-		return Backlog{Outbox: looks}, nil
+		return Backlog{Retries: looks}, nil
 	}
 	start := time.Now()
 	for _, row := range []struct {
@@ -225,7 +221,7 @@ func TestBacklogIsNotReadAtEveryScrape(t *testing.T) {
 		{2 * collectEvery, 3, nil},
 	} {
 		b, err := c.backlog(start.Add(row.after))
-		require.Equal(t, row.want, b.Outbox)
+		require.Equal(t, row.want, b.Retries)
 		require.ErrorIs(t, err, row.err)
 	}
 	require.Equal(t, 3, looks)

@@ -12,6 +12,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
@@ -41,9 +42,9 @@ func (o outlet) switchOn() {
 }
 
 // fill adds n waiting deliveries to the outlet's webhook. Every third is a retry that is due in an hour.
-func (o outlet) fill(n int) []queue.NewDelivery {
+func (o outlet) fill(n int) []fanout.Delivery {
 	o.t.Helper()
-	drafts := make([]queue.NewDelivery, n)
+	drafts := make([]fanout.Delivery, n)
 	for i := range drafts {
 		drafts[i] = o.draft(o.webhook, id.At(o.Now()))
 	}
@@ -112,7 +113,7 @@ func TestCancelTakesEffectAtOnceAndIsWrittenDownInBatches(t *testing.T) {
 			shown("half-way, in turn with another worker")
 			// Between two batches, workers can claim other deliveries.
 			require.Len(t, o.claim(q, queue.ClaimRequest{Lane: o.lane(spared, false), Max: 1}), 1)
-			o.exec("UPDATE deliveries SET lease = NULL, due_at = $1 WHERE webhook_id = $2", s.Now(), spared)
+			o.exec("UPDATE deliveries SET lease = NULL, leased_until = NULL, due_at = $1 WHERE webhook_id = $2", s.Now(), spared)
 			q, other = other, q
 		}
 		require.Zero(t, o.cancelAll(q))
@@ -157,7 +158,7 @@ func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 	})
 }
 
-// A relay may read a webhook before the webhook is disabled, and add its deliveries afterwards. Those deliveries are
+// A transaction may read a webhook before the webhook is disabled, and add its deliveries afterwards. Those deliveries are
 // cancelled, even if the webhook has been enabled again or deleted since.
 func TestALateDeliveryOfAnEarlierEpochIsCancelled(t *testing.T) {
 	t.Parallel()

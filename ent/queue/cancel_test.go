@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"database/sql"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
 )
@@ -20,7 +22,7 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 	rows := []struct {
 		reason string
 		lease  bool
-		due    time.Duration // how long after now the delivery is due
+		due    time.Duration // how long after now the delivery is due, or its lease ends
 		ends   bool
 	}{
 		{"it waits for its first attempt", false, -time.Minute, true},
@@ -31,13 +33,13 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := newOutlet(t, s, "atelier")
 		other := o.newWebhook()
-		drafts := make([]queue.NewDelivery, len(rows))
+		drafts := make([]fanout.Delivery, len(rows))
 		for i, row := range rows {
 			drafts[i] = o.draft(o.webhook, uuid.New())
 			o.add(drafts[i], o.draft(other, drafts[i].EventID))
-			lease := uuid.NullUUID{UUID: uuid.New(), Valid: row.lease}
-			o.exec("UPDATE deliveries SET due_at = $1, attempts = $2, lease = $3 WHERE id = $4", s.Now().Add(row.due), []byte(tried),
-				lease, drafts[i].ID)
+			due := s.Now().Add(row.due)
+			o.exec("UPDATE deliveries SET due_at = $1, attempts = $2, lease = $3, leased_until = $4 WHERE id = $5", due, []byte(tried),
+				uuid.NullUUID{UUID: uuid.New(), Valid: row.lease}, sql.NullTime{Time: due, Valid: row.lease}, drafts[i].ID)
 		}
 		before := dbtest.Deliveries(t, s, "true")
 		created := map[uuid.UUID]time.Time{}

@@ -1,9 +1,13 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"iter"
+	"slices"
 	"time"
+
+	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
 )
@@ -25,6 +29,7 @@ func (q *Queue) Claim(ctx context.Context, requests []ClaimRequest, lease time.D
 	if err == nil {
 		err = q.readPayloads(ctx, q.db.Writer(), claimed)
 	}
+	slices.SortFunc(claimed, func(a, b Delivery) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	return claimed, wrap("claim", err)
 }
 
@@ -40,20 +45,54 @@ func scanClaimed(rows iter.Seq[db.Row]) (claimed []Delivery, err error) {
 	return claimed, nil
 }
 
+// readPayloads sets the payloads of the deliveries. It reads an event's payload once, even if several deliveries have the
+// event.
+func (q *Queue) readPayloads(ctx context.Context, conn db.Querier, deliveries []Delivery) error {
+	if len(deliveries) == 0 {
+		return nil
+	}
+	var stores, events []uuid.UUID
+	seen := map[uuid.UUID]*Delivery{}
+	for _, d := range deliveries {
+		if seen[d.EventID] == nil {
+			stores, events = append(stores, d.StoreID), append(events, d.EventID)
+			seen[d.EventID] = &Delivery{}
+		}
+	}
+	for row := range db.Rows(ctx, conn, q.dialect.statements["payloads"], q.dialect.array(stores), q.dialect.array(events)) {
+		var event uuid.UUID
+		var d Delivery
+		if err := row.Scan(&event, &d.Payload, &d.RequestID, &d.Trace); err != nil {
+			return err
+		}
+		seen[event] = &d
+	}
+	for i := range deliveries {
+		e := seen[deliveries[i].EventID]
+		deliveries[i].Payload, deliveries[i].RequestID, deliveries[i].Trace = e.Payload, e.RequestID, e.Trace
+	}
+	return nil
+}
+
 // dueOverlap is how far before the previous call of Due the next call begins to search, because a row may be committed late
 // and the clocks of hosts differ.
 const dueOverlap = 2 * time.Second
 
-// dueInterval is how often Due reads all due deliveries, not only those that became due since its previous call.
-const dueInterval = 10 * time.Second
+// Due reads all due deliveries every minDueInterval, because a delivery whose lease has ended is found in no other way. If that
+// takes long, Due waits dueFactor times as long before it does so again, but at most maxDueInterval.
+const (
+	minDueInterval = 2 * time.Second
+	maxDueInterval = 10 * time.Second
+	dueFactor      = 20
+)
 
-// Due returns the lanes in which deliveries became due since the previous call: retries whose time has come, deliveries
-// whose lease ended, and deliveries that a relay did not lease. At the first call, once every dueInterval, and after the
-// clock was set back, Due returns all lanes with due deliveries, and all is true.
+// Due returns the lanes in which deliveries became due since the previous call: new deliveries, and retries whose time has
+// come. At the first call, every few seconds, and after the clock was set back, Due returns all lanes with due deliveries, also
+// deliveries under a lease and those whose lease has ended, and all is true.
 func (q *Queue) Due(ctx context.Context) (lanes []Lane, all bool, err error) {
 	now := q.db.Now()
 	since := q.due.at.Add(-dueOverlap)
-	all = q.due.at.IsZero() || !now.Before(q.due.lastFullScan.Add(dueInterval)) || now.Before(q.due.lastFullScan)
+	all = q.due.at.IsZero() || !now.Before(q.due.nextFullScan) || now.Before(q.due.lastFullScan)
 	name, args := "due since", []any{q.db.TimeArg(), since}
 	if all {
 		name, args = "due", args[:1]
@@ -68,6 +107,8 @@ func (q *Queue) Due(ctx context.Context) (lanes []Lane, all bool, err error) {
 	q.due.at = now
 	if all {
 		q.due.lastFullScan = now
+		took := dueFactor * q.db.Now().Sub(now)
+		q.due.nextFullScan = now.Add(min(max(took, minDueInterval), maxDueInterval))
 	}
 	return lanes, all, nil
 }

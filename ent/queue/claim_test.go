@@ -10,6 +10,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
@@ -30,7 +31,7 @@ func (o outlet) claim(q *queue.Queue, requests ...queue.ClaimRequest) []queue.De
 
 // put adds a delivery of a new event to the queue and returns the delivery. Its due_at is the time due. If retry is true,
 // the delivery is in the lane of retries, otherwise in the lane of first attempts.
-func (o outlet) put(webhook uuid.UUID, due time.Time, retry bool) queue.NewDelivery {
+func (o outlet) put(webhook uuid.UUID, due time.Time, retry bool) fanout.Delivery {
 	o.t.Helper()
 	d := o.draft(webhook, o.event(hook.OrderPaid, o.Now()))
 	o.add(d)
@@ -70,7 +71,7 @@ func TestClaimTakesTheLongestDueOfEachLane(t *testing.T) {
 		for _, d := range got {
 			row := o.row(d.ID)
 			require.Equal(t, d.Lease, *row.Lease)
-			require.True(t, now.Add(lease).Equal(row.DueAt))
+			require.True(t, now.Add(lease).Equal(*row.LeasedUntil))
 			require.Equal(t, row.Retry, d.Retry)
 			require.True(t, row.CreatedAt.Equal(d.CreatedAt))
 			require.Equal(t, queue.Delivery{
@@ -132,20 +133,20 @@ func TestClaimTellsWhatCannotBeAttempted(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		reason  string
-		become  func(o outlet, d queue.NewDelivery)
+		become  func(o outlet, d fanout.Delivery)
 		claimed int
 		payload bool
 	}{
-		{"all is there", func(outlet, queue.NewDelivery) {}, 1, true},
-		{"the webhook is disabled", func(o outlet, d queue.NewDelivery) {
+		{"all is there", func(outlet, fanout.Delivery) {}, 1, true},
+		{"the webhook is disabled", func(o outlet, d fanout.Delivery) {
 			o.edit(d.WebhookID, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
 		}, 0, true},
-		{"the webhook is deleted", func(o outlet, d queue.NewDelivery) { o.exec("DELETE FROM webhooks WHERE id = $1", d.WebhookID) }, 0,
+		{"the webhook is deleted", func(o outlet, d fanout.Delivery) { o.exec("DELETE FROM webhooks WHERE id = $1", d.WebhookID) }, 0,
 			true},
-		{"the webhook was disabled and enabled again", func(o outlet, d queue.NewDelivery) {
+		{"the webhook was disabled and enabled again", func(o outlet, d fanout.Delivery) {
 			o.exec("UPDATE webhooks SET epoch = 2 WHERE id = $1", d.WebhookID)
 		}, 0, true},
-		{"the event is kept no longer", func(o outlet, d queue.NewDelivery) { o.exec("DELETE FROM events WHERE id = $1", d.EventID) }, 1,
+		{"the event is kept no longer", func(o outlet, d fanout.Delivery) { o.exec("DELETE FROM events WHERE id = $1", d.EventID) }, 1,
 			false},
 	}
 	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
@@ -171,7 +172,7 @@ func TestClaimsAtOnceShareNoRow(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := newOutlet(t, s, "atelier")
 		second := o.newWebhook()
-		drafts := make([]queue.NewDelivery, deliveries)
+		drafts := make([]fanout.Delivery, deliveries)
 		for i := range drafts {
 			drafts[i] = o.draft([]uuid.UUID{o.webhook, second}[i%2], id.At(s.Now()))
 		}

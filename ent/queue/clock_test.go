@@ -34,14 +34,13 @@ func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: func() time.Time { return time.Now().Add(years) }})
 	o := newOutlet(t, s, "atelier")
-	o.exec(intoOutbox, o.event(hook.OrderPaid, time.Now()), o.owner, hook.OrderPaid)
-	relayed, err := queue.New(s).Relay(t.Context(), 10, time.Minute, func(queue.Lane) bool { return true })
-	require.NoError(t, err)
-	require.Len(t, relayed.Leased, 1)
-	d := relayed.Leased[0]
+	o.emit(hook.OrderPaid)
+	claimed := o.claim(queue.New(s), queue.ClaimRequest{Lane: o.lane(o.webhook, false), Max: 2})
+	require.Len(t, claimed, 1)
+	d := claimed[0]
 	require.Less(t, time.Since(id.Time(d.ID)).Abs(), time.Hour)
 	require.Less(t, time.Since(d.CreatedAt).Abs(), time.Hour)
-	_, err = queue.New(s).Finish(t.Context(), []queue.Outcome{{Delivery: d, Status: queue.Succeeded}})
+	_, err := queue.New(s).Finish(t.Context(), []queue.Outcome{{Delivery: d, Status: queue.Succeeded}})
 	require.NoError(t, err)
 	require.Equal(t, d.ID, o.journal()[0])
 }

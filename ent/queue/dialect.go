@@ -27,9 +27,8 @@ type dialect struct {
 	statements map[string]string
 	// singleWriter is true if only one transaction at a time writes, on one machine with one clock.
 	singleWriter bool
-	// dropsLater is true if DropRelayed deletes the outbox entries, after Relay has committed their deliveries. If it is
-	// false, Relay deletes them in its own transaction.
-	dropsLater bool
+	// relays is true if deliveries come by way of the outbox (relay.go).
+	relays bool
 	// followUp maps the name of a statement to the name of a second statement, which runs after it with the same arguments. Only
 	// SQLite needs it, because SQLite cannot insert the rows that a DELETE returns.
 	followUp map[string]string
@@ -57,7 +56,7 @@ var (
 	// distributed is the dialect for a database distributed over several machines.
 	distributed = &dialect{
 		statements: db.Statements(postgresSQL, sharedSQL, distributedSQL),
-		dropsLater: true,
+		relays:     true,
 		claim:      claimPostgres,
 		array:      postgres.array,
 	}
@@ -106,13 +105,14 @@ func claimSQLite(ctx context.Context, q *Queue, requests []ClaimRequest, lease t
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		now, token := q.db.Now(), uuid.New()
 		for _, r := range requests {
-			_, err := q.dialect.exec(ctx, tx, "lease", token, now.Add(lease), r.StoreID, r.WebhookID, r.Retry, now, r.Max)
+			leased, err := scanClaimed(db.Rows(ctx, tx, q.dialect.statements["claim"], token, now.Add(lease), r.StoreID, r.WebhookID,
+				r.Retry, now, r.Max))
 			if err != nil {
 				return err
 			}
+			claimed = append(claimed, leased...)
 		}
-		claimed, err = scanClaimed(db.Rows(ctx, tx, q.dialect.statements["leased"], now.Add(lease), token))
-		return err
+		return nil
 	})
 	return claimed, err
 }

@@ -61,9 +61,11 @@ var automaticDisabling = tenant.Actor{Type: tenant.ActorOperator, Name: "automat
 
 // Disable disables a webhook whose first failure since its last success was at least disableAfter ago. In the same transaction
 // it cancels the webhook's waiting deliveries and writes an entry into the activity journal. It returns false and changes
-// nothing if the webhook has had a success meanwhile or is disabled already. It also returns false if another transaction has
-// locked the webhook's row: waiting would delay the results of other webhooks, and after the next failure the worker tries
-// again.
+// nothing if the webhook is disabled already. It also returns false if another transaction has locked the webhook's row:
+// waiting would delay the results of other webhooks, and after the next failure the worker tries again.
+//
+// The delivery journal decides whether there was a success, because Finish does not mark a success while the row is locked. If
+// there was one, Disable returns false and lets the failures begin now.
 func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, disableAfter time.Duration) (disabled bool,
 	err error) {
 	row, err := q.db.Client().Store.Query().Where(entstore.ID(storeID)).Only(ctx)
@@ -89,6 +91,13 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, disab
 		if !states[webhookID].FailedTooLong {
 			return nil
 		}
+		succeeded, err := succeededSince(ctx, tx, storeID, webhookID, *w.FailingSince)
+		if err != nil {
+			return fmt.Errorf("look for a success: %w", err)
+		}
+		if succeeded {
+			return w.Update().SetFailingSince(hook.Time(ctx, w.ID)).Exec(ctx)
+		}
 		if err := w.Update().SetEnabled(false).SetDisabledAt(hook.Time(ctx, w.ID)).SetDisabledAutomatically(true).Exec(
 			ctx); err != nil {
 			return fmt.Errorf("mark it: %w", err)
@@ -105,13 +114,21 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, disab
 	return disabled, nil
 }
 
+// succeededSince reports whether a delivery to the webhook has succeeded since a time.
+func succeededSince(ctx context.Context, tx db.Querier, storeID, webhookID uuid.UUID, since time.Time) (found bool, err error) {
+	for row := range db.Rows(ctx, tx, shared["succeeded since"], storeID, webhookID, since) {
+		err = row.Scan(&found)
+	}
+	return found, err
+}
+
 // Cancel cancels all deliveries to a webhook except those that a worker is attempting, and ends the webhook's resends. It
 // raises the webhook's epoch and changes no delivery, so it takes the same time for any number of deliveries. Workers later
 // move the cancelled deliveries to finished_deliveries. The caller has locked the webhook's row in tx, and disables or
 // deletes the webhook in the same transaction.
 //
-// A worker that is making an attempt finishes it. A relay that read the webhook before the change may still add deliveries.
-// They have the old epoch, so they are cancelled too.
+// A worker that is making an attempt finishes it. A transaction that read the webhook before the change may still add
+// deliveries. They have the old epoch, so they are cancelled too.
 func Cancel(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID) error {
 	if _, err := tx.ExecContext(ctx, "UPDATE webhooks SET epoch = epoch + 1 WHERE store_id = $1 AND id = $2", storeID,
 		webhookID); err != nil {

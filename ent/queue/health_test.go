@@ -17,6 +17,37 @@ import (
 // hangGuard is how long a test waits before it fails instead of hanging.
 const hangGuard = time.Minute
 
+// A success that could not be marked, because the webhook's row was locked, is no failure: a failure days later does not
+// disable the webhook, and the days of failures begin with it.
+func TestASuccessUnderALockIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
+		q := queue.New(d)
+		began := d.Now()
+		o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(began) })
+		c.advance(time.Hour)
+		succeeded := o.leased(q, o.webhook)
+		// Finish as it does while the row is locked: the outcome is stored, and failing_since stays.
+		o.finish(q, queue.Outcome{Delivery: succeeded, Attempt: answer(1, d.Now(), 204), Status: queue.Succeeded})
+		o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(began) })
+
+		c.advance(patience)
+		failed := o.leased(q, o.webhook)
+		o.finish(q, queue.Outcome{Delivery: failed, Attempt: answer(1, d.Now(), 500), Status: queue.Pending, Delay: time.Minute,
+			CountsAsFailure: true})
+		disabled, err := q.Disable(o.ctx, o.owner, o.webhook, patience)
+		require.NoError(t, err)
+		require.False(t, disabled)
+		require.True(t, d.Now().Equal(*o.failingSince(o.webhook)), "the failures begin now")
+
+		c.advance(patience)
+		disabled, err = q.Disable(o.ctx, o.owner, o.webhook, patience)
+		require.NoError(t, err)
+		require.True(t, disabled)
+	})
+}
+
 // A lock on one webhook's row delays no results, neither of this webhook nor of others.
 func TestALockOnAWebhookHoldsNothingUp(t *testing.T) {
 	t.Parallel()

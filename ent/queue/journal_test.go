@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 )
@@ -18,7 +19,7 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 		o := newOutlet(t, s, "atelier")
 		other, elsewhere := o.newWebhook(), newOutlet(t, s, "elsewhere")
 		// Make one delivery a minute: succeeded, waiting, failed, cancelled, and again from the start.
-		var made []queue.NewDelivery
+		var made []fanout.Delivery
 		for i := range 12 {
 			c.advance(time.Minute)
 			d := o.draft([]uuid.UUID{o.webhook, other}[i/4%2], uuid.New())
@@ -80,7 +81,7 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 					if d.ID == e.ID {
 						got = append(got, i)
 						require.Equal(t, statuses[i%4], e.Status, row.reason)
-						require.Equal(t, d, queue.NewDelivery{ID: e.ID, StoreID: e.StoreID, WebhookID: e.WebhookID, EventID: e.EventID,
+						require.Equal(t, d, fanout.Delivery{ID: e.ID, StoreID: e.StoreID, WebhookID: e.WebhookID, EventID: e.EventID,
 							EventType: e.EventType, Epoch: 1})
 						require.Equal(t, e.Status == queue.Pending, e.NextAttemptAt != nil)
 						require.Equal(t, e.Status != queue.Pending, e.FinishedAt != nil)

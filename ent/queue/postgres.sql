@@ -1,19 +1,6 @@
 -- Statements of a worker on PostgreSQL. A statement that needs the current time has a parameter for it, usually $1. The
 -- parameter is null, so that the database's clock decides; only in tests with their own clock it is the time of that clock.
 
--- name: take
--- Deletes the oldest entries of the outbox, and returns them with the webhooks that subscribe to each.
-WITH taken AS (
- DELETE FROM outbox WHERE id = ANY (ARRAY(
-  SELECT id FROM outbox WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
- RETURNING id, store_id, type)
-SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0),
- e.payload, e.request_id, COALESCE(e.trace, '')
- FROM taken t
- LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled AND w.events ? t.type
- LEFT JOIN events e ON e.store_id = t.store_id AND e.id = t.id
- ORDER BY t.id, w.id
-
 -- name: payloads
 SELECT e.id, e.payload, e.request_id, COALESCE(e.trace, '')
  FROM unnest($1::uuid[], $2::uuid[]) AS r(store_id, id) JOIN events e ON e.id = r.id AND e.store_id = r.store_id
@@ -22,18 +9,6 @@ SELECT e.id, e.payload, e.request_id, COALESCE(e.trace, '')
 SELECT id, created_at, position(lower($5::text) IN lower(convert_from(payload, 'UTF8'))) > 0 AND ($6 = '' OR type = $6) FROM (
  SELECT id, created_at, type, payload FROM events WHERE store_id = $1 AND (created_at, id) < ($2, $3) AND created_at >= $4
  ORDER BY created_at DESC, id DESC LIMIT 1000) e ORDER BY created_at DESC, id DESC
-
--- name: insert
--- Adds no delivery that exists already, in deliveries or in finished_deliveries.
-INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at, epoch)
-SELECT r.id, r.store_id, r.webhook_id, r.event_id, r.event_type, false,
- COALESCE($1::timestamptz, now()) + CASE WHEN r.lease IS NULL THEN 0 ELSE $2::bigint END * interval '1 millisecond',
- r.lease, '[]', $3, r.epoch
- FROM jsonb_to_recordset($4::jsonb)
-  AS r(id uuid, store_id uuid, webhook_id uuid, event_id uuid, event_type text, lease uuid, epoch bigint)
- WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.id = r.id AND d.store_id = r.store_id)
-  AND NOT EXISTS (SELECT 1 FROM finished_deliveries f WHERE f.id = r.id AND f.store_id = r.store_id)
- ON CONFLICT (id, store_id) DO NOTHING RETURNING id
 
 -- name: due
 -- Finds the lanes by jumping along the lanes' index, from the first row of each lane to the first row of the next lane. So the
@@ -48,7 +23,8 @@ WITH RECURSIVE lanes AS (
 SELECT store_id, webhook_id, retry FROM lanes WHERE due_at <= COALESCE($1::timestamptz, now())
 
 -- name: due since
-SELECT DISTINCT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AND due_at <= COALESCE($1::timestamptz, now())
+SELECT DISTINCT store_id, webhook_id, retry FROM deliveries
+ WHERE due_at > $2 AND due_at <= COALESCE($1::timestamptz, now()) AND lease IS NULL
 
 -- name: claim
 WITH want AS (
@@ -59,11 +35,11 @@ due AS (
  SELECT f.id, want.url, want.secret, want.secret_key FROM want CROSS JOIN LATERAL (
   SELECT d.id FROM deliveries d
   WHERE d.store_id = want.store_id AND d.webhook_id = want.webhook_id AND d.epoch = want.epoch AND d.retry = want.retry
-   AND d.due_at <= COALESCE($1::timestamptz, now())
+   AND d.due_at <= COALESCE($1::timestamptz, now()) AND (d.lease IS NULL OR d.leased_until <= COALESCE($1::timestamptz, now()))
   ORDER BY d.due_at, d.id LIMIT want.max FOR UPDATE SKIP LOCKED) f),
 leased AS (
  UPDATE deliveries d SET lease = gen_random_uuid(),
-  due_at = COALESCE($1::timestamptz, now()) + $3::bigint * interval '1 millisecond'
+  leased_until = COALESCE($1::timestamptz, now()) + $3::bigint * interval '1 millisecond'
  FROM due WHERE d.id = due.id
  RETURNING d.*, due.url, due.secret, due.secret_key)
 SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_type, d.attempts, d.created_at, d.epoch,
@@ -80,13 +56,13 @@ SELECT id, store_id, webhook_id, event_id, event_type, status, convert_to(attemp
  date_trunc('milliseconds', COALESCE($1::timestamptz, now())) FROM gone
 
 -- name: wait
-UPDATE deliveries d SET retry = true, lease = NULL, attempts = convert_to(r.attempts, 'UTF8'),
+UPDATE deliveries d SET retry = true, lease = NULL, leased_until = NULL, attempts = convert_to(r.attempts, 'UTF8'),
  due_at = COALESCE($1::timestamptz, now()) + r.delay * interval '1 millisecond'
  FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid, attempts text, delay bigint)
  WHERE d.id = r.id AND d.lease = r.lease
 
 -- name: release
-UPDATE deliveries d SET lease = NULL, due_at = COALESCE($1::timestamptz, now())
+UPDATE deliveries d SET lease = NULL, leased_until = NULL, due_at = COALESCE($1::timestamptz, now())
  FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid) WHERE d.id = r.id AND d.lease = r.lease
 
 -- name: mark
@@ -118,7 +94,7 @@ SELECT m.* FROM made m WHERE NOT EXISTS (
 WITH gone AS (
  DELETE FROM deliveries WHERE id = ANY (ARRAY(
   SELECT id FROM deliveries WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4
-   AND (lease IS NULL OR due_at <= COALESCE($1::timestamptz, now()))
+   AND (lease IS NULL OR leased_until <= COALESCE($1::timestamptz, now()))
   ORDER BY retry, due_at, id LIMIT $5 FOR UPDATE SKIP LOCKED))
  RETURNING id, store_id, webhook_id, event_id, event_type, attempts, created_at)
 INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
@@ -142,6 +118,20 @@ SELECT (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
   SELECT 1 FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.epoch = l.epoch AND d.retry = true
   LIMIT 10000) d LIMIT 10000) r)
 
+-- name: longest due
+-- Reads the first delivery of each webhook that waits for its first attempt or is in it.
+WITH RECURSIVE made AS (
+ (SELECT store_id, webhook_id FROM deliveries ORDER BY store_id, webhook_id LIMIT 1)
+ UNION ALL
+ SELECT n.* FROM made m CROSS JOIN LATERAL (
+  SELECT d.store_id, d.webhook_id FROM deliveries d
+  WHERE (d.store_id, d.webhook_id) > (m.store_id, m.webhook_id) ORDER BY d.store_id, d.webhook_id LIMIT 1) n)
+SELECT min(f.due_at) FROM made m JOIN webhooks w ON w.store_id = m.store_id AND w.id = m.webhook_id AND w.enabled
+ CROSS JOIN LATERAL (
+  SELECT d.due_at, d.leased_until FROM deliveries d
+  WHERE d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch AND d.retry = false ORDER BY d.due_at, d.id LIMIT 1) f
+ WHERE f.leased_until IS NULL OR f.leased_until <= COALESCE($1::timestamptz, now())
+
 -- name: snapshots
 -- Lists who keeps VACUUM from removing dead rows. The first is the holder since whose snapshot the most transactions have
 -- begun. seconds is the snapshot's age; it is null for slots and standbys, because PostgreSQL does not store their age.
@@ -163,7 +153,7 @@ SELECT holder, seconds, transactions FROM (
 
 -- name: dead rows
 SELECT COALESCE(sum(n_dead_tup), 0)::bigint FROM pg_stat_user_tables
- WHERE relid = ANY (ARRAY[to_regclass('deliveries'), to_regclass('outbox'), to_regclass('row_deltas')]::oid[])
+ WHERE relid = ANY (ARRAY[to_regclass('deliveries'), to_regclass('row_deltas')]::oid[])
 
 -- name: deliveries of
 -- Returns the event of each delivery to the webhook, and true if the delivery has succeeded or is pending, so that the event

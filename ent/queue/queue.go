@@ -1,11 +1,11 @@
-// Package queue owns the tables that lead from an event to its deliveries: the outbox, the deliveries that wait or are being
-// attempted, and the finished deliveries. All deliveries together are the delivery journal. Workers claim deliveries and
-// return their outcomes. Relay and resends add deliveries. Package webhooks adds single deliveries, and cancels all deliveries
-// of a webhook, as Disable does.
+// Package queue owns the deliveries of events to webhooks: those that wait or are being attempted, and the finished ones. All
+// deliveries together are the delivery journal. The transaction of a change adds the deliveries of its events (package
+// fanout), resends add further ones, and package webhooks adds single ones. Workers claim deliveries and return their outcomes.
+// Package webhooks cancels all deliveries of a webhook, as Disable does.
 //
-//	outbox ──Relay──► deliveries: waiting ◄────────────┐
-//	                    │                              │ Finish: another attempt, later
-//	                    └─Claim─► under a lease ───────┤ Release, or the lease ends
+//	commit of a change ──► deliveries: waiting ◄───────┐
+//	                         │                         │ Finish: another attempt, later
+//	                         └─Claim─► under a lease ──┤ Release, or the lease ends
 //	                                                   │
 //	finished_deliveries: succeeded, failed, cancelled ◄┘ Finish, MoveCancelled
 //
@@ -13,13 +13,12 @@
 // its token is still on the row, so a worker that was too slow overwrites nothing. When a worker dies, its leases end and the
 // rows are due again.
 //
-// Relay immediately leases as many deliveries as its worker has room for, so that on a quiet installation an event needs only
-// one transaction before its attempt. Claim leases by lane, which is the first attempts, or the retries, of one webhook. A
-// worker claims only from lanes in which it has room, so it does not read the waiting deliveries of a webhook that hangs.
+// Claim leases by lane, which is the first attempts, or the retries, of one webhook. A worker claims only from lanes in which
+// it has room, so it does not read the waiting deliveries of a webhook that hangs.
 //
 // A webhook has an epoch, a number that grows when it is disabled, and a delivery has the epoch that its webhook had when the
 // delivery was made. A delivery is cancelled if the webhook's epoch has changed, or if its webhook is disabled or deleted. So
-// one change of the webhook's row cancels any number of deliveries.
+// one change of the webhook's row cancels any number of deliveries, also those of changes that have not committed yet.
 package queue
 
 import (
@@ -33,6 +32,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/fanout"
 )
 
 // Queue is one worker's access to the tables. Only one goroutine at a time may call Relay, DropRelayed, Claim and Due. Any
@@ -43,14 +43,11 @@ type Queue struct {
 	// ActivityRetention is how long Sweep keeps the activity journal; 0 means for ever.
 	ActivityRetention time.Duration
 
-	outbox struct {
-		taken        time.Time // time of the newest event that Relay has taken
-		lastFullScan time.Time // time at which Relay last searched from the oldest entry
-		relayed      []entry   // entries that DropRelayed must delete
-	}
-	due struct {
+	relayed []fanout.Delivery // outbox entries that DropRelayed must delete
+	due     struct {
 		at           time.Time // time, by the database's clock, up to which Due has read
 		lastFullScan time.Time // time at which Due last read all due deliveries
+		nextFullScan time.Time // time from which Due reads them again
 	}
 }
 

@@ -8,7 +8,7 @@
 SELECT id, store_id, webhook_id, event_id, event_type, attempts, created_at, retry,
  CASE WHEN pending AND lease IS NULL THEN due_at END AS due_at, CASE WHEN pending THEN 'pending' ELSE 'cancelled' END AS status,
  CAST(NULL AS timestamptz) AS finished_at
- FROM (SELECT d.*, w.id IS NOT NULL OR d.lease IS NOT NULL AND d.due_at > COALESCE(CAST($1 AS timestamptz), CURRENT_TIMESTAMP) AS pending
+ FROM (SELECT d.*, w.id IS NOT NULL OR d.leased_until > COALESCE(CAST($1 AS timestamptz), CURRENT_TIMESTAMP) AS pending
   FROM deliveries d
   LEFT JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch) d
 
@@ -40,14 +40,16 @@ UPDATE deliveries SET due_at = COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTA
    AND due_at > COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTAMP) ORDER BY due_at, id LIMIT $4)
 
 -- name: next events
--- The events after a resend's position, and whether each is in the outbox.
-SELECT e.id, e.type, e.created_at, EXISTS (SELECT 1 FROM outbox o WHERE o.store_id = $1 AND o.id = e.id)
- FROM events e WHERE e.store_id = $1 AND (e.created_at, e.id) > ($2, $3) AND e.created_at < $4 ORDER BY e.created_at, e.id LIMIT 500
+-- The events after a resend's position.
+SELECT e.id, e.type, e.created_at FROM events e WHERE e.store_id = $1 AND (e.created_at, e.id) > ($2, $3) AND e.created_at < $4 ORDER BY e.created_at, e.id LIMIT 500
 
--- name: outbox
--- Returns the number of outbox entries, at most 10000, and the lowest id as text, which is the oldest event's. The id
--- contains the event's time, and ids sort the same as text.
-SELECT count(*), min(CAST(id AS text)) FROM (SELECT id FROM outbox ORDER BY id LIMIT 10000) o
+-- name: succeeded since
+SELECT EXISTS (SELECT 1 FROM finished_deliveries
+ WHERE store_id = $1 AND status = 'succeeded' AND webhook_id = $2 AND finished_at > $3)
+
+-- name: oldest needed
+-- The id as text, because text sorts as ids do and min works for it on both databases.
+SELECT min(CAST(event_id AS text)) FROM deliveries
 
 -- name: forgettings failing
 SELECT count(*) FROM forgettings WHERE finished_at IS NULL AND failures > 0

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/gen/ent"
@@ -125,15 +126,11 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resendJob, w *ent.Webh
 	dialect := dialectOf(d)
 	now := hook.Time(ctx)
 	var events []uuid.UUID
-	var due []NewDelivery
+	var due []fanout.Delivery
 	for row := range db.Rows(ctx, tx, shared["next events"], job.StoreID, job.positionAt, job.positionID, job.until) {
-		next := NewDelivery{ID: id.At(now), StoreID: w.StoreID, WebhookID: w.ID, Epoch: w.Epoch}
-		var queued bool
-		if err := row.Scan(&next.EventID, &next.EventType, &job.positionAt, &queued); err != nil {
+		next := fanout.Delivery{ID: id.At(now), StoreID: w.StoreID, WebhookID: w.ID, Epoch: w.Epoch}
+		if err := row.Scan(&next.EventID, &next.EventType, &job.positionAt); err != nil {
 			return fmt.Errorf("read events: %w", err)
-		}
-		if queued {
-			next.ID = id.Derive(next.EventID, w.ID) // the relay derives the same id, so the delivery is added once
 		}
 		job.positionID = next.EventID
 		events = append(events, next.EventID)
@@ -142,27 +139,20 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resendJob, w *ent.Webh
 			due = append(due, next)
 		}
 	}
-	// Read the deliveries after the outbox. An entry leaves the outbox only once its deliveries exist, so each event is found
-	// in at least one of the two.
 	settled, err := deliveriesOf(ctx, tx, dialect, w, events)
 	if err != nil {
 		return fmt.Errorf("read their deliveries: %w", err)
 	}
-	due = slices.DeleteFunc(due, func(n NewDelivery) bool { return settled[n.EventID] })
-	for i, n := range due {
-		if _, ended := settled[n.EventID]; ended {
-			due[i].ID = id.At(now)
-		}
-	}
+	due = slices.DeleteFunc(due, func(n fanout.Delivery) bool { return settled[n.EventID] })
 	sentNow, err := send(ctx, tx, d, "send events", job.StoreID, job.WebhookID, d.TimeArg(), dialect.array(events))
 	if err != nil {
 		return err
 	}
-	added, err := insert(ctx, tx, d, unleasedRows(due), now, 0)
+	added, err := fanout.Add(ctx, d, tx, now, due)
 	if err != nil {
 		return fmt.Errorf("add deliveries: %w", err)
 	}
-	job.Resent += sentNow + len(added)
+	job.Resent += sentNow + added
 	job.Finished = len(events) < resendStep
 	return job.save(ctx, tx)
 }
@@ -171,6 +161,16 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resendJob, w *ent.Webh
 // a delivery of the event has succeeded or is pending, so that the event needs no other delivery.
 func deliveriesOf(ctx context.Context, tx *ent.Tx, d *dialect, w *ent.Webhook, events []uuid.UUID) (map[uuid.UUID]bool, error) {
 	settled := map[uuid.UUID]bool{}
+	if d.relays {
+		// Read the outbox before the deliveries. An entry leaves the outbox only once its delivery exists.
+		relayedLater, err := scanIDs(db.Rows(ctx, tx, d.statements["relayed later"], w.StoreID, w.ID, d.array(events)))
+		if err != nil {
+			return nil, err
+		}
+		for _, event := range relayedLater {
+			settled[event] = true
+		}
+	}
 	for row := range db.Rows(ctx, tx, d.statements["deliveries of"], w.StoreID, w.ID, d.array(events)) {
 		var event uuid.UUID
 		var settles bool

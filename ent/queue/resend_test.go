@@ -95,9 +95,6 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 		{"its delivery to another webhook is on its way", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
 			o.add(o.draft(uuid.New(), event))
 		}, true},
-		{"a worker is still to turn it into deliveries", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
-			o.exec("INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, $3)", event, o.owner, hook.OrderPaid)
-		}, true},
 		{"the webhook does not subscribe to the type", hook.CustomerCreated, since.Add(time.Minute), nil, false},
 		{"nothing subscribes to a ping", "ping", since.Add(time.Minute), nil, false},
 	}
@@ -128,10 +125,6 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 			}
 		}
 		require.Zero(t, o.carryOut(o.order(since)).Resent, "said again while all of it waits, it adds nothing")
-		relayed := o.relay(queue.New(d), 10, everyLane)
-		require.Equal(t, 1, relayed.Entries)
-		require.Empty(t, relayed.Leased, "a relay finds what the resend has made")
-		require.Equal(t, []queue.Lane{{StoreID: o.owner, WebhookID: o.webhook}}, relayed.Unused)
 		require.Equal(t, live, o.live(o.webhook))
 	})
 }
@@ -207,44 +200,6 @@ func TestResendNeverDoublesHoweverManyWorkOnIt(t *testing.T) {
 			require.Equal(t, 1, count, event)
 		}
 		require.Equal(t, n, resent[0]+resent[1])
-	})
-}
-
-func TestResendBesideARelayNeitherDoublesNorLoses(t *testing.T) {
-	t.Parallel()
-	const n = 300
-	dbtest.Run(t, func(t *testing.T, d *db.DB) {
-		o := newOutlet(t, d, "atelier")
-		since := d.Now().Add(-time.Hour)
-		o.events(n, since)
-		o.change(func(ctx context.Context, tx *ent.Tx) error {
-			_, err := tx.ExecContext(ctx, "INSERT INTO outbox (id, store_id, type) SELECT id, store_id, type FROM events")
-			return err
-		})
-		var group sync.WaitGroup
-		group.Go(func() {
-			q := queue.New(d)
-			for dbtest.Count(t, d, "outbox") > 0 {
-				_, err := q.Relay(o.ctx, 7, time.Minute, func(queue.Lane) bool { return false })
-				if err == nil {
-					err = q.DropRelayed(o.ctx)
-				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-		for range 5 {
-			o.carryOut(o.order(since))
-		}
-		group.Wait()
-		o.carryOut(o.order(since))
-		live := o.live(o.webhook)
-		require.Len(t, live, n)
-		for event, count := range live {
-			require.Equal(t, 1, count, event)
-		}
 	})
 }
 

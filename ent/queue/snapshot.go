@@ -8,7 +8,7 @@ import (
 )
 
 // HeldSnapshot is a snapshot of PostgreSQL that a session or another holder keeps open. Until it ends, VACUUM cannot remove
-// the rows that were deleted after it began, and every scan of the outbox, the deliveries and the row deltas must skip these
+// the rows that were deleted after it began, and every scan of the deliveries and the row deltas must skip these
 // dead rows.
 type HeldSnapshot struct {
 	// Holder names who holds the snapshot: a session, a prepared transaction, a replication slot or a standby.
@@ -24,7 +24,7 @@ type Snapshots struct {
 	// Held are the snapshots of this database that the service's database role may see. The first is the one since which the
 	// most transactions have begun, because not every snapshot has a known age.
 	Held []HeldSnapshot
-	// DeadRows is about how many dead rows the outbox, the deliveries and the row deltas have.
+	// DeadRows is about how many dead rows the deliveries and the row deltas have.
 	DeadRows int64
 }
 

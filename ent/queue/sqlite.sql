@@ -1,18 +1,6 @@
 -- Statements of a worker on SQLite, with the same arguments as on PostgreSQL. Times are in milliseconds. No statement locks
 -- rows, because there is a single writer.
 
--- name: take
-SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0),
- e.payload, e.request_id, COALESCE(e.trace, '')
- FROM (SELECT * FROM outbox WHERE id > $1 ORDER BY id LIMIT $2) t
- LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled
-  AND EXISTS (SELECT 1 FROM json_each(w.events) s WHERE s.value = t.type)
- LEFT JOIN events e ON e.store_id = t.store_id AND e.id = t.id
- ORDER BY t.id, w.id
-
--- name: drop
-DELETE FROM outbox WHERE store_id = $1 AND id IN (SELECT value FROM json_each($2))
-
 -- name: payloads
 SELECT id, payload, request_id, COALESCE(trace, '') FROM events
  WHERE store_id IN (SELECT value FROM json_each($1)) AND id IN (SELECT value FROM json_each($2))
@@ -21,14 +9,6 @@ SELECT id, payload, request_id, COALESCE(trace, '') FROM events
 SELECT id, created_at, instr(lower(CAST(payload AS TEXT)), lower($5)) > 0 AND ($6 = '' OR type = $6) FROM (
  SELECT id, created_at, type, payload FROM events WHERE store_id = $1 AND (created_at, id) < ($2, $3) AND created_at >= $4
  ORDER BY created_at DESC, id DESC LIMIT 1000) e ORDER BY created_at DESC, id DESC
-
--- name: insert
-INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at, epoch)
-SELECT r.value->>'id', r.value->>'store_id', r.value->>'webhook_id', r.value->>'event_id', r.value->>'event_type', false,
- $1 + iif(r.value->>'lease' IS NULL, 0, $2), r.value->>'lease', CAST('[]' AS BLOB), $3, r.value->>'epoch'
- FROM json_each($4) r
- WHERE NOT EXISTS (SELECT 1 FROM finished_deliveries f WHERE f.id = r.value->>'id')
- ON CONFLICT (id) DO NOTHING RETURNING id
 
 -- name: due
 -- Reads the first delivery of each lane. The table lanes has the ids of these deliveries, and a null at its end.
@@ -41,19 +21,16 @@ WITH RECURSIVE lanes (id) AS (
 SELECT d.store_id, d.webhook_id, d.retry FROM lanes l JOIN deliveries d ON d.id = l.id WHERE d.due_at <= $1
 
 -- name: due since
-SELECT DISTINCT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AND due_at <= $1
+SELECT DISTINCT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AND due_at <= $1 AND lease IS NULL
 
--- name: lease
-UPDATE deliveries SET lease = $1, due_at = $2 WHERE id IN (
+-- name: claim
+UPDATE deliveries SET lease = $1, leased_until = $2 WHERE id IN (
  SELECT d.id FROM webhooks w JOIN deliveries d ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch
- WHERE w.store_id = $3 AND w.id = $4 AND w.enabled AND d.retry = $5 AND d.due_at <= $6
+ WHERE w.store_id = $3 AND w.id = $4 AND w.enabled AND d.retry = $5 AND d.due_at <= $6 AND (d.lease IS NULL OR d.leased_until <= $6)
  ORDER BY d.due_at, d.id LIMIT $7)
-
--- name: leased
-SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_type, d.attempts, d.created_at, d.epoch,
- w.url, w.secret, w.secret_key
- FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id
- WHERE d.due_at = $1 AND d.lease = $2
+ RETURNING id, lease, store_id, webhook_id, retry, event_id, event_type, attempts, created_at, epoch,
+  (SELECT url FROM webhooks w WHERE w.id = webhook_id), (SELECT secret FROM webhooks w WHERE w.id = webhook_id),
+  (SELECT secret_key FROM webhooks w WHERE w.id = webhook_id)
 
 -- name: end
 -- Copies ended deliveries to finished_deliveries. Then "drop ended" deletes the same deliveries from the table deliveries.
@@ -68,11 +45,12 @@ DELETE FROM deliveries WHERE id IN (
  SELECT d.id FROM json_each($2) r JOIN deliveries d ON d.id = r.value->>'id' AND d.lease = r.value->>'lease')
 
 -- name: wait
-UPDATE deliveries SET retry = true, lease = NULL, attempts = CAST(r.value->>'attempts' AS BLOB), due_at = $1 + (r.value->>'delay')
+UPDATE deliveries SET retry = true, lease = NULL, leased_until = NULL, attempts = CAST(r.value->>'attempts' AS BLOB),
+ due_at = $1 + (r.value->>'delay')
  FROM json_each($2) r WHERE deliveries.id = r.value->>'id' AND deliveries.lease = r.value->>'lease'
 
 -- name: release
-UPDATE deliveries SET lease = NULL, due_at = $1
+UPDATE deliveries SET lease = NULL, leased_until = NULL, due_at = $1
  FROM json_each($2) r WHERE deliveries.id = r.value->>'id' AND deliveries.lease = r.value->>'lease'
 
 -- name: mark
@@ -98,11 +76,11 @@ SELECT d.store_id, d.webhook_id, d.epoch FROM made m JOIN deliveries d ON d.id =
 -- deliveries.
 INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
 SELECT id, store_id, webhook_id, event_id, event_type, 'cancelled', attempts, created_at, max(created_at, $1) FROM deliveries
- WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4 AND (lease IS NULL OR due_at <= $1) ORDER BY retry, due_at, id LIMIT $5
+ WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4 AND (lease IS NULL OR leased_until <= $1) ORDER BY retry, due_at, id LIMIT $5
 
 -- name: drop cancelled
 DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
- WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4 AND (lease IS NULL OR due_at <= $1) ORDER BY retry, due_at, id LIMIT $5)
+ WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4 AND (lease IS NULL OR leased_until <= $1) ORDER BY retry, due_at, id LIMIT $5)
 
 -- name: backlog
 -- Counts along an index, webhook by webhook. That is fast enough for the work of one machine.
@@ -111,6 +89,12 @@ SELECT (SELECT count(*) FROM (SELECT d.id FROM live w CROSS JOIN deliveries d
   ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch AND d.retry = false LIMIT 10000)),
  (SELECT count(*) FROM (SELECT d.id FROM live w CROSS JOIN deliveries d
   ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch AND d.retry = true LIMIT 10000))
+
+-- name: longest due
+SELECT min(f.due_at) FROM webhooks w JOIN deliveries f ON f.id = (
+  SELECT d.id FROM deliveries d
+  WHERE d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch AND d.retry = false ORDER BY d.due_at, d.id LIMIT 1)
+ WHERE w.enabled AND (f.leased_until IS NULL OR f.leased_until <= $1)
 
 -- name: deliveries of
 SELECT d.event_id, w.id IS NOT NULL FROM deliveries d

@@ -42,7 +42,7 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 	}
 	oldest := id.Floor(now.Add(-retention))
 	// Events with ids below eventsBefore are deleted. Usually eventsBefore is the lowest id within the retention. If an
-	// unfinished delivery or the outbox needs an older event, eventsBefore is the id of the oldest of these events.
+	// unfinished delivery needs an older event, eventsBefore is the id of the oldest of these events.
 	eventsBefore := oldest
 	if needed != uuid.Nil && bytes.Compare(needed[:], oldest[:]) < 0 {
 		eventsBefore = needed
@@ -70,14 +70,16 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 	return rows, nil
 }
 
-// oldestNeeded returns the lowest id of the events that an unfinished delivery or the outbox still needs, or the nil id if
-// none is needed.
+// oldestNeeded returns the lowest id of the events that an unfinished delivery still needs, or the nil id if none is needed.
 func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
 	oldest := uuid.Nil
-	for _, events := range []string{"event_id AS text)) FROM deliveries", "id AS text)) FROM outbox"} {
+	queries := []string{shared["oldest needed"]}
+	if q.dialect.relays {
+		queries = []string{q.dialect.statements["oldest relayed later"], queries[0]} // in the order in which a delivery moves
+	}
+	for _, query := range queries {
 		var found uuid.NullUUID
-		// Select the id as text, because text sorts as ids do and min works for it on both databases.
-		err := q.db.Reader().QueryRowContext(ctx, "SELECT min(CAST("+events).Scan(&found)
+		err := q.db.Reader().QueryRowContext(ctx, query).Scan(&found)
 		if err != nil {
 			return uuid.Nil, err
 		}

@@ -7,8 +7,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Delivery is an event on its way to one webhook. Once it has succeeded, failed or been cancelled, it is moved to the table
-// of finished deliveries. So this table has only deliveries that have not ended.
+// Delivery is an event on its way to one webhook. It is written in the transaction that causes the event. Once it has
+// succeeded, failed or been cancelled, it is moved to the table of finished deliveries. So this table has only deliveries that
+// have not ended.
 type Delivery struct{ ent.Schema }
 
 // Fields of a delivery.
@@ -20,10 +21,11 @@ func (Delivery) Fields() []ent.Field {
 		field.UUID("event_id", uuid.UUID{}).Immutable(),
 		field.String("event_type").Immutable(),
 		field.Bool("retry").Default(false).Comment("whether an attempt was made already; first attempts go first"),
-		field.Time("due_at").
-			Comment("by the database's clock: when the next attempt is due, or, under a lease, when the lease ends"),
+		field.Time("due_at").Comment("by the database's clock: when the next attempt is due"),
 		field.UUID("lease", uuid.UUID{}).Optional().Nillable().
 			Comment("the token of the worker that makes an attempt now"),
+		field.Time("leased_until").Optional().Nillable().
+			Comment("by the database's clock: when the lease ends; null without a lease"),
 		field.Bytes("attempts").Comment("JSON: the attempts made, oldest first"),
 		field.Int64("epoch").Immutable().Comment("that of the webhook when it was made"),
 		createdAt(),
@@ -31,7 +33,8 @@ func (Delivery) Fields() []ent.Field {
 }
 
 // Indexes of deliveries. Workers look for due deliveries across all stores, so one index starts with the time; claims within a
-// store use the lane's index. The last index finds the delivery of an event to a webhook.
+// store use the lane's index. The last index finds the delivery of an event to a webhook. No index has a column that a lease
+// changes, so that PostgreSQL adds no entry to an index when a worker claims a delivery.
 func (Delivery) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("store_id", "webhook_id", "epoch", "retry", "due_at", "id"),

@@ -19,7 +19,6 @@ import (
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
-	"go.storefront.example/gen/ent/outboxentry"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/session"
@@ -45,8 +44,6 @@ type Client struct {
 	Order *OrderClient
 	// OrderItem is the client for interacting with the OrderItem builders.
 	OrderItem *OrderItemClient
-	// OutboxEntry is the client for interacting with the OutboxEntry builders.
-	OutboxEntry *OutboxEntryClient
 	// PaymentLink is the client for interacting with the PaymentLink builders.
 	PaymentLink *PaymentLinkClient
 	// Product is the client for interacting with the Product builders.
@@ -75,7 +72,6 @@ func (c *Client) init() {
 	c.Event = NewEventClient(c.config)
 	c.Order = NewOrderClient(c.config)
 	c.OrderItem = NewOrderItemClient(c.config)
-	c.OutboxEntry = NewOutboxEntryClient(c.config)
 	c.PaymentLink = NewPaymentLinkClient(c.config)
 	c.Product = NewProductClient(c.config)
 	c.Session = NewSessionClient(c.config)
@@ -180,7 +176,6 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Event:         NewEventClient(cfg),
 		Order:         NewOrderClient(cfg),
 		OrderItem:     NewOrderItemClient(cfg),
-		OutboxEntry:   NewOutboxEntryClient(cfg),
 		PaymentLink:   NewPaymentLinkClient(cfg),
 		Product:       NewProductClient(cfg),
 		Session:       NewSessionClient(cfg),
@@ -212,7 +207,6 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Event:         NewEventClient(cfg),
 		Order:         NewOrderClient(cfg),
 		OrderItem:     NewOrderItemClient(cfg),
-		OutboxEntry:   NewOutboxEntryClient(cfg),
 		PaymentLink:   NewPaymentLinkClient(cfg),
 		Product:       NewProductClient(cfg),
 		Session:       NewSessionClient(cfg),
@@ -249,8 +243,7 @@ func (c *Client) Close() error {
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
 		c.ActivityEntry, c.ApiKey, c.Customer, c.Event, c.Order, c.OrderItem,
-		c.OutboxEntry, c.PaymentLink, c.Product, c.Session, c.SignInLink, c.Store,
-		c.Webhook,
+		c.PaymentLink, c.Product, c.Session, c.SignInLink, c.Store, c.Webhook,
 	} {
 		n.Use(hooks...)
 	}
@@ -261,8 +254,7 @@ func (c *Client) Use(hooks ...Hook) {
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.ActivityEntry, c.ApiKey, c.Customer, c.Event, c.Order, c.OrderItem,
-		c.OutboxEntry, c.PaymentLink, c.Product, c.Session, c.SignInLink, c.Store,
-		c.Webhook,
+		c.PaymentLink, c.Product, c.Session, c.SignInLink, c.Store, c.Webhook,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -283,8 +275,6 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Order.mutate(ctx, m)
 	case *OrderItemMutation:
 		return c.OrderItem.mutate(ctx, m)
-	case *OutboxEntryMutation:
-		return c.OutboxEntry.mutate(ctx, m)
 	case *PaymentLinkMutation:
 		return c.PaymentLink.mutate(ctx, m)
 	case *ProductMutation:
@@ -1100,139 +1090,6 @@ func (c *OrderItemClient) mutate(ctx context.Context, m *OrderItemMutation) (Val
 	}
 }
 
-// OutboxEntryClient is a client for the OutboxEntry schema.
-type OutboxEntryClient struct {
-	config
-}
-
-// NewOutboxEntryClient returns a client for the OutboxEntry from the given config.
-func NewOutboxEntryClient(c config) *OutboxEntryClient {
-	return &OutboxEntryClient{config: c}
-}
-
-// Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `outboxentry.Hooks(f(g(h())))`.
-func (c *OutboxEntryClient) Use(hooks ...Hook) {
-	c.hooks.OutboxEntry = append(c.hooks.OutboxEntry, hooks...)
-}
-
-// Intercept adds a list of query interceptors to the interceptors stack.
-// A call to `Intercept(f, g, h)` equals to `outboxentry.Intercept(f(g(h())))`.
-func (c *OutboxEntryClient) Intercept(interceptors ...Interceptor) {
-	c.inters.OutboxEntry = append(c.inters.OutboxEntry, interceptors...)
-}
-
-// Create returns a builder for creating a OutboxEntry entity.
-func (c *OutboxEntryClient) Create() *OutboxEntryCreate {
-	mutation := newOutboxEntryMutation(c.config, OpCreate)
-	return &OutboxEntryCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// CreateBulk returns a builder for creating a bulk of OutboxEntry entities.
-func (c *OutboxEntryClient) CreateBulk(builders ...*OutboxEntryCreate) *OutboxEntryCreateBulk {
-	return &OutboxEntryCreateBulk{config: c.config, builders: builders}
-}
-
-// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
-// a builder and applies setFunc on it.
-func (c *OutboxEntryClient) MapCreateBulk(slice any, setFunc func(*OutboxEntryCreate, int)) *OutboxEntryCreateBulk {
-	rv := reflect.ValueOf(slice)
-	if rv.Kind() != reflect.Slice {
-		return &OutboxEntryCreateBulk{err: fmt.Errorf("calling to OutboxEntryClient.MapCreateBulk with wrong type %T, need slice", slice)}
-	}
-	builders := make([]*OutboxEntryCreate, rv.Len())
-	for i := 0; i < rv.Len(); i++ {
-		builders[i] = c.Create()
-		setFunc(builders[i], i)
-	}
-	return &OutboxEntryCreateBulk{config: c.config, builders: builders}
-}
-
-// Update returns an update builder for OutboxEntry.
-func (c *OutboxEntryClient) Update() *OutboxEntryUpdate {
-	mutation := newOutboxEntryMutation(c.config, OpUpdate)
-	return &OutboxEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOne returns an update builder for the given entity.
-func (c *OutboxEntryClient) UpdateOne(_m *OutboxEntry) *OutboxEntryUpdateOne {
-	mutation := newOutboxEntryMutation(c.config, OpUpdateOne, withOutboxEntry(_m))
-	return &OutboxEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// UpdateOneID returns an update builder for the given id.
-func (c *OutboxEntryClient) UpdateOneID(id uuid.UUID) *OutboxEntryUpdateOne {
-	mutation := newOutboxEntryMutation(c.config, OpUpdateOne, withOutboxEntryID(id))
-	return &OutboxEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// Delete returns a delete builder for OutboxEntry.
-func (c *OutboxEntryClient) Delete() *OutboxEntryDelete {
-	mutation := newOutboxEntryMutation(c.config, OpDelete)
-	return &OutboxEntryDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
-}
-
-// DeleteOne returns a builder for deleting the given entity.
-func (c *OutboxEntryClient) DeleteOne(_m *OutboxEntry) *OutboxEntryDeleteOne {
-	return c.DeleteOneID(_m.ID)
-}
-
-// DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *OutboxEntryClient) DeleteOneID(id uuid.UUID) *OutboxEntryDeleteOne {
-	builder := c.Delete().Where(outboxentry.ID(id))
-	builder.mutation.id = &id
-	builder.mutation.op = OpDeleteOne
-	return &OutboxEntryDeleteOne{builder}
-}
-
-// Query returns a query builder for OutboxEntry.
-func (c *OutboxEntryClient) Query() *OutboxEntryQuery {
-	return &OutboxEntryQuery{
-		config: c.config,
-		ctx:    &QueryContext{Type: TypeOutboxEntry},
-		inters: c.Interceptors(),
-	}
-}
-
-// Get returns a OutboxEntry entity by its id.
-func (c *OutboxEntryClient) Get(ctx context.Context, id uuid.UUID) (*OutboxEntry, error) {
-	return c.Query().Where(outboxentry.ID(id)).Only(ctx)
-}
-
-// GetX is like Get, but panics if an error occurs.
-func (c *OutboxEntryClient) GetX(ctx context.Context, id uuid.UUID) *OutboxEntry {
-	obj, err := c.Get(ctx, id)
-	if err != nil {
-		panic(err)
-	}
-	return obj
-}
-
-// Hooks returns the client hooks.
-func (c *OutboxEntryClient) Hooks() []Hook {
-	return c.hooks.OutboxEntry
-}
-
-// Interceptors returns the client interceptors.
-func (c *OutboxEntryClient) Interceptors() []Interceptor {
-	return c.inters.OutboxEntry
-}
-
-func (c *OutboxEntryClient) mutate(ctx context.Context, m *OutboxEntryMutation) (Value, error) {
-	switch m.Op() {
-	case OpCreate:
-		return (&OutboxEntryCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdate:
-		return (&OutboxEntryUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpUpdateOne:
-		return (&OutboxEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
-	case OpDelete, OpDeleteOne:
-		return (&OutboxEntryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
-	default:
-		return nil, fmt.Errorf("ent: unknown OutboxEntry mutation op: %q", m.Op())
-	}
-}
-
 // PaymentLinkClient is a client for the PaymentLink schema.
 type PaymentLinkClient struct {
 	config
@@ -2034,12 +1891,12 @@ func (c *WebhookClient) mutate(ctx context.Context, m *WebhookMutation) (Value, 
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		ActivityEntry, ApiKey, Customer, Event, Order, OrderItem, OutboxEntry,
-		PaymentLink, Product, Session, SignInLink, Store, Webhook []ent.Hook
+		ActivityEntry, ApiKey, Customer, Event, Order, OrderItem, PaymentLink, Product,
+		Session, SignInLink, Store, Webhook []ent.Hook
 	}
 	inters struct {
-		ActivityEntry, ApiKey, Customer, Event, Order, OrderItem, OutboxEntry,
-		PaymentLink, Product, Session, SignInLink, Store, Webhook []ent.Interceptor
+		ActivityEntry, ApiKey, Customer, Event, Order, OrderItem, PaymentLink, Product,
+		Session, SignInLink, Store, Webhook []ent.Interceptor
 	}
 )
 

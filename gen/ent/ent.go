@@ -18,7 +18,6 @@ import (
 	"go.storefront.example/gen/ent/event"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/orderitem"
-	"go.storefront.example/gen/ent/outboxentry"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/gen/ent/session"
@@ -91,7 +90,6 @@ func checkColumn(t, c string) error {
 			event.Table:         event.ValidColumn,
 			order.Table:         order.ValidColumn,
 			orderitem.Table:     orderitem.ValidColumn,
-			outboxentry.Table:   outboxentry.ValidColumn,
 			paymentlink.Table:   paymentlink.ValidColumn,
 			product.Table:       product.ValidColumn,
 			session.Table:       session.ValidColumn,

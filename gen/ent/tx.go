@@ -26,8 +26,6 @@ type Tx struct {
 	Order *OrderClient
 	// OrderItem is the client for interacting with the OrderItem builders.
 	OrderItem *OrderItemClient
-	// OutboxEntry is the client for interacting with the OutboxEntry builders.
-	OutboxEntry *OutboxEntryClient
 	// PaymentLink is the client for interacting with the PaymentLink builders.
 	PaymentLink *PaymentLinkClient
 	// Product is the client for interacting with the Product builders.
@@ -177,7 +175,6 @@ func (tx *Tx) init() {
 	tx.Event = NewEventClient(tx.config)
 	tx.Order = NewOrderClient(tx.config)
 	tx.OrderItem = NewOrderItemClient(tx.config)
-	tx.OutboxEntry = NewOutboxEntryClient(tx.config)
 	tx.PaymentLink = NewPaymentLinkClient(tx.config)
 	tx.Product = NewProductClient(tx.config)
 	tx.Session = NewSessionClient(tx.config)

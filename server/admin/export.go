@@ -103,7 +103,7 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 				"payment links and journals, its API keys, and its webhooks with their signing secrets. If you did not ask for it, ask the " +
 				"platform."
 		}
-		_, err := notice.Write(ctx, tx, hook.Time(ctx), n)
+		_, err := notice.Write(ctx, o.db, tx, hook.Time(ctx), n)
 		return err
 	})
 }

@@ -23,8 +23,8 @@ import (
 )
 
 // The server is killed while clients write. After a restart, every customer that was answered is stored, and every price
-// that was answered is in the journal. Each stored customer has a journal entry and an outbox row, and no journal entry or
-// outbox row is about another customer.
+// that was answered is in the journal. Each stored customer has a journal entry and an event, and no journal entry or
+// event is about another customer.
 func TestKilledServer(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it kills servers under load")
@@ -102,7 +102,7 @@ func TestKilledServer(t *testing.T) {
 				require.Equal(t, "customer.created", e.kind)
 				received[decodedObject(b, e.data)["id"].(string)] = true
 			}
-			require.Equal(t, written, received, "customers and their outbox rows")
+			require.Equal(t, written, received, "customers and their events")
 
 			journaled := map[string]bool{}
 			steps := map[string]bool{}

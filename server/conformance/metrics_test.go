@@ -52,8 +52,7 @@ func TestMetrics(t *testing.T) {
 				`storefront_refusals_total{code="rate_limited"} 6`,
 				`storefront_rate_limit_hits_total{limit="address"} 5`,
 				`storefront_rate_limit_hits_total{limit="key"} 1`,
-				`storefront_outbox_rows 1`,
-				`storefront_outbox_lag_seconds 90`,
+				`storefront_delivery_lag_seconds 90`,
 			} {
 				require.Contains(t, string(text), "\n"+want+"\n")
 			}

@@ -70,7 +70,7 @@ func TestRoundTrips(t *testing.T) {
 		transaction = 2 // BEGIN and COMMIT
 		rollback    = 2 // BEGIN and ROLLBACK
 		journal     = 1 // storing the journal entry
-		outbox      = 2 // storing the event, and finding its webhooks; on Citus, storing the event and its outbox entry
+		event       = 2 // storing the event, and finding its webhooks
 	)
 	type row struct {
 		name   string
@@ -101,12 +101,12 @@ func TestRoundTrips(t *testing.T) {
 		{"UpdateProduct that changes nothing", func() proto.Message { return &updateProduct{Id: ids.product} }, key + transaction + 1,
 			"the row, locked"},
 		{"UpdateProduct with an event", func() proto.Message { return &updateProduct{Id: ids.product, Status: archived} },
-			key + transaction + 3 + journal + outbox,
+			key + transaction + 3 + journal + event,
 			"the same, and the event"},
 		{"UpdateProduct of no product", func() proto.Message { return &updateProduct{Id: unknownID()} }, key + rollback + 1,
 			"the look for it"},
 		{"CreateCustomer", func() proto.Message { return &createCustomer{Email: new("new@example.com")} }, key + transaction + 2 +
-			journal + outbox,
+			journal + event,
 			"the look for a known one; the insert"},
 		{"CreateCustomer that is known", func() proto.Message { return &createCustomer{Email: new("ada@example.com")} },
 			key + transaction + 1, "the look"},
@@ -165,7 +165,7 @@ func TestRoundTrips(t *testing.T) {
 				// Also record the statements of orders, of payments, and of the second pages of lists.
 				guide := b.product("Guide 3", 1500)
 				all = append(all, recorded.take()...)
-				for buyer, want := range map[string]int{"first@example.com": transaction + 5 + journal + outbox,
+				for buyer, want := range map[string]int{"first@example.com": transaction + 5 + journal + event,
 					"new@example.com": transaction + 5 + journal} {
 					id := b.order(guide, 1, buyer)
 					took := recorded.take()
@@ -173,12 +173,12 @@ func TestRoundTrips(t *testing.T) {
 						strings.Join(took, "\n"))
 					b.pay(id)
 					paid := recorded.take()
-					require.Len(t, paid, transaction+4+journal+outbox, "the order, locked; the change; the row as it is then; the buyer's "+
+					require.Len(t, paid, transaction+4+journal+event, "the order, locked; the change; the row as it is then; the buyer's "+
 						"total:\n%s", strings.Join(paid, "\n"))
 					all = append(all, append(took, paid...)...)
 				}
 				b.pay(b.linkOrder(ids.disabled, "new@example.com"))
-				require.Len(t, recorded.take(), transaction+4+journal+transaction+6+journal+outbox,
+				require.Len(t, recorded.take(), transaction+4+journal+transaction+6+journal+event,
 					"the link is locked, both times, and its payment counted")
 				b.pay(b.linkOrder(ids.disabled, "new@example.com"))
 				for _, m := range []proto.Message{&listOrders{Page: new(int64(2)), PageSize: new(int32(1))},

@@ -56,7 +56,7 @@ func TestWebhookRegistration(t *testing.T) {
 			_, err = b.CreateWebhook(b.ctx, webhooks.Registration{URL: "https://receiver.example.com/", Events: []string{"ping"}})
 			require.ErrorContains(t, err, "validation_failed", "ping cannot be subscribed to")
 
-			// After each change of the webhook, a new event gets an outbox entry only if the webhook is enabled and subscribes to the
+			// After each change of the webhook, a new event gets a delivery only if the webhook is enabled and subscribes to the
 			// event's type.
 			_, err = b.RevokeKey(b.ctx, b.keyID)
 			require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestWebhookRegistration(t *testing.T) {
 	}
 }
 
-// b.queued returns the number of outbox entries of the store.
+// b.queued returns the number of the store's deliveries that wait.
 func (b *bench) queued() int {
 	b.Helper()
 	return dbtest.Queued(b, b.installation.db, b.store.ID)

@@ -93,7 +93,7 @@ func TestEveryProcessTellsOfItself(t *testing.T) {
 			slog.New(slog.DiscardHandler))})
 		text := ask(handler, "/metrics").Body.String()
 		for _, want := range []string{
-			"go_goroutines ", `go_sql_open_connections{db_name="read"} `, "storefront_outbox_lag_seconds 0", "storefront_outbox_rows 0",
+			"go_goroutines ", `go_sql_open_connections{db_name="read"} `, "storefront_delivery_lag_seconds 0",
 			`storefront_deliveries_waiting{attempt="retry"} 0`, "storefront_clock_offset_seconds ", "storefront_info{version=",
 		} {
 			require.Contains(t, text, "\n"+want)

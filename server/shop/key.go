@@ -97,7 +97,7 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 		if err != nil {
 			return fmt.Errorf("create key: %w", err)
 		}
-		return noticeKey(ctx, tx, row)
+		return noticeKey(ctx, s.db, tx, row)
 	})
 	if err != nil {
 		return CreatedKey{}, err
@@ -147,13 +147,13 @@ func CheckImportedKey(p *validate.Problems, row *ent.ApiKey) {
 }
 
 // noticeKey writes the notice to the platform about a new key.
-func noticeKey(ctx context.Context, tx *ent.Tx, row *ent.ApiKey) error {
+func noticeKey(ctx context.Context, d *db.DB, tx *ent.Tx, row *ent.ApiKey) error {
 	_, actor, _ := tenant.From(ctx)
 	creator := actor.Name
 	if actor.Type == tenant.ActorOperator {
 		creator = "the platform"
 	}
-	_, err := notice.Write(ctx, tx, row.CreatedAt, notice.Notice{
+	_, err := notice.Write(ctx, d, tx, row.CreatedAt, notice.Notice{
 		Type: notice.KeyCreated, StoreID: row.StoreID, Page: "/keys",
 		Text: fmt.Sprintf("The API key %q with the scopes %s was created by %s. If nobody of yours asked for it, revoke it.",
 			row.Name, strings.Join(row.Scopes, ", "), creator),

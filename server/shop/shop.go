@@ -3,7 +3,7 @@
 // idempotency key.
 //
 // Every method takes its store and its actor from the context (tenant.With) and refuses with a *apierr.Refusal; any other error
-// is a failure of the service. Every change runs in one transaction with its journal entry and its outbox rows. The
+// is a failure of the service. Every change runs in one transaction with its journal entry, its events and their deliveries. The
 // package is independent of HTTP.
 package shop
 

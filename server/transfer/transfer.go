@@ -93,7 +93,7 @@ func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) 
 	}
 	stored, changed, skipped := in.GetStored(), in.GetChanged(), in.GetSkipped()
 	return &adminv1.FinishImportResponse{}, hook.WithTx(ctx, m.db, func(ctx context.Context, tx *ent.Tx) error {
-		_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.ImportFinished, StoreID: t.ID,
+		_, err := notice.Write(ctx, m.db, tx, hook.Time(ctx), notice.Notice{Type: notice.ImportFinished, StoreID: t.ID,
 			Text: fmt.Sprintf("The import of %s is finished: %s stored, %s changed, %s left as they were.", name,
 				humanize.Comma(int64(stored)), humanize.Comma(int64(changed)), humanize.Comma(int64(skipped))),
 			About: map[string]any{"kind": in.GetKind(), "stored": stored, "changed": changed, "skipped": skipped}})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
@@ -122,11 +123,11 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 		if err != nil {
 			return nil, err
 		}
-		added := queue.NewDelivery{
+		added := fanout.Delivery{
 			ID: id.At(hook.Time(ctx)), StoreID: row.StoreID, WebhookID: row.ID, EventID: eventID, EventType: eventType, Epoch: row.Epoch,
 		}
-		if err := queue.Add(ctx, tx, w.db, []queue.NewDelivery{added}); err != nil {
-			return nil, err
+		if _, err := fanout.Add(ctx, w.db, tx, hook.Time(ctx), []fanout.Delivery{added}); err != nil {
+			return nil, fmt.Errorf("add a delivery: %w", err)
 		}
 		entry, err = queue.FindEntry(ctx, w.db, tx, added.ID)
 		return row, err

@@ -16,7 +16,6 @@ import (
 	"go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/tenant"
@@ -28,8 +27,8 @@ const (
 	// maxSkew is how much this machine's clock may differ from the database's clock without a warning. The database's clock
 	// decides all times.
 	maxSkew = time.Second
-	// MaxLag is how long an event may wait in the outbox before the doctor concludes that no worker runs. A running worker
-	// relays an event within a second, and within a few seconds under full load.
+	// MaxLag is how long a delivery may be due before the doctor concludes that no worker runs. A running worker
+	// claims a delivery within a second, and within a few seconds under full load.
 	MaxLag = time.Minute
 	// longTransaction is how long a transaction may be open before the doctor reports it.
 	longTransaction = 15 * time.Minute
@@ -121,7 +120,7 @@ var checks = []struct {
 	{name: "schema", run: schema},
 	{name: "clock", postgres: true, run: clock},
 	{name: "secret-key", tables: true, run: secrets},
-	{name: "outbox", tables: true, run: outbox},
+	{name: "deliveries", tables: true, run: deliveries},
 	{name: "sweeps", tables: true, run: sweeps},
 	{name: "counts", tables: true, run: counts},
 	{name: "emails", tables: true, run: emails},
@@ -353,9 +352,9 @@ func Used(databaseURL string) bool {
 	return used && err == nil // an error is ignored, because another check reports files that cannot be opened
 }
 
-// outbox checks whether a worker runs, by how long events and deliveries wait. If no other client uses the database, as
+// deliveries checks whether a worker runs, by how long deliveries are due. If no other client uses the database, as
 // after a restore, a long wait is only a warning.
-func outbox(ctx context.Context, d *db.DB, inst Installation) Finding {
+func deliveries(ctx context.Context, d *db.DB, inst Installation) Finding {
 	const remedy = "start `storefront worker`, or see its log for why it does not deliver"
 	stuck := func(format string, args ...any) Finding {
 		used, err := connected(ctx, d, inst.Used)
@@ -368,29 +367,18 @@ func outbox(ctx context.Context, d *db.DB, inst Installation) Finding {
 		return warn("start `storefront worker` when the rest is well",
 			format+": nothing runs on this database, and a worker will take them", args...)
 	}
-	var waiting int
-	var oldest uuid.NullUUID // id of the oldest event: ids sort by time, also as texts
-	err := d.Reader().QueryRowContext(ctx, "SELECT count(*), min(CAST(id AS text)) FROM outbox").
-		Scan(&waiting, &oldest)
-	if err != nil {
-		return unreadable(err)
-	}
 	now := d.Now()
-	if lag := now.Sub(id.Time(oldest.UUID)).Round(time.Second); oldest.Valid && lag > MaxLag {
-		return stuck("%s waiting, the oldest for %v", plural(waiting, "event"), lag)
-	}
 	var overdue, leased int
-	err = d.Reader().QueryRowContext(ctx, `SELECT count(CASE WHEN due_at < $1 THEN 1 END), count(CASE WHEN lease IS NOT NULL AND due_at >= $2 THEN 1 END)
+	err := d.Reader().QueryRowContext(ctx, `SELECT count(CASE WHEN due_at < $1 THEN 1 END), count(CASE WHEN leased_until >= $2 THEN 1 END)
  FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch`,
 		now.Add(-MaxLag), now).Scan(&overdue, &leased)
 	if err != nil {
 		return unreadable(err)
 	}
 	if overdue > 0 && leased == 0 {
-		return stuck("%s deliveries are due, some for more than %v, and no attempt is under way",
-			humanize.Comma(int64(overdue)), MaxLag)
+		return stuck("%s due for more than %v, and no attempt is under way", plural(overdue, "delivery"), MaxLag)
 	}
-	return ok("waiting: %s; deliveries overdue: %s%s", plural(waiting, "event"), humanize.Comma(int64(overdue)), listening(ctx, d))
+	return ok("overdue: %s%s", humanize.Comma(int64(overdue)), listening(ctx, d))
 }
 
 // sweeps checks whether workers delete old data. Workers delete nothing for a while if the clock of the machine may be
@@ -462,7 +450,7 @@ func openFor(ctx context.Context, d *db.DB, long time.Duration) Finding {
 	return ok("none open for more than %v", long)
 }
 
-// manyDeadRows is how many dead rows make scans of deliveries, the outbox and the row deltas slow. A snapshot
+// manyDeadRows is how many dead rows make scans of deliveries and the row deltas slow. A snapshot
 // younger than longTransaction causes a warning only if there are this many dead rows, and as many transactions began after it.
 const manyDeadRows = 100_000
 
@@ -476,7 +464,7 @@ func snapshots(ctx context.Context, d *db.DB, _ Installation) Finding {
 }
 
 func snapshotsFinding(found queue.Snapshots) Finding {
-	cost := fmt.Sprintf("about %s dead rows of deliveries, outbox and row deltas are kept", humanize.Comma(found.DeadRows))
+	cost := fmt.Sprintf("about %s dead rows of deliveries and row deltas are kept", humanize.Comma(found.DeadRows))
 	if len(found.Held) == 0 {
 		return ok("none held open; %s", cost)
 	}

@@ -45,16 +45,6 @@ func OnePostgres(t testing.TB, reason string) {
 	}
 }
 
-// UnsubscribedEntries returns how many of a number of new events are in the outbox although no webhook subscribes to them. On
-// Citus all of them are, because the node that stores an event does not have the webhooks; the relay drops such entries later.
-// Elsewhere UnsubscribedEntries returns 0.
-func UnsubscribedEntries(d *db.DB, events int) int {
-	if IsCitus(d) {
-		return events
-	}
-	return 0
-}
-
 // IsCitus reports whether Citus distributes the database d of a test.
 func IsCitus(d *db.DB) bool { return d.Dialect() == dialect.Postgres && len(Citus()) > 0 }
 

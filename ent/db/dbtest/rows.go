@@ -2,36 +2,26 @@ package dbtest
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/outboxentry"
-	"go.storefront.example/gen/ent/webhook"
 )
 
-// Count counts the rows of a table. from may add a condition, as in "outbox WHERE store_id = $1".
+// Count counts the rows of a table. from may add a condition, as in "deliveries WHERE store_id = $1".
 func Count(t require.TestingT, d *db.DB, from string, args ...any) int {
 	var n int
 	require.NoError(t, d.Reader().QueryRowContext(context.Background(), "SELECT count(*) FROM "+from, args...).Scan(&n))
 	return n
 }
 
-// Queued returns how many of a store's events in the outbox have a webhook that subscribes to them. On Citus the outbox has
-// all other events as well.
-func Queued(t require.TestingT, d *db.DB, store uuid.UUID) (n int) {
-	subscribed, err := d.Client().Webhook.Query().Where(webhook.StoreID(store), webhook.Enabled(true)).All(context.Background())
-	require.NoError(t, err)
-	entries, err := d.Client().OutboxEntry.Query().Where(outboxentry.StoreID(store)).All(context.Background())
-	require.NoError(t, err)
-	for _, e := range entries {
-		if slices.ContainsFunc(subscribed, func(w *ent.Webhook) bool { return slices.Contains(w.Events, e.Type) }) {
-			n++
-		}
+// Queued returns how many deliveries of a store wait. On Citus some of them may be in the outbox.
+func Queued(t require.TestingT, d *db.DB, store uuid.UUID) int {
+	n := Count(t, d, "deliveries WHERE store_id = $1", store)
+	if IsCitus(d) {
+		n += Count(t, d, "outbox WHERE store_id = $1", store)
 	}
 	return n
 }
@@ -43,6 +33,7 @@ type Delivery struct {
 	Retry                           bool
 	DueAt                           time.Time
 	Lease                           *uuid.UUID
+	LeasedUntil                     *time.Time
 	Attempts                        []byte
 	CreatedAt                       time.Time
 }
@@ -52,10 +43,10 @@ type Delivery struct {
 func Deliveries(t require.TestingT, d *db.DB, where string, args ...any) []Delivery {
 	var all []Delivery
 	for row := range db.Rows(context.Background(), d.Reader(), "SELECT id, store_id, webhook_id, event_id, event_type, retry,"+
-		" due_at, lease, attempts, created_at FROM deliveries WHERE "+where, args...) {
+		" due_at, lease, leased_until, attempts, created_at FROM deliveries WHERE "+where, args...) {
 		var delivery Delivery
 		require.NoError(t, row.Scan(&delivery.ID, &delivery.StoreID, &delivery.WebhookID, &delivery.EventID, &delivery.EventType, &delivery.Retry,
-			&delivery.DueAt, &delivery.Lease, &delivery.Attempts, &delivery.CreatedAt))
+			&delivery.DueAt, &delivery.Lease, &delivery.LeasedUntil, &delivery.Attempts, &delivery.CreatedAt))
 		all = append(all, delivery)
 	}
 	return all

@@ -81,18 +81,6 @@ func (f OrderItemFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, e
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OrderItemMutation", m)
 }
 
-// The OutboxEntryFunc type is an adapter to allow the use of ordinary
-// function as OutboxEntry mutator.
-type OutboxEntryFunc func(context.Context, *ent.OutboxEntryMutation) (ent.Value, error)
-
-// Mutate calls f(ctx, m).
-func (f OutboxEntryFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-	if mv, ok := m.(*ent.OutboxEntryMutation); ok {
-		return f(ctx, mv)
-	}
-	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OutboxEntryMutation", m)
-}
-
 // The PaymentLinkFunc type is an adapter to allow the use of ordinary
 // function as PaymentLink mutator.
 type PaymentLinkFunc func(context.Context, *ent.PaymentLinkMutation) (ent.Value, error)

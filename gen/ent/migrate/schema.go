@@ -162,6 +162,7 @@ var (
 		{Name: "retry", Type: field.TypeBool, Default: false},
 		{Name: "due_at", Type: field.TypeTime},
 		{Name: "lease", Type: field.TypeUUID, Nullable: true},
+		{Name: "leased_until", Type: field.TypeTime, Nullable: true},
 		{Name: "attempts", Type: field.TypeBytes},
 		{Name: "epoch", Type: field.TypeInt64},
 		{Name: "created_at", Type: field.TypeTime},
@@ -175,7 +176,7 @@ var (
 			{
 				Name:    "delivery_store_id_webhook_id_epoch_retry_due_at_id",
 				Unique:  false,
-				Columns: []*schema.Column{DeliveriesColumns[1], DeliveriesColumns[2], DeliveriesColumns[9], DeliveriesColumns[5], DeliveriesColumns[6], DeliveriesColumns[0]},
+				Columns: []*schema.Column{DeliveriesColumns[1], DeliveriesColumns[2], DeliveriesColumns[10], DeliveriesColumns[5], DeliveriesColumns[6], DeliveriesColumns[0]},
 			},
 			{
 				Name:    "delivery_due_at",
@@ -400,18 +401,6 @@ var (
 				Columns: []*schema.Column{OrderItemsColumns[1], OrderItemsColumns[8], OrderItemsColumns[2]},
 			},
 		},
-	}
-	// OutboxColumns holds the columns for the "outbox" table.
-	OutboxColumns = []*schema.Column{
-		{Name: "id", Type: field.TypeUUID},
-		{Name: "store_id", Type: field.TypeUUID},
-		{Name: "type", Type: field.TypeString},
-	}
-	// OutboxTable holds the schema information for the "outbox" table.
-	OutboxTable = &schema.Table{
-		Name:       "outbox",
-		Columns:    OutboxColumns,
-		PrimaryKey: []*schema.Column{OutboxColumns[0]},
 	}
 	// PaymentLinksColumns holds the columns for the "payment_links" table.
 	PaymentLinksColumns = []*schema.Column{
@@ -774,7 +763,6 @@ var (
 		IdempotencyKeysTable,
 		OrdersTable,
 		OrderItemsTable,
-		OutboxTable,
 		PaymentLinksTable,
 		ProductsTable,
 		RateCountersTable,
@@ -814,9 +802,6 @@ func init() {
 	OrdersTable.ForeignKeys[1].RefTable = PaymentLinksTable
 	OrdersTable.ForeignKeys[2].RefTable = StoresTable
 	OrderItemsTable.ForeignKeys[0].RefTable = OrdersTable
-	OutboxTable.Annotation = &entsql.Annotation{
-		Table: "outbox",
-	}
 	PaymentLinksTable.ForeignKeys[0].RefTable = StoresTable
 	ProductsTable.ForeignKeys[0].RefTable = StoresTable
 	RateCountersTable.Annotation = &entsql.Annotation{

@@ -24,9 +24,6 @@ type Order func(*sql.Selector)
 // OrderItem is the predicate function for orderitem builders.
 type OrderItem func(*sql.Selector)
 
-// OutboxEntry is the predicate function for outboxentry builders.
-type OutboxEntry func(*sql.Selector)
-
 // PaymentLink is the predicate function for paymentlink builders.
 type PaymentLink func(*sql.Selector)
 
