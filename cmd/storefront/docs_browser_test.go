@@ -163,10 +163,10 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	}
 	b.run(chromedp.EmulateViewport(1280, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
 
-	// A link with a fragment, such as #lists, opens the page at the section with this name. Links for an earlier version of the
+	// A link with a fragment, such as #errors, opens the page at the section with this name. Links for an earlier version of the
 	// page do so too.
 	for to, id := range map[string]string{
-		"lists": "lists", "enablePaymentLink": "enablePaymentLink", "updateProduct.priceAmount": "updateProduct.priceAmount",
+		"errors": "errors", "lists-and-syncs": "lists-and-syncs", "enablePaymentLink": "enablePaymentLink", "updateProduct.priceAmount": "updateProduct.priceAmount",
 		"tag/Webhooks/operation/paymentLinkPaidEvent": "paymentLinkPaidEvent", "section/Rate-limits": "rate-limits",
 	} {
 		b.open("about:blank")
@@ -210,8 +210,8 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	b.open("about:blank")
 	b.open(said.Docs)
 	b.run(click(`//nav//summary`))
-	b.run(click(`//nav//a[normalize-space(.)="Lists"]`))
-	require.Equal(t, "#lists", value[string](b, "location.hash"))
+	b.run(click(`//nav//a[normalize-space(.)="Lists and syncs"]`))
+	require.Equal(t, "#lists-and-syncs", value[string](b, "location.hash"))
 	require.False(t, value[bool](b, `document.querySelector("nav details").open`), "the menu is out of the way")
 
 	b.run(order(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))

@@ -281,6 +281,17 @@ func TestThePageIsInOrder(t *testing.T) {
 	}
 }
 
+// Blocks of the guide in several languages that follow each other are tabs of one group.
+func TestTheGuideShowsOneLanguageAtATime(t *testing.T) {
+	t.Parallel()
+	groups := map[string]int{}
+	for _, tab := range regexp.MustCompile(` name="(language-guide-\d+)" value=`).FindAllStringSubmatch(page.Page, -1) {
+		groups[tab[1]]++
+	}
+	require.Equal(t, 5, groups["language-guide-1"], "the quick start in curl, Go, TypeScript, PHP and Python")
+	require.GreaterOrEqual(t, len(groups), 5)
+}
+
 func TestThePageIsWholeInItself(t *testing.T) {
 	t.Parallel()
 	for _, loads := range []string{

@@ -66,7 +66,7 @@ marked.use({
     processAllTokens(tokens) {
       const merged = [];
       for (const token of tokens) {
-        const last = merged.at(-1)?.type === "space" ? merged.at(-2) : merged.at(-1);
+        const last = merged.findLast(({ type }) => type !== "space");
         if (token.type === "code" && languages[token.lang] && last?.type === "code" && languages[last.lang] && !last.blocks?.[token.lang] && last.lang !== token.lang) {
           last.blocks = { ...(last.blocks ?? { [last.lang]: last.text }), [token.lang]: token.text };
         } else {
