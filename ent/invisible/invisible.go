@@ -20,6 +20,20 @@ func isInvisible(r rune) bool {
 // Trim drops the spaces and invisible characters at both ends of a text.
 func Trim(text string) string { return strings.TrimFunc(text, isInvisible) }
 
+// lineEnds are the characters that end a line: in a mail's header, in a terminal, or in a program that splits a text.
+const lineEnds = "\n\r\u0085\u2028\u2029"
+
+// HasLineEnd reports whether a text has a line end.
+func HasLineEnd(text string) bool { return strings.ContainsAny(text, lineEnds) }
+
+// OneLine writes a space in place of the line ends of a text, and drops those at its ends.
+func OneLine(text string) string {
+	if !HasLineEnd(text) {
+		return text
+	}
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(lineEnds, r) }), " ")
+}
+
 // Contains reports whether a text has a space or an invisible character anywhere.
 func Contains(text string) bool { return strings.ContainsFunc(text, isInvisible) }
 

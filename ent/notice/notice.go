@@ -24,6 +24,7 @@ import (
 	"go.storefront.example/ent/fanout"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/gen/ent"
 )
@@ -120,6 +121,7 @@ func Write(ctx context.Context, d *db.DB, tx fanout.Tx, at time.Time, n Notice) 
 			&e.Store.ID, &e.Store.Slug, &e.Data.StoreName, &e.Data.SupportEmail); !found {
 			return uuid.Nil, cmp.Or(err, fmt.Errorf("write a notice: there is no store %s", n.StoreID))
 		}
+		e.Data.StoreName = invisible.OneLine(e.Data.StoreName) // which is in the subject of a mail
 		e.Data.Subject = fmt.Sprintf(e.Data.Subject, e.Data.StoreName)
 		if dashboard != "" {
 			e.Data.Page = new(dashboard + "/dashboard" + n.Page)

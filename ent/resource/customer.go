@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -18,7 +19,7 @@ import (
 func Customer(row *ent.Customer, currency string) *storefrontv1.Customer {
 	return &storefrontv1.Customer{
 		Id:          row.ID.String(),
-		Name:        row.Name,
+		Name:        invisible.OneLine(row.Name),
 		Email:       row.Email,
 		Phone:       row.Phone,
 		OrdersCount: row.OrdersCount,

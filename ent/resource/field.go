@@ -16,6 +16,8 @@ type Form int
 const (
 	// Plain is any text.
 	Plain Form = iota
+	// Line is a text of one line.
+	Line
 	// Unchecked is a text that is stored as it is, because the rules of its resource check it.
 	Unchecked
 	// Email is an e-mail address.

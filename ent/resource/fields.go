@@ -4,7 +4,7 @@ import "go.storefront.example/gen/ent"
 
 // StoreFields are the fields of stores that the activity journal has. Requests can set the fields that have a Pointer.
 var StoreFields = Fields[ent.Store]{
-	{Name: "name", Pointer: func(s *ent.Store) any { return &s.Name }},
+	{Name: "name", Pointer: func(s *ent.Store) any { return &s.Name }, Form: Line},
 	{Name: "slug"},
 	{Name: "url", Pointer: func(s *ent.Store) any { return &s.URL }, Form: Address},
 	{Name: "description", Pointer: func(s *ent.Store) any { return &s.Description }},
@@ -22,7 +22,7 @@ var StoreFields = Fields[ent.Store]{
 
 // ProductFields are the fields of products that the activity journal has. Requests can set the fields that have a Pointer.
 var ProductFields = Fields[ent.Product]{
-	{Name: "title", Pointer: func(p *ent.Product) any { return &p.Title }},
+	{Name: "title", Pointer: func(p *ent.Product) any { return &p.Title }, Form: Line},
 	{Name: "slug"},
 	{Name: "type"},
 	{Name: "status", Pointer: func(p *ent.Product) any { return &p.Status }},
@@ -36,7 +36,7 @@ var ProductFields = Fields[ent.Product]{
 
 // CustomerFields are the fields of customers that the activity journal has and requests can set.
 var CustomerFields = Fields[ent.Customer]{
-	{Name: "name", Pointer: func(c *ent.Customer) any { return &c.Name }},
+	{Name: "name", Pointer: func(c *ent.Customer) any { return &c.Name }, Form: Line},
 	{Name: "email", Pointer: func(c *ent.Customer) any { return &c.Email }, Form: Email},
 	{Name: "phone", Pointer: func(c *ent.Customer) any { return &c.Phone }, Form: Phone},
 }
@@ -55,7 +55,7 @@ var OrderFields = Fields[ent.Order]{
 // Pointer.
 var PaymentLinkFields = Fields[ent.PaymentLink]{
 	{Name: "code"},
-	{Name: "title", Pointer: func(l *ent.PaymentLink) any { return &l.Title }},
+	{Name: "title", Pointer: func(l *ent.PaymentLink) any { return &l.Title }, Form: Line},
 	{Name: "description", Pointer: func(l *ent.PaymentLink) any { return &l.Description }},
 	{Name: "cover_url", Pointer: func(l *ent.PaymentLink) any { return &l.CoverURL }, Form: Address},
 	{Name: "pricing", Pointer: func(l *ent.PaymentLink) any { return &l.Pricing }},

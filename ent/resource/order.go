@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -151,7 +152,7 @@ func (s *orderScan) scan(rows *sql.Rows) error {
 func orderItem(id, productID, itemType, title string, unitAmount int64, quantity int32) *storefrontv1.Order_Item {
 	return &storefrontv1.Order_Item{
 		Id: id, ProductId: productID, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[itemType]),
-		Title: title, UnitAmount: unitAmount, Quantity: quantity,
+		Title: invisible.OneLine(title), UnitAmount: unitAmount, Quantity: quantity,
 	}
 }
 
@@ -181,16 +182,16 @@ func Order(row *ent.Order, buyer *ent.Customer, link *ent.PaymentLink, items []*
 // order returns the order of the row that was scanned last, without its items.
 func (s *orderScan) order() *storefrontv1.Order {
 	o := &storefrontv1.Order{
-		Id: s.id, Reference: s.reference, Status: storefrontv1.Order_Status(storefrontv1.Order_Status_value[s.status]),
+		Id: s.id, Reference: invisible.OneLine(s.reference), Status: storefrontv1.Order_Status(storefrontv1.Order_Status_value[s.status]),
 		Amount: s.amount, Currency: s.currency, PlatformFeePercent: s.fee, Note: s.note,
-		Customer:  &storefrontv1.Order_Customer{Id: s.customerID, Name: s.customerName, Email: s.email, Phone: s.phone},
+		Customer:  &storefrontv1.Order_Customer{Id: s.customerID, Name: invisible.OneLine(s.customerName), Email: s.email, Phone: s.phone},
 		CreatedAt: apijson.Timestamp(s.createdAt),
 	}
 	if s.paidAt.Valid {
 		o.PaidAt = apijson.Timestamp(s.paidAt.Time)
 	}
 	if s.linkID != nil {
-		o.PaymentLink = &storefrontv1.Order_PaymentLink{Id: *s.linkID, Code: *s.linkCode, Title: *s.linkTitle}
+		o.PaymentLink = &storefrontv1.Order_PaymentLink{Id: *s.linkID, Code: *s.linkCode, Title: invisible.OneLine(*s.linkTitle)}
 	}
 	return o
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -19,7 +20,7 @@ func PaymentLink(row *ent.PaymentLink, currency string, now time.Time) *storefro
 		Id:              row.ID.String(),
 		Code:            row.Code,
 		Url:             row.URL,
-		Title:           row.Title,
+		Title:           invisible.OneLine(row.Title),
 		Description:     row.Description,
 		CoverUrl:        row.CoverURL,
 		Pricing:         storefrontv1.PaymentLink_Pricing(storefrontv1.PaymentLink_Pricing_value[string(row.Pricing)]),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -15,7 +16,7 @@ import (
 func Product(row *ent.Product, currency string) *storefrontv1.Product {
 	return &storefrontv1.Product{
 		Id:              row.ID.String(),
-		Title:           row.Title,
+		Title:           invisible.OneLine(row.Title),
 		Slug:            row.Slug,
 		Type:            storefrontv1.Product_Type(storefrontv1.Product_Type_value[string(row.Type)]),
 		Status:          storefrontv1.Product_Status(storefrontv1.Product_Status_value[string(row.Status)]),

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/invisible"
 	"go.storefront.example/gen/ent"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
@@ -10,7 +11,7 @@ import (
 func Store(row *ent.Store) *storefrontv1.Store {
 	return &storefrontv1.Store{
 		Id:            row.ID.String(),
-		Name:          row.Name,
+		Name:          invisible.OneLine(row.Name),
 		Slug:          row.Slug,
 		Url:           row.URL,
 		Description:   row.Description,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/apikey"
@@ -15,7 +16,7 @@ import (
 // key converts an API key to a message.
 func (o *Operator) key(row *ent.ApiKey) *adminv1.Key {
 	k := &adminv1.Key{
-		Id: row.ID.String(), Name: row.Name, Hint: row.Hint, Scopes: row.Scopes, Status: adminv1.Key_active,
+		Id: row.ID.String(), Name: invisible.OneLine(row.Name), Hint: row.Hint, Scopes: row.Scopes, Status: adminv1.Key_active,
 		ExpiresAt: apijson.OptionalTimestamp(row.ExpiresAt), LastUsedAt: apijson.OptionalTimestamp(row.LastUsedAt),
 		CreatedAt: apijson.Timestamp(row.CreatedAt),
 	}

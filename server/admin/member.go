@@ -9,7 +9,7 @@ const maxMemberRunes = 100
 // validation_failed; field is the field to name in the refusal.
 func MemberName(field, name string) (string, error) {
 	p := &validate.Problems{}
-	name = p.Text(field, name, maxMemberRunes)
+	name = p.Line(field, name, maxMemberRunes)
 	if name == "" {
 		p.Invalid(field, "must name the member")
 	}

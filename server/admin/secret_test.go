@@ -32,9 +32,15 @@ import (
 // sealing returns an operator with a new key for sealing secrets.
 func sealing(t *testing.T, d *db.DB) *admin.Operator {
 	t.Helper()
+	return admin.New(d, admin.Options{Webhooks: webhooks.Options{Secrets: sealingRing(t)}})
+}
+
+// sealingRing returns a ring with a new key.
+func sealingRing(t *testing.T) *seal.Keyring {
+	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	return admin.New(d, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}})
+	return seal.NewKeyring(key)
 }
 
 func withSecrets(t *testing.T, o admin.API, store string) kept {

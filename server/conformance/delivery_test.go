@@ -124,8 +124,8 @@ func TestDelivery(t *testing.T) {
 				return decodedObject(b, out)
 			}
 
-			guide := operate("product", "create", "--store", b.store.Slug, "--title", "Guide <2> & \u2028 é", "--type", "FILE",
-				"--price", "1500", "--description", "d", "--content-ready", "--status", "PUBLISHED")["id"].(string)
+			guide := operate("product", "create", "--store", b.store.Slug, "--title", "Guide <2> & é", "--type", "FILE",
+				"--price", "1500", "--description", "<2> & \u2028 é", "--content-ready", "--status", "PUBLISHED")["id"].(string)
 			b.arrives(r, secret, "product.published", "/v1/products/"+guide)
 			b.call(&updateProduct{Id: guide, Status: archived})
 			b.arrives(r, secret, "product.archived", "/v1/products/"+guide)

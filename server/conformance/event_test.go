@@ -21,7 +21,7 @@ func TestEvents(t *testing.T) {
 	}{
 		{"product.published", func(b *bench) string {
 			id := b.product("Guide", 1500)
-			b.call(&updateProduct{Id: id, Status: published, Title: new("Guide <2> & \u2028 é")})
+			b.call(&updateProduct{Id: id, Status: published, Title: new("Guide <2> & é"), Description: new("<2> & \u2028 é")})
 			return "/v1/products/" + id
 		}, []string{"product.published"}},
 		{"product.published from the dashboard", func(b *bench) string {

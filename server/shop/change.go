@@ -226,7 +226,11 @@ func storedText(p *validate.Problems, name, value string, b validate.Bound, form
 		}
 		return address
 	}
-	text := p.Text(name, value, int(b.Max))
+	check := p.Text
+	if form == resource.Line {
+		check = p.Line
+	}
+	text := check(name, value, int(b.Max))
 	if text == "" && b.Min > 0 {
 		p.Invalid(name, fmt.Sprintf("must be %d to %d characters long", b.Min, b.Max))
 	}

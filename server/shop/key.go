@@ -11,6 +11,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
@@ -106,7 +107,7 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 }
 
 func keyName(p *validate.Problems, field, name string) string {
-	name = p.Text(field, name, maxKeyNameRunes)
+	name = p.Line(field, name, maxKeyNameRunes)
 	if name == "" {
 		p.Invalid(field, "must name the tool that uses the key")
 	}
@@ -140,7 +141,7 @@ func ActiveKeys(ctx context.Context, tx *ent.Tx, storeID uuid.UUID, at time.Time
 // CheckImportedKey checks a key that an adminv1.ExportedKey describes. It refuses values that a key made by CreateKey cannot
 // have, and converts name and scopes to their stored form.
 func CheckImportedKey(p *validate.Problems, row *ent.ApiKey) {
-	row.Name, row.Scopes = keyName(p, "key.name", row.Name), keyScopes(p, "key.scopes", row.Scopes)
+	row.Name, row.Scopes = keyName(p, "key.name", invisible.OneLine(row.Name)), keyScopes(p, "key.scopes", row.Scopes)
 	if !auth.IsHint(row.Hint) {
 		p.Invalid("key.hint", "must be "+auth.Prefix+"... and the last four characters of the key")
 	}

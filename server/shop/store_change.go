@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
@@ -67,7 +68,7 @@ func (p *problems) storeFields(in proto.Message, country string) Change[ent.Stor
 	c := ChangeOf(&p.Problems, resource.StoreFields, in, country)
 	for _, network := range slices.Sorted(maps.Keys(c.Values.SocialLinks)) {
 		address := c.Values.SocialLinks[network]
-		if !utf8.ValidString(network) || strings.ContainsFunc(network, unicode.IsControl) ||
+		if !utf8.ValidString(network) || strings.ContainsFunc(network, unicode.IsControl) || invisible.HasLineEnd(network) ||
 			utf8.RuneCountInString(network) > maxNetworkRunes {
 			p.Invalid("socialLinks",
 				fmt.Sprintf("must have names that are UTF-8 text of at most %d characters without control characters",

@@ -40,7 +40,7 @@ func (p *problems) customer(prefix string, in interface {
 	GetPhone() string
 }) row[ent.Customer] {
 	l := row[ent.Customer]{id: p.RowID(prefix+"id", in.GetId())}
-	l.data = ent.Customer{ID: l.id, Name: p.Text(prefix+"name", in.GetName(), validate.MaxCustomerNameRunes)}
+	l.data = ent.Customer{ID: l.id, Name: p.line(prefix+"name", in.GetName(), validate.MaxCustomerNameRunes)}
 	email, phone := in.GetEmail(), in.GetPhone()
 	if email != "" {
 		forgotten := email == resource.ForgottenEmail(l.id) // as a list of customers shows a customer who was forgotten

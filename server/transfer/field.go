@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/validate"
 )
@@ -63,9 +64,26 @@ func (p *problems) requiredEnum(field string, e protoreflect.Enum) {
 	p.Enum(field, e)
 }
 
-// requiredText trims and checks a text that must not be empty.
+// line checks a text of one line. In a row of an export, it writes a space in place of line ends, which an older release
+// stored.
+func (p *problems) line(field, value string, maxRunes int) string {
+	if p.exported {
+		value = invisible.OneLine(value)
+	}
+	return p.Line(field, value, maxRunes)
+}
+
+// title checks a text of one line that must not be empty, as line does.
+func (p *problems) title(field, value string) string {
+	if p.exported {
+		value = invisible.OneLine(value)
+	}
+	return p.Title(field, value)
+}
+
+// requiredText trims and checks a text of one line that must not be empty.
 func (p *problems) requiredText(field, value string, maxRunes int) string {
-	value = p.Text(field, value, maxRunes)
+	value = p.line(field, value, maxRunes)
 	if value == "" {
 		p.Invalid(field, "is required")
 	}

@@ -102,7 +102,7 @@ func (p *problems) item(field string, position int32, item *storefrontv1.Order_I
 		Position:   position,
 		ProductID:  p.RowID(field+"productId", item.GetProductId()),
 		Type:       orderitem.Type(item.GetType().String()),
-		Title:      p.Title(field+"title", item.GetTitle()),
+		Title:      p.title(field+"title", item.GetTitle()),
 		UnitAmount: p.nonNegative(field+"unitAmount", item.GetUnitAmount()),
 		Quantity:   item.GetQuantity(),
 	}

@@ -59,7 +59,7 @@ func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
 	}}
 	p.name("slug", r.Slug, r.ID)
 	if in.GetTitle() != "" || !b.options.GetUpdate() {
-		r.Title = p.Title("title", in.GetTitle())
+		r.Title = p.title("title", in.GetTitle())
 	}
 	if in.GetType() != 0 {
 		r.Type = product.Type(in.GetType().String())

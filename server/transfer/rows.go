@@ -208,7 +208,7 @@ func linkValues(p *problems, in *storefrontv1.PaymentLink) []any {
 	if in.MaxPayments != nil && in.GetMaxPayments() < 1 {
 		p.Invalid("maxPayments", "must be a whole number from 1")
 	}
-	return []any{p.requiredText("code", in.GetCode(), maxReferenceRunes), in.GetUrl(), p.Title("title", in.GetTitle()),
+	return []any{p.requiredText("code", in.GetCode(), maxReferenceRunes), in.GetUrl(), p.title("title", in.GetTitle()),
 		p.OptionalText("description", in.Description, validate.MaxDescriptionRunes), p.URL("coverUrl", in.CoverUrl),
 		in.GetPricing().String(), in.Amount, in.MinAmount,
 		p.OptionalText("thankYouMessage", in.ThankYouMessage, validate.MaxDescriptionRunes),
@@ -261,7 +261,7 @@ func activityValues(p *problems, in *adminv1.ActivityEntry) []any {
 		p.Invalid("action", "must be the resource's type with what was done, such as product.updated")
 	}
 	return []any{actor.GetType().String(), p.Text("actor.id", actor.GetId(), maxReferenceRunes),
-		p.Text("actor.name", actor.GetName(), maxReferenceRunes), in.GetAction(), res.GetType(), p.RowID("resource.id", res.GetId()),
+		p.line("actor.name", actor.GetName(), maxReferenceRunes), in.GetAction(), res.GetType(), p.RowID("resource.id", res.GetId()),
 		p.changes("changes", res.GetType(), in.GetChanges()), p.requiredTime("createdAt", in.GetCreatedAt())}
 }
 

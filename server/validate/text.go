@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"go.storefront.example/ent/invisible"
 )
 
 // These are the maximum lengths of texts in characters (Unicode code points) after trimming, as the protos declare them.
@@ -38,13 +40,22 @@ func (p *Problems) Text(field, value string, maxRunes int) string {
 	return value
 }
 
+// Line trims and checks a text as Text does, and refuses line ends in it.
+func (p *Problems) Line(field, value string, maxRunes int) string {
+	value = p.Text(field, value, maxRunes)
+	if !p.Refused(field) && invisible.HasLineEnd(value) {
+		p.Invalid(field, "must be one line")
+	}
+	return value
+}
+
 // Storable reports whether a database can store a text: it must be UTF-8 and have no NUL. PostgreSQL refuses other texts,
 // even in conditions.
 func Storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
 
-// Title trims and checks a text that must not be empty.
+// Title trims and checks a text of one line that must not be empty.
 func (p *Problems) Title(field, value string) string {
-	value = p.Text(field, value, MaxTitleRunes)
+	value = p.Line(field, value, MaxTitleRunes)
 	if value == "" {
 		p.Invalid(field, fmt.Sprintf("must be 1 to %d characters long", MaxTitleRunes))
 	}

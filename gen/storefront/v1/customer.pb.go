@@ -499,16 +499,16 @@ const file_storefront_v1_customer_proto_rawDesc = "" +
 	"\x05total\x18\x03 \x01(\x03R\x05total\x12+\n" +
 	"\x04data\x18\x04 \x03(\v2\x17.storefront.v1.CustomerR\x04data\"$\n" +
 	"\x12GetCustomerRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xec\x05\n" +
-	"\x15CreateCustomerRequest\x12?\n" +
-	"\x04name\x18\x01 \x01(\tB+\xbaH(r&\x18\xc8\x012!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x04name\x12\xeb\x03\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xf2\x05\n" +
+	"\x15CreateCustomerRequest\x12E\n" +
+	"\x04name\x18\x01 \x01(\tB1\xbaH.r,\x18\xc8\x012'^[^\\x00-\\x08\\x0A-\\x1F\\x7F-\\x9F\u2028\u2029]*$R\x04name\x12\xeb\x03\n" +
 	"\x05email\x18\x02 \x01(\tB\xcf\x03\xbaH\xcb\x03r\xc8\x03\x10\x01\x18\xfe\x012\xc0\x03^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*(\"[^\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+\"|[^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+)@[^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+[.。．｡][^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x00R\x05email\x88\x01\x01\x12\x8f\x01\n" +
 	"\x05phone\x18\x03 \x01(\tBt\xbaHqro\x10\x01\x18\xfa\x012h^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9FA-Za-z]*[^ \\x00-\\x1F\\x7F-\\x9FA-Za-z][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9FA-Za-z]*$H\x01R\x05phone\x88\x01\x01B\b\n" +
 	"\x06_emailB\b\n" +
-	"\x06_phone\"\xc7\x06\n" +
+	"\x06_phone\"\xcd\x06\n" +
 	"\x15UpdateCustomerRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12D\n" +
-	"\x04name\x18\x02 \x01(\tB+\xbaH(r&\x18\xc8\x012!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x00R\x04name\x88\x01\x01\x12\xeb\x03\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12J\n" +
+	"\x04name\x18\x02 \x01(\tB1\xbaH.r,\x18\xc8\x012'^[^\\x00-\\x08\\x0A-\\x1F\\x7F-\\x9F\u2028\u2029]*$H\x00R\x04name\x88\x01\x01\x12\xeb\x03\n" +
 	"\x05email\x18\x03 \x01(\tB\xcf\x03\xbaH\xcb\x03r\xc8\x03\x10\x01\x18\xfe\x012\xc0\x03^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*(\"[^\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+\"|[^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+)@[^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+[.。．｡][^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x01R\x05email\x88\x01\x01\x12\x8f\x01\n" +
 	"\x05phone\x18\x04 \x01(\tBt\xbaHqro\x10\x01\x18\xfa\x012h^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9FA-Za-z]*[^ \\x00-\\x1F\\x7F-\\x9FA-Za-z][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9FA-Za-z]*$H\x02R\x05phone\x88\x01\x01\x12;\n" +
 	"\vupdate_mask\x18\x05 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
