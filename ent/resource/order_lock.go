@@ -14,8 +14,6 @@ import (
 
 // LockedOrder is an order that a transaction has locked to change its status.
 type LockedOrder struct {
-	// Row has only the ids of the order, its store, customer and payment link, and the order's amount, status and times.
-	// Buyer has only the customer's id, store, total and times. Other fields are zero.
 	Row   *ent.Order
 	Buyer *ent.Customer
 	// Order is the order as a GET returns it.
@@ -23,7 +21,7 @@ type LockedOrder struct {
 }
 
 const (
-	lockedColumns = `, o.customer_id, o.payment_link_id, o.updated_at, c.total_paid, c.created_at, c.updated_at`
+	lockedColumns = `, o.customer_id, o.payment_link_id, o.updated_at, c.search, c.orders_count, c.total_paid, c.created_at, c.updated_at`
 
 	// orderToLock is the statement orderByID with further columns, which LockedOrder has.
 	orderToLock = "SELECT 0, " + orderColumns + lockedColumns + orderFrom
@@ -39,7 +37,8 @@ const (
 func LockOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID, rowLock string) (*LockedOrder, error) {
 	t := &LockedOrder{Row: &ent.Order{ID: id, StoreID: store.ID}, Buyer: &ent.Customer{StoreID: store.ID}}
 	s := &orderScan{currency: store.Currency, extra: []any{
-		&t.Row.CustomerID, &t.Row.PaymentLinkID, &t.Row.UpdatedAt, &t.Buyer.TotalPaid, &t.Buyer.CreatedAt, &t.Buyer.UpdatedAt,
+		&t.Row.CustomerID, &t.Row.PaymentLinkID, &t.Row.UpdatedAt, &t.Buyer.Search, &t.Buyer.OrdersCount, &t.Buyer.TotalPaid,
+		&t.Buyer.CreatedAt, &t.Buyer.UpdatedAt,
 	}}
 	if err := forEachRow(ctx, q, orderToLock+rowLock, []any{store.ID, id}, s.scan); err != nil {
 		return nil, fmt.Errorf("lock order: %w", err)
@@ -48,10 +47,11 @@ func LockOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID,
 		return nil, ErrNotFound
 	}
 	t.Order = s.orders[0]
-	t.Row.Status, t.Row.Amount, t.Row.CreatedAt = order.Status(s.status), s.amount, s.createdAt
+	t.Row.Reference, t.Row.Status, t.Row.Amount, t.Row.CreatedAt = s.reference, order.Status(s.status), s.amount, s.createdAt
+	t.Row.PlatformFeePercent, t.Row.Note = s.fee, s.note
 	if s.paidAt.Valid {
 		t.Row.PaidAt = &s.paidAt.Time
 	}
-	t.Buyer.ID = t.Row.CustomerID
+	t.Buyer.ID, t.Buyer.Name, t.Buyer.Email, t.Buyer.Phone = t.Row.CustomerID, s.customerName, s.email, s.phone
 	return t, nil
 }

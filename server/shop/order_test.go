@@ -4,11 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent/order"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/shop"
 )
@@ -38,6 +42,26 @@ func TestListOrdersBetweenTwoMoments(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, row.want, page.GetTotal(), row.reason)
 			require.Len(t, page.GetData(), int(row.want), row.reason)
+		}
+	})
+}
+
+// The rows that a change locks are the rows that ent reads, in every field.
+func TestALockedOrderHasItsWholeRows(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, shop.Options{})
+		bought, linked := b.Buy("a@example.com", b.Product("Guide", 1000).GetId(), ""), b.Buy("a@example.com", "", b.Link(nil).GetId())
+		_, err := b.MoveOrder(b.Ctx, bought.GetId(), order.StatusPAID)
+		require.NoError(t, err)
+		store, err := tenant.StoreOf(b.Ctx)
+		require.NoError(t, err)
+		for _, id := range []string{bought.GetId(), linked.GetId()} {
+			locked, err := resource.LockOrder(t.Context(), d.Reader(), store, uuid.MustParse(id), "")
+			require.NoError(t, err)
+			row := d.Client().Order.GetX(t.Context(), uuid.MustParse(id))
+			require.Equal(t, row.String(), locked.Row.String())
+			require.Equal(t, d.Client().Customer.GetX(t.Context(), row.CustomerID).String(), locked.Buyer.String())
 		}
 	})
 }
