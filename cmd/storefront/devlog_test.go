@@ -36,7 +36,7 @@ func TestDevLogsWhatAPersonDidOrGotAndRefusals(t *testing.T) {
 				}
 			}
 			require.Len(t, info, 4, "%s", dev.logs)
-			for i, part := range []string{"route=/v1/store status=200", "code=validation_failed", "status=401", "FindProduct"} {
+			for i, part := range []string{"route=/v1/store status=200", "code=validation_failed", "status=401", "ResolveName"} {
 				require.Contains(t, info[i], part)
 			}
 			require.Equal(t, level == "debug", strings.Contains(dev.logs.String(), "OrderService/PayOrder"))
