@@ -179,14 +179,14 @@ func TestDoctorRefusesWhatServerAndWorkerRefuse(t *testing.T) {
 		"STOREFRONT_BUCKETS=zz-00":                               {"server"},
 		"STOREFRONT_FRAME_ANCESTORS=https://a.example/path":      {"server"},
 		"STOREFRONT_SIGN_IN_URL=http://a.example":                {"server"},
-		"STOREFRONT_EGRESS_PROXY=ftp://a.example":                {"worker"},
+		"STOREFRONT_EGRESS_PROXY=ftp://a.example":                {"server", "worker"},
 		"STOREFRONT_OLD_ADMIN_TOKEN=short":                       {"server"},
 		"STOREFRONT_SECRET_KEY=short":                            {"server", "worker"},
 		"STOREFRONT_OLD_SECRET_KEYS=short":                       {"server", "worker"},
 		"STOREFRONT_TRUSTED_PROXIES=10.0.0.0/99":                 {"server"},
 		"STOREFRONT_API_URL=https://api.example.com/path":        {"server"},
-		"STOREFRONT_CONCURRENCY=0":                               {"worker"},
-		"STOREFRONT_RETRY_DELAYS=soon":                           {"worker"},
+		"STOREFRONT_CONCURRENCY=0":                               {"server", "worker"},
+		"STOREFRONT_RETRY_DELAYS=soon":                           {"server", "worker"},
 	} {
 		name, value, _ := strings.Cut(setting, "=")
 		set := i.with(name, value)
