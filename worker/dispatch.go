@@ -2,7 +2,18 @@ package worker
 
 import (
 	"context"
+	"sync"
 	"time"
+
+	"go.storefront.example/ent/queue"
+)
+
+// A worker looks for all due deliveries every minDueInterval, because it finds those of a worker that has died in no other way.
+// If that takes long, it waits dueFactor times as long, but at most maxDueInterval.
+const (
+	minDueInterval = 2 * time.Second
+	maxDueInterval = 10 * time.Second
+	dueFactor      = 20
 )
 
 // dispatcher decides which deliveries are attempted, and when. One goroutine runs it.
@@ -31,6 +42,10 @@ func (w *Worker) dispatch(ctx, parent context.Context) {
 	if !w.config.PollOnly {
 		notified = w.config.DB.Listen(ctx)
 	}
+	all := make(chan []queue.DueLane)
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	looking.Go(func() { w.findAllDue(ctx, all) })
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	for ctx.Err() == nil {
@@ -46,6 +61,8 @@ func (w *Worker) dispatch(ctx, parent context.Context) {
 			select {
 			case <-poll.C:
 				d.findingDue = true
+			case due := <-all:
+				d.found(due)
 			default: // go on without a pause, because more work is left
 			}
 		} else {
@@ -55,6 +72,8 @@ func (w *Worker) dispatch(ctx, parent context.Context) {
 				d.findingDue = true
 			case <-poll.C:
 				d.findingDue = true
+			case due := <-all:
+				d.found(due)
 			case batch := <-w.written:
 				d.end(batch)
 			}
@@ -96,18 +115,48 @@ func (d *dispatcher) findDue(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	due, all, err := d.queue.Due(ctx)
+	due, err := d.queue.Due(ctx)
 	if err != nil {
 		return err
 	}
 	d.findingDue = relayed > 0 // perhaps more entries are left in the outbox
-	if all {
-		d.lanes.forget(time.Now())
-	}
 	for _, lane := range due {
 		d.lanes.markWaiting(lane)
 	}
 	return nil
+}
+
+// findAllDue looks for all due deliveries every minDueInterval, and sends their lanes to found, until ctx ends. It has its own
+// goroutine, because it may be slow (queue.AllDue). Then it pauses dueFactor times as long as it took.
+func (w *Worker) findAllDue(ctx context.Context, found chan<- []queue.DueLane) {
+	for {
+		start := time.Now()
+		var due []queue.DueLane
+		err := w.withLeaseTimeout(ctx, func(ctx context.Context) (err error) {
+			due, err = w.queue.AllDue(ctx)
+			return err
+		})
+		if err != nil && ctx.Err() == nil {
+			w.config.Logger.ErrorContext(ctx, "look for work", "error", err)
+		}
+		select {
+		case found <- due:
+		case <-ctx.Done():
+			return
+		}
+		if !pause(ctx, min(max(dueFactor*time.Since(start), minDueInterval), maxDueInterval)) {
+			return
+		}
+	}
+}
+
+// found notes in the lane pool which lanes have due deliveries.
+func (d *dispatcher) found(due []queue.DueLane) {
+	d.queue.Found(due)
+	d.lanes.forget(time.Now())
+	for _, lane := range due {
+		d.lanes.markWaiting(lane.Lane)
+	}
 }
 
 // claim leases waiting deliveries of the webhooks for which more attempts may start, and starts these attempts.

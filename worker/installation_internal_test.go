@@ -222,6 +222,9 @@ type stepped struct {
 func (s *stepped) begin() int {
 	before := s.lanes.inFlight
 	s.dispatcher.findingDue = true
+	due, err := s.queue.AllDue(s.dispatcher.attemptCtx)
+	require.NoError(s.t, err)
+	s.dispatcher.found(due)
 	require.NoError(s.t, s.dispatcher.step(s.dispatcher.attemptCtx))
 	return s.lanes.inFlight - before
 }

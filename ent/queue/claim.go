@@ -3,6 +3,7 @@ package queue
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"iter"
 	"slices"
 	"time"
@@ -17,6 +18,21 @@ type ClaimRequest struct {
 	Lane
 	// Max is the maximum number to lease.
 	Max int `json:"max"`
+	// floor is where the search in the lane begins; see Queue.floors.
+	floor time.Time
+}
+
+// floorOverlap is how far before the last deliveries that a claim found the next claim of the lane begins to search, because a
+// delivery may be committed late and the clocks of hosts differ.
+const floorOverlap = 10 * time.Second
+
+// MarshalJSON returns the request as the statement takes it.
+func (r ClaimRequest) MarshalJSON() ([]byte, error) {
+	type plain ClaimRequest
+	return json.Marshal(struct {
+		plain
+		Floor time.Time `json:"floor"`
+	}{plain(r), r.floor})
 }
 
 // Claim leases due deliveries for the duration lease and returns them: from the lane of each request at most Max, first those
@@ -25,19 +41,42 @@ func (q *Queue) Claim(ctx context.Context, requests []ClaimRequest, lease time.D
 	if len(requests) == 0 {
 		return nil, nil
 	}
+	requests, asked := slices.Clone(requests), q.db.Now()
+	for i, r := range requests {
+		requests[i].floor = q.floors[r.Lane]
+	}
 	claimed, err := q.dialect.claim(ctx, q, requests, lease)
 	if err == nil {
+		q.raiseFloors(requests, claimed, asked)
 		err = q.readPayloads(ctx, q.db.Writer(), claimed)
 	}
 	slices.SortFunc(claimed, func(a, b Delivery) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	return claimed, wrap("claim", err)
 }
 
+// raiseFloors raises the floors of the lanes in requests, after a claim at the time asked has returned claimed.
+func (q *Queue) raiseFloors(requests []ClaimRequest, claimed []Delivery, asked time.Time) {
+	count, last := map[Lane]int{}, map[Lane]time.Time{}
+	for _, d := range claimed {
+		count[d.Lane]++
+		if d.DueAt.After(last[d.Lane]) {
+			last[d.Lane] = d.DueAt
+		}
+	}
+	for _, r := range requests {
+		floor := asked // nothing that was due is left
+		if count[r.Lane] == r.Max {
+			floor = last[r.Lane]
+		}
+		q.floors[r.Lane] = floor.Add(-floorOverlap)
+	}
+}
+
 func scanClaimed(rows iter.Seq[db.Row]) (claimed []Delivery, err error) {
 	for row := range rows {
 		var d Delivery
 		if err := row.Scan(&d.ID, &d.Lease, &d.StoreID, &d.WebhookID, &d.Retry, &d.EventID, &d.EventType, &d.Attempts, &d.CreatedAt,
-			&d.Epoch, &d.URL, &d.Secret, &d.SecretKey); err != nil {
+			&d.Epoch, &d.DueAt, &d.URL, &d.Secret, &d.SecretKey); err != nil {
 			return nil, err
 		}
 		claimed = append(claimed, d)
@@ -78,37 +117,56 @@ func (q *Queue) readPayloads(ctx context.Context, conn db.Querier, deliveries []
 // and the clocks of hosts differ.
 const dueOverlap = 2 * time.Second
 
-// Due reads all due deliveries every minDueInterval, because a delivery whose lease has ended is found in no other way. If that
-// takes long, Due waits dueFactor times as long before it does so again, but at most maxDueInterval.
-const (
-	minDueInterval = 2 * time.Second
-	maxDueInterval = 10 * time.Second
-	dueFactor      = 20
-)
-
 // Due returns the lanes in which deliveries became due since the previous call: new deliveries, and retries whose time has
-// come. At the first call, every few seconds, and after the clock was set back, Due returns all lanes with due deliveries, also
-// deliveries under a lease and those whose lease has ended, and all is true.
-func (q *Queue) Due(ctx context.Context) (lanes []Lane, all bool, err error) {
+// come. It misses deliveries whose lease has ended, those that were committed late, and, at its first call, earlier ones:
+// AllDue finds them.
+func (q *Queue) Due(ctx context.Context) (lanes []Lane, err error) {
 	now := q.db.Now()
-	since := q.due.at.Add(-dueOverlap)
-	all = q.due.at.IsZero() || !now.Before(q.due.nextFullScan) || now.Before(q.due.lastFullScan)
-	name, args := "due since", []any{q.db.TimeArg(), since}
-	if all {
-		name, args = "due", args[:1]
+	if q.due.IsZero() || now.Before(q.due) { // the first call, or the clock was set back
+		q.due = now
 	}
-	for row := range db.Rows(ctx, q.db.Reader(), q.dialect.statements[name], args...) {
+	for row := range db.Rows(ctx, q.db.Reader(), q.dialect.statements["due since"], q.db.TimeArg(), q.due.Add(-dueOverlap)) {
 		var lane Lane
 		if err := row.Scan(&lane.StoreID, &lane.WebhookID, &lane.Retry); err != nil {
-			return nil, false, wrap("look for what is due", err)
+			return nil, wrap("look for what is due", err)
 		}
 		lanes = append(lanes, lane)
 	}
-	q.due.at = now
-	if all {
-		q.due.lastFullScan = now
-		took := dueFactor * q.db.Now().Sub(now)
-		q.due.nextFullScan = now.Add(min(max(took, minDueInterval), maxDueInterval))
+	q.due = now
+	return lanes, nil
+}
+
+// DueLane is a lane with due deliveries.
+type DueLane struct {
+	Lane
+	since time.Time // when the first of them became due
+}
+
+// AllDue returns all lanes with due deliveries, also with deliveries under a lease and those whose lease has ended. It may be
+// slow while a transaction has been open for long, because PostgreSQL keeps deleted rows for that transaction and AllDue reads
+// them. The caller passes the result to Found.
+func (q *Queue) AllDue(ctx context.Context) (lanes []DueLane, err error) {
+	for row := range db.Rows(ctx, q.db.Reader(), q.dialect.statements["due"], q.db.TimeArg()) {
+		var lane DueLane
+		if err := row.Scan(&lane.StoreID, &lane.WebhookID, &lane.Retry, &lane.since); err != nil {
+			return nil, wrap("look for all that is due", err)
+		}
+		lanes = append(lanes, lane)
 	}
-	return lanes, all, nil
+	return lanes, nil
+}
+
+// Found lets the next claims of the lanes begin with the deliveries that AllDue has found.
+func (q *Queue) Found(lanes []DueLane) {
+	idle := q.db.Now().Add(-time.Hour)
+	for lane, floor := range q.floors {
+		if floor.Before(idle) { // nothing was claimed for long
+			delete(q.floors, lane)
+		}
+	}
+	for _, lane := range lanes {
+		if floor, known := q.floors[lane.Lane]; known && lane.since.Before(floor) {
+			q.floors[lane.Lane] = lane.since
+		}
+	}
 }

@@ -74,9 +74,10 @@ func TestClaimTakesTheLongestDueOfEachLane(t *testing.T) {
 			require.True(t, now.Add(lease).Equal(*row.LeasedUntil))
 			require.Equal(t, row.Retry, d.Retry)
 			require.True(t, row.CreatedAt.Equal(d.CreatedAt))
+			require.True(t, row.DueAt.Equal(d.DueAt))
 			require.Equal(t, queue.Delivery{
 				Lane: o.lane(row.WebhookID, row.Retry), ID: row.ID, Lease: d.Lease, EventID: row.EventID, EventType: hook.OrderPaid,
-				Attempts: []byte("[]"), CreatedAt: d.CreatedAt, Epoch: 1,
+				Attempts: []byte("[]"), CreatedAt: d.CreatedAt, DueAt: d.DueAt, Epoch: 1,
 				URL: "https://receiver.example", Secret: []byte("sealed"), SecretKey: "key", Payload: []byte("{}"),
 			}, d)
 		}
@@ -100,6 +101,7 @@ func TestALeaseThatEndedIsAnothersToTake(t *testing.T) {
 		c.advance(lease - time.Millisecond)
 		require.Empty(t, o.claim(quick, request), "the lease holds")
 		c.advance(time.Millisecond)
+		o.allDue(quick)
 		second := o.claim(quick, request)
 		require.Len(t, second, 1)
 		require.Equal(t, first[0].ID, second[0].ID)

@@ -106,7 +106,7 @@ func claimSQLite(ctx context.Context, q *Queue, requests []ClaimRequest, lease t
 		now, token := q.db.Now(), uuid.New()
 		for _, r := range requests {
 			leased, err := scanClaimed(db.Rows(ctx, tx, q.dialect.statements["claim"], token, now.Add(lease), r.StoreID, r.WebhookID,
-				r.Retry, now, r.Max))
+				r.Retry, now, r.Max, r.floor))
 			if err != nil {
 				return err
 			}

@@ -11,12 +11,24 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// lanesDue returns the lanes that q.Due reports, and whether these are all lanes with due deliveries.
-func (o outlet) lanesDue(q *queue.Queue) ([]queue.Lane, bool) {
+// lanesDue returns the lanes that q.Due reports.
+func (o outlet) lanesDue(q *queue.Queue) []queue.Lane {
 	o.t.Helper()
-	due, all, err := q.Due(o.ctx)
+	due, err := q.Due(o.ctx)
 	require.NoError(o.t, err)
-	return due, all
+	return due
+}
+
+// allDue returns the lanes that q.AllDue reports, and passes them to q.Found.
+func (o outlet) allDue(q *queue.Queue) (lanes []queue.Lane) {
+	o.t.Helper()
+	due, err := q.AllDue(o.ctx)
+	require.NoError(o.t, err)
+	q.Found(due)
+	for _, lane := range due {
+		lanes = append(lanes, lane.Lane)
+	}
+	return lanes
 }
 
 func TestDueTellsWhatBecameDue(t *testing.T) {
@@ -27,61 +39,60 @@ func TestDueTellsWhatBecameDue(t *testing.T) {
 		start := d.Now()
 		o.put(o.webhook, start.Add(-24*time.Hour), false)
 		o.put(o.webhook, start.Add(-time.Hour), false)
-		o.put(o.webhook, start.Add(time.Second), true)
+		o.put(o.webhook, start.Add(3*time.Second), true)
 		o.put(second, start.Add(-time.Minute), true)
-		o.put(third, start.Add(1500*time.Millisecond), false)
+		o.put(third, start.Add(4*time.Second), false)
 
 		q := queue.New(d)
-		lanes, all := o.lanesDue(q)
-		require.True(t, all, "at first everything")
-		require.ElementsMatch(t, []queue.Lane{o.lane(o.webhook, false), o.lane(second, true)}, lanes, "a lane once")
+		require.ElementsMatch(t, []queue.Lane{o.lane(o.webhook, false), o.lane(second, true)}, o.allDue(q), "a lane once")
+		require.Empty(t, o.lanesDue(q), "only what became due a moment ago")
+		c.advance(3*time.Second - time.Millisecond)
+		require.Empty(t, o.lanesDue(q))
+		c.advance(time.Millisecond)
+		require.Equal(t, []queue.Lane{o.lane(o.webhook, true)}, o.lanesDue(q), "a retry at its very time")
+		c.advance(time.Second)
+		require.ElementsMatch(t, []queue.Lane{o.lane(o.webhook, true), o.lane(third, false)}, o.lanesDue(q),
+			"and a little of what was before")
 
-		c.advance(500 * time.Millisecond)
-		lanes, all = o.lanesDue(q)
-		require.False(t, all)
-		require.Empty(t, lanes, "what was told is not told again")
-
-		c.advance(500 * time.Millisecond)
-		lanes, _ = o.lanesDue(q)
-		require.Equal(t, []queue.Lane{o.lane(o.webhook, true)}, lanes, "a retry at its very time")
-
-		c.advance(500 * time.Millisecond)
-		lanes, _ = o.lanesDue(q)
-		require.ElementsMatch(t, []queue.Lane{o.lane(o.webhook, true), o.lane(third, false)}, lanes, "and a little of what was before")
-
-		// Add a delivery that is due at a time before the last call of Due, as if its transaction had committed late. Due finds the
-		// delivery when it next reads all lanes.
-		o.put(third, start.Add(-time.Minute), true)
-		lanes, all = o.lanesDue(q)
-		require.False(t, all)
-		require.NotContains(t, lanes, o.lane(third, true))
-		c.advance(500 * time.Millisecond)
-		lanes, all = o.lanesDue(q)
-		require.True(t, all, "2 s after the first")
+		// Add a delivery that is due at a time before the last call of Due, as if its transaction had committed late.
+		o.put(third, start, true)
+		require.NotContains(t, o.lanesDue(q), o.lane(third, true))
 		require.ElementsMatch(t, []queue.Lane{
 			o.lane(o.webhook, false), o.lane(o.webhook, true), o.lane(second, true), o.lane(third, false), o.lane(third, true),
-		}, lanes)
+		}, o.allDue(q))
+
+		c.advance(-time.Minute)
+		o.put(second, d.Now(), false)
+		require.Contains(t, o.lanesDue(q), o.lane(second, false), "although the clock was set back")
 	})
 }
 
-// A delivery whose lease has ended, because its worker has died, is found when Due next reads all lanes.
-func TestDueTellsOfLeasesThatEnded(t *testing.T) {
+// A delivery that is due earlier than those that a worker has claimed is claimed once AllDue has found it: its lease has ended
+// because its worker has died, or its transaction has committed late.
+func TestAClaimGoesBackToWhatWasFound(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
 		o := newOutlet(t, d, "atelier")
 		lane := o.lane(o.webhook, false)
+		request := queue.ClaimRequest{Lane: lane, Max: 1}
 		o.put(o.webhook, d.Now(), false)
 		dying, living := queue.New(d), queue.New(d)
-		require.Len(t, o.claim(dying, queue.ClaimRequest{Lane: lane, Max: 1}), 1)
-		o.lanesDue(living)
-		lanes, all := o.lanesDue(living)
-		require.False(t, all)
-		require.Empty(t, lanes, "a worker has it")
+		abandoned := o.claim(dying, request)
+		require.Len(t, abandoned, 1)
+		require.Equal(t, []queue.Lane{lane}, o.allDue(living), "a lane that another worker works on, too")
 		c.advance(lease)
-		lanes, all = o.lanesDue(living)
-		require.True(t, all)
-		require.Equal(t, []queue.Lane{lane}, lanes)
-		require.Len(t, o.claim(living, queue.ClaimRequest{Lane: lane, Max: 1}), 1)
+		require.Len(t, o.claim(living, request), 1, "a worker begins with everything")
+		for _, back := range []time.Duration{9 * time.Second, time.Minute} {
+			late := o.put(o.webhook, d.Now().Add(-back), false)
+			o.allDue(living)
+			claimed := o.claim(living, request)
+			require.Len(t, claimed, 1)
+			require.Equal(t, late.ID, claimed[0].ID)
+			require.Empty(t, o.claim(living, request))
+		}
+		hidden := o.put(o.webhook, d.Now().Add(-time.Minute), false)
+		require.Empty(t, o.claim(living, request), "the search begins with what was found last")
+		require.Equal(t, hidden.ID, o.claim(queue.New(d), request)[0].ID)
 	})
 }
 
@@ -103,20 +114,8 @@ func TestDueLeapsFromLaneToLane(t *testing.T) {
 				want = append(want, webhook)
 			}
 		}
-		lanes, all := o.lanesDue(queue.New(d))
-		require.True(t, all)
-		require.ElementsMatch(t, want, lanes)
-		q := queue.New(d)
+		require.ElementsMatch(t, want, o.allDue(queue.New(d)))
 		c.advance(-time.Hour)
-		lanes, _ = o.lanesDue(q)
-		require.Empty(t, lanes)
-		// Due reads all lanes again after the clock jumps, first an hour forward and then a minute back.
-		c.advance(time.Hour)
-		lanes, all = o.lanesDue(q)
-		require.True(t, all)
-		require.ElementsMatch(t, want, lanes)
-		c.advance(-time.Minute)
-		_, all = o.lanesDue(q)
-		require.True(t, all)
+		require.Empty(t, o.allDue(queue.New(d)))
 	})
 }

@@ -218,7 +218,7 @@ func TestReleasedDeliveriesAreDueAtOnce(t *testing.T) {
 		require.Nil(t, row.Lease)
 		require.True(t, s.Now().Equal(row.DueAt))
 		require.False(t, row.Retry, "no attempt was made")
-		lanes, _ := o.lanesDue(queue.New(s))
+		lanes := o.lanesDue(queue.New(s))
 		require.Equal(t, []queue.Lane{d.Lane}, lanes)
 		got := o.claim(q, queue.ClaimRequest{Lane: d.Lane, Max: 1})
 		require.Len(t, got, 1)

@@ -20,7 +20,7 @@ WITH RECURSIVE lanes AS (
   SELECT d.store_id, d.webhook_id, d.epoch, d.retry, d.due_at FROM deliveries d
   WHERE (d.store_id, d.webhook_id, d.epoch, d.retry) > (l.store_id, l.webhook_id, l.epoch, l.retry)
   ORDER BY d.store_id, d.webhook_id, d.epoch, d.retry, d.due_at LIMIT 1) n)
-SELECT store_id, webhook_id, retry FROM lanes WHERE due_at <= COALESCE($1::timestamptz, now())
+SELECT store_id, webhook_id, retry, due_at FROM lanes WHERE due_at <= COALESCE($1::timestamptz, now())
 
 -- name: due since
 SELECT DISTINCT store_id, webhook_id, retry FROM deliveries
@@ -29,13 +29,14 @@ SELECT DISTINCT store_id, webhook_id, retry FROM deliveries
 -- name: claim
 WITH want AS (
  SELECT r.*, w.epoch, w.url, w.secret, w.secret_key
- FROM jsonb_to_recordset($2::jsonb) AS r(store_id uuid, webhook_id uuid, retry boolean, max integer)
+ FROM jsonb_to_recordset($2::jsonb) AS r(store_id uuid, webhook_id uuid, retry boolean, max integer, floor timestamptz)
  JOIN webhooks w ON w.store_id = r.store_id AND w.id = r.webhook_id AND w.enabled),
 due AS (
  SELECT f.id, want.url, want.secret, want.secret_key FROM want CROSS JOIN LATERAL (
   SELECT d.id FROM deliveries d
   WHERE d.store_id = want.store_id AND d.webhook_id = want.webhook_id AND d.epoch = want.epoch AND d.retry = want.retry
-   AND d.due_at <= COALESCE($1::timestamptz, now()) AND (d.lease IS NULL OR d.leased_until <= COALESCE($1::timestamptz, now()))
+   AND d.due_at >= want.floor AND d.due_at <= COALESCE($1::timestamptz, now())
+   AND (d.lease IS NULL OR d.leased_until <= COALESCE($1::timestamptz, now()))
   ORDER BY d.due_at, d.id LIMIT want.max FOR UPDATE SKIP LOCKED) f),
 leased AS (
  UPDATE deliveries d SET lease = gen_random_uuid(),
@@ -43,7 +44,7 @@ leased AS (
  FROM due WHERE d.id = due.id
  RETURNING d.*, due.url, due.secret, due.secret_key)
 SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_type, d.attempts, d.created_at, d.epoch,
- d.url, d.secret, d.secret_key
+ d.due_at, d.url, d.secret, d.secret_key
  FROM leased d
 
 -- name: end

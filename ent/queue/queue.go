@@ -35,8 +35,8 @@ import (
 	"go.storefront.example/ent/fanout"
 )
 
-// Queue is one worker's access to the tables. Only one goroutine at a time may call Relay, DropRelayed, Claim and Due. Any
-// number may call the other methods.
+// Queue is one worker's access to the tables. Only one goroutine at a time may call Relay, DropRelayed, Claim, Due and
+// Found. Any number may call the other methods.
 type Queue struct {
 	db      *db.DB
 	dialect *dialect
@@ -44,15 +44,15 @@ type Queue struct {
 	ActivityRetention time.Duration
 
 	relayed []fanout.Delivery // outbox entries that DropRelayed must delete
-	due     struct {
-		at           time.Time // time, by the database's clock, up to which Due has read
-		lastFullScan time.Time // time at which Due last read all due deliveries
-		nextFullScan time.Time // time from which Due reads them again
-	}
+	due     time.Time         // time, by the database's clock, up to which Due has read
+	// floors has for each lane the time before which no delivery of it is due that is not under a lease. A claim begins to
+	// search there, so that it does not read the rows that are deleted already, which PostgreSQL keeps while a transaction that
+	// is older is open.
+	floors map[Lane]time.Time
 }
 
 // New returns a queue in the database d, whose connections should have Settings.
-func New(d *db.DB) *Queue { return &Queue{db: d, dialect: dialectOf(d)} }
+func New(d *db.DB) *Queue { return &Queue{db: d, dialect: dialectOf(d), floors: map[Lane]time.Time{}} }
 
 // Lane is the first attempts of one webhook, or, if Retry is true, its retries.
 type Lane struct {
@@ -70,6 +70,8 @@ type Delivery struct {
 	// Attempts is the column attempts of the delivery's row: the earlier attempts, as JSON.
 	Attempts  []byte
 	CreatedAt time.Time
+	// DueAt is when the attempt became due.
+	DueAt time.Time
 	// Epoch is the webhook's epoch when the delivery was made.
 	Epoch int64
 	URL   string

@@ -42,7 +42,7 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
 	dbtest.OnePostgres(t, "a plan there shows what the coordinator asks the nodes")
 	d := dbtest.New(t, dbtest.Postgres, db.Config{Settings: Settings()})
 	owner, webhook := uuid.New(), uuid.New()
-	want, err := rowset([]ClaimRequest{{Lane{owner, webhook, true}, 20}})
+	want, err := rowset([]ClaimRequest{{Lane: Lane{owner, webhook, true}, Max: 20}})
 	require.NoError(t, err)
 	one := fmt.Sprintf(`[{"id":%q,"lease":%q,"status":"failed","attempts":"[]","delay":1}]`, uuid.New(), uuid.New())
 	marked := fmt.Sprintf(`[{"id":%q,"failed":true}]`, webhook)

@@ -18,7 +18,7 @@ WITH RECURSIVE lanes (id) AS (
  SELECT (SELECT d.id FROM deliveries d
   WHERE (d.store_id, d.webhook_id, d.epoch, d.retry) > (p.store_id, p.webhook_id, p.epoch, p.retry)
   ORDER BY d.store_id, d.webhook_id, d.epoch, d.retry, d.due_at, d.id LIMIT 1) FROM lanes l JOIN deliveries p ON p.id = l.id)
-SELECT d.store_id, d.webhook_id, d.retry FROM lanes l JOIN deliveries d ON d.id = l.id WHERE d.due_at <= $1
+SELECT d.store_id, d.webhook_id, d.retry, d.due_at FROM lanes l JOIN deliveries d ON d.id = l.id WHERE d.due_at <= $1
 
 -- name: due since
 SELECT DISTINCT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AND due_at <= $1 AND lease IS NULL
@@ -26,9 +26,10 @@ SELECT DISTINCT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AN
 -- name: claim
 UPDATE deliveries SET lease = $1, leased_until = $2 WHERE id IN (
  SELECT d.id FROM webhooks w JOIN deliveries d ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch
- WHERE w.store_id = $3 AND w.id = $4 AND w.enabled AND d.retry = $5 AND d.due_at <= $6 AND (d.lease IS NULL OR d.leased_until <= $6)
+ WHERE w.store_id = $3 AND w.id = $4 AND w.enabled AND d.retry = $5 AND d.due_at BETWEEN $8 AND $6
+  AND (d.lease IS NULL OR d.leased_until <= $6)
  ORDER BY d.due_at, d.id LIMIT $7)
- RETURNING id, lease, store_id, webhook_id, retry, event_id, event_type, attempts, created_at, epoch,
+ RETURNING id, lease, store_id, webhook_id, retry, event_id, event_type, attempts, created_at, epoch, due_at,
   (SELECT url FROM webhooks w WHERE w.id = webhook_id), (SELECT secret FROM webhooks w WHERE w.id = webhook_id),
   (SELECT secret_key FROM webhooks w WHERE w.id = webhook_id)
 
