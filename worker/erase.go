@@ -10,9 +10,6 @@ import (
 const (
 	// eraseInterval is how often a worker looks for customers to forget and stores to delete.
 	eraseInterval = 5 * time.Second
-	// maxWaits is how many steps in a row may change nothing, because a delivery about the customer is being attempted. After
-	// them the worker turns to the next customer.
-	maxWaits = 4
 	// longestLogPause is the longest pause between two attempts to empty SQLite's write-ahead log. The pauses double while a
 	// reader keeps the log from being emptied.
 	longestLogPause = time.Minute
@@ -29,7 +26,7 @@ func (w *Worker) erase(ctx context.Context) error {
 		return err
 	}
 	for _, f := range forgettings {
-		if err := w.forget(ctx, f); err != nil && ctx.Err() == nil {
+		if err := erase.Continue(ctx, w.config.DB, f); err != nil && ctx.Err() == nil {
 			w.config.Logger.ErrorContext(ctx, "forget a customer", "customer_id", f.CustomerID, "error", err)
 			if err := erase.Postpone(ctx, w.config.DB, f); err != nil {
 				return err
@@ -47,22 +44,6 @@ func (w *Worker) erase(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// forget continues the erasure of one customer until it is finished, or until maxWaits steps in a row have found a running
-// delivery.
-func (w *Worker) forget(ctx context.Context, f erase.Forgetting) error {
-	for waits := 0; f.FinishedAt == nil && waits < maxWaits; {
-		next, err := erase.Step(ctx, w.config.DB, f.StoreID, f.CustomerID)
-		if err != nil {
-			return err
-		}
-		if waits++; next.Pass != f.Pass || next.PositionID != f.PositionID {
-			waits = 0
-		}
-		f = next
-	}
-	return nil
 }
 
 // emptyLog tries to empty SQLite's write-ahead log, again and again until the context ends, because receipts of erasures

@@ -1,9 +1,9 @@
 // Package erase erases a customer's personal data (BeginForgetting, Step) and deletes whole stores (Store), both for good.
 //
-//	BeginForgetting: the customer's row and notes, in one transaction ──► forgettings: unfinished ◄──────────────┐
-//	   Step: activity ──► events with their deliveries ──► refused requests ──► idempotency keys ──► SQLite's log ──┤ changed
-//	   │ killed: any process continues from the position                     a reader keeps it: the receipt says so │ meanwhile?
-//	   │ failed: workers wait, longer each time                                              finished: the receipt ◄┘
+//	BeginForgetting: the customer's row and notes, in one transaction ──► forgettings: unfinished ◄─┐
+//	   Step: activity ──► events with their deliveries ──► idempotency keys ──► SQLite's log ──┤ changed
+//	   │ killed: any process continues from the position  a reader keeps it: the receipt says so │ meanwhile?
+//	   │ failed: workers wait, longer each time                           finished: the receipt ◄┘
 //
 //	stores.delete_at ──past──► Store: deletion_began_at ──► batch by batch, table by table ──► the store's row
 //	   │ restored before: nothing       │ killed: any process begins again with what is left
@@ -12,8 +12,8 @@
 // data, because events, journal entries and answers are made from the emptied customer's row and orders. If somebody gives
 // the customer a name or one of the orders a note before the end, Step begins again with the first table.
 //
-// An event about the customer is replaced whole. A journal entry or a stored answer about the customer loses its personal
-// fields. A text that a caller chose is erased if it contains a value that the customer has or had (identity).
+// All rows are found by the ids of the customer and of the customer's orders, and no text is searched. An event about the customer
+// is replaced whole. A journal entry or a stored answer about the customer loses its personal fields.
 package erase
 
 import (
@@ -58,8 +58,6 @@ const (
 	// stepNotes is how many notes one step removes from the customer's orders of any status. Without a limit, the step also
 	// removes the notes of all PENDING and FAILED orders, because the next change of such an order sends an event.
 	stepNotes = 2000
-	// stepTexts is how many comparisons of a text with a value one step makes at most.
-	stepTexts = 20_000
 	// failurePause is the pause after a failed step; it doubles with each failure, up to maxFailurePause.
 	failurePause, maxFailurePause = 10 * time.Second, time.Hour
 )
@@ -67,7 +65,7 @@ const (
 // phases has a function for each phase of erasing a customer, in order; Forgetting.Pass is the index of the current phase.
 // One call of the function is one step of the phase. It returns last as true if the phase is done.
 var phases = []func(eraser, context.Context, *ent.Tx, *Forgetting) (last bool, err error){
-	eraser.customer, eraser.activity, eraser.events, eraser.refused, eraser.keys,
+	eraser.customer, eraser.activity, eraser.assign, eraser.events, eraser.keys,
 }
 
 // ErrNoForgetting means that there is no erasure of this customer.
@@ -79,8 +77,8 @@ type Forgetting struct {
 	// CustomerID is the customer whose data is erased.
 	CustomerID, StoreID uuid.UUID
 	// The numbers of rows that the erasure changed, by table.
-	Events, Deliveries, ActivityEntries, Notes, IdempotencyKeys, RefusedRequests int64
-	CreatedAt                                                                    time.Time
+	Events, Deliveries, ActivityEntries, Notes, IdempotencyKeys int64
+	CreatedAt                                                   time.Time
 	// FinishedAt is nil until the erasure is finished; until then a row may still name the customer.
 	FinishedAt *time.Time
 	// LogWaitsFor is the kind of reader (db.EmptyLog) that keeps old pages in SQLite's log; "" once the log has none.
@@ -94,8 +92,6 @@ type Forgetting struct {
 	RowAt time.Time
 	// restartRequested is true if RestartForgettings was called since the first phase began.
 	restartRequested bool
-	// Known has the customer's values for which the phases search in texts. It is emptied when all phases are done.
-	Known identity
 	// Before is the receipt of the customer's previous erasure. It is kept if this erasure finds nothing to erase.
 	Before *Forgetting `json:",omitzero"`
 }
@@ -112,14 +108,12 @@ func exec(ctx context.Context, tx *ent.Tx, statement string, args ...any) (int64
 	return result.RowsAffected()
 }
 
-// row is a row that a statement of erase.sql reads: an id, a time, two texts, and a bool whose meaning depends on the
-// statement.
+// row is a row that a statement of erase.sql reads: an id, a time, a text, and a bool whose meaning depends on the statement.
 type row struct {
-	id    uuid.UUID
-	at    time.Time
-	text  []byte
-	label string
-	flag  bool
+	id   uuid.UUID
+	at   time.Time
+	text []byte
+	flag bool
 }
 
 // read runs a query whose columns are the fields of the type row, and returns its rows. In the text of an error, name says
@@ -127,7 +121,7 @@ type row struct {
 func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (rows []row, err error) {
 	for read := range db.Rows(ctx, tx, query, args...) {
 		var r row
-		if err := read.Scan(&r.id, &r.at, &r.text, &r.label, &r.flag); err != nil {
+		if err := read.Scan(&r.id, &r.at, &r.text, &r.flag); err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
 		rows = append(rows, r)
@@ -135,17 +129,15 @@ func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (row
 	return rows, nil
 }
 
-// page reads at most limit rows after the position of f, and moves the position to the last of them. The statement of
-// erase.sql with this name reads the rows; args are its arguments after the limit. last is true if fewer than limit rows were
-// left.
-func (e eraser) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, limit int, args ...any) (rows []row, last bool,
-	err error) {
-	rows, err = read(ctx, tx, name, statements[name], append([]any{f.StoreID, f.PositionAt, f.PositionID, limit}, args...)...)
+// page reads at most stepRows rows after the position of f, and moves the position to the last of them. The statement of
+// erase.sql with this name reads the rows; args are its arguments after the limit. last is true if fewer rows were left.
+func (e eraser) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, args ...any) (rows []row, last bool, err error) {
+	rows, err = read(ctx, tx, name, statements[name], append([]any{f.StoreID, f.PositionAt, f.PositionID, stepRows}, args...)...)
 	if len(rows) > 0 {
 		end := rows[len(rows)-1]
 		f.PositionAt, f.PositionID = end.at, end.id
 	}
-	return rows, len(rows) < limit, err
+	return rows, len(rows) < stepRows, err
 }
 
 // rewrite replaces the text of a column, such as events.payload, in each of the rows by the result of change. It returns the
@@ -215,9 +207,6 @@ func (e eraser) step(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
 	if last {
 		f.Pass, f.PositionAt, f.PositionID = f.Pass+1, time.Time{}, uuid.Nil
 	}
-	if f.Pass == len(phases) {
-		f.Known = identity{} // the phases have searched for these values; what is left, emptying SQLite's log, does not need them
-	}
 	return err
 }
 
@@ -246,10 +235,18 @@ func (e eraser) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
 
 // Unfinished returns at most ten unfinished erasures, with only their ids, the longest waiting first. It leaves out erasures
 // that Postpone has delayed.
-func Unfinished(ctx context.Context, d *db.DB) (found []Forgetting, err error) {
-	const query = "SELECT id, store_id FROM forgettings WHERE finished_at IS NULL AND (due_at IS NULL OR due_at <= $1) " +
-		"ORDER BY due_at NULLS FIRST, id LIMIT 10"
-	for row := range db.Rows(ctx, d.Reader(), query, d.Now()) {
+func Unfinished(ctx context.Context, d *db.DB) ([]Forgetting, error) {
+	return list(ctx, d, "(due_at IS NULL OR due_at <= $1) ORDER BY due_at NULLS FIRST, id LIMIT 10", d.Now())
+}
+
+// UnfinishedOf returns the unfinished erasures of a store's customers, with only their ids.
+func UnfinishedOf(ctx context.Context, d *db.DB, storeID uuid.UUID) ([]Forgetting, error) {
+	return list(ctx, d, "store_id = $1 ORDER BY id", storeID)
+}
+
+// list returns the unfinished erasures that meet a condition.
+func list(ctx context.Context, d *db.DB, condition string, args ...any) (found []Forgetting, err error) {
+	for row := range db.Rows(ctx, d.Reader(), "SELECT id, store_id FROM forgettings WHERE finished_at IS NULL AND "+condition, args...) {
 		var f Forgetting
 		if err := row.Scan(&f.CustomerID, &f.StoreID); err != nil {
 			return nil, fmt.Errorf("list forgettings: %w", err)
@@ -257,6 +254,24 @@ func Unfinished(ctx context.Context, d *db.DB) (found []Forgetting, err error) {
 		found = append(found, f)
 	}
 	return found, nil
+}
+
+// maxWaits is how many steps in a row may change nothing, because a delivery about the customer is being attempted.
+const maxWaits = 4
+
+// Continue does the steps of an erasure until it is finished, or until maxWaits steps in a row have found a running delivery.
+func Continue(ctx context.Context, d *db.DB, f Forgetting) error {
+	for waits := 0; f.FinishedAt == nil && waits < maxWaits; {
+		next, err := Step(ctx, d, f.StoreID, f.CustomerID)
+		if err != nil {
+			return err
+		}
+		if waits++; next.Pass != f.Pass || next.PositionID != f.PositionID {
+			waits = 0
+		}
+		f = next
+	}
+	return nil
 }
 
 // Postpone delays an erasure after a failed step, so that other erasures continue first. The delay is ten seconds, and
@@ -347,7 +362,7 @@ func (e eraser) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader st
 	case noted || f.restartRequested || !c.UpdatedAt.Equal(f.RowAt):
 		f.begin()
 		return nil
-	case f.Before != nil && f.Events+f.Deliveries+f.ActivityEntries+f.Notes+f.IdempotencyKeys+f.RefusedRequests == 0:
+	case f.Before != nil && f.Events+f.Deliveries+f.ActivityEntries+f.Notes+f.IdempotencyKeys == 0:
 		*f = *f.Before
 		f.LogWaitsFor = reader
 		return nil
@@ -371,6 +386,11 @@ func (e eraser) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last b
 	if err != nil {
 		return false, err
 	}
+	email := resource.ForgottenEmail(c.ID)
+	taken, err := hook.LockRows(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.Email(email), customer.IDNEQ(c.ID)))
+	if err != nil {
+		return false, fmt.Errorf("look for the customer's new e-mail: %w", err)
+	}
 	notes, err := exec(ctx, tx, statements["clear notes"], f.StoreID, f.CustomerID, stepNotes)
 	if err != nil {
 		return false, err
@@ -381,12 +401,13 @@ func (e eraser) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last b
 		hook.Record(ctx, "customer.forgotten", "customer", c.ID)
 		f.Before = nil // this erasure has erased something, so the old receipt is not needed
 	}
-	f.collectValues(resource.Customer(c, ""))
 	if _, err := tx.ExecContext(ctx, "UPDATE forgettings SET begun_at = $1 WHERE id = $2 AND store_id = $3", hook.Time(ctx), c.ID,
 		f.StoreID); err != nil {
 		return false, fmt.Errorf("begin to forget: %w", err)
 	}
-	email := resource.ForgottenEmail(c.ID)
+	if err := freeEmail(ctx, tx, taken); err != nil {
+		return false, err
+	}
 	if c, err = tx.Customer.UpdateOne(c).SetName("").SetEmail(email).ClearPhone().
 		SetSearch(resource.CustomerSearch("", &email, nil)).Save(ctx); err != nil {
 		return false, fmt.Errorf("forget the customer: %w", err)
@@ -395,10 +416,49 @@ func (e eraser) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last b
 	return notes < stepNotes, nil
 }
 
+// freeEmail gives customers who have the address of a forgotten customer, which an earlier release let them take, another address
+// that reaches nobody.
+func freeEmail(ctx context.Context, tx *ent.Tx, taken []*ent.Customer) error {
+	for _, c := range taken {
+		email := uuid.NewString() + "@taken." + resource.ForgottenDomain
+		if err := tx.Customer.UpdateOne(c).SetEmail(email).SetSearch(resource.CustomerSearch(c.Name, &email, c.Phone)).Exec(ctx); err != nil {
+			return fmt.Errorf("free the customer's new e-mail: %w", err)
+		}
+	}
+	return nil
+}
+
+// assign sets the customer of events that an earlier release has written without one. Events whose payload names no customer get
+// the nil id, so that they are read once.
+func (e eraser) assign(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
+	rows, last, err := e.page(ctx, tx, f, "events without a customer")
+	if err != nil {
+		return false, err
+	}
+	for _, r := range rows {
+		var payload struct {
+			Type string
+			Data struct {
+				ID       uuid.UUID
+				Customer struct{ ID uuid.UUID }
+			}
+		}
+		_ = json.Unmarshal(r.text, &payload) // an error leaves the ids that cannot be read nil
+		id := payload.Data.Customer.ID
+		if id == uuid.Nil && !strings.HasPrefix(payload.Type, "product.") {
+			id = payload.Data.ID
+		}
+		if _, err := exec(ctx, tx, "UPDATE events SET customer_id = $3 WHERE store_id = $1 AND id = $2", f.StoreID, r.id, id); err != nil {
+			return false, err
+		}
+	}
+	return last, nil
+}
+
 // events erases the payloads of events about the customer, and the receivers' answers to them. It also erases the answers to
 // events that were erased earlier, because an import may have added such answers.
 func (e eraser) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	rows, last, err := e.page(ctx, tx, f, "events.payload", stepRows)
+	rows, last, err := e.page(ctx, tx, f, "events.payload", f.CustomerID)
 	if err != nil {
 		return false, err
 	}
@@ -408,7 +468,7 @@ func (e eraser) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last boo
 		switch {
 		case string(event.text) == hook.Forgotten:
 			alreadyErased = append(alreadyErased, event.id)
-		case err != nil && f.foundIn(event.text), f.collectValues(read.Data):
+		case err != nil, f.shownBy(read.Data):
 			return []byte(hook.Forgotten), nil
 		}
 		return event.text, nil
@@ -445,14 +505,14 @@ func (e eraser) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events [
 	condition := " WHERE store_id = $1 AND event_id IN (" + args.AddIDs(events) + ") ORDER BY id"
 	now := slices.Clone(args)
 	// The last column is true if an attempt of the delivery is running.
-	live := "SELECT id, created_at, attempts, '', COALESCE(leased_until > COALESCE(CAST(" + now.Add(e.TimeArg()) +
+	live := "SELECT id, created_at, attempts, COALESCE(leased_until > COALESCE(CAST(" + now.Add(e.TimeArg()) +
 		" AS timestamptz), CURRENT_TIMESTAMP), false) FROM deliveries" + condition + e.RowLock("")
 	for _, q := range []struct {
 		table, query string
 		args         []any
 	}{
 		{"deliveries", live, now},
-		{"finished_deliveries", "SELECT id, created_at, attempts, '', false FROM finished_deliveries" + condition, args},
+		{"finished_deliveries", "SELECT id, created_at, attempts, false FROM finished_deliveries" + condition, args},
 	} {
 		rows, err := read(ctx, tx, q.table, q.query, q.args...)
 		if err != nil {
@@ -489,29 +549,13 @@ func withoutAnswers(delivery row) ([]byte, error) {
 	return json.Marshal(attempts)
 }
 
-// foundIn reports whether a text contains the customer's id or values. It is for texts that cannot be parsed as the expected
-// message. If the text is JSON, its strings are also searched without their escapes.
-func (f *Forgetting) foundIn(text []byte) bool {
-	plain := bytes.Clone(text) // will have the text and, after it, the text's JSON strings without escapes
-	for tokens := json.NewDecoder(bytes.NewReader(text)); ; {
-		token, err := tokens.Token()
-		if err != nil {
-			break
-		}
-		if token, ok := token.(string); ok {
-			plain = append(append(plain, '\n'), token...)
-		}
-	}
-	return bytes.Contains(plain, []byte(f.CustomerID.String())) || f.Known.foundIn(string(plain))
-}
-
-// activity erases the customer's values from entries of the activity journal.
+// activity erases the customer's values from entries of the activity journal about the customer and the customer's orders.
 func (e eraser) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	rows, last, err := e.page(ctx, tx, f, "activity_entries.changes", stepRows, f.CustomerID)
+	rows, last, err := e.page(ctx, tx, f, "activity_entries.changes", f.CustomerID)
 	if err != nil {
 		return false, err
 	}
-	ids, err := e.rewrite(ctx, tx, f, "activity_entries.changes", rows, f.withoutValues)
+	ids, err := e.rewrite(ctx, tx, f, "activity_entries.changes", rows, withoutValues)
 	f.ActivityEntries += int64(len(ids))
 	return last, err
 }
@@ -519,20 +563,14 @@ func (e eraser) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last b
 // personal are the journaled fields of a customer or an order that name or describe the customer.
 var personal = []string{"name", "email", "phone", "note"}
 
-// withoutValues returns the changes of a journal entry without the personal values of the customer. It keeps nulls and empty
-// texts. If it cannot read the changes and they are about the customer, it returns no changes.
-func (f *Forgetting) withoutValues(entry row) ([]byte, error) {
+// withoutValues returns the changes of a journal entry about the customer without the customer's personal values. It keeps nulls
+// and empty texts. If it cannot read the changes, it returns no changes.
+func withoutValues(entry row) ([]byte, error) {
 	var changes map[string]map[string]any
 	number := json.NewDecoder(bytes.NewReader(entry.text))
 	number.UseNumber()
-	err := number.Decode(&changes)
-	readable := err == nil && jsontext.Value(entry.text).IsValid() // IsValid rejects repeated names
-	id, customerChange := f.CustomerID.String(), changes["customerId"]
-	switch aboutCustomer := entry.flag || customerChange["from"] == id || customerChange["to"] == id; {
-	case !readable && (aboutCustomer || f.foundIn(entry.text)):
+	if number.Decode(&changes) != nil || !jsontext.Value(entry.text).IsValid() { // IsValid rejects repeated names
 		return []byte("{}"), nil
-	case !aboutCustomer:
-		return entry.text, nil
 	}
 	found := false
 	for field, sides := range changes {
@@ -540,13 +578,9 @@ func (f *Forgetting) withoutValues(entry row) ([]byte, error) {
 			if !hook.Journaled("customer", field) && !hook.Journaled("order", field) || side != "from" && side != "to" {
 				return []byte("{}"), nil
 			}
-			switch text, isText := value.(string); {
-			case value == nil, text == "" && isText, text == forgotten:
-				continue
-			case slices.Contains(personal, field):
-				f.addKnownField(field, text)
-			case isText && f.Known.foundIn(text), !isText && !isNumber(value):
-			default:
+			text, isText := value.(string)
+			switch _, isNumber := value.(json.Number); {
+			case value == nil, text == "" && isText, text == forgotten, !slices.Contains(personal, field) && (isText || isNumber):
 				continue
 			}
 			sides[side], found = forgotten, true
@@ -558,44 +592,22 @@ func (f *Forgetting) withoutValues(entry row) ([]byte, error) {
 	return json.Marshal(changes)
 }
 
-func isNumber(value any) bool {
-	_, ok := value.(json.Number)
-	return ok
-}
-
-// refused erases the names of fields in refused requests if a name contains a value of the customer.
-func (e eraser) refused(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	rows, last, err := e.page(ctx, tx, f, "refused_requests", f.textsPerStep())
-	if err != nil {
-		return false, err
-	}
-	var ids []uuid.UUID
-	for _, r := range rows {
-		if slices.ContainsFunc(strings.Split(string(r.text), "\n"), f.Known.foundInField) {
-			ids = append(ids, r.id)
-		}
-	}
-	f.RefusedRequests += int64(len(ids))
-	return last, changeAll(ctx, tx, "UPDATE refused_requests SET fields = ''", f.StoreID, ids)
-}
-
-// keys erases the customer's data in the answers that are stored under idempotency keys. It deletes a key whose own text
-// names the customer, and a key with an unreadable answer that contains a value of the customer.
+// keys erases the customer's data in the answers that are stored under idempotency keys, and the hashes of the requests. A repeated
+// request then gets the answer without the data, whatever it asks for. It deletes a key whose answer cannot be read.
 func (e eraser) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	rows, last, err := e.page(ctx, tx, f, "idempotency_keys.answer", f.textsPerStep())
+	rows, last, err := e.page(ctx, tx, f, "idempotency_keys.answer", f.CustomerID)
 	if err != nil {
 		return false, err
 	}
-	var drop []uuid.UUID
+	var drop, all []uuid.UUID
 	ids, err := e.rewrite(ctx, tx, f, "idempotency_keys.answer", rows, func(key row) ([]byte, error) {
+		all = append(all, key.id)
 		// The text is an order, because only operations that return an order store their answers.
 		order := &storefrontv1.Order{}
-		err := proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(key.text, order)
-		hasData := f.collectValues(order)
-		switch {
-		case err != nil && f.foundIn(key.text), f.keyFoundIn(key.label, order.GetCustomer()):
+		switch err := (proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(key.text, order)); {
+		case err != nil:
 			drop = append(drop, key.id)
-		case hasData:
+		case f.shownBy(order):
 			order.Note = nil
 			order.Customer = &storefrontv1.Order_Customer{Id: f.CustomerID.String(), Email: new(resource.ForgottenEmail(f.CustomerID))}
 			return proto.Marshal(order)
@@ -606,30 +618,38 @@ func (e eraser) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 		return false, err
 	}
 	f.IdempotencyKeys += int64(len(ids) + len(drop))
-	return last, changeAll(ctx, tx, "DELETE FROM idempotency_keys", f.StoreID, drop)
-}
-
-// keyFoundIn reports whether an idempotency key contains a value of the customer. c is the customer of the key's order: if it
-// is another customer, values that both customers have do not count.
-func (f *Forgetting) keyFoundIn(key string, c *storefrontv1.Order_Customer) bool {
-	if !f.Known.foundIn(key) {
-		return false
+	if err := changeAll(ctx, tx, "UPDATE idempotency_keys SET request = $2", db.Args{f.StoreID, []byte{}}, all); err != nil {
+		return false, err
 	}
-	return c.GetId() == f.CustomerID.String() || f.Known.subtract(c.GetName(), c.GetEmail(), c.GetPhone()).foundIn(key)
+	return last, changeAll(ctx, tx, "DELETE FROM idempotency_keys", db.Args{f.StoreID}, drop)
 }
 
-// textsPerStep returns how many texts one step reads, so that the step compares texts with the customer's values at most
-// stepTexts times.
-func (f *Forgetting) textsPerStep() int {
-	return max(1, min(stepRows, stepTexts/(1+len(f.Known.Texts)+len(f.Known.Phones))))
+// shownBy reports whether a message, a *Customer or an *Order with its buyer, shows a name, a phone or a note of the customer, or
+// an e-mail address other than the one that replaces an erased address.
+func (f *Forgetting) shownBy(message any) bool {
+	var c interface {
+		GetName() string
+		GetEmail() string
+		GetPhone() string
+	}
+	note := ""
+	switch m := message.(type) {
+	case *storefrontv1.Customer:
+		c = m
+	case *storefrontv1.Order:
+		c, note = m.GetCustomer(), m.GetNote()
+	default:
+		return true
+	}
+	email := c.GetEmail()
+	return c.GetName() != "" || c.GetPhone() != "" || note != "" || email != "" && email != resource.ForgottenEmail(f.CustomerID)
 }
 
-// changeAll runs a statement, an UPDATE or a DELETE without a WHERE, for the store's rows with these ids.
-func changeAll(ctx context.Context, tx *ent.Tx, statement string, storeID uuid.UUID, ids []uuid.UUID) error {
+// changeAll runs a statement, an UPDATE or a DELETE without a WHERE, for the rows with these ids of the store in args[0].
+func changeAll(ctx context.Context, tx *ent.Tx, statement string, args db.Args, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	args := db.Args{storeID}
 	_, err := exec(ctx, tx, statement+" WHERE store_id = $1 AND id IN ("+args.AddIDs(ids)+")", args...)
 	return err
 }

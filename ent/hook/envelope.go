@@ -52,6 +52,19 @@ type Event struct {
 	Data proto.Message
 }
 
+// CustomerOf returns the id of the customer whose data an event has, or the nil id. An erasure finds the event by it.
+func CustomerOf(data proto.Message) uuid.UUID {
+	var text string
+	switch m := data.(type) {
+	case *storefrontv1.Customer:
+		text = m.GetId()
+	case *storefrontv1.Order:
+		text = m.GetCustomer().GetId()
+	}
+	id, _ := uuid.Parse(text) // the nil id for ""
+	return id
+}
+
 // ReadEnvelope reads a payload that Envelope or PingEnvelope returned. It fails for any other text: other spaces, unknown or
 // repeated fields, or a type that is neither in EventTypes nor Ping.
 func ReadEnvelope(payload []byte) (e Event, err error) {

@@ -117,7 +117,7 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, er
 			at := r.time(c.id)
 			eventID := id.At(at)
 			events = append(events, tx.Event.Create().SetID(eventID).SetStoreID(store.ID).SetType(name).
-				SetPayload(Envelope(eventID, name, at, store.ID, store.Slug, data)).SetCreatedAt(at))
+				SetPayload(Envelope(eventID, name, at, store.ID, store.Slug, data)).SetCustomerID(CustomerOf(data)).SetCreatedAt(at))
 		}
 	}
 	if len(events) == 0 {

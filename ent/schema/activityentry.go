@@ -35,5 +35,5 @@ func (ActivityEntry) Fields() []ent.Field {
 
 // Indexes of activity entries.
 func (ActivityEntry) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("store_id", "created_at", "id")}
+	return []ent.Index{index.Fields("store_id", "created_at", "id"), index.Fields("store_id", "resource_id")}
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
 	"github.com/google/uuid"
@@ -23,10 +24,17 @@ func (Event) Fields() []ent.Field {
 			Comment("the request that caused it, for the logs"),
 		field.String("trace").Optional().Nillable().Immutable().
 			Comment("W3C traceparent of the change, while traces are collected"),
+		field.UUID("customer_id", uuid.UUID{}).Optional().Nillable().Immutable().
+			Comment("the customer whose data the payload has, the nil id without one; null until an erasure has read an event of " +
+				"release 2026-09"),
 	}
 }
 
-// Indexes of events.
+// Indexes of events. An erasure finds the events of a customer, and the events whose customer nobody has read yet.
 func (Event) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("store_id", "created_at", "id")}
+	return []ent.Index{
+		index.Fields("store_id", "created_at", "id"),
+		index.Fields("store_id", "customer_id", "created_at", "id").Annotations(entsql.IndexWhere("customer_id IS NOT NULL")),
+		index.Fields("store_id", "created_at", "id").StorageKey("event_without_customer").Annotations(entsql.IndexWhere("customer_id IS NULL")),
+	}
 }

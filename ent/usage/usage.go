@@ -25,7 +25,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
@@ -60,9 +59,8 @@ const (
 	maxTallies        = 50000
 	// batchSize is how many rows one statement writes at most.
 	batchSize = 500
-	// maxFields is how many names of refused fields are stored of one request at most, and maxFieldBytes is the length of the
-	// longest stored name. Both are limited, because callers can choose the names.
-	maxFields, maxFieldBytes = 20, 64
+	// maxFields is how many names of refused fields are stored of one request at most.
+	maxFields = 20
 )
 
 var (
@@ -83,7 +81,8 @@ type Refused struct {
 	Route     string    `json:"route"`
 	Code      string    `json:"code"`
 	Status    int       `json:"status"`
-	// Fields are the names of the refused or missing fields.
+	// Fields are the names of the refused or missing fields. They are names of the API, and never invented by a caller, because
+	// nobody erases them.
 	Fields []string  `json:"-"`
 	At     time.Time `json:"-"`
 }
@@ -150,21 +149,9 @@ func (l *Recorder) Refuse(r Refused) {
 		l.dropped.Add(1)
 		return
 	}
-	r.Fields = truncate(r.Fields)
+	r.Fields = r.Fields[:min(len(r.Fields), maxFields)]
 	l.perKey[r.KeyID]++
 	l.refused = append(l.refused, r)
-}
-
-// truncate returns at most maxFields names, each at most maxFieldBytes long and without control characters. PostgreSQL rejects
-// a zero byte, and with it all rows of the statement.
-func truncate(names []string) []string {
-	truncated := make([]string, 0, min(len(names), maxFields))
-	isSeparator := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
-	for _, name := range names[:min(len(names), maxFields)] {
-		words := strings.FieldsFunc(name[:min(len(name), maxFieldBytes)], isSeparator)
-		truncated = append(truncated, strings.ToValidUTF8(strings.Join(words, " "), ""))
-	}
-	return truncated
 }
 
 // Run writes the recorded uses until the context ends, and then once more. It returns the error of that last write and logs
@@ -231,9 +218,7 @@ func (l *Recorder) writeTallies(ctx context.Context, tallies map[subject]count) 
 	return nil
 }
 
-// writeRefused writes the refused requests, and deletes the oldest requests of each key that has more than MaxRefusedPerKey. If
-// a customer of the store was erased since a request, it leaves out the request's field names, because they may name the
-// customer.
+// writeRefused writes the refused requests, and deletes the oldest requests of each key that has more than MaxRefusedPerKey.
 func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	type row struct {
 		Refused
@@ -243,17 +228,11 @@ func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	}
 	for len(refused) > 0 {
 		part := refused[:min(len(refused), batchSize)]
-		forgotten, err := l.lastForgettings(ctx, part)
 		rows := make([]row, len(part))
 		for i, r := range part {
 			rows[i] = row{r, id.At(r.At), strings.Join(r.Fields, "\n"), r.At.UnixMilli()}
-			if !r.At.Truncate(time.Millisecond).After(forgotten[r.StoreID]) {
-				rows[i].Fields = ""
-			}
 		}
-		if err == nil {
-			err = write(ctx, l.db, "add refused", rows)
-		}
+		err := write(ctx, l.db, "add refused", rows)
 		if err == nil {
 			err = write(ctx, l.db, "trim refused", rows)
 		}
@@ -264,23 +243,6 @@ func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 		refused = refused[len(part):]
 	}
 	return nil
-}
-
-// lastForgettings returns, by the store's id, the time at which the last erasure of a customer of the store began. It leaves
-// out stores in which no erasure has begun since the oldest of the requests.
-func (l *Recorder) lastForgettings(ctx context.Context, requests []Refused) (last map[uuid.UUID]time.Time, err error) {
-	oldest := slices.MinFunc(requests, func(a, b Refused) int { return a.At.Compare(b.At) }).At
-	last = map[uuid.UUID]time.Time{}
-	for row := range db.Rows(ctx, l.db.Reader(), "SELECT store_id, begun_at FROM forgettings WHERE begun_at >= $1 ORDER BY begun_at",
-		oldest.Truncate(time.Millisecond)) {
-		var store uuid.UUID
-		var begun time.Time
-		if err := row.Scan(&store, &begun); err != nil {
-			return nil, fmt.Errorf("read who was forgotten: %w", err)
-		}
-		last[store] = begun
-	}
-	return last, nil
 }
 
 func write[Row any](ctx context.Context, d *db.DB, statement string, rows []Row) error {

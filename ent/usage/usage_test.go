@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -60,7 +59,7 @@ func TestTheNewestRefusedRequestsOfAKeyAreKept(t *testing.T) {
 		refused := func(key uuid.UUID, at time.Time) usage.Refused {
 			return usage.Refused{
 				StoreID: store, KeyID: key, RequestID: uuid.New(), Method: "GET", Route: "/v1/orders", Code: "validation_failed", Status: 400,
-				Fields: []string{"pageSize", "two\nlines", strings.Repeat("é", 100)}, At: at,
+				Fields: []string{"pageSize", "q"}, At: at,
 			}
 		}
 		now := d.Now()
@@ -82,8 +81,7 @@ func TestTheNewestRefusedRequestsOfAKeyAreKept(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, kept, 1)
 		kept[0].At = kept[0].At.UTC()
-		first.Fields = []string{"pageSize", "two lines", strings.Repeat("é", 32)}
-		require.Equal(t, first, kept[0], "everything but what is too long")
+		require.Equal(t, first, kept[0])
 		kept, err = usage.RefusedOf(t.Context(), d, uuid.New(), noisy, 10)
 		require.NoError(t, err)
 		require.Empty(t, kept, "another store's")
@@ -119,26 +117,4 @@ func TestMemoryIsBounded(t *testing.T) {
 		l.Refuse(usage.Refused{KeyID: uuid.NewSHA1(uuid.Nil, fmt.Append(nil, i))})
 	}
 	require.EqualValues(t, 15, l.Dropped())
-}
-
-// The name of a refused field is stored without the characters that the database rejects. Otherwise the database would also
-// reject the other refused requests of the same statement. Callers choose the names of parameters, for example ?a%00b=1.
-func TestNoNameKeepsOtherRefusedRequestsFromBeingWritten(t *testing.T) {
-	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, d *db.DB) {
-		store, key := uuid.New(), uuid.New()
-		l := usage.New(d, slog.Default())
-		for _, name := range []string{"a\x00b", "\x1b[2J", "pageSize"} {
-			l.Refuse(usage.Refused{StoreID: store, KeyID: key, RequestID: uuid.New(), Method: "GET", Route: "/v1/orders",
-				Fields: []string{name}, At: d.Now()})
-		}
-		require.NoError(t, l.Flush(t.Context()))
-		kept, err := usage.RefusedOf(t.Context(), d, store, key, 10)
-		require.NoError(t, err)
-		names := []string{}
-		for _, r := range kept {
-			names = append(names, r.Fields...)
-		}
-		require.ElementsMatch(t, []string{"a b", "[2J", "pageSize"}, names)
-	})
 }

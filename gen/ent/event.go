@@ -29,7 +29,9 @@ type Event struct {
 	// the request that caused it, for the logs
 	RequestID *uuid.UUID `json:"request_id,omitempty"`
 	// W3C traceparent of the change, while traces are collected
-	Trace        *string `json:"trace,omitempty"`
+	Trace *string `json:"trace,omitempty"`
+	// the customer whose data the payload has, the nil id without one; null until an erasure has read an event of release 2026-09
+	CustomerID   *uuid.UUID `json:"customer_id,omitempty"`
 	selectValues sql.SelectValues
 }
 
@@ -38,7 +40,7 @@ func (*Event) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case event.FieldRequestID:
+		case event.FieldRequestID, event.FieldCustomerID:
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
 		case event.FieldPayload:
 			values[i] = new([]byte)
@@ -107,6 +109,13 @@ func (_m *Event) assignValues(columns []string, values []any) error {
 				_m.Trace = new(string)
 				*_m.Trace = value.String
 			}
+		case event.FieldCustomerID:
+			if value, ok := values[i].(*sql.NullScanner); !ok {
+				return fmt.Errorf("unexpected type %T for field customer_id", values[i])
+			} else if value.Valid {
+				_m.CustomerID = new(uuid.UUID)
+				*_m.CustomerID = *value.S.(*uuid.UUID)
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -163,6 +172,11 @@ func (_m *Event) String() string {
 	if v := _m.Trace; v != nil {
 		builder.WriteString("trace=")
 		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.CustomerID; v != nil {
+		builder.WriteString("customer_id=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
 	}
 	builder.WriteByte(')')
 	return builder.String()

@@ -73,6 +73,20 @@ func (_c *EventCreate) SetNillableTrace(v *string) *EventCreate {
 	return _c
 }
 
+// SetCustomerID sets the "customer_id" field.
+func (_c *EventCreate) SetCustomerID(v uuid.UUID) *EventCreate {
+	_c.mutation.SetCustomerID(v)
+	return _c
+}
+
+// SetNillableCustomerID sets the "customer_id" field if the given value is not nil.
+func (_c *EventCreate) SetNillableCustomerID(v *uuid.UUID) *EventCreate {
+	if v != nil {
+		_c.SetCustomerID(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *EventCreate) SetID(v uuid.UUID) *EventCreate {
 	_c.mutation.SetID(v)
@@ -200,6 +214,10 @@ func (_c *EventCreate) createSpec() (*Event, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Trace(); ok {
 		_spec.SetField(event.FieldTrace, field.TypeString, value)
 		_node.Trace = &value
+	}
+	if value, ok := _c.mutation.CustomerID(); ok {
+		_spec.SetField(event.FieldCustomerID, field.TypeUUID, value)
+		_node.CustomerID = &value
 	}
 	return _node, _spec
 }

@@ -74,6 +74,9 @@ func (_u *EventUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.TraceCleared() {
 		_spec.ClearField(event.FieldTrace, field.TypeString)
 	}
+	if _u.mutation.CustomerIDCleared() {
+		_spec.ClearField(event.FieldCustomerID, field.TypeUUID)
+	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{event.Label}
@@ -170,6 +173,9 @@ func (_u *EventUpdateOne) sqlSave(ctx context.Context) (_node *Event, err error)
 	}
 	if _u.mutation.TraceCleared() {
 		_spec.ClearField(event.FieldTrace, field.TypeString)
+	}
+	if _u.mutation.CustomerIDCleared() {
+		_spec.ClearField(event.FieldCustomerID, field.TypeUUID)
 	}
 	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
 		store, err := _u.mutation.OldStoreID(ctx)

@@ -2630,6 +2630,7 @@ type EventMutation struct {
 	created_at    *time.Time
 	request_id    *uuid.UUID
 	trace         *string
+	customer_id   *uuid.UUID
 	clearedFields map[string]struct{}
 	done          bool
 	oldValue      func(context.Context) (*Event, error)
@@ -2982,6 +2983,55 @@ func (m *EventMutation) ResetTrace() {
 	delete(m.clearedFields, event.FieldTrace)
 }
 
+// SetCustomerID sets the "customer_id" field.
+func (m *EventMutation) SetCustomerID(u uuid.UUID) {
+	m.customer_id = &u
+}
+
+// CustomerID returns the value of the "customer_id" field in the mutation.
+func (m *EventMutation) CustomerID() (r uuid.UUID, exists bool) {
+	v := m.customer_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCustomerID returns the old "customer_id" field's value of the Event entity.
+// If the Event object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EventMutation) OldCustomerID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCustomerID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCustomerID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCustomerID: %w", err)
+	}
+	return oldValue.CustomerID, nil
+}
+
+// ClearCustomerID clears the value of the "customer_id" field.
+func (m *EventMutation) ClearCustomerID() {
+	m.customer_id = nil
+	m.clearedFields[event.FieldCustomerID] = struct{}{}
+}
+
+// CustomerIDCleared returns if the "customer_id" field was cleared in this mutation.
+func (m *EventMutation) CustomerIDCleared() bool {
+	_, ok := m.clearedFields[event.FieldCustomerID]
+	return ok
+}
+
+// ResetCustomerID resets all changes to the "customer_id" field.
+func (m *EventMutation) ResetCustomerID() {
+	m.customer_id = nil
+	delete(m.clearedFields, event.FieldCustomerID)
+}
+
 // Where appends a list predicates to the EventMutation builder.
 func (m *EventMutation) Where(ps ...predicate.Event) {
 	m.predicates = append(m.predicates, ps...)
@@ -3016,7 +3066,7 @@ func (m *EventMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *EventMutation) Fields() []string {
-	fields := make([]string, 0, 6)
+	fields := make([]string, 0, 7)
 	if m.store_id != nil {
 		fields = append(fields, event.FieldStoreID)
 	}
@@ -3034,6 +3084,9 @@ func (m *EventMutation) Fields() []string {
 	}
 	if m.trace != nil {
 		fields = append(fields, event.FieldTrace)
+	}
+	if m.customer_id != nil {
+		fields = append(fields, event.FieldCustomerID)
 	}
 	return fields
 }
@@ -3055,6 +3108,8 @@ func (m *EventMutation) Field(name string) (ent.Value, bool) {
 		return m.RequestID()
 	case event.FieldTrace:
 		return m.Trace()
+	case event.FieldCustomerID:
+		return m.CustomerID()
 	}
 	return nil, false
 }
@@ -3076,6 +3131,8 @@ func (m *EventMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldRequestID(ctx)
 	case event.FieldTrace:
 		return m.OldTrace(ctx)
+	case event.FieldCustomerID:
+		return m.OldCustomerID(ctx)
 	}
 	return nil, fmt.Errorf("unknown Event field %s", name)
 }
@@ -3127,6 +3184,13 @@ func (m *EventMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetTrace(v)
 		return nil
+	case event.FieldCustomerID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCustomerID(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Event field %s", name)
 }
@@ -3163,6 +3227,9 @@ func (m *EventMutation) ClearedFields() []string {
 	if m.FieldCleared(event.FieldTrace) {
 		fields = append(fields, event.FieldTrace)
 	}
+	if m.FieldCleared(event.FieldCustomerID) {
+		fields = append(fields, event.FieldCustomerID)
+	}
 	return fields
 }
 
@@ -3182,6 +3249,9 @@ func (m *EventMutation) ClearField(name string) error {
 		return nil
 	case event.FieldTrace:
 		m.ClearTrace()
+		return nil
+	case event.FieldCustomerID:
+		m.ClearCustomerID()
 		return nil
 	}
 	return fmt.Errorf("unknown Event nullable field %s", name)
@@ -3208,6 +3278,9 @@ func (m *EventMutation) ResetField(name string) error {
 		return nil
 	case event.FieldTrace:
 		m.ResetTrace()
+		return nil
+	case event.FieldCustomerID:
+		m.ResetCustomerID()
 		return nil
 	}
 	return fmt.Errorf("unknown Event field %s", name)

@@ -117,7 +117,7 @@ func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 func forgetting(f erase.Forgetting) *adminv1.Forgetting {
 	receipt := &adminv1.Forgetting{
 		CustomerId: f.CustomerID.String(), StoreId: f.StoreID.String(), Events: f.Events, Deliveries: f.Deliveries,
-		ActivityEntries: f.ActivityEntries, Notes: f.Notes, IdempotencyKeys: f.IdempotencyKeys, RefusedRequests: f.RefusedRequests,
+		ActivityEntries: f.ActivityEntries, Notes: f.Notes, IdempotencyKeys: f.IdempotencyKeys,
 		CreatedAt: apijson.Timestamp(f.CreatedAt), FinishedAt: apijson.OptionalTimestamp(f.FinishedAt),
 	}
 	if f.LogWaitsFor != "" {

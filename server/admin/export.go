@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/erase"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/gen/ent"
@@ -35,8 +36,8 @@ func (o *Operator) ExportStore(ctx context.Context, in *adminv1.ExportStoreReque
 // Export reads all rows of a store as of one instant, and calls handle with one page of rows after the other. A page may be
 // used only until handle returns. If handle returns an error, the export ends with this error.
 //
-// Export refuses with store_not_found, or with unavailable while maxExports exports run or a customer of the store is being
-// erased. If the request asks for secrets, it also refuses with origin_refused unless they may be sent (see
+// Export refuses with store_not_found, or with unavailable while maxExports exports run. It first finishes the erasures of the
+// store's customers, and refuses with unavailable if one waits for a running delivery. If the request asks for secrets, it also refuses with origin_refused unless they may be sent (see
 // checkSecretsAllowed), and with secret_key_missing if a secret cannot be decrypted.
 func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	handle func(*adminv1.ExportStoreResponse) error) error {
@@ -61,6 +62,15 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	var secret func(*ent.Webhook) (string, error)
 	if in.GetWithSecrets() {
 		secret = o.webhooks.Secret
+	}
+	unfinished, err := erase.UnfinishedOf(ctx, o.db, t.ID)
+	if err != nil {
+		return err
+	}
+	for _, f := range unfinished {
+		if err := erase.Continue(ctx, o.db, f); err != nil {
+			return err
+		}
 	}
 	var at time.Time
 	err = o.db.Snapshot(ctx, db.ReaderExport, func(ctx context.Context, tx *ent.Tx) error {

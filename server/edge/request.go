@@ -4,10 +4,14 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/attribute"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"go.storefront.example/server/apierr"
 )
@@ -31,8 +35,8 @@ const (
 	LimitAddress = "address"
 )
 
-// Request describes a request for metrics and for the log of refused requests. All its texts but Fields have few possible
-// values, so that metrics may use them as labels.
+// Request describes a request for metrics and for the log of refused requests. All its texts have few possible values, so
+// that metrics may use them as labels.
 type Request struct {
 	Protocol Protocol
 	// Method is the HTTP method, or OTHER for an unknown one.
@@ -50,8 +54,8 @@ type Request struct {
 
 	// StoreID and KeyID are uuid.Nil if the key is unknown.
 	StoreID, KeyID, RequestID uuid.UUID
-	// Fields are the names of the fields or scopes that the refusal lists. The caller may have invented them, so show them
-	// only to the key's owner, and never in a metric.
+	// Fields are the names of the API's fields, or of scopes, that the refusal lists. Names that the caller has invented are left
+	// out, because they are stored and may be personal data.
 	Fields []string
 }
 
@@ -93,12 +97,40 @@ func (x *exchange) addRefusal(request *Request) {
 	details := x.Refusal.Details
 	request.Fields = slices.Clone(details.GetMissing())
 	for _, f := range details.GetFields() {
-		request.Fields = append(request.Fields, f.GetField())
+		if name := knownName(f.GetField()); name != "" && !slices.Contains(request.Fields, name) {
+			request.Fields = append(request.Fields, name)
+		}
 	}
 	if scope := details.GetRequired(); scope != "" {
 		request.Fields = append(request.Fields, scope)
 	}
 }
+
+// knownName returns the beginning of a refused field's name that is the name of a field of the API, or "".
+func knownName(name string) string {
+	if at := strings.IndexAny(name, ".["); at >= 0 {
+		name = name[:at]
+	}
+	if !fieldNames()[name] {
+		return ""
+	}
+	return name
+}
+
+// fieldNames has the names of the fields of all messages of the API.
+var fieldNames = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	protoregistry.GlobalFiles.RangeFilesByPackage("storefront.v1", func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Messages().Len() {
+			fields := file.Messages().Get(i).Fields()
+			for i := range fields.Len() {
+				names[fields.Get(i).JSONName()], names[fields.Get(i).TextName()] = true, true
+			}
+		}
+		return true
+	})
+	return names
+})
 
 // log writes the request's log line and completes its span. Neither shows data that the client sent. The line shows the
 // client's address.

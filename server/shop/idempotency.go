@@ -3,7 +3,10 @@ package shop
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -25,9 +28,13 @@ import (
 // A request with an idempotency key that was used before gets the answer of the first request. If that answer contained a
 // secret, the repeated request is refused instead.
 //
-// One transaction makes the change and stores the key, a hash of the request and the answer. So if the process dies, the
+// One transaction makes the change and stores the answer, with hashes of the key and of the request. So if the process dies, the
 // database has all of them or none. A key applies to one store and one operation. An empty key means a request without an
 // idempotency key. Refused requests store nothing.
+//
+// Callers put e-mails and phones into keys and requests, and a plain hash of a phone is found by trying all phones. So the hashes
+// are keyed. The key is a row of the same table: all processes and a restored backup have it together with the hashes, and it is
+// deleted with the store.
 const (
 	// MaxIdempotencyKeyRunes is how many characters an idempotency key may have.
 	MaxIdempotencyKeyRunes = 255
@@ -62,14 +69,13 @@ func Once[M proto.Message](
 	change func(context.Context, *ent.Tx) (M, error),
 	options ...hook.Option,
 ) (answer M, err error) {
-	u := keyUse{d, storeID, operation, idempotencyKeyOf(ctx)}
+	u := &keyUse{db: d, storeID: storeID, operation: operation, key: idempotencyKeyOf(ctx)}
 	text, err := json.Marshal(request)
 	if err != nil {
 		return answer, fmt.Errorf("encode the request: %w", err)
 	}
-	hash := sha256.Sum256(text)
 	err = hook.Change(ctx, d.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
-		stored, err := u.claim(ctx, tx, hash)
+		stored, hash, err := u.claim(ctx, tx, text)
 		switch {
 		case err != nil:
 			return err
@@ -78,7 +84,7 @@ func Once[M proto.Message](
 				return err
 			}
 			return u.remember(ctx, tx, answer)
-		case !bytes.Equal(stored.request, hash[:]):
+		case len(stored.request) > 0 && !bytes.Equal(stored.request, hash): // an erasure removes the hash
 			return apierr.New(apierr.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
 		}
 		answer = answer.ProtoReflect().New().Interface().(M)
@@ -94,8 +100,8 @@ func Once[M proto.Message](
 // answer is not stored, because secrets are shown once. It refuses with idempotency_key_reused if the key was used before,
 // and with validation_failed as Once does.
 func ClaimIdempotencyKey(ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string) error {
-	u := keyUse{d, storeID, operation, idempotencyKeyOf(ctx)}
-	stored, err := u.claim(ctx, tx, sha256.Sum256(nil))
+	u := &keyUse{db: d, storeID: storeID, operation: operation, key: idempotencyKeyOf(ctx)}
+	stored, _, err := u.claim(ctx, tx, nil)
 	if err == nil && stored != nil {
 		err = apierr.New(apierr.IdempotencyKeyReused,
 			"This was done already under the same idempotency key. The secret that it made is shown once.")
@@ -109,9 +115,11 @@ type keyUse struct {
 	storeID   uuid.UUID
 	operation string
 	key       string
+	// hash is the keyed hash of key, as it is stored; claim sets it.
+	hash string
 }
 
-func (u keyUse) check() error {
+func (u *keyUse) check() error {
 	p := &validate.Problems{}
 	if !utf8.ValidString(u.key) || strings.ContainsFunc(u.key, unicode.IsControl) ||
 		utf8.RuneCountInString(u.key) > MaxIdempotencyKeyRunes {
@@ -124,44 +132,82 @@ func (u keyUse) check() error {
 // storedAnswer has the hash of the request that used a key, and the answer.
 type storedAnswer struct{ request, answer []byte }
 
-// claim stores the key with an empty answer, and returns nil. If an earlier transaction has stored the key, claim returns the
-// request and the answer that are stored with it. If two transactions claim the same key at once, the database makes the
-// second wait until the first ends, and then the second gets the answer of the first.
-func (u keyUse) claim(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte) (stored *storedAnswer, err error) {
+// secretOperation is the operation of the row of a store whose column request has the secret of the store's hashes. The row's id
+// is later than all others, so that no sweep deletes it.
+const secretOperation = "secret"
+
+var secretTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// secret returns the secret of the store's hashes. The store's first idempotency key makes it.
+func (u *keyUse) secret(ctx context.Context, tx *ent.Tx) (secret []byte, err error) {
+	for {
+		for row := range db.Rows(ctx, tx, "SELECT request FROM idempotency_keys WHERE store_id = $1 AND operation = $2 AND key = ''",
+			u.storeID, secretOperation) {
+			if err := row.Scan(&secret); err != nil {
+				return nil, fmt.Errorf("read the secret of idempotency keys: %w", err)
+			}
+		}
+		if secret != nil {
+			return secret, nil
+		}
+		made := make([]byte, sha256.Size)
+		_, _ = rand.Read(made) // never fails
+		if _, err := tx.ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
+ VALUES ($1, $2, $3, '', $4, $5, $6) ON CONFLICT (store_id, operation, key) DO NOTHING`, id.At(secretTime), u.storeID, secretOperation,
+			made, []byte{}, u.db.Now()); err != nil {
+			return nil, fmt.Errorf("make the secret of idempotency keys: %w", err)
+		}
+	}
+}
+
+// claim stores the key with an empty answer, and returns nil and the hash of the request. If an earlier transaction has stored the
+// key, claim returns the request's hash and the answer that are stored with it. If two transactions claim the same key at once, the
+// database makes the second wait until the first ends, and then the second gets the answer of the first.
+func (u *keyUse) claim(ctx context.Context, tx *ent.Tx, request []byte) (stored *storedAnswer, hash []byte, err error) {
 	if u.key == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err := u.check(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	secret, err := u.secret(ctx, tx)
+	if err != nil {
+		return nil, nil, err
+	}
+	keyed := func(kind string, text []byte) []byte {
+		mac := hmac.New(sha256.New, secret)
+		_, _ = mac.Write(append([]byte(kind), text...)) // never fails
+		return mac.Sum(nil)
+	}
+	u.hash, hash = base64.RawURLEncoding.EncodeToString(keyed("key ", []byte(u.key))), keyed("request ", request)
 	for stored == nil { // repeat if another transaction deleted the row between the two statements
 		// Read the clock in place of calling hook.Time, which may be called only after all rows are locked.
 		now := u.db.Now()
 		claimed, err := tx.ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
  VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (store_id, operation, key) DO UPDATE
- SET id = excluded.id, request = excluded.request, answer = excluded.answer, created_at = excluded.created_at
+ SET id = excluded.id, request = excluded.request, answer = excluded.answer, created_at = excluded.created_at, customer_id = NULL
  WHERE idempotency_keys.created_at <= $8`,
-			id.At(now), u.storeID, u.operation, u.key, request[:], []byte{}, now, now.Add(-IdempotencyWindow))
+			id.At(now), u.storeID, u.operation, u.hash, hash, []byte{}, now, now.Add(-IdempotencyWindow))
 		if err != nil {
-			return nil, fmt.Errorf("claim the idempotency key: %w", err)
+			return nil, nil, fmt.Errorf("claim the idempotency key: %w", err)
 		}
 		if n, err := claimed.RowsAffected(); n > 0 || err != nil {
-			return nil, err
+			return nil, hash, err
 		}
 		for row := range db.Rows(ctx, tx, "SELECT request, answer FROM idempotency_keys WHERE store_id = $1 AND operation = $2 AND "+
 			"key = $3",
-			u.storeID, u.operation, u.key) {
+			u.storeID, u.operation, u.hash) {
 			stored = &storedAnswer{}
 			if err := row.Scan(&stored.request, &stored.answer); err != nil {
-				return nil, fmt.Errorf("look for the idempotency key: %w", err)
+				return nil, nil, fmt.Errorf("look for the idempotency key: %w", err)
 			}
 		}
 	}
-	return stored, nil
+	return stored, hash, nil
 }
 
 // remember stores the answer under the key that the transaction claimed.
-func (u keyUse) remember(ctx context.Context, tx *ent.Tx, answer proto.Message) error {
+func (u *keyUse) remember(ctx context.Context, tx *ent.Tx, answer proto.Message) error {
 	if u.key == "" {
 		return nil
 	}
@@ -169,8 +215,8 @@ func (u keyUse) remember(ctx context.Context, tx *ent.Tx, answer proto.Message) 
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
-	_, err = tx.ExecContext(ctx, "UPDATE idempotency_keys SET answer = $1 WHERE store_id = $2 AND operation = $3 AND key = $4",
-		text, u.storeID, u.operation, u.key)
+	_, err = tx.ExecContext(ctx, `UPDATE idempotency_keys SET answer = $1, customer_id = $5
+ WHERE store_id = $2 AND operation = $3 AND key = $4`, text, u.storeID, u.operation, u.hash, hook.CustomerOf(answer))
 	if err != nil {
 		return fmt.Errorf("remember the answer: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"entgo.io/ent/dialect/sql"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -80,7 +81,7 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 		return loadLines(ctx, m, in, lines, &orders{})
 	case Events:
 		return loadLines(ctx, m, in, lines, &verbatim[*adminv1.Event]{table: event.Table, all: event.Columns, columns: []string{"type", "payload",
-			"created_at"}, values: eventValues})
+			"customer_id", "created_at"}, values: eventValues})
 	case Deliveries:
 		return loadLines(ctx, m, in, lines, &verbatim[*adminv1.Delivery]{table: "finished_deliveries", columns: []string{"webhook_id",
 			"event_id", "event_type", "status", "attempts", "created_at", "finished_at"}, values: deliveryValues})
@@ -220,14 +221,15 @@ func linkValues(p *problems, in *storefrontv1.PaymentLink) []any {
 
 func eventValues(p *problems, in *adminv1.Event) []any {
 	p.eventType("type", in.GetType())
-	payload := []byte(in.GetPayload())
+	payload, buyer := []byte(in.GetPayload()), uuid.Nil
 	if in.GetPayload() != hook.Forgotten {
 		read, err := hook.ReadEnvelope(payload)
 		if err != nil || read.ID.String() != in.GetId() || read.Type != in.GetType() {
 			p.Invalid("payload", "must be the text of this event, as it is sent to webhooks")
 		}
+		buyer = hook.CustomerOf(read.Data)
 	}
-	return []any{in.GetType(), payload, p.requiredTime("createdAt", in.GetCreatedAt())}
+	return []any{in.GetType(), payload, buyer, p.requiredTime("createdAt", in.GetCreatedAt())}
 }
 
 // eventType refuses a text that is no event type of a store.

@@ -24,6 +24,8 @@ const (
 	FieldRequestID = "request_id"
 	// FieldTrace holds the string denoting the trace field in the database.
 	FieldTrace = "trace"
+	// FieldCustomerID holds the string denoting the customer_id field in the database.
+	FieldCustomerID = "customer_id"
 	// Table holds the table name of the event in the database.
 	Table = "events"
 )
@@ -37,6 +39,7 @@ var Columns = []string{
 	FieldCreatedAt,
 	FieldRequestID,
 	FieldTrace,
+	FieldCustomerID,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -85,4 +88,9 @@ func ByRequestID(opts ...sql.OrderTermOption) OrderOption {
 // ByTrace orders the results by the trace field.
 func ByTrace(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldTrace, opts...).ToFunc()
+}
+
+// ByCustomerID orders the results by the customer_id field.
+func ByCustomerID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldCustomerID, opts...).ToFunc()
 }

@@ -35,6 +35,11 @@ var (
 				Unique:  false,
 				Columns: []*schema.Column{ActivityEntriesColumns[1], ActivityEntriesColumns[9], ActivityEntriesColumns[0]},
 			},
+			{
+				Name:    "activityentry_store_id_resource_id",
+				Unique:  false,
+				Columns: []*schema.Column{ActivityEntriesColumns[1], ActivityEntriesColumns[7]},
+			},
 		},
 	}
 	// AddressCountersColumns holds the columns for the "address_counters" table.
@@ -199,6 +204,7 @@ var (
 		{Name: "created_at", Type: field.TypeTime},
 		{Name: "request_id", Type: field.TypeUUID, Nullable: true},
 		{Name: "trace", Type: field.TypeString, Nullable: true},
+		{Name: "customer_id", Type: field.TypeUUID, Nullable: true},
 	}
 	// EventsTable holds the schema information for the "events" table.
 	EventsTable = &schema.Table{
@@ -210,6 +216,22 @@ var (
 				Name:    "event_store_id_created_at_id",
 				Unique:  false,
 				Columns: []*schema.Column{EventsColumns[1], EventsColumns[4], EventsColumns[0]},
+			},
+			{
+				Name:    "event_store_id_customer_id_created_at_id",
+				Unique:  false,
+				Columns: []*schema.Column{EventsColumns[1], EventsColumns[7], EventsColumns[4], EventsColumns[0]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "customer_id IS NOT NULL",
+				},
+			},
+			{
+				Name:    "event_without_customer",
+				Unique:  false,
+				Columns: []*schema.Column{EventsColumns[1], EventsColumns[4], EventsColumns[0]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "customer_id IS NULL",
+				},
 			},
 		},
 	}
@@ -284,9 +306,10 @@ var (
 		{Name: "store_id", Type: field.TypeUUID},
 		{Name: "operation", Type: field.TypeString},
 		{Name: "key", Type: field.TypeString},
-		{Name: "request", Type: field.TypeBytes, Size: 32},
+		{Name: "request", Type: field.TypeBytes},
 		{Name: "answer", Type: field.TypeBytes},
 		{Name: "created_at", Type: field.TypeTime},
+		{Name: "customer_id", Type: field.TypeUUID, Nullable: true},
 	}
 	// IdempotencyKeysTable holds the schema information for the "idempotency_keys" table.
 	IdempotencyKeysTable = &schema.Table{
@@ -298,6 +321,14 @@ var (
 				Name:    "idempotencykey_store_id_operation_key",
 				Unique:  true,
 				Columns: []*schema.Column{IdempotencyKeysColumns[1], IdempotencyKeysColumns[2], IdempotencyKeysColumns[3]},
+			},
+			{
+				Name:    "idempotencykey_store_id_customer_id",
+				Unique:  false,
+				Columns: []*schema.Column{IdempotencyKeysColumns[1], IdempotencyKeysColumns[7]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "customer_id IS NOT NULL",
+				},
 			},
 		},
 	}

@@ -81,7 +81,7 @@ func newHistory(b *bench, seed uint64) *history {
 
 func (h *history) run() {
 	actions := []func(customer string){h.change, h.change, h.change, h.order, h.order, h.order, h.pay, h.pay, h.fail, h.refund, h.importUpdate,
-		h.deliver, h.refuse, h.takeExport, h.sweepAndImport, h.begin, h.step, h.step, h.forgetOne}
+		h.deliver, h.takeExport, h.sweepAndImport, h.begin, h.step, h.step, h.forgetOne}
 	for range *steps {
 		actions[h.rand.IntN(len(actions))](h.customers[h.rand.IntN(len(h.customers))])
 	}
@@ -222,15 +222,6 @@ func (h *history) deliver(string) {
 	}
 }
 
-// refuse stores a refused request that names the customer.
-func (h *history) refuse(customer string) {
-	key := h.key(customer)
-	_, err := h.db.Writer().Exec(`INSERT INTO refused_requests
- (id, store_id, key_id, request_id, method, route, status, code, fields, created_at)
- VALUES ($1, $2, $1, $1, 'POST', '/v1/customers', 400, 'validation_failed', $3, $4)`, uuid.New(), h.storeID(), "name\n"+key, h.db.Now())
-	require.NoError(h, err)
-}
-
 // takeExport keeps an export for later imports. If the export is refused because a customer is being erased, the last one stays.
 func (h *history) takeExport(string) {
 	lines := map[transfer.Kind]string{}
@@ -256,8 +247,8 @@ func (h *history) sweepAndImport(string) {
 		}
 	}
 	tables := []string{"finished_deliveries"}
-	if h.rand.IntN(2) == 0 { // empty the tables in which an erasure finds former names, e-mails and phones
-		tables = []string{"idempotency_keys", "refused_requests", "activity_entries"}
+	if h.rand.IntN(2) == 0 {
+		tables = []string{"idempotency_keys", "activity_entries"}
 	}
 	for _, table := range tables {
 		_, err := h.db.Writer().Exec("DELETE FROM " + table)

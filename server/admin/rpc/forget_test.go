@@ -129,10 +129,6 @@ func (b *bench) buyer(events int) (customer *storefrontv1.Customer, order *store
 		}
 		require.NoError(b, err)
 	}
-	_, err = b.db.Writer().Exec(`INSERT INTO refused_requests
- (id, store_id, key_id, request_id, method, route, status, code, fields, created_at)
- VALUES ($1, $2, $1, $1, 'POST', '/v1/customers', 400, 'validation_failed', $3, $4)`, uuid.New(), storeID, "Email\n"+buyerEmail, now)
-	require.NoError(b, err)
 	return customer, order
 }
 
@@ -163,7 +159,7 @@ func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 		b.others(300)
 		before := traces(t, d, buyerStrings...)
 		for _, place := range []string{"customers.search", "events.payload", "deliveries.attempts", "finished_deliveries.attempts",
-			"activity_entries.changes", "idempotency_keys.answer", "idempotency_keys.key", "refused_requests.fields", "orders.note"} {
+			"activity_entries.changes", "idempotency_keys.answer", "orders.note"} {
 			require.Contains(t, strings.Join(before, "\n"), place+" has", "there is something to forget in each place")
 		}
 		client, err := rpc.NewClient(b.url, token)
@@ -184,7 +180,6 @@ func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 		require.EqualValues(t, 152, receipt.GetActivityEntries(), "its creation, its change, the orders with a note")
 		require.EqualValues(t, 150, receipt.GetNotes())
 		require.EqualValues(t, 300, receipt.GetIdempotencyKeys())
-		require.EqualValues(t, 1, receipt.GetRefusedRequests())
 		again, err := admin.Forget(t.Context(), client, customer.GetId(), func(*adminv1.Forgetting) {})
 		require.NoError(t, err)
 		require.Equal(t, receipt.String(), again.String(), "the receipt is kept")

@@ -148,10 +148,8 @@ type Forgetting struct {
 	ActivityEntries int64 `protobuf:"varint,5,opt,name=activity_entries,json=activityEntries,proto3" json:"activity_entries,omitempty"`
 	// Orders of the customer whose note was removed.
 	Notes int64 `protobuf:"varint,6,opt,name=notes,proto3" json:"notes,omitempty"`
-	// Idempotency keys whose stored answer was replaced. A key whose own text named the customer was deleted.
+	// Idempotency keys whose stored answer was replaced.
 	IdempotencyKeys int64 `protobuf:"varint,7,opt,name=idempotency_keys,json=idempotencyKeys,proto3" json:"idempotency_keys,omitempty"`
-	// Refused requests that named the customer in the name of a field; these names were removed.
-	RefusedRequests int64 `protobuf:"varint,8,opt,name=refused_requests,json=refusedRequests,proto3" json:"refused_requests,omitempty"`
 	// When the customer was forgotten.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// When the last row that named the customer was changed; absent until then.
@@ -239,13 +237,6 @@ func (x *Forgetting) GetNotes() int64 {
 func (x *Forgetting) GetIdempotencyKeys() int64 {
 	if x != nil {
 		return x.IdempotencyKeys
-	}
-	return 0
-}
-
-func (x *Forgetting) GetRefusedRequests() int64 {
-	if x != nil {
-		return x.RefusedRequests
 	}
 	return 0
 }
@@ -409,7 +400,7 @@ const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	"\x05store\x18\x02 \x01(\tR\x05store\"A\n" +
 	"\x19ContinueForgettingRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\"\xca\x03\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"\xa5\x03\n" +
 	"\n" +
 	"Forgetting\x12\x1f\n" +
 	"\vcustomer_id\x18\x01 \x01(\tR\n" +
@@ -421,15 +412,14 @@ const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	"deliveries\x12)\n" +
 	"\x10activity_entries\x18\x05 \x01(\x03R\x0factivityEntries\x12\x14\n" +
 	"\x05notes\x18\x06 \x01(\x03R\x05notes\x12)\n" +
-	"\x10idempotency_keys\x18\a \x01(\x03R\x0fidempotencyKeys\x12)\n" +
-	"\x10refused_requests\x18\b \x01(\x03R\x0frefusedRequests\x129\n" +
+	"\x10idempotency_keys\x18\a \x01(\x03R\x0fidempotencyKeys\x129\n" +
 	"\n" +
 	"created_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12;\n" +
 	"\vfinished_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"finishedAt\x12'\n" +
 	"\rlog_waits_for\x18\v \x01(\tH\x00R\vlogWaitsFor\x88\x01\x01B\x10\n" +
-	"\x0e_log_waits_for\"\x90\x01\n" +
+	"\x0e_log_waits_forJ\x04\b\b\x10\t\"\x90\x01\n" +
 	"\x19ListCustomerOrdersRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12 \n" +
 	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
