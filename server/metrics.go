@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"go.storefront.example/server/certificate"
 	"go.storefront.example/server/edge"
 )
 
@@ -66,5 +67,28 @@ func (s *Server) addLoad(into prometheus.Registerer) {
 		counter("storefront_request_log_dropped_total",
 			"Requests that are missing from the dashboard's log of requests: there was no room in memory, or they could not be written.",
 			func() float64 { return float64(s.usage.Dropped()) })
+	}
+}
+
+var expiryDesc = prometheus.NewDesc("storefront_certificate_expires_timestamp_seconds",
+	"When the certificate of a name of the public listener ends; 0 while there is none.", []string{"name"}, nil)
+
+// certificateExpiries is a collector of the ends of certificates. Without TLS it has none.
+type certificateExpiries struct{ source *certificate.Source }
+
+// Describe implements prometheus.Collector.
+func (certificateExpiries) Describe(all chan<- *prometheus.Desc) { all <- expiryDesc }
+
+// Collect implements prometheus.Collector.
+func (c certificateExpiries) Collect(all chan<- prometheus.Metric) {
+	if c.source == nil {
+		return
+	}
+	for name, at := range c.source.Expiries() {
+		ends := 0.0
+		if !at.IsZero() {
+			ends = float64(at.Unix())
+		}
+		all <- prometheus.MustNewConstMetric(expiryDesc, prometheus.GaugeValue, ends, name)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/admin"
@@ -35,13 +37,18 @@ func (s *Server) mounts() []monitor.Mount {
 		}) {
 			all = append(all, monitor.Mount{Pattern: path, Handler: s.withTimeout(handler)})
 		}
-		pages := s.withTimeout(dashboard.New(dashboard.Config{
-			Operator: operator, Sessions: signin.New(c.DB), Now: c.DB.Now, Unreachable: db.IsUnreachable, Logger: c.Logger, Slots: s.slots, Platform: c.Platform,
-		}))
-		all = append(all, monitor.Mount{Pattern: dashboard.Path, Handler: pages}, monitor.Mount{Pattern: dashboard.Path + "/",
-			Handler: pages})
+		all = append(all, s.pages(operator)...)
 	}
 	return append(all, monitor.Mount{Pattern: "GET /{$}", Handler: http.RedirectHandler(front, http.StatusSeeOther)})
+}
+
+// pages returns the handlers of the dashboard.
+func (s *Server) pages(operator *admin.Operator) []monitor.Mount {
+	c := s.config
+	pages := s.withTimeout(dashboard.New(dashboard.Config{
+		Operator: operator, Sessions: signin.New(c.DB), Now: c.DB.Now, Unreachable: db.IsUnreachable, Logger: c.Logger, Slots: s.slots, Platform: c.Platform,
+	}))
+	return []monitor.Mount{{Pattern: dashboard.Path, Handler: pages}, {Pattern: dashboard.Path + "/", Handler: pages}}
 }
 
 // monitor returns the configuration of health, metrics and profiles. Profiles always need the token.
@@ -62,8 +69,35 @@ func (s *Server) adminHandler() http.Handler {
 	})
 }
 
-// publicHandler returns the handler of the public listener.
+// publicHandler returns the handler of the public listener: the API or, with TLS, the API and the dashboard, each at its name.
 func (s *Server) publicHandler() http.Handler {
+	api := s.apiHandler()
+	if s.config.Certificates == nil {
+		return api
+	}
+	var pages http.Handler = http.NotFoundHandler()
+	if s.HasDashboard() {
+		mounts := append(s.pages(admin.New(s.config.DB, s.config.Options)),
+			monitor.Mount{Pattern: "GET /{$}", Handler: http.RedirectHandler(dashboard.Path+"/", http.StatusSeeOther)})
+		pages = monitor.Traced(s.config.Traces, monitor.Mux(mounts))
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+		host, _, _ := strings.Cut(strings.ToLower(r.Host), ":")
+		switch {
+		case s.config.DashboardDomain != "" && host == s.config.DashboardDomain:
+			w.Header().Set("Cache-Control", "no-store") // files of the dashboard replace it
+			pages.ServeHTTP(w, r)
+		case len(s.config.APIDomains) == 0 || slices.Contains(s.config.APIDomains, host):
+			api.ServeHTTP(w, r)
+		default:
+			http.Error(w, "This name is not served here.", http.StatusMisdirectedRequest)
+		}
+	})
+}
+
+// apiHandler returns the handler of the API and, with PublicDocs, of its reference.
+func (s *Server) apiHandler() http.Handler {
 	if !s.config.PublicDocs {
 		return s.edge
 	}

@@ -26,6 +26,7 @@ import (
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/certificate"
 	"go.storefront.example/server/dashboard"
 	"go.storefront.example/server/edge"
 	"go.storefront.example/server/limit"
@@ -87,6 +88,15 @@ type Config struct {
 	MaxConnections int
 	// Logger gets one line for each request.
 	Logger *slog.Logger
+	// Certificates turns on TLS on the public listener. Nil means plain HTTP, behind a proxy that terminates TLS.
+	Certificates *certificate.Source
+	// APIDomains are the names under which the public listener serves the API; empty means all but DashboardDomain.
+	APIDomains []string
+	// DashboardDomain is the name under which the public listener serves the dashboard's pages, and nothing else; empty means
+	// none. It needs Certificates.
+	DashboardDomain string
+	// PlainAddr is the address that answers ACME's challenges and redirects to https; empty means none.
+	PlainAddr string
 	// DrainDelay is how long the server still accepts requests after Run's context has ended. During this time /readyz
 	// fails, and each answer closes its connection.
 	DrainDelay time.Duration
@@ -103,6 +113,7 @@ type Server struct {
 	readiness       *monitor.Readiness
 	slots           *limit.Slots
 	public, admin   *limit.Listener
+	plain           *limit.Listener // nil without Config.PlainAddr
 	shutdownTimeout time.Duration   // how long running requests may take to end when the server stops
 	streaming       context.Context // ends when streams on the operator's listener must end
 	endStreams      context.CancelFunc
@@ -147,7 +158,13 @@ func New(c Config) (*Server, error) {
 	if s.admin, err = s.listen(c.AdminAddr); err != nil {
 		return nil, errors.Join(err, s.public.Close())
 	}
+	if c.PlainAddr != "" {
+		if s.plain, err = s.listen(c.PlainAddr); err != nil {
+			return nil, errors.Join(err, s.public.Close(), s.admin.Close())
+		}
+	}
 	s.addLoad(c.Metrics)
+	c.Metrics.MustRegister(certificateExpiries{c.Certificates})
 	if s.operator = newOperatorGate(c, s.admin.Addr()); s.operator == nil {
 		c.Logger.Info("the admin services are off: there is no --admin-token")
 	}
@@ -178,6 +195,14 @@ func newSlots(d *db.DB) *limit.Slots {
 // Addr returns the address of the public listener.
 func (s *Server) Addr() net.Addr { return s.public.Addr() }
 
+// PlainAddr returns the address of the listener that redirects to https, or nil.
+func (s *Server) PlainAddr() net.Addr {
+	if s.plain == nil {
+		return nil
+	}
+	return s.plain.Addr()
+}
+
 // AdminAddr returns the address of the operator's listener.
 func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 
@@ -194,6 +219,16 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() { gateDone <- s.gate.Run(gateContext) }()
 	usageDone := make(chan error, 1)
 	go func() { usageDone <- s.runUsage(gateContext) }()
+	servers := []*http.Server{public, admin}
+	if s.plain != nil {
+		plain := edge.NewServer(s.config.Certificates.Plain(), s.config.Timeouts, s.config.Logger)
+		servers = append(servers, plain)
+		group.Go(func() error { return serve(plain, s.plain) })
+	}
+	if s.config.Certificates != nil {
+		public.TLSConfig = s.config.Certificates.TLS()
+		group.Go(func() error { s.config.Certificates.Run(running); return nil })
+	}
 	group.Go(func() error { return serve(public, s.public) })
 	group.Go(func() error { return serve(admin, s.admin) })
 	group.Go(func() error { s.config.DB.KeepCurrent(running); return nil })
@@ -204,7 +239,11 @@ func (s *Server) Run(ctx context.Context) error {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdownTimeout)
 		defer cancel()
 		s.edge.EndStreams()
-		return errors.Join(s.shutdown(ending, public), s.shutdown(ending, admin))
+		var errs []error
+		for _, server := range servers {
+			errs = append(errs, s.shutdown(ending, server))
+		}
+		return errors.Join(errs...)
 	})
 	err := group.Wait()
 	stopGate()
@@ -223,7 +262,11 @@ func (s *Server) shutdown(ctx context.Context, server *http.Server) error {
 }
 
 func serve(server *http.Server, l net.Listener) error {
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	run := server.Serve
+	if server.TLSConfig != nil {
+		run = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
+	}
+	if err := run(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
 	}
 	return nil

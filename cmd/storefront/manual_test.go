@@ -21,6 +21,7 @@ var sections = map[string]string{
 	"admin-addr": "Health and metrics", "brand-name": "The dashboard", "buckets": "Behind a proxy", "dashboard-url": "Notices", "drain-delay": "Health and metrics",
 	"egress-proxy": "Delivering webhooks", "frame-ancestors": "The dashboard", "max-connections": "Overload", "notices-url": "Notices",
 	"old-admin-token": "Admin services", "old-secret-keys": "Replacing the secret key", "request-timeout": "Overload",
+	"tls-domain": "One machine", "dashboard-domain": "One machine", "worker": "One machine", "backup-to": "Backups",
 	"activity-retention": "Leaving and forgetting", "docs": "Behind a proxy", "trusted-proxies": "Behind a proxy",
 }
 

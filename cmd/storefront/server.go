@@ -35,7 +35,7 @@ type serverCmd struct {
 	secretKey
 	targets
 	notices
-	Addr      string `default:":8080" placeholder:"ADDR" help:"Address of the public API: plain HTTP, HTTP/2 included. The proxy in front terminates TLS."`
+	Addr      string `default:":8080" placeholder:"ADDR" help:"Address of the public API: plain HTTP, HTTP/2 included, for a proxy in front that terminates TLS. With --tls-domain or --tls-cert it is :443."`
 	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics, /docs and, with --admin-token, the admin services and the dashboard. Do not expose it."`
 	adminToken
 	OldAdminToken string `secret:"" placeholder:"TOKEN" help:"A token that is still accepted while --admin-token takes its place."`
@@ -54,6 +54,7 @@ type serverCmd struct {
 	platform
 	attempts
 	backupSchedule
+	certificates
 	DrainDelay time.Duration `default:"1s" least:"0s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, not ready and closing each connection after its response, so that a load balancer can move its requests."`
 	LogFormat  string        `enum:"json,text" default:"json" placeholder:"FORMAT" help:"Format of the log: json or text. Each request has one line with its request id, route, status, duration, store and key id; never a key or a body."`
 	LogLevel   string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What is logged: debug, info, warn or error."`
@@ -79,7 +80,8 @@ func (c *serverCmd) check() (dashboard.Platform, error) {
 	if c.Worker && c.MaxConns != 0 && c.MaxConns < 2*workerConns {
 		return dashboard.Platform{}, usage("--database-max-conns: must be %d or more with --worker", 2*workerConns)
 	}
-	if err := errors.Join(c.checkTokens(), c.secretKey.check(), c.notices.check(c.policy()), c.backupSchedule.check(c.DatabaseURL)); err != nil {
+	if err := errors.Join(c.checkTokens(), c.secretKey.check(), c.notices.check(c.policy()), c.backupSchedule.check(c.DatabaseURL),
+		c.certificates.check(c.DatabaseURL, c.AdminToken)); err != nil {
 		return dashboard.Platform{}, err
 	}
 	return c.checked()
@@ -202,6 +204,9 @@ func (c *serverCmd) serveDatabase(s *invocation, handle *db.DB, branding dashboa
 			config.TrustedProxies = append(config.TrustedProxies, n.prefix)
 		}
 	}
+	if err := c.certificates.set(&config, c.DatabaseURL, s.given["addr"], logger); err != nil {
+		return err
+	}
 	deliveries, closeQueue, err := c.newWorker(s.ctx, config)
 	if err != nil {
 		return err
@@ -267,9 +272,10 @@ func (c *serverCmd) printNext(s *invocation, operator *admin.Operator, running *
 	if c.DatabaseURL != defaultDatabase {
 		sameDatabase = ", with the same STOREFRONT_DATABASE_URL"
 	}
+	api, pages := c.certificates.addresses(baseURL(running.Addr()), baseURL(running.AdminAddr()))
 	signIn := "off: set --admin-token"
 	if running.HasDashboard() {
-		signIn = "storefront dashboard link --store my-shop --member YOU --role owner --url " + baseURL(running.AdminAddr())
+		signIn = "storefront dashboard link --store my-shop --member YOU --role owner --url " + pages
 	}
 	_, _ = fmt.Fprintf(s.out, `There is no store yet. Next, in another terminal%s:
 
@@ -279,7 +285,7 @@ func (c *serverCmd) printNext(s *invocation, operator *admin.Operator, running *
 
 API        %s/v1
 dashboard  %s
-`, sameDatabase, baseURL(running.Addr()), signIn)
+`, sameDatabase, api, signIn)
 	return nil
 }
 
@@ -368,7 +374,11 @@ func serve(ctx context.Context, config server.Config, deliveries *worker.Worker,
 	if err != nil {
 		return err
 	}
-	config.Logger.InfoContext(ctx, "listening", "addr", running.Addr().String(), "admin_addr", running.AdminAddr().String())
+	addresses := []any{"addr", running.Addr().String(), "admin_addr", running.AdminAddr().String()}
+	if plain := running.PlainAddr(); plain != nil {
+		addresses = append(addresses, "plain_addr", plain.String())
+	}
+	config.Logger.InfoContext(ctx, "listening", addresses...)
 	if err := bound(running); err != nil {
 		return err
 	}

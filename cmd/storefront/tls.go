@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"go.storefront.example/server"
+	"go.storefront.example/server/certificate"
+)
+
+// certificates has the flags of a server that terminates TLS itself.
+type certificates struct {
+	TLSDomains      []string `name:"tls-domain" placeholder:"NAME,…" help:"Names of the API, such as api.example.com: the server speaks TLS, with certificates by ACME (Let's Encrypt) that it keeps beside the SQLite file or in --tls-folder. By using it you accept the authority's terms."`
+	DashboardDomain string   `name:"dashboard-domain" placeholder:"NAME" help:"Another name with a certificate, under which the public listener shows the dashboard's pages and nothing else. Needs --admin-token."`
+	TLSFolder       string   `name:"tls-folder" placeholder:"DIR" help:"Folder of the certificates and of the account's key (default: <SQLite file>.certificates)."`
+	ACMEEmail       string   `name:"acme-email" placeholder:"EMAIL" help:"Where the authority warns about certificates."`
+	ACMEDirectory   string   `name:"acme-directory" clears:"" placeholder:"URL" help:"ACME directory of another authority (default: Let's Encrypt)."`
+	TLSCert         string   `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM, in place of ACME; it is read again when it changes."`
+	TLSKey          string   `name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert, in PEM."`
+	PlainAddr       string   `name:"plain-addr" default:":80" placeholder:"ADDR" help:"With TLS, address that answers the authority's challenges and redirects to https; none for no such listener."`
+}
+
+// enabled reports whether the server speaks TLS.
+func (c certificates) enabled() bool { return len(c.TLSDomains) > 0 || c.TLSCert != "" }
+
+// addresses returns the addresses of the API and of the dashboard: those of the listeners, unless they have names.
+func (c certificates) addresses(api, pages string) (string, string) {
+	if len(c.TLSDomains) > 0 {
+		api = "https://" + c.TLSDomains[0]
+	}
+	if c.DashboardDomain != "" {
+		pages = "https://" + c.DashboardDomain
+	}
+	return api, pages
+}
+
+// check refuses flags that do not fit together.
+func (c certificates) check(databaseURL, adminToken string) error {
+	switch {
+	case (c.TLSCert == "") != (c.TLSKey == ""):
+		return usage("--tls-cert and --tls-key: set both")
+	case !c.enabled() && (c.DashboardDomain != "" || c.TLSFolder != "" || c.ACMEEmail != "" || c.ACMEDirectory != ""):
+		return usage("--tls-domain: set it to the names of the API, or set --tls-cert and --tls-key")
+	case c.DashboardDomain != "" && adminToken == "":
+		return usage("--dashboard-domain: the dashboard is off without --admin-token")
+	case c.enabled() && c.TLSCert == "" && c.TLSFolder == "" && !strings.HasPrefix(databaseURL, "sqlite:"):
+		return usage("--tls-folder: name a folder for the certificates")
+	}
+	for _, name := range append(slices.Clone(c.TLSDomains), c.DashboardDomain) {
+		if strings.ContainsAny(name, "/:* ") || strings.ToLower(name) != name || name != "" && !strings.Contains(name, ".") {
+			return usage("--tls-domain and --dashboard-domain: must be names such as api.example.com, not %q", name)
+		}
+	}
+	if slices.Contains(c.TLSDomains, c.DashboardDomain) {
+		return usage("--dashboard-domain: must be another name than the API's")
+	}
+	return nil
+}
+
+// set turns on TLS in a server's configuration, if the flags ask for it. explicitAddr is true if --addr is set.
+func (c certificates) set(config *server.Config, databaseURL string, explicitAddr bool, logger *slog.Logger) error {
+	if !c.enabled() {
+		return nil
+	}
+	settings := certificate.Config{
+		Folder: c.TLSFolder, Email: c.ACMEEmail, Directory: c.ACMEDirectory, CertFile: c.TLSCert, KeyFile: c.TLSKey, Logger: logger,
+	}
+	settings.Domains = slices.Clone(c.TLSDomains)
+	if c.DashboardDomain != "" {
+		settings.Domains = append(settings.Domains, c.DashboardDomain)
+	}
+	if settings.Folder == "" {
+		settings.Folder = strings.TrimPrefix(databaseURL, "sqlite:") + ".certificates"
+	}
+	var err error
+	if config.Certificates, err = certificate.New(settings); err != nil {
+		return errors.Join(errors.New("the certificates cannot be read"), err)
+	}
+	config.APIDomains, config.DashboardDomain = c.TLSDomains, c.DashboardDomain
+	if c.PlainAddr != none {
+		config.PlainAddr = c.PlainAddr
+	}
+	if !explicitAddr {
+		config.Addr = ":443"
+	}
+	return nil
+}
