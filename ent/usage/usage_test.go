@@ -18,10 +18,43 @@ import (
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
+// newStore creates a store and returns its id.
+func newStore(t *testing.T, d *db.DB) uuid.UUID {
+	t.Helper()
+	id := uuid.Must(uuid.NewV7())
+	_, err := d.Writer().ExecContext(t.Context(), "INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, "+
+		"created_at, updated_at) VALUES ($1, 'S', $2, '', 'XAF', 'CM', '{}', '[]', $3, $3)", id, id.String()[24:], noon)
+	require.NoError(t, err)
+	return id
+}
+
+// A running server may still count requests of a store while the store is deleted. Nothing would ever delete these rows.
+func TestNothingIsWrittenOfADeletedStore(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		kept, leaving, gone := newStore(t, d), newStore(t, d), uuid.New()
+		_, err := d.Writer().ExecContext(t.Context(), "UPDATE stores SET deletion_began_at = $1 WHERE id = $2", noon, leaving)
+		require.NoError(t, err)
+		l := usage.New(d, slog.Default())
+		for _, store := range []uuid.UUID{kept, leaving, gone} {
+			l.Count(store, uuid.New(), noon, usage.Day, true, time.Millisecond)
+			l.Refuse(usage.Refused{StoreID: store, KeyID: uuid.New(), RequestID: uuid.New(), Method: "GET", Route: "/v1/orders",
+				Code: "validation_failed", Status: 400, At: noon})
+		}
+		require.NoError(t, l.Flush(t.Context()))
+		for _, table := range []string{"tallies", "refused_requests"} {
+			var all, own int
+			require.NoError(t, d.Reader().QueryRowContext(t.Context(), "SELECT count(*), count(CASE WHEN store_id = $1 THEN 1 END) FROM "+table,
+				kept).Scan(&all, &own))
+			require.Equal(t, []int{1, 1}, []int{all, own}, table)
+		}
+	})
+}
+
 func TestUsesAreCountedAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
-		store, key, other := uuid.New(), uuid.New(), uuid.New()
+		store, key, other := newStore(t, d), uuid.New(), uuid.New()
 		logs := []*usage.Recorder{usage.New(d, slog.Default()), usage.New(d, slog.Default())}
 		var all sync.WaitGroup
 		for i, l := range logs {
@@ -54,7 +87,7 @@ func TestUsesAreCountedAcrossProcesses(t *testing.T) {
 func TestTheNewestRefusedRequestsOfAKeyAreKept(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
-		store, noisy, quiet := uuid.New(), uuid.New(), uuid.New()
+		store, noisy, quiet := newStore(t, d), uuid.New(), uuid.New()
 		l := usage.New(d, slog.Default())
 		refused := func(key uuid.UUID, at time.Time) usage.Refused {
 			return usage.Refused{
@@ -91,7 +124,7 @@ func TestTheNewestRefusedRequestsOfAKeyAreKept(t *testing.T) {
 func TestCountsSurviveADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
-	l, store, key := usage.New(d, slog.New(slog.DiscardHandler)), uuid.New(), uuid.New()
+	l, store, key := usage.New(d, slog.New(slog.DiscardHandler)), newStore(t, d), uuid.New()
 	l.Count(store, key, noon, usage.Day, true, 0)
 	l.Refuse(usage.Refused{StoreID: store, KeyID: key, At: noon})
 	gone, cancel := context.WithCancel(t.Context())
