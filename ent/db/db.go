@@ -115,6 +115,8 @@ type dialect struct {
 	// tables is a query of all tables: the name, an estimate of the rows, the bytes with the indexes, and whether a migration
 	// checks the table's foreign keys.
 	tables string
+	// checkMigratable returns an error if migrations could not be applied to the end.
+	checkMigratable func(ctx context.Context, pool *sql.DB) error
 	// checkSearchPath returns ErrSearchPath if the tables are in a schema that is not on the search_path.
 	checkSearchPath func(ctx context.Context, pool *sql.DB) error
 	// provider returns the provider of goose that applies the migrations in files through the pool.

@@ -43,6 +43,13 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
+	if list, err := d.Migrations(ctx); err != nil {
+		return err
+	} else if pending(list) > 0 {
+		if err := d.dialect.checkMigratable(ctx, db); err != nil {
+			return fmt.Errorf("migrate: %w", err)
+		}
+	}
 	applied := int64(0) // the version that this process applied last; 0 for none
 	for deadlocks := 0; ; {
 		before, err := d.Migrations(ctx)

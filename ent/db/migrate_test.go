@@ -311,3 +311,67 @@ func TestMigrateByAnotherThanTheOwnerSaysWhatToDo(t *testing.T) {
 	defer func() { require.NoError(t, other.Close()) }()
 	require.ErrorContains(t, other.Migrate(t.Context(), func(db.Migration) {}), "connect as the owner of the database")
 }
+
+// A database in which the migrations could not be applied to the end is refused before the first statement, with what to do.
+func TestADatabaseThatCannotBeMigratedIsRefusedBeforehand(t *testing.T) {
+	t.Parallel()
+	dbtest.OnePostgres(t, "the databases are made by hand")
+	for _, encoding := range []string{"SQL_ASCII", "LATIN1"} {
+		address := dbtest.EmptyURL(t, dbtest.Postgres)
+		u, err := url.Parse(address)
+		require.NoError(t, err)
+		name := strings.TrimPrefix(u.Path, "/") + strings.ToLower(encoding[:3])
+		maker := open(t, address).Writer()
+		_, err = maker.Exec("CREATE DATABASE " + name + " TEMPLATE template0 ENCODING '" + encoding + "' LC_COLLATE 'C' LC_CTYPE 'C'")
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			_, err := maker.Exec("DROP DATABASE " + name + " WITH (FORCE)")
+			require.NoError(t, err)
+		})
+		u.Path = "/" + name
+		d := open(t, u.String())
+		err = d.Migrate(t.Context(), func(m db.Migration) { t.Errorf("applied %d", m.Version) })
+		require.ErrorContains(t, err, "the encoding "+encoding)
+		require.ErrorContains(t, err, "ENCODING 'UTF8'")
+		require.Equal(t, 0, dbtest.Count(t, d, "pg_class WHERE relname = 'goose_db_version'"))
+	}
+
+	address := dbtest.EmptyURL(t, dbtest.Postgres)
+	d := open(t, address)
+	for _, statement := range []string{"CREATE SCHEMA tools", "CREATE EXTENSION pg_trgm SCHEMA tools"} {
+		_, err := d.Writer().Exec(statement)
+		require.NoError(t, err)
+	}
+	err := d.Migrate(t.Context(), func(m db.Migration) { t.Errorf("applied %d", m.Version) })
+	require.ErrorContains(t, err, "the extension pg_trgm is in the schema tools")
+	require.ErrorContains(t, err, "ALTER EXTENSION pg_trgm SET SCHEMA")
+	_, err = d.Writer().Exec(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = public, tools', current_database()); END $$`)
+	require.NoError(t, err)
+	require.NoError(t, open(t, address).Migrate(t.Context(), func(db.Migration) {}))
+}
+
+// pg_restore empties the search_path, and with --data-only the triggers that count rows run. Their functions find their tables
+// nevertheless.
+func TestTriggersFindTheirTablesWithoutASearchPath(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t, dbtest.Postgres, db.Config{})
+	for _, statement := range []string{
+		`INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)
+ VALUES (gen_random_uuid(), 'S', 's', '', 'XAF', 'CM', '{}', '[]', now(), now())`,
+		`DO $$ BEGIN
+ PERFORM set_config('search_path', '', true);
+ INSERT INTO public.customers (id, store_id, email, search, created_at, updated_at)
+  SELECT pg_catalog.gen_random_uuid(), id, 'a@example.com', '', created_at, created_at FROM public.stores;
+ INSERT INTO public.payment_links (id, store_id, code, url, title, pricing, created_at, updated_at)
+  SELECT pg_catalog.gen_random_uuid(), id, 'c', '', 'L', 'OPEN', created_at, created_at FROM public.stores;
+ INSERT INTO public.orders (id, store_id, reference, amount, platform_fee_percent, customer_id, created_at, updated_at)
+  SELECT pg_catalog.gen_random_uuid(), store_id, 'r', 1, 0, id, created_at, created_at FROM public.customers;
+ UPDATE public.orders SET status = 'PAID';
+ DELETE FROM public.orders;
+END $$`,
+	} {
+		_, err := d.Writer().Exec(statement)
+		require.NoError(t, err)
+	}
+	require.Equal(t, 6, dbtest.Count(t, d, "row_deltas"))
+}

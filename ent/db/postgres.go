@@ -66,6 +66,7 @@ var postgres = &dialect{
 	tables: `SELECT relname, COALESCE(pg_relation_size(oid) * NULLIF(reltuples, -1) / NULLIF(relpages, 0) / current_setting('block_size')::int,
   pg_relation_size(oid) / 200)::bigint, pg_total_relation_size(oid), false
  FROM pg_class WHERE relkind = 'r' AND relnamespace <> 'pg_catalog'::regnamespace AND pg_table_is_visible(oid) ORDER BY 1`,
+	checkMigratable: checkPostgresMigratable,
 	checkSearchPath: func(ctx context.Context, pool *sql.DB) error {
 		var path, found string
 		err := pool.QueryRowContext(ctx, `SELECT current_setting('search_path'),
@@ -77,6 +78,37 @@ var postgres = &dialect{
 		return fmt.Errorf("%w: it is %s, and they are in %s", ErrSearchPath, path, found)
 	},
 	checkWritable: checkPostgresWritable,
+}
+
+// checkPostgresMigratable refuses a database without UTF-8, and one in which the extensions are missing or would not be found.
+func checkPostgresMigratable(ctx context.Context, pool *sql.DB) error {
+	var encoding, path string
+	if err := pool.QueryRowContext(ctx, "SELECT current_setting('server_encoding'), current_setting('search_path')").Scan(&encoding,
+		&path); err != nil {
+		return err
+	}
+	if encoding != "UTF8" {
+		return fmt.Errorf("the database has the encoding %s and cannot store all texts: make another with CREATE DATABASE NAME "+
+			"TEMPLATE template0 ENCODING 'UTF8', and name it in --database-url", encoding)
+	}
+	for row := range Rows(ctx, pool, `SELECT n.name, a.name IS NOT NULL, COALESCE(e.extnamespace::regnamespace::text, ''),
+  e.oid IS NULL OR s.nspname = ANY(current_schemas(true))
+ FROM (VALUES ('btree_gin'), ('pg_trgm')) AS n(name) LEFT JOIN pg_available_extensions a ON a.name = n.name
+ LEFT JOIN pg_extension e ON e.extname = n.name LEFT JOIN pg_namespace s ON s.oid = e.extnamespace`) {
+		var name, schema string
+		var available, visible bool
+		if err := row.Scan(&name, &available, &schema, &visible); err != nil {
+			return err
+		}
+		switch {
+		case !available:
+			return fmt.Errorf("the server has no extension %s: install PostgreSQL's contrib modules", name)
+		case !visible:
+			return fmt.Errorf("the extension %s is in the schema %s, and the search_path is %s: let an administrator run ALTER EXTENSION "+
+				"%s SET SCHEMA SCHEMA_OF_THE_TABLES, or add the schema with ALTER ROLE USER SET search_path", name, schema, path, name)
+		}
+	}
+	return nil
 }
 
 func openPostgres(ctx context.Context, c Config) (*DB, error) {

@@ -49,6 +49,7 @@ var sqliteFile = &dialect{
 	tables: `SELECT m.tbl_name, sum(CASE WHEN s.name = m.tbl_name AND s.pagetype = 'leaf' THEN s.ncell ELSE 0 END), sum(s.pgsize),
   EXISTS (SELECT 1 FROM pragma_foreign_key_list(m.tbl_name))
  FROM dbstat s JOIN sqlite_schema m ON m.name = s.name GROUP BY m.tbl_name ORDER BY 1`,
+	checkMigratable: func(context.Context, *sql.DB) error { return nil },
 	checkSearchPath: func(context.Context, *sql.DB) error { return nil },
 	checkWritable:   checkSQLiteWritable,
 }
