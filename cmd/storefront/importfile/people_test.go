@@ -2,6 +2,7 @@ package importfile_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"go.storefront.example/cmd/storefront/importfile"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/db/dbtest/need"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/shop/shoptest"
@@ -231,6 +233,12 @@ func TestABatchThatTakesAnothersEmailIsRefused(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, []string{"store.created", "store.imported"}, shoptest.Actions(b.Journal()))
+}
+
+func init() {
+	if !need.Required() {
+		_ = flag.Set("rapid.checks", "20") // of a hundred random files, unless the command line says otherwise
+	}
 }
 
 // Whatever values rows share, each row is stored, merged into another row or left out. The report names all rows that are
