@@ -77,7 +77,7 @@ func check(t *testing.T, metrics map[string][]string, query string) []string {
 		}
 		known, exists := metrics[name]
 		require.True(t, exists, "%s in %s", s[1], query)
-		asked, labels = append(asked, name), append(append(labels, known...), "le", "instance")
+		asked, labels = append(asked, name), append(append(labels, known...), "le", "instance", "installation")
 		for _, label := range matched.FindAllStringSubmatch(s[2], -1) {
 			require.Contains(t, known, label[1], query)
 		}
@@ -100,6 +100,21 @@ func read(t *testing.T, file string) []byte {
 	text, err := os.ReadFile(filepath.Join("..", "..", "server", "monitor", file))
 	require.NoError(t, err)
 	return text
+}
+
+// requireSection requires that an alert's address names a section of one of the operator's pages.
+func requireSection(t *testing.T, address string) {
+	t.Helper()
+	page, section, found := strings.Cut(strings.TrimPrefix(address, "https://go.storefront.example/cmd/storefront/"), "#")
+	require.True(t, found, address)
+	text, err := os.ReadFile(page)
+	require.NoError(t, err, address)
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(text), -1) {
+		if strings.ReplaceAll(strings.ToLower(heading[1]), " ", "-") == section {
+			return
+		}
+	}
+	t.Fatalf("%s has no section %s", page, section)
 }
 
 func TestDashboardAndAlertsAskForMetricsThatExist(t *testing.T) {
@@ -140,7 +155,10 @@ func TestDashboardAndAlertsAskForMetricsThatExist(t *testing.T) {
 			Rules []struct {
 				Alert, Expr, For string
 				Labels           struct{ Severity string }
-				Annotations      struct{ Summary, Description string }
+				Annotations      struct {
+					Summary, Description string
+					RunbookURL           string `yaml:"runbook_url"`
+				}
 			}
 		}
 	}
@@ -153,6 +171,13 @@ func TestDashboardAndAlertsAskForMetricsThatExist(t *testing.T) {
 			require.Contains(t, []string{"warning", "critical"}, r.Labels.Severity, r.Alert)
 			require.NotEmpty(t, r.Annotations.Summary, r.Alert)
 			require.NotEmpty(t, r.Annotations.Description, "%s has instructions", r.Alert)
+			requireSection(t, r.Annotations.RunbookURL)
+			if strings.Contains(r.Expr, "\n") && strings.Contains(r.Expr, "/") {
+				require.Contains(t, r.Expr, " and ", "%s has a floor of traffic", r.Alert)
+			}
+			if !strings.HasPrefix(r.Expr, "absent(") && !strings.HasPrefix(r.Expr, "abs(") {
+				require.Contains(t, r.Expr, "by (installation", r.Alert)
+			}
 			for _, name := range check(t, metrics, r.Expr) {
 				watched[name] = true
 			}

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -55,21 +58,54 @@ type dashboardLinkCmd struct {
 	Member  string        `required:"" placeholder:"NAME" help:"The member's name, for the activity journal."`
 	Role    string        `required:"" enum:"owner,admin" placeholder:"ROLE" help:"owner or admin; no other role manages keys and webhooks."`
 	Expires time.Duration `default:"10m" least:"1s" greatest:"24h" placeholder:"TIME" help:"How long the link can be used: 1s to 24h (default: 10m)."`
-	URL     linkBaseURL   `name:"url" placeholder:"URL" help:"Address under which the member reaches the operator's listener (default: --admin-url, else http://127.0.0.1:8081). With https the session's cookie travels over HTTPS only; http is for a loopback address."`
+	URL     linkBaseURL   `name:"url" placeholder:"URL" help:"Address under which the member reaches the operator's listener (default: --dashboard-url, else --admin-url, else http://127.0.0.1:8081). With https the session's cookie travels over HTTPS only; http is for a loopback address."`
+
+	DashboardURL apiURL `name:"dashboard-url" placeholder:"URL" help:"Public address of the dashboard, as set for the server."`
+}
+
+// defaultURL returns the base of a link if --url is not set: --dashboard-url, the server through which the command works, or
+// the default address of the operator's listener.
+func (c *dashboardLinkCmd) defaultURL(s *invocation) (base linkBaseURL, err error) {
+	flag, served := "--dashboard-url", string(c.DashboardURL)
+	if served == "" {
+		flag, served = "--admin-url", c.AdminURL
+	}
+	if served == "" && s.dev.acceptsToken(c.AdminToken) {
+		served = s.dev.AdminURL
+	}
+	if err := base.UnmarshalText([]byte(cmp.Or(served, "http://127.0.0.1:8081"))); err != nil {
+		return "", usage("%s is not where members sign in: it %w; name the address with --url", flag, err)
+	}
+	return base, nil
+}
+
+// warnIfDead warns the user if no dashboard answers at an address that nobody has named: then the link leads nowhere.
+func warnIfDead(s *invocation, base linkBaseURL) {
+	ctx, cancel := context.WithTimeout(s.ctx, 3*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodHead, strings.TrimRight(string(base), "/")+dashboard.Path+"/sign-in", nil)
+	if err == nil {
+		var answer *http.Response
+		if answer, err = (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request); err == nil {
+			_ = answer.Body.Close()
+			if answer.StatusCode != http.StatusNotFound {
+				return
+			}
+		}
+	}
+	s.printMessage("warning: no dashboard answers at " + string(base) + ", so the link will not work: start storefront server with " +
+		"--admin-token, or name its address with --url or STOREFRONT_DASHBOARD_URL")
 }
 
 // Run makes the link.
 func (c *dashboardLinkCmd) Run(s *invocation) error {
 	if c.URL == "" {
-		c.URL = "http://127.0.0.1:8081"
-		served := c.AdminURL
-		if served == "" && s.dev.acceptsToken(c.AdminToken) {
-			served = s.dev.AdminURL
+		var err error
+		if c.URL, err = c.defaultURL(s); err != nil {
+			return err
 		}
-		if served != "" {
-			if err := c.URL.UnmarshalText([]byte(served)); err != nil {
-				return usage("--admin-url is not where members sign in: it %w; name the address with --url", err)
-			}
+		if c.DashboardURL == "" && c.AdminURL == "" {
+			warnIfDead(s, c.URL)
 		}
 	}
 	seconds := int32(math.Ceil(c.Expires.Seconds()))

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"go.storefront.example/ent/queue"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 )
@@ -166,14 +167,15 @@ type deliveryResendCmd struct {
 	storeScoped
 	ID      string  `arg:"" optional:"" help:"The delivery: if it waits, its next attempt is made now; if it has ended, its event is sent again."`
 	Webhook string  `placeholder:"NAME" help:"The webhook to send to again, by id or URL, with --since."`
-	Since   instant `placeholder:"TIME" help:"Send every event of this time or later (also how long ago, such as 1h or 7d) that the webhook subscribes to and has never accepted. This includes events from while the webhook was disabled, and events that wait for another attempt."`
+	Since   instant `placeholder:"TIME" help:"Send every event of this time or later (also how long ago, such as 1h or 7d) that the webhook subscribes to and has never accepted. This includes events from while the webhook was disabled, and events that wait for another attempt. How many they are is said first."`
+	DryRun  bool    `help:"Only say how many events --since would send, and how many of them are older than the webhook."`
 }
 
 // Run sends a delivery again.
 func (c *deliveryResendCmd) Run(s *invocation) error {
 	switch {
-	case c.ID != "" && (c.Webhook != "" || s.given["since"]):
-		return usage("a delivery's id cannot be used with --webhook or --since")
+	case c.ID != "" && (c.Webhook != "" || s.given["since"] || c.DryRun):
+		return usage("a delivery's id cannot be used with --webhook, --since or --dry-run")
 	case c.ID != "":
 		return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 			store, id, err := c.delivery(ctx, o, c.ID)
@@ -197,8 +199,20 @@ func (c *deliveryResendCmd) Run(s *invocation) error {
 		if err := c.Since.resolve(ctx, o, nil); err != nil {
 			return err
 		}
+		in := &adminv1.StartResendRequest{WebhookId: id, Since: timestamppb.New(c.Since.at), DryRun: true}
+		counted, err := o.StartResend(ctx, in)
+		if err != nil {
+			return err
+		}
+		if c.DryRun && s.json {
+			return s.print(selectFields(counted, nil, "webhookId", "since", "events", "eventsBeforeWebhook"))
+		}
+		s.printMessage(undelivered(counted))
+		if c.DryRun {
+			return nil
+		}
+		in.DryRun = false
 		bar := newProgress(s.errs, "resend", -1)
-		in := &adminv1.StartResendRequest{WebhookId: id, Since: timestamppb.New(c.Since.at)}
 		done, err := admin.Resend(ctx, o, in, func(resend *adminv1.Resend) {
 			bar.draw("resend " + grouped(resend.GetResent()) + " deliveries")
 		})
@@ -217,4 +231,17 @@ func (c *deliveryResendCmd) Run(s *invocation) error {
 			formatTime(done.GetSince()))
 		return err
 	})
+}
+
+// undelivered says how many events a resend would send, and how many of them are older than the webhook.
+func undelivered(counted *adminv1.Resend) string {
+	text := plural(int(counted.GetEvents()), "event")
+	if counted.GetEvents() > queue.MaxUndelivered {
+		text = "more than " + plural(queue.MaxUndelivered, "event")
+	}
+	text += " since " + formatTime(counted.GetSince()) + " never succeeded there"
+	if older := counted.GetEventsBeforeWebhook(); older > 0 {
+		text += ", " + grouped(int(older)) + " of them from before the webhook was created"
+	}
+	return text
 }

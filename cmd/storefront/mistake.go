@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -219,12 +221,38 @@ func suggestValue(text string) string {
 	for _, form := range notOneOf {
 		if m := form.FindStringSubmatch(text); m != nil {
 			known := strings.FieldsFunc(m[1], func(r rune) bool { return strings.ContainsRune(`", `, r) })
-			if near := nearest(m[2], known); near != "" {
+			near := nearest(m[2], known)
+			if length, err := spanOf(m[2]); err == nil {
+				near = nearestLength(length, known)
+			}
+			if near != "" {
 				return fmt.Sprintf("%s; did you mean %q?", text, near)
 			}
 		}
 	}
 	return text
+}
+
+// nearestLength returns the time in known, such as 30d, that differs least from length; "" if known has no times.
+func nearestLength(length time.Duration, known []string) (best string) {
+	least := time.Duration(math.MaxInt64)
+	for _, k := range known {
+		if l, err := spanOf(k); err == nil && (l-length).Abs() < least {
+			best, least = k, (l - length).Abs()
+		}
+	}
+	return best
+}
+
+// spanOf reads a duration as lengthOf does, or weeks and years such as 2w and 1y.
+func spanOf(text string) (time.Duration, error) {
+	for unit, days := range map[string]time.Duration{"w": 7, "y": 365} {
+		if number, ok := strings.CutSuffix(text, unit); ok {
+			length, err := lengthOf(number + "d")
+			return days * length, err
+		}
+	}
+	return lengthOf(text)
 }
 
 // listCommand has, for each error code that says that an object does not exist, the command whose list shows the existing

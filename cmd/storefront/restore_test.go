@@ -1,8 +1,10 @@
 package main
 
 import (
+	"database/sql"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -152,4 +154,40 @@ func TestRestoredInstallationGoesOn(t *testing.T) {
 			server.stop()
 		})
 	}
+}
+
+// The manual's second user, who serves but owns no table, can back up.
+func TestTheServersUserBacksUp(t *testing.T) {
+	t.Parallel()
+	dump := postgresTool(t, "pg_dump")
+	address := dbtest.EmptyURL(t, dbtest.Postgres)
+	admin, err := sql.Open("postgres", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, admin.Close()) })
+	manual, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, grants, found := strings.Cut(string(manual), "\n```sql\nALTER DEFAULT PRIVILEGES")
+	require.True(t, found)
+	grants, _, _ = strings.Cut("ALTER DEFAULT PRIVILEGES"+grants, "\n```\n")
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	owner, server := "owner_of"+u.Path[1:], "server_of"+u.Path[1:]
+	grants = strings.NewReplacer("storefront_owner", owner, "storefront_server", server).Replace(grants)
+	_, err = admin.Exec("CREATE ROLE " + owner + " LOGIN; CREATE ROLE " + server + " LOGIN; GRANT CREATE ON SCHEMA public TO " + owner + "; " +
+		"CREATE EXTENSION pg_trgm; CREATE EXTENSION btree_gin; " + grants)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, err := admin.Exec("DROP OWNED BY " + server + "; DROP OWNED BY " + owner + " CASCADE; DROP ROLE " + owner + ", " + server)
+		require.NoError(t, err)
+	})
+	as := func(user string) installation {
+		own := *u
+		own.User = url.User(user)
+		return installation{t, map[string]string{"STOREFRONT_DATABASE_URL": own.String()}}
+	}
+	as(owner).run(nil, "migrate", "up")
+	as(server).run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
+	file := filepath.Join(t.TempDir(), "storefront.dump")
+	out, err := as(server).command(dump, "--format=custom", "--no-owner", "--file="+file, as(server).env["STOREFRONT_DATABASE_URL"]).CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }

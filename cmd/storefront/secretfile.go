@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/alecthomas/kong"
 )
 
 const (
@@ -74,15 +77,36 @@ func readSecret(path string) (string, error) {
 	return text, errors.Join(err, file.Close())
 }
 
+// checkPrivate refuses the mode of a file that other users may read or write, except on Windows.
+func checkPrivate(path string, mode fs.FileMode) error {
+	if mode = mode.Perm(); mode&othersMayUse == 0 || runtime.GOOS == "windows" {
+		return nil
+	}
+	return fmt.Errorf("%s has mode %#o, so users beside its owner and group can read or change it: run chmod o= on it "+
+		"(Kubernetes: defaultMode: 0440 of the volume, and fsGroup of the pod; Docker: mode: 0400 of the secret, and uid of the user "+
+		"in the container)", path, mode)
+}
+
+// isSecret reports whether a flag's value must stay secret: that of a flag with the tag secret, but of an address only if it
+// has a password.
+func isSecret(flag *kong.Flag, value string) bool {
+	if !flag.Tag.Has(secretTag) || value == "" || value == none {
+		return false
+	}
+	if address, err := url.Parse(value); err == nil && address.Scheme != "" {
+		_, hasPassword := address.User.Password()
+		return hasPassword || address.Query().Has("password")
+	}
+	return true
+}
+
 func readPrivate(file *os.File) (string, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return "", err
 	}
-	if mode := info.Mode().Perm(); mode&othersMayUse != 0 && runtime.GOOS != "windows" {
-		return "", fmt.Errorf("%s has mode %#o, so users beside its owner and group can read or change it: run chmod o= on it "+
-			"(Kubernetes: defaultMode: 0440 of the volume, and fsGroup of the pod; Docker: mode: 0400 of the secret, and uid of the user "+
-			"in the container)", file.Name(), mode)
+	if err := checkPrivate(file.Name(), info.Mode()); err != nil {
+		return "", err
 	}
 	content, err := io.ReadAll(io.LimitReader(file, maxSecretBytes+1))
 	if err != nil {

@@ -74,3 +74,34 @@ func TestEverySecretCanBeInAFile(t *testing.T) {
 	}
 	require.Len(t, found, 8)
 }
+
+// A settings file that others can read may have settings, but no secret.
+func TestASecretInASettingsFileThatOthersCanRead(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a mode does not say who can read a file on Windows")
+	}
+	const token = "0123456789abcdef0123456789abcdef"
+	for content, secret := range map[string]bool{
+		"admin-token: " + token:                                               true,
+		"old-secret-keys: [" + token + "]":                                    true,
+		"secret-key: " + token:                                                true,
+		"database-url: postgres://ada:canary@127.0.0.1:1/x":                   true,
+		"database-url: postgres://127.0.0.1:1/x?user=ada&password=canary":     true,
+		"database-url: postgres://ada@127.0.0.1:1/x":                          false,
+		"database-url: sqlite:nowhere.db\nadmin-addr: 127.0.0.1:0":            false,
+		"egress-proxy: none\ndatabase-url: sqlite:nowhere.db":                 false,
+		"egress-proxy: http://ada:canary@proxy.example:3128":                  true,
+		"notices-secret: whsec_" + token + token + "\nnotices-url: https://x": true,
+	} {
+		path := filepath.Join(t.TempDir(), "storefront.yaml")
+		require.NoError(t, os.WriteFile(path, []byte(content+"\n"), 0o600))
+		for mode, refused := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: secret, 0o602: secret} {
+			require.NoError(t, os.Chmod(path, mode))
+			out, err := installation{t, nil}.command("storefront", "worker", "--config", path).CombinedOutput()
+			require.Error(t, err, "none of these settings starts a worker")
+			require.Equal(t, refused, strings.Contains(string(out), "chmod o="), "%s with %#o: %s", content, mode, out)
+			require.NotContains(t, string(out), "canary")
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"reflect"
 	"slices"
@@ -20,6 +21,7 @@ type settings struct {
 	env  func(string) (string, bool)
 	file map[string]yaml.Node
 	path string
+	mode fs.FileMode // of the settings file
 	// dev is the dev folder whose database the command uses; nil if the user named a database, or there is no dev folder.
 	dev *devFolder
 }
@@ -87,6 +89,11 @@ func (s *settings) load(k *kong.Context) error {
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	s.mode = info.Mode()
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&s.file); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("--config: %s is not YAML with a flag's name and its value on each line: %w", s.path, err)
@@ -136,6 +143,13 @@ func (s *settings) Resolve(k *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 			}
 		}
 		return nil, nil
+	}
+	if flag.Tag.Has(secretTag) {
+		for _, value := range append([]*yaml.Node{&node}, node.Content...) {
+			if err := checkPrivate(s.path, s.mode); err != nil && isSecret(flag, value.Value) {
+				return nil, fmt.Errorf("%s line %d is a secret: %w", s.path, value.Line, err)
+			}
+		}
 	}
 	switch node.Kind {
 	case yaml.ScalarNode:

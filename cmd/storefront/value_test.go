@@ -158,3 +158,14 @@ func TestEmptyValuesAreNeverIgnored(t *testing.T) {
 	}
 	require.Greater(t, seen, 200)
 }
+
+// The time that is proposed in place of one that is not offered is the nearest in length, not in letters.
+func TestTheNearestTimeIsProposed(t *testing.T) {
+	t.Parallel()
+	known := []string{"30d", "90d", "1y", "never"}
+	for typed, want := range map[string]string{"1d": "30d", "7d": "30d", "2w": "30d", "24h": "30d", "100d": "90d", "2y": "1y", "365d": "1y",
+		"90": "90d", "forever": "never", "nver": "never"} {
+		text := `--expires must be one of "` + strings.Join(known, `","`) + `" but got "` + typed + `"`
+		require.Equal(t, text+"; did you mean \""+want+"\"?", suggestValue(text))
+	}
+}

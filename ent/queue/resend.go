@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,6 +55,30 @@ func OrderResend(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID, 
 	r := Resend{ID: id.At(now), StoreID: storeID, WebhookID: webhookID, Since: since}
 	_, err := tx.ExecContext(ctx, shared["order resend"], r.ID, storeID, webhookID, since, now.Add(resendAhead), uuid.Nil, now)
 	return r, wrap("order a resend", err)
+}
+
+// MaxUndelivered is the highest number of events that CountUndelivered counts exactly.
+const MaxUndelivered = 10_000
+
+// Undelivered has the number of events that a resend would send, at most MaxUndelivered + 1, which means more. Older is how
+// many of them are older than the webhook.
+type Undelivered struct{ Events, Older int }
+
+// CountUndelivered counts the events since a time to which the webhook subscribes, and of which none of its deliveries has
+// succeeded.
+func CountUndelivered(ctx context.Context, d *db.DB, w *ent.Webhook, since time.Time) (n Undelivered, err error) {
+	var args db.Args
+	older, store, from, until, webhookID := args.Add(w.CreatedAt), args.Add(w.StoreID), args.Add(since), args.Add(d.Now().Add(resendAhead)),
+		args.Add(w.ID)
+	types := make([]string, len(w.Events))
+	for i, name := range w.Events {
+		types[i] = args.Add(name)
+	}
+	err = d.Reader().QueryRowContext(ctx, `SELECT count(*), count(CASE WHEN u.created_at < `+older+` THEN 1 END) FROM (SELECT e.created_at
+ FROM events e WHERE e.store_id = `+store+` AND e.created_at >= `+from+` AND e.created_at < `+until+` AND e.type IN (`+strings.Join(types, ", ")+`)
+  AND NOT EXISTS (SELECT 1 FROM finished_deliveries f WHERE f.store_id = e.store_id AND f.webhook_id = `+webhookID+`
+   AND f.event_id = e.id AND f.status = 'succeeded') LIMIT `+args.Add(MaxUndelivered+1)+`) u`, args...).Scan(&n.Events, &n.Older)
+	return n, wrap("count undelivered events", err)
 }
 
 // resendJob is a Resend with the range of events that it has still to read.

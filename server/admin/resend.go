@@ -45,6 +45,14 @@ func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendReque
 	if err != nil {
 		return nil, err
 	}
+	if in.GetDryRun() {
+		n, err := o.webhooks.CountUndelivered(ctx, in.GetWebhookId(), in.GetSince().AsTime())
+		if err != nil {
+			return nil, err
+		}
+		return &adminv1.Resend{WebhookId: in.GetWebhookId(), Since: in.GetSince(), Events: int32(n.Events), //nolint:gosec // MaxUndelivered bounds them.
+			EventsBeforeWebhook: int32(n.Older)}, nil //nolint:gosec // MaxUndelivered bounds it.
+	}
 	job, err := o.webhooks.ResendSince(ctx, in.GetWebhookId(), in.GetSince().AsTime())
 	if err != nil {
 		return nil, err

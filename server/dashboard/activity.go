@@ -98,7 +98,7 @@ func (d *dashboard) activity(v *visit) error {
 }
 
 // kinds are the kinds of resource that the filter offers.
-var kinds = []string{"product", "order", "customer", "payment_link", "api_key", "webhook", "store", "session", "sign_in_link"}
+var kinds = []string{"product", "order", "customer", "payment_link", "api_key", "webhook", "delivery", "store", "session", "sign_in_link"}
 
 // referred maps the fields that have the id of another resource to the kind of that resource.
 var referred = map[string]string{"customerId": "customer", "paymentLinkId": "payment_link"}

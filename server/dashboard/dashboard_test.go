@@ -331,7 +331,7 @@ func TestJournalsAreReadPageByPage(t *testing.T) {
 					path = next[1]
 				}
 			}
-			require.Len(t, sizes, 2, "%v", sizes)
+			require.GreaterOrEqual(t, len(sizes), 2, "%v", sizes)
 			require.Equal(t, 25, sizes[0])
 			require.GreaterOrEqual(t, count, 29)
 		}

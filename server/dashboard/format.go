@@ -30,7 +30,8 @@ var functions = template.FuncMap{
 	"took":      formatMilliseconds,
 	"grouped":   grouped,
 	"plural":    plural,
-	"short":     func(id string) string { return id[:8] },
+	// short returns the last digits of an id, because ids that are made within a minute begin with the same digits.
+	"short":     func(id string) string { return id[max(0, len(id)-8):] },
 	"badge":     badge,
 	"state":     stateOf,
 	"parts":     parts,

@@ -99,12 +99,14 @@ type question struct {
 	About, What string
 	// Action is the address to which the answer is sent, and Back the page to return to.
 	Action, Back string
+	// Resend is what a resend would send; nil for any other action.
+	Resend *undelivered
 }
 
 // ask shows a question on a page of its own, whose form is sent to the page's address. With JavaScript, a dialog shows the
 // question instead.
 func (d *dashboard) ask(v *visit, title, section, action, object, back string) error {
-	return d.page(v, view{Title: title, Section: section, Template: "ask", Body: question{action, object, v.r.URL.Path, back}})
+	return d.page(v, view{Title: title, Section: section, Template: "ask", Body: question{action, object, v.r.URL.Path, back, nil}})
 }
 
 func (d *dashboard) askRevoke(v *visit) error {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/queue"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 )
@@ -35,9 +36,14 @@ const resendTime = 5 * time.Second
 // member types the time, or leaves the field empty and chooses one of windows.
 func (d *dashboard) resendSince(v *visit, id string) error {
 	var job *adminv1.Resend
+	confirmed := v.r.PostForm.Has("confirmed")
 	since, err := sinceOf(v.r, v.now)
 	if err == nil {
-		job, err = d.Operator.StartResend(v, &adminv1.StartResendRequest{WebhookId: id, Since: timestamppb.New(since)})
+		in := &adminv1.StartResendRequest{WebhookId: id, Since: timestamppb.New(since), DryRun: !confirmed}
+		if job, err = d.Operator.StartResend(v, in); err == nil && !confirmed && job.GetEvents() == 0 {
+			in.DryRun = false // nothing to ask about, but the member is told how it ended
+			job, err = d.Operator.StartResend(v, in)
+		}
 	}
 	if err != nil {
 		wrong, err := problemsOf(err, v.r.PostForm, nil)
@@ -46,12 +52,51 @@ func (d *dashboard) resendSince(v *visit, id string) error {
 		}
 		return d.showWebhook(v, http.StatusUnprocessableEntity, form{Values: v.r.PostForm, Problems: wrong})
 	}
+	if job.GetId() == "" {
+		return d.askResend(v, job)
+	}
 	for end := d.Now().Add(resendTime); job.GetState() == adminv1.Resend_running && d.Now().Before(end); {
 		if job, err = d.Operator.ContinueResend(v, &adminv1.ContinueResendRequest{Id: job.GetId()}); err != nil {
 			return err
 		}
 	}
 	return v.redirect("/webhooks/"+id, fmt.Sprintf("resent-%s&resent=%d", job.GetState(), job.GetResent()))
+}
+
+// askResend says how many events a resend would send, and asks for confirmation.
+func (d *dashboard) askResend(v *visit, counted *adminv1.Resend) error {
+	w, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: counted.GetWebhookId()})
+	if err != nil {
+		return err
+	}
+	return d.page(v, view{Title: "Send these events again?", Section: "webhooks", Template: "ask", Body: question{
+		About: "resend", What: w.GetUrl(), Action: v.r.URL.Path, Back: "/webhooks/" + w.GetId(),
+		Resend: &undelivered{Resend: counted, Created: w.GetCreatedAt(), Typed: counted.GetSince().AsTime().Format(inputTime)},
+	}})
+}
+
+// undelivered is what a resend would send.
+type undelivered struct {
+	*adminv1.Resend
+	// Created is when the webhook was created, and Typed the time of Since as the form has it.
+	Created *timestamppb.Timestamp
+	Typed   string
+}
+
+// Count says how many events there are.
+func (u undelivered) Count() string {
+	if u.GetEvents() > queue.MaxUndelivered {
+		return "More than " + grouped(queue.MaxUndelivered) + " events"
+	}
+	return plural(int(u.GetEvents()), "event", "events")
+}
+
+// Older says how many of the events are older than the webhook; "" if none is.
+func (u undelivered) Older() string {
+	if u.EventsBeforeWebhook == 0 {
+		return ""
+	}
+	return grouped(int64(u.EventsBeforeWebhook))
 }
 
 func sinceOf(r *http.Request, now time.Time) (time.Time, error) {

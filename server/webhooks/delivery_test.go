@@ -2,6 +2,7 @@ package webhooks_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -56,6 +57,32 @@ func TestResendOfADeliveryIsANewOne(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, string(found.Payload), string(two.Payload), "the same bytes")
 		require.Equal(t, queue.Cancelled, found.Status, "the first one stays what it was")
+	})
+}
+
+// The journal says who has sent what again, and who has sent a test event.
+func TestWhoeverSendsAgainIsInTheJournal(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, sealing(t))
+		w := b.hook()
+		waiting, err := b.PingWebhook(b.Ctx, w.ID.String())
+		require.NoError(t, err)
+		_, err = b.ResendDelivery(b.Ctx, waiting.ID.String())
+		require.NoError(t, err)
+		first := b.ended(w)
+		_, err = b.EnableWebhook(b.Ctx, w.ID.String())
+		require.NoError(t, err)
+		_, err = b.ResendDelivery(b.Ctx, first.ID.String())
+		require.NoError(t, err)
+		_, err = b.ResendSince(b.Ctx, w.ID.String(), w.CreatedAt)
+		require.NoError(t, err)
+		_, err = b.CreatePing(b.Ctx)
+		require.NoError(t, err)
+		actions := shoptest.Actions(b.Journal())
+		for action, times := range map[string]int{"webhook.pinged": 2, "delivery.resent": 2, "webhook.resent": 1, "store.pinged": 1} {
+			require.Equal(t, times, strings.Count(strings.Join(actions, " "), action), "%s in %v", action, actions)
+		}
 	})
 }
 
@@ -205,6 +232,12 @@ func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 		shoptest.Refused(t, err, apierr.WebhookDisabled)
 		_, err = b.EnableWebhook(b.Ctx, w.ID.String())
 		require.NoError(t, err)
+		late := b.hook() // both events are older than this webhook
+		for _, made := range []webhooks.SecretWebhook{w, late} {
+			n, err := b.CountUndelivered(b.Ctx, made.ID.String(), since)
+			require.NoError(t, err)
+			require.Equal(t, queue.Undelivered{Events: 2, Older: map[bool]int{true: 2}[made.ID == late.ID]}, n)
+		}
 		job, err := b.ResendSince(b.Ctx, w.ID.String(), since)
 		require.NoError(t, err)
 		for !job.Finished {

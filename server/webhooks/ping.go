@@ -22,7 +22,8 @@ func (w *Webhooks) PingWebhook(ctx context.Context, webhookID string) (queue.Ent
 	if err != nil {
 		return queue.Entry{}, err
 	}
-	return w.deliver(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, _ *ent.Webhook) (uuid.UUID, string, error) {
+	return w.deliver(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (uuid.UUID, string, error) {
+		hook.Record(ctx, "webhook.pinged", "webhook", row.ID)
 		ping, err := createPing(ctx, tx, t)
 		if err != nil {
 			return uuid.Nil, "", err
@@ -39,6 +40,7 @@ func (w *Webhooks) CreatePing(ctx context.Context) (row *ent.Event, err error) {
 		return nil, err
 	}
 	err = hook.WithTx(ctx, w.db, func(ctx context.Context, tx *ent.Tx) error {
+		hook.Record(ctx, "store.pinged", "store", t.ID)
 		row, err = createPing(ctx, tx, t)
 		return err
 	})

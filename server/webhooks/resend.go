@@ -56,12 +56,19 @@ func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue
 		if !exists {
 			return uuid.Nil, "", apierr.New(apierr.EventExpired, "The delivery's event is kept no longer and cannot be sent again.")
 		}
+		recordResend(ctx, first)
 		return first.EventID, first.EventType, nil
 	})
 	if apierr.Is(err, apierr.WebhookNotFound) {
 		return queue.Entry{}, apierr.New(apierr.WebhookNotFound, "The delivery's webhook was deleted; it can be sent nowhere.")
 	}
 	return again, err
+}
+
+// recordResend journals that somebody sends a delivery again.
+func recordResend(ctx context.Context, e queue.Entry) {
+	hook.Record(ctx, "delivery.resent", "delivery", e.ID, hook.FieldChange{Field: "eventType", To: e.EventType},
+		hook.FieldChange{Field: "webhookId", To: e.WebhookID.String()})
 }
 
 func deliveryPending(deliveryID uuid.UUID) error {
@@ -76,6 +83,7 @@ func (w *Webhooks) sendNow(ctx context.Context, waiting queue.Entry) (queue.Entr
 		if err := queue.SendNow(ctx, tx, w.db, waiting); err != nil {
 			return err
 		}
+		recordResend(ctx, waiting)
 		var err error
 		waiting, err = queue.FindEntry(ctx, w.db, tx, waiting.ID)
 		return err
@@ -98,7 +106,9 @@ func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int,
 			if !row.Enabled {
 				return nil, webhookDisabled()
 			}
-			batch, err = queue.SendWaiting(ctx, tx, w.db, row.StoreID, row.ID)
+			if batch, err = queue.SendWaiting(ctx, tx, w.db, row.StoreID, row.ID); batch > 0 {
+				hook.Record(ctx, "webhook.waiting_sent", "webhook", row.ID, hook.FieldChange{Field: "deliveries", To: int64(batch)})
+			}
 			return row, err
 		})
 		if err != nil {
@@ -146,14 +156,13 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 // ResendSince sends nothing itself. The caller calls ContinueResend until the job is finished; if the caller stops, a worker
 // continues. It refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time.Time) (queue.Resend, error) {
-	// The database stores whole milliseconds. If the time is rounded up, no event is lost, because events have whole
-	// milliseconds too.
-	since = since.Add(time.Millisecond - time.Nanosecond).UTC().Truncate(time.Millisecond)
+	since = wholeMilliseconds(since)
 	var job queue.Resend
 	_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if !row.Enabled {
 			return nil, webhookDisabled()
 		}
+		hook.Record(ctx, "webhook.resent", "webhook", row.ID, hook.FieldChange{Field: "sinceAt", To: since})
 		var err error
 		job, err = queue.OrderResend(ctx, tx, row.StoreID, row.ID, since)
 		return row, err
@@ -164,4 +173,22 @@ func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time
 // ContinueResend does the next step of a resend job, for a bounded number of events, and returns the job's progress.
 func (w *Webhooks) ContinueResend(ctx context.Context, resendID uuid.UUID) (queue.Resend, error) {
 	return queue.StepResend(ctx, w.db, resendID)
+}
+
+// CountUndelivered counts the events that ResendSince would send. It refuses with webhook_not_found or webhook_disabled.
+func (w *Webhooks) CountUndelivered(ctx context.Context, webhookID string, since time.Time) (queue.Undelivered, error) {
+	row, err := w.GetWebhook(ctx, webhookID)
+	if err != nil {
+		return queue.Undelivered{}, err
+	}
+	if !row.Enabled {
+		return queue.Undelivered{}, webhookDisabled()
+	}
+	return queue.CountUndelivered(ctx, w.db, row, wholeMilliseconds(since))
+}
+
+// wholeMilliseconds rounds a time up to whole milliseconds, which the database stores. No event is lost, because events have
+// whole milliseconds too.
+func wholeMilliseconds(since time.Time) time.Time {
+	return since.Add(time.Millisecond - time.Nanosecond).UTC().Truncate(time.Millisecond)
 }

@@ -129,7 +129,12 @@ func TestSessionIsRevokedByItsID(t *testing.T) {
 		require.Equal(t, at, again.GetEndedAt().AsTime(), "what has ended stays as it is")
 		entries := activity(ctx, t, o, "atelier", 10)
 		require.Equal(t, "session.revoked", entries[0].Action, "and is written down once")
-		require.Equal(t, "store.created", entries[1].Action)
+		require.Equal(t, "session.created", entries[1].Action)
+		require.Equal(t, adminv1.ActivityEntry_Actor_member, entries[1].GetActor().GetType())
+		require.Equal(t, "Awa", entries[1].GetActor().GetName())
+		require.Equal(t, "sign_in_link.created", entries[2].Action, "whoever makes a link is seen beside the member's name")
+		require.Equal(t, adminv1.ActivityEntry_Actor_operator, entries[2].GetActor().GetType())
+		require.Contains(t, entries[2].GetChanges(), `"member":{"from":null,"to":"Awa"},"role":{"from":null,"to":"`)
 		require.Equal(t, id, entries[0].GetResource().GetId())
 		require.Equal(t, adminv1.ActivityEntry_Actor_operator, entries[0].GetActor().GetType())
 		require.JSONEq(t, `{"member":{"from":null,"to":"Awa"},"endedAt":{"from":null,"to":"`+at.Format("2006-01-02T15:04:05.000Z")+
@@ -177,7 +182,7 @@ func TestAllSessionsOfAMemberOrAStoreAreRevoked(t *testing.T) {
 		require.True(t, isIn(t, o, far), "of the same name in another store")
 		session, err := o.SignIn(ctx, secretOf(t, second))
 		require.NoError(t, err)
-		entries := activity(ctx, t, o, "atelier", 1)
+		entries := activity(ctx, t, o, "atelier", 2)[1:] // before Bea's sign-in
 		require.Equal(t, "store.signed_out", entries[0].Action)
 		require.Equal(t, `{"member":{"from":null,"to":"Awa"},"sessions":{"from":null,"to":2},"links":{"from":null,"to":1}}`,
 			entries[0].GetChanges())
@@ -185,7 +190,7 @@ func TestAllSessionsOfAMemberOrAStoreAreRevoked(t *testing.T) {
 		ended, err = o.RevokeSessions(ctx, &adminv1.RevokeSessionsRequest{Store: "atelier", Member: "Awa"})
 		require.NoError(t, err)
 		require.Zero(t, ended.GetSessions()+ended.GetLinks())
-		again := activity(ctx, t, o, "atelier", 1)
+		again := activity(ctx, t, o, "atelier", 2)[1:]
 		require.Equal(t, entries[0].GetId(), again[0].GetId(), "nothing ended, nothing is written down")
 
 		ended, err = o.RevokeSessions(ctx, &adminv1.RevokeSessionsRequest{Store: "atelier", Member: ""})

@@ -132,6 +132,8 @@ func (s *Sessions) Create(ctx context.Context, l Link) (linkID uuid.UUID, secret
 		if _, err := tx.Session.Delete().Where(session.ExpiresAtLT(now)).Exec(ctx); err != nil {
 			return err
 		}
+		hook.Record(ctx, "sign_in_link.created", "sign_in_link", linkID, hook.FieldChange{Field: "member", To: l.Member},
+			hook.FieldChange{Field: "role", To: l.Role}, hook.FieldChange{Field: "expiresAt", To: expiresAt})
 		return tx.SignInLink.Create().SetID(linkID).SetStoreID(l.StoreID).SetFingerprint(fingerprint).SetMember(l.Member).
 			SetRole(l.Role).SetOrigin(l.Origin).SetExpiresAt(expiresAt).SetCreatedAt(now).Exec(ctx)
 	})
@@ -163,9 +165,12 @@ func (s *Sessions) LinkMember(ctx context.Context, secret string) (Member, error
 // browser had before; SignIn ends these sessions. It fails with ErrLink.
 func (s *Sessions) SignIn(ctx context.Context, linkSecret string, oldSessions ...string) (secret string, err error) {
 	secret, fingerprint := newSecret()
+	link := fingerprintOf(linkSecret)
+	if ctx, err = s.asMember(ctx, link); err != nil {
+		return "", err
+	}
 	err = hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
-		link := fingerprintOf(linkSecret)
 		used, err := tx.SignInLink.Update().Where(signinlink.Fingerprint(link), UsableLink(now)).SetUsedAt(now).Save(ctx)
 		if err != nil {
 			return fmt.Errorf("use a sign-in link: %w", err)
@@ -191,9 +196,27 @@ func (s *Sessions) SignIn(ctx context.Context, linkSecret string, oldSessions ..
 		if err != nil {
 			return fmt.Errorf("begin a session: %w", err)
 		}
+		hook.Record(ctx, "session.created", "session", row.ID, hook.FieldChange{Field: "role", To: row.Role})
 		return nil
 	})
 	return secret, err
+}
+
+// asMember returns a context with the store and the member of a usable link, for the journal entry of the sign-in. It fails
+// with ErrLink.
+func (s *Sessions) asMember(ctx context.Context, link []byte) (context.Context, error) {
+	row, err := s.db.Client().SignInLink.Query().Where(signinlink.Fingerprint(link), UsableLink(s.db.Now())).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, ErrLink
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a sign-in link: %w", err)
+	}
+	in, err := storeOf(ctx, s.db.Client().Store, row.StoreID, ErrLink)
+	if err != nil {
+		return nil, err
+	}
+	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), nil
 }
 
 // Authenticate finds a session by its secret. It returns a context with the session's store and with the member as the

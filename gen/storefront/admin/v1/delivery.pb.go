@@ -668,7 +668,9 @@ type StartResendRequest struct {
 	// Events that happened at this moment or later are sent again; required.
 	Since *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
 	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
-	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	Store string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	// Only counts the events: nothing is sent, and the answer has no id.
+	DryRun        bool `protobuf:"varint,4,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -722,6 +724,13 @@ func (x *StartResendRequest) GetStore() string {
 		return x.Store
 	}
 	return ""
+}
+
+func (x *StartResendRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
 }
 
 // Which resend to continue.
@@ -791,9 +800,13 @@ type Resend struct {
 	// How many deliveries the resend has created so far, plus the waiting deliveries whose next attempt it made due.
 	Resent int32 `protobuf:"varint,4,opt,name=resent,proto3" json:"resent,omitempty"`
 	// The resend's state.
-	State         Resend_State `protobuf:"varint,5,opt,name=state,proto3,enum=storefront.admin.v1.Resend_State" json:"state,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	State Resend_State `protobuf:"varint,5,opt,name=state,proto3,enum=storefront.admin.v1.Resend_State" json:"state,omitempty"`
+	// With `dry_run`: how many events would be sent, at most 10001, which means more than 10000.
+	Events int32 `protobuf:"varint,6,opt,name=events,proto3" json:"events,omitempty"`
+	// With `dry_run`: how many of these events are older than the webhook.
+	EventsBeforeWebhook int32 `protobuf:"varint,7,opt,name=events_before_webhook,json=eventsBeforeWebhook,proto3" json:"events_before_webhook,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *Resend) Reset() {
@@ -859,6 +872,20 @@ func (x *Resend) GetState() Resend_State {
 		return x.State
 	}
 	return Resend_STATE_UNSPECIFIED
+}
+
+func (x *Resend) GetEvents() int32 {
+	if x != nil {
+		return x.Events
+	}
+	return 0
+}
+
+func (x *Resend) GetEventsBeforeWebhook() int32 {
+	if x != nil {
+		return x.EventsBeforeWebhook
+	}
+	return 0
 }
 
 // One attempt.
@@ -1034,22 +1061,25 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\b_payload\"=\n" +
 	"\x15ResendDeliveryRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\"{\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"\x94\x01\n" +
 	"\x12StartResendRequest\x12\x1d\n" +
 	"\n" +
 	"webhook_id\x18\x01 \x01(\tR\twebhookId\x120\n" +
 	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x14\n" +
-	"\x05store\x18\x03 \x01(\tR\x05store\"=\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\x12\x17\n" +
+	"\adry_run\x18\x04 \x01(\bR\x06dryRun\"=\n" +
 	"\x15ContinueResendRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\"\x82\x02\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"\xce\x02\n" +
 	"\x06Resend\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
 	"webhook_id\x18\x02 \x01(\tR\twebhookId\x120\n" +
 	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x16\n" +
 	"\x06resent\x18\x04 \x01(\x05R\x06resent\x127\n" +
-	"\x05state\x18\x05 \x01(\x0e2!.storefront.admin.v1.Resend.StateR\x05state\"F\n" +
+	"\x05state\x18\x05 \x01(\x0e2!.storefront.admin.v1.Resend.StateR\x05state\x12\x16\n" +
+	"\x06events\x18\x06 \x01(\x05R\x06events\x122\n" +
+	"\x15events_before_webhook\x18\a \x01(\x05R\x13eventsBeforeWebhook\"F\n" +
 	"\x05State\x12\x15\n" +
 	"\x11STATE_UNSPECIFIED\x10\x00\x12\v\n" +
 	"\arunning\x10\x01\x12\f\n" +
