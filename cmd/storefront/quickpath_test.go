@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheQuickPathEndsWithAnAnswer runs the commands of the manual's quick path in an empty folder, except those that install
+// TestTheQuickPathEndsWithAnAnswerAndADeliveredPing runs the commands of the manual's quick path in an empty folder, except those that install
 // the program or do not return. A block that is pasted must not wait for a server.
-func TestTheQuickPathEndsWithAnAnswer(t *testing.T) {
+func TestTheQuickPathEndsWithAnAnswerAndADeliveredPing(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"sh", "curl", "grep"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -29,7 +29,8 @@ func TestTheQuickPathEndsWithAnAnswer(t *testing.T) {
 	require.Len(t, blocks, 2)
 
 	folder := t.TempDir()
-	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": "sqlite:" + filepath.Join(folder, "storefront.db")}}
+	in := newInbox(t)
+	i := newInstallation(t, "sqlite:"+filepath.Join(folder, "storefront.db"), in)
 	run := func(block string) string {
 		t.Helper()
 		var lines []string
@@ -50,8 +51,10 @@ func TestTheQuickPathEndsWithAnAnswer(t *testing.T) {
 	run(first)
 	server := i.server("storefront")
 	defer server.stop()
+	worker := i.worker()
+	defer worker.stop()
 	i.env["STOREFRONT_ADDR"], i.env["STOREFRONT_ADMIN_ADDR"] = server.Addr, server.AdminAddr
-	last := strings.Replace(blocks[1][1], "http://127.0.0.1:8080", "http://"+server.Addr, 1)
-	require.NotEqual(t, blocks[1][1], last)
+	last := strings.NewReplacer("http://127.0.0.1:8080", "http://"+server.Addr, "https://shop.example/webhooks", in.url).Replace(blocks[1][1])
 	require.Contains(t, run(last), `{"page":1,"pageSize":2,"total":0,"data":[]}`)
+	require.Equal(t, "ping", (<-in.arrived).Type)
 }
