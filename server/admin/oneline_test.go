@@ -22,6 +22,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop/shoptest"
 	"go.storefront.example/server/webhooks"
 )
 
@@ -36,13 +37,14 @@ func TestNamesTitlesAndReferencesAreOneLine(t *testing.T) {
 		filledStore(t, o, d)
 		_, err := o.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "E", Slug: "empty", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
+		in := shoptest.In(t, ctx, o, "s")
 		product, err := o.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: "s", Title: "P", PriceAmount: new(int64(5)),
 			Type: storefrontv1.Product_FILE, Description: new("a\nb\u2028c")})
 		require.NoError(t, err)
 		require.Equal(t, "a\nb\u2028c", product.GetDescription())
-		customer, err := o.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: "s", Email: new("c@example.com")})
+		customer, err := o.CreateCustomer(in, &storefrontv1.CreateCustomerRequest{Email: new("c@example.com")})
 		require.NoError(t, err)
-		link, err := o.CreatePaymentLink(ctx, &adminv1.CreatePaymentLinkRequest{Store: "s", Title: "L",
+		link, err := o.CreatePaymentLink(in, &storefrontv1.CreatePaymentLinkRequest{Title: "L",
 			Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))})
 		require.NoError(t, err)
 		for _, end := range []string{"\n", "\r", "\r\n", "\u0085", "\u2028", "\u2029"} {
@@ -66,15 +68,15 @@ func TestNamesTitlesAndReferencesAreOneLine(t *testing.T) {
 						return err
 					},
 					"a product": func() error {
-						_, err := o.UpdateProduct(ctx, &adminv1.UpdateProductRequest{Id: product.GetId(), Title: &text})
+						_, err := o.UpdateProduct(in, &storefrontv1.UpdateProductRequest{Id: product.GetId(), Title: &text})
 						return err
 					},
 					"a new customer": func() error {
-						_, err := o.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: "s", Name: text, Email: new("n@example.com")})
+						_, err := o.CreateCustomer(in, &storefrontv1.CreateCustomerRequest{Name: text, Email: new("n@example.com")})
 						return err
 					},
 					"a customer": func() error {
-						_, err := o.UpdateCustomer(ctx, &adminv1.UpdateCustomerRequest{Id: customer.GetCustomer().GetId(), Name: &text})
+						_, err := o.UpdateCustomer(in, &storefrontv1.UpdateCustomerRequest{Id: customer.GetId(), Name: &text})
 						return err
 					},
 					"a buyer": func() error {
@@ -83,12 +85,12 @@ func TestNamesTitlesAndReferencesAreOneLine(t *testing.T) {
 						return err
 					},
 					"a new link": func() error {
-						_, err := o.CreatePaymentLink(ctx, &adminv1.CreatePaymentLinkRequest{Store: "s", Title: text,
+						_, err := o.CreatePaymentLink(in, &storefrontv1.CreatePaymentLinkRequest{Title: text,
 							Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))})
 						return err
 					},
 					"a link": func() error {
-						_, err := o.UpdatePaymentLink(ctx, &adminv1.UpdatePaymentLinkRequest{Id: link.GetId(), Title: &text})
+						_, err := o.UpdatePaymentLink(in, &storefrontv1.UpdatePaymentLinkRequest{Id: link.GetId(), Title: &text})
 						return err
 					},
 					"a key": func() error {
@@ -119,7 +121,7 @@ func TestNamesTitlesAndReferencesAreOneLine(t *testing.T) {
 				out, err := o.ImportRows(ctx, &adminv1.ImportRowsRequest{Store: "empty", Kind: "orders", Lines: string(apijson.Marshal(order))})
 				require.NoError(t, err)
 				require.Empty(t, out.GetRefused())
-				stored, err := o.GetOrder(ctx, &adminv1.GetOrderRequest{Id: order.GetId()})
+				stored, err := o.GetOrder(shoptest.In(t, ctx, o, "empty"), &storefrontv1.GetOrderRequest{Id: order.GetId()})
 				require.NoError(t, err)
 				require.Equal(t, fmt.Sprint("R ", []rune(end)[0]), stored.GetReference())
 				require.Equal(t, "A B", stored.GetCustomer().GetName())
@@ -139,7 +141,7 @@ func TestNamesTitlesAndReferencesAreOneLine(t *testing.T) {
 		shown := strings.Join(listsOf(t, o, "s"), "\n")
 		keys, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: "s"})
 		require.NoError(t, err)
-		st, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: "s"})
+		st, err := o.GetStore(in, &storefrontv1.GetStoreRequest{})
 		require.NoError(t, err)
 		shown += string(apijson.Marshal(keys)) + string(apijson.Marshal(st))
 		require.Contains(t, shown, `"Awa Bcc: x@example.com !"`)
@@ -149,7 +151,7 @@ func TestNamesTitlesAndReferencesAreOneLine(t *testing.T) {
 		require.NoError(t, notice.SetSink(ctx, d, ring, notice.Sink{URL: "https://platform.example", Secret: "whsec_x"}))
 		var written uuid.UUID
 		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) (err error) {
-			written, err = notice.Write(ctx, tx, d.Now(), notice.Notice{Type: notice.WebhookFailing, StoreID: row.ID})
+			written, err = notice.Write(ctx, d, tx, d.Now(), notice.Notice{Type: notice.WebhookFailing, StoreID: row.ID})
 			return err
 		}))
 		event, err := d.Client().Event.Get(ctx, written)
