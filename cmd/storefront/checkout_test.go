@@ -52,9 +52,7 @@ func sell(ctx context.Context, address, token, store string) (*storefrontv1.List
 // snippet returns the manual's code block in a language that contains a text.
 func snippet(t *testing.T, language, with string) string {
 	t.Helper()
-	manual, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	for _, block := range strings.Split(string(manual), "\n```"+language+"\n")[1:] {
+	for _, block := range strings.Split(manualPage(t, "checkout.md"), "\n```"+language+"\n")[1:] {
 		if code, _, _ := strings.Cut(block, "\n```\n"); strings.Contains(code, with) {
 			return code + "\n"
 		}

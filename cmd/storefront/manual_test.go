@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -14,15 +15,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write the manual's tables of flags anew")
+var update = flag.Bool("update", false, "write the manual's tables of commands and flags anew")
 
-// sections maps flags to the sections of the manual that describe them in more detail.
+// sections maps flags to the headings of the manual's pages that describe them in more detail.
 var sections = map[string]string{
-	"admin-addr": "Health and metrics", "brand-name": "The dashboard", "buckets": "Behind a proxy", "dashboard-url": "Notices", "drain-delay": "Health and metrics",
-	"egress-proxy": "Delivering webhooks", "frame-ancestors": "The dashboard", "max-connections": "Overload", "notices-url": "Notices",
-	"old-admin-token": "Admin services", "old-secret-keys": "Replacing the secret key", "request-timeout": "Overload",
-	"tls-domain": "One machine", "dashboard-domain": "One machine", "worker": "One machine", "backup-to": "Backups",
-	"activity-retention": "Leaving and forgetting", "docs": "Behind a proxy", "trusted-proxies": "Behind a proxy",
+	"admin-addr": "monitor.md#health", "brand-name": "platform.md#the-dashboard", "buckets": "internet.md#one-address-for-several-installations",
+	"dashboard-url": "webhooks.md#notices", "drain-delay": "internet.md#restarts-without-a-lost-request", "egress-proxy": "webhooks.md#delivering",
+	"frame-ancestors": "platform.md#the-dashboard", "max-connections": "internet.md#what-a-request-may-be", "notices-url": "webhooks.md#notices",
+	"old-admin-token": "platform.md#admin-services", "old-secret-keys": "#replacing-the-secret-key", "request-timeout": "monitor.md#overload",
+	"tls-domain": "machine.md", "dashboard-domain": "machine.md", "worker": "machine.md", "backup-to": "backup.md",
+	"activity-retention": "data.md#keep-less", "docs": "internet.md#the-reference-for-callers", "trusted-proxies": "internet.md#clients-addresses",
 }
 
 var (
@@ -31,13 +33,39 @@ var (
 	literal = regexp.MustCompile(`--[a-z][a-z-]*|openssl rand -hex 32|storefront secret (?:generate|rotate)|<database file>\.key` +
 		`|sqlite:PATH|postgres://[A-Z:@/]+|https?://[a-z.:0-9]*[a-z0-9]|/(?:healthz|readyz|metrics|docs|debug/pprof)\b|X-Forwarded-For|whsec_` +
 		`|(?:statement|lock)_timeout|ulimit -n|#[0-9a-f]{6}|8760h`)
+	heading   = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	notAnchor = regexp.MustCompile(`[^a-z0-9 -]`)
 )
 
-// flagTable returns a Markdown table with a command's flags. It has the texts of --help, with links to sections.
-func flagTable(t *testing.T, manual, command string) string {
+// manualPage returns the text of a page of the manual.
+func manualPage(t *testing.T, name string) string {
 	t.Helper()
-	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
+	text, err := os.ReadFile(filepath.Join("manual", name))
 	require.NoError(t, err)
+	return string(text)
+}
+
+// manualSection returns the part of a page below the heading of the second level.
+func manualSection(t *testing.T, page, heading string) string {
+	t.Helper()
+	_, section, found := strings.Cut(manualPage(t, page), "\n## "+heading+"\n")
+	require.True(t, found, "%s: %s", page, heading)
+	section, _, _ = strings.Cut(section, "\n## ")
+	return section
+}
+
+// anchors returns the fragments by which links lead to the headings of a page, as a forge makes them.
+func anchors(text string) map[string]bool {
+	all := map[string]bool{"": true}
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		all[strings.ReplaceAll(notAnchor.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")] = true
+	}
+	return all
+}
+
+// flagTable returns a Markdown table with a command's flags. It has the texts of --help, with links to sections.
+func flagTable(t *testing.T, parser *kong.Kong, command string) string {
+	t.Helper()
 	table := "| Flag | Default | What it sets |\n|---|---|---|\n"
 	for _, f := range childNamed(parser.Model.Node, command).Flags {
 		if f.Name == "help" {
@@ -51,9 +79,8 @@ func flagTable(t *testing.T, manual, command string) string {
 			byDefault = "off"
 		}
 		help = literal.ReplaceAllString(strings.ReplaceAll(help, "|", `\|`), "`$0`")
-		if name := sections[f.Name]; name != "" {
-			require.Contains(t, manual, "\n## "+name+"\n")
-			help += fmt.Sprintf(" See [%s](#%s).", name, strings.ReplaceAll(strings.ToLower(name), " ", "-"))
+		if target := sections[f.Name]; target != "" {
+			help += " See [more](" + target + ")."
 		}
 		if byDefault = cmp.Or(byDefault, "none"); byDefault == f.Default {
 			byDefault = "`" + byDefault + "`"
@@ -63,24 +90,73 @@ func flagTable(t *testing.T, manual, command string) string {
 	return strings.ReplaceAll(table, "``", "`")
 }
 
-// The manual's tables of flags are made from the help texts: go test ./cmd/storefront -run Manual -update.
+// commandTable returns a Markdown table of all commands, each with the first sentence of its help.
+func commandTable(parser *kong.Kong) string {
+	table := "| Command | What it does |\n|---|---|\n"
+	for _, c := range parser.Model.Children {
+		var names []string
+		for _, child := range c.Children {
+			if child.Type == kong.CommandNode {
+				names = append(names, "`"+child.Name+"`")
+			}
+		}
+		name := "`" + c.Name + "`"
+		if len(names) > 0 {
+			name += ": " + strings.Join(names, ", ")
+		}
+		table += "| " + name + " | " + strings.ReplaceAll(c.Help, "|", `\|`) + " |\n"
+	}
+	return table
+}
+
+// The manual's tables of commands and flags are made from the help texts: go test ./cmd/storefront -run Manual -update.
 func TestManualHasTheWordsOfTheHelp(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("README.md")
+	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
 	require.NoError(t, err)
-	manual := string(text)
-	for _, command := range []string{"server", "worker"} {
-		before, rest, found := strings.Cut(manual, "<!-- flags of "+command+" -->\n")
-		require.True(t, found, command)
+	for _, row := range []struct{ page, mark, table string }{
+		{"commands.md", "commands", commandTable(parser)},
+		{"configure.md", "flags of server", flagTable(t, parser, "server")},
+		{"configure.md", "flags of worker", flagTable(t, parser, "worker")},
+	} {
+		page := manualPage(t, row.page)
+		before, rest, found := strings.Cut(page, "<!-- "+row.mark+" -->\n")
+		require.True(t, found, row.mark)
 		table, after, found := strings.Cut(rest, "<!-- end -->\n")
-		require.True(t, found, command)
-		want := flagTable(t, manual, command)
-		if !*update {
-			require.Equal(t, want, table, "%s: run go test ./cmd/storefront -run TestManual -update", command)
+		require.True(t, found, row.mark)
+		if *update {
+			page = before + "<!-- " + row.mark + " -->\n" + row.table + "<!-- end -->\n" + after
+			require.NoError(t, os.WriteFile(filepath.Join("manual", row.page), []byte(page), 0o600))
+			continue
 		}
-		manual = before + "<!-- flags of " + command + " -->\n" + want + "<!-- end -->\n" + after
+		require.Equal(t, row.table, table, "%s: run go test ./cmd/storefront -run TestManual -update", row.mark)
 	}
-	if *update {
-		require.NoError(t, os.WriteFile("README.md", []byte(manual), 0o600))
+}
+
+// Every link of the operator's pages leads to a file that exists, and to a heading of it.
+func TestLinksOfTheManual(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("manual/*.md")
+	require.NoError(t, err)
+	require.Greater(t, len(pages), 9)
+	for _, page := range append(pages, "README.md", "RUNBOOK.md", "SHARDING.md", "IMPORT.md", "../../README.md", "../../CONTRIBUTING.md",
+		"../../SECURITY.md", "../../RELEASING.md", "../../CHANGELOG.md") {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile(`\]\(([^)#: ]*)(?:#([^) ]*))?\)`).FindAllStringSubmatch(string(text), -1) {
+			target := string(text)
+			if m[1] != "" {
+				path := filepath.Join(filepath.Dir(page), filepath.FromSlash(m[1]))
+				info, err := os.Stat(path)
+				require.NoError(t, err, "%s: %s", page, m[0])
+				if m[2] == "" || info.IsDir() {
+					continue
+				}
+				other, err := os.ReadFile(path)
+				require.NoError(t, err)
+				target = string(other)
+			}
+			require.True(t, anchors(target)[m[2]], "%s: %s", page, m[0])
+		}
 	}
 }

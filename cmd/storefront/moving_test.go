@@ -22,11 +22,7 @@ import (
 // it.
 func moveSteps(t *testing.T) (steps [][2]string) {
 	t.Helper()
-	manual, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	_, section, found := strings.Cut(string(manual), "\n## Moving a store\n")
-	require.True(t, found)
-	_, block, found := strings.Cut(section, "\n```sh\n")
+	_, block, found := strings.Cut(manualSection(t, "data.md", "Moving a store"), "\n```sh\n")
 	require.True(t, found)
 	block, _, _ = strings.Cut(block, "\n```\n")
 	for _, m := range regexp.MustCompile(`(?m)^storefront (.*?) +# (old|new)`).FindAllStringSubmatch(block, -1) {

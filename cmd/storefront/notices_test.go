@@ -245,9 +245,7 @@ func TestTheManualsReceiversMailNotices(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Python and its path are named as on Unix")
 	}
-	manual, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	_, section, _ := strings.Cut(string(manual), "\n## Notices\n")
+	section := manualSection(t, "webhooks.md", "Notices")
 	for _, row := range []struct {
 		language string
 		command  func(t *testing.T, file string) *exec.Cmd

@@ -182,7 +182,7 @@ func TestTheTimerStartsABackup(t *testing.T) {
 	require.Equal(t, []string{"timers.target"}, timer["Install.WantedBy"])
 	folder := strings.Fields(service["Service.ExecStart"][0])[3]
 	require.Equal(t, []string{"-" + folder}, service["Service.ReadWritePaths"])
-	for _, script := range []string{"systemd/postinst", "README.md"} {
+	for _, script := range []string{"systemd/postinst", "manual/install.md"} {
 		text, err := os.ReadFile(script)
 		require.NoError(t, err)
 		require.Contains(t, string(text), "install -d -o storefront -g storefront -m 700 "+folder+"\n")
@@ -282,7 +282,7 @@ func TestEveryFileNamesOneGoAndOneNode(t *testing.T) {
 	requireOneVersion(t, place{"go.mod", line}, place{"tools.mod", line}, place{"cmd/bench/go.mod", line},
 		place{"client/webhook/recipes/gin/go.mod", line}, place{"client/webhook/recipes/net_http/go.mod", line},
 		place{"Dockerfile", `golang:(\d+\.\d+)-`}, place{"README.md", `Go (\d+\.\d+),`},
-		place{"cmd/storefront/README.md", `Go (\d+\.\d+) builds`})
+		place{"cmd/storefront/manual/install.md", `Go (\d+\.\d+) or later builds`})
 	requireOneVersion(t, place{"package.json", `"node": ">=(\d+)"`}, place{"CONTRIBUTING.md", `Node (\d+) or later`},
 		place{"server/conformance/devtest/devtest.go", `oldestNode = (\d+)`})
 }
@@ -346,9 +346,7 @@ func TestEveryChoiceThatIsNamedIsInTheContract(t *testing.T) {
 // The override of compose.yaml in the manual passes secrets to the services in files instead of variables.
 func TestComposeOverrideOfTheManual(t *testing.T) {
 	t.Parallel()
-	manual, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	_, block, found := strings.Cut(string(manual), "\n```yaml\n# compose.override.yaml")
+	_, block, found := strings.Cut(manualPage(t, "configure.md"), "\n```yaml\n# compose.override.yaml")
 	require.True(t, found)
 	_, block, _ = strings.Cut(block, "\n")
 	block, _, _ = strings.Cut(block, "\n```\n")

@@ -55,14 +55,10 @@ func restoreSQLite(t *testing.T, i installation) installation {
 	return i.with("STOREFRONT_DATABASE_URL", "sqlite:"+target)
 }
 
-// manualBackup returns the block of commands that begins with program in the manual's section on backups.
+// manualBackup returns the block of commands that begins with program in the manual's page on backups.
 func manualBackup(t *testing.T, program string) string {
 	t.Helper()
-	manual, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	_, section, found := strings.Cut(string(manual), "\n## Backups\n")
-	require.True(t, found)
-	_, block, found := strings.Cut(section, "\n```sh\n"+program)
+	_, block, found := strings.Cut(manualPage(t, "backup.md"), "\n```sh\n"+program)
 	require.True(t, found, program)
 	block, _, _ = strings.Cut(block, "\n```\n")
 	return program + block
