@@ -145,16 +145,25 @@ func (e eraser) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string
 func (e eraser) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, rows []row,
 	change func(row) ([]byte, error)) (changed []uuid.UUID, err error) {
 	table, name, _ := strings.Cut(column, ".")
-	update := "UPDATE " + table + " SET " + name + " = $3 WHERE store_id = $1 AND id = $2"
+	args, values := db.Args{f.StoreID}, []string(nil)
+	pair := db.ByDialect(e.DB, "(CAST(%s AS uuid), CAST(%s AS bytea))", "(%s, %s)")
 	for _, r := range rows {
 		text, err := change(r)
-		if err == nil && !bytes.Equal(text, r.text) {
-			changed = append(changed, r.id)
-			_, err = tx.ExecContext(ctx, update, f.StoreID, r.id, text)
-		}
 		if err != nil {
 			return nil, fmt.Errorf("rewrite %s: %w", column, err)
 		}
+		if !bytes.Equal(text, r.text) {
+			changed = append(changed, r.id)
+			values = append(values, fmt.Sprintf(pair, args.Add(r.id), args.Add(text)))
+		}
+	}
+	if len(changed) == 0 {
+		return nil, nil
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE "+table+" SET "+name+" = v.column2 FROM (VALUES "+strings.Join(values, ", ")+
+		") AS v WHERE store_id = $1 AND "+table+".id = v.column1", args...)
+	if err != nil {
+		return nil, fmt.Errorf("rewrite %s: %w", column, err)
 	}
 	return changed, nil
 }
