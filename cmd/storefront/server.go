@@ -384,13 +384,13 @@ func serve(ctx context.Context, config server.Config, deliveries *worker.Worker,
 	}
 	delivering, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	var worker sync.WaitGroup
+	var delivered sync.WaitGroup
 	if deliveries != nil {
-		worker.Go(func() { deliveries.Run(delivering) })
+		delivered.Go(func() { deliveries.Run(delivering) })
 	}
 	err = running.Run(ctx)
 	stop()
-	worker.Wait()
+	delivered.Wait()
 	if err != nil {
 		return err
 	}

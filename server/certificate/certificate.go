@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -70,7 +71,7 @@ func New(c Config) (*Source, error) {
 	return s, nil
 }
 
-// TLS returns the configuration of the listener: TLS 1.2 and later, without CBC and without keys that are not forgotten.
+// TLS returns the configuration of the listener: TLS 1.2 and later, with forward secrecy and authenticated encryption only.
 func (s *Source) TLS() *tls.Config {
 	c := &tls.Config{
 		MinVersion: tls.VersionTLS12, GetCertificate: s.get, NextProtos: []string{"h2", "http/1.1"},
@@ -116,11 +117,7 @@ func (s *Source) Plain() http.Handler {
 func (s *Source) Expiries() map[string]time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make(map[string]time.Time, len(s.expires))
-	for domain, at := range s.expires {
-		all[domain] = at
-	}
-	return all
+	return maps.Clone(s.expires)
 }
 
 func (s *Source) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
