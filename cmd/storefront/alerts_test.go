@@ -110,7 +110,8 @@ func requireSection(t *testing.T, address string) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err, address)
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(text), -1) {
-		if strings.ReplaceAll(strings.ToLower(heading[1]), " ", "-") == section {
+		anchor := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		if strings.ReplaceAll(anchor, " ", "-") == section {
 			return
 		}
 	}
