@@ -160,7 +160,7 @@ func TestTheServersUserBacksUp(t *testing.T) {
 	admin, err := sql.Open("postgres", address)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, admin.Close()) })
-	manual, err := os.ReadFile("README.md")
+	manual, err := os.ReadFile(filepath.Join("manual", "configure.md"))
 	require.NoError(t, err)
 	_, grants, found := strings.Cut(string(manual), "\n```sql\nALTER DEFAULT PRIVILEGES")
 	require.True(t, found)
