@@ -533,7 +533,7 @@ func secrets(ctx context.Context, d *db.DB, inst Installation) Finding {
 	case len(missing) > 0:
 		return fail("set STOREFRONT_SECRET_KEY to the key that they were created under, or add that key to "+
 			"STOREFRONT_OLD_SECRET_KEYS; if it is lost, run `storefront secret rotate --replace-lost` and tell the owners",
-			"%d of %s are sealed under keys that are not given, of the webhooks %s", len(missing), plural(total, "secret"), seal.Names(missing))
+			"no given key opens %d of %s: webhook %s", len(missing), plural(total, "secret"), seal.Names(missing))
 	case len(tampered) > 0:
 		return fail("make new ones with `storefront webhook rotate ID`, and tell the owners",
 			"%s that the right key does not open: they were changed or moved in the database: %s", plural(len(tampered), "secret"),

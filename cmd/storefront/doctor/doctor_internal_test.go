@@ -265,7 +265,7 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1,000 webhooks", "")
 		register(keys[1], 1)
 		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1,001 webhooks", "")
-		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Made: true}}), Fail, "not given, of the webhooks .*, 996 more",
+		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Made: true}}), Fail, "no given key opens .*: webhook .*, 996 more",
 			"STOREFRONT_SECRET_KEY")
 
 		moved := register(keys[0], 1)
@@ -275,7 +275,7 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 			"^1 secret that the right key does not open.*"+
 				moved.String(), "webhook rotate")
 		lost := register(keys[2], 2)
-		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Ring: ring}}), Fail, "^2 of 1,004 secrets .* webhooks .*, "+
+		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Ring: ring}}), Fail, "^no given key opens 2 of 1,004 secrets: webhook .*, "+
 			lost.String()+` \(key `+keys[2].ID()+`\)$`,
 			"STOREFRONT_OLD_SECRET_KEYS")
 	})
