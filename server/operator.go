@@ -75,7 +75,7 @@ func (s *Server) publicHandler() http.Handler {
 	if s.config.Certificates == nil {
 		return api
 	}
-	var pages http.Handler = http.NotFoundHandler()
+	pages := http.NotFoundHandler()
 	if s.HasDashboard() {
 		mounts := append(s.pages(admin.New(s.config.DB, s.config.Options)),
 			monitor.Mount{Pattern: "GET /{$}", Handler: http.RedirectHandler(dashboard.Path+"/", http.StatusSeeOther)})

@@ -246,10 +246,10 @@ func nearestLength(length time.Duration, known []string) (best string) {
 
 // spanOf reads a duration as lengthOf does, or weeks and years such as 2w and 1y.
 func spanOf(text string) (time.Duration, error) {
-	for unit, days := range map[string]time.Duration{"w": 7, "y": 365} {
+	for unit, days := range map[string]int64{"w": 7, "y": 365} {
 		if number, ok := strings.CutSuffix(text, unit); ok {
 			length, err := lengthOf(number + "d")
-			return days * length, err
+			return time.Duration(days * int64(length)), err
 		}
 	}
 	return lengthOf(text)

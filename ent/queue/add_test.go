@@ -156,14 +156,6 @@ func (o outlet) live(webhook uuid.UUID) map[uuid.UUID]int {
 
 const lease = 12 * time.Second
 
-// subscribe creates a webhook of the outlet's store that subscribes to these event types, and returns its id.
-func (o outlet) subscribe(types ...string) uuid.UUID {
-	o.t.Helper()
-	made := o.newWebhook()
-	o.edit(made, func(u *ent.WebhookUpdateOne) { u.SetEvents(types) })
-	return made
-}
-
 func (o outlet) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error {

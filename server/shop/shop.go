@@ -9,6 +9,7 @@ package shop
 
 import (
 	"context"
+
 	"go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/tenant"
