@@ -99,13 +99,11 @@ func warnIfDead(s *invocation, base linkBaseURL) {
 
 // Run makes the link.
 func (c *dashboardLinkCmd) Run(s *invocation) error {
+	guessed := c.URL == "" && c.DashboardURL == "" && c.AdminURL == ""
 	if c.URL == "" {
 		var err error
 		if c.URL, err = c.defaultURL(s); err != nil {
 			return err
-		}
-		if c.DashboardURL == "" && c.AdminURL == "" {
-			warnIfDead(s, c.URL)
 		}
 	}
 	seconds := int32(math.Ceil(c.Expires.Seconds()))
@@ -116,6 +114,9 @@ func (c *dashboardLinkCmd) Run(s *invocation) error {
 		})
 		if err != nil {
 			return err
+		}
+		if guessed {
+			warnIfDead(s, c.URL)
 		}
 		if s.json {
 			return s.print(selectFields(link, nil, "url", "expiresAt"))

@@ -284,6 +284,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.see("webhook-disabled")
 	b.press("Enable", o.URL)
 	b.shows(`//*[@role="status"][contains(., "is enabled")]`)
+	b.press("Send again", "Send these events again?")
+	b.see("webhook-resend")
 	b.press("Send again", o.URL)
 	b.shows(`//*[@role="status"][contains(., "on the way again")]`)
 	b.see("webhook-resent")

@@ -64,6 +64,9 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 		if apierr.Is(err, apierr.StoreNotFound) {
 			return fmt.Errorf("there is no store %s; make it with --create", c.Store)
 		}
+		if err != nil && s.ctx.Err() != nil {
+			return fmt.Errorf("%w; no rows are stored: run it again", err)
+		}
 		if err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func TestADumpIsRestoredByAUserWhoOwnsNoExtension(t *testing.T) {
 	out, err := exec.Command(postgresTool(t, "pg_dump"), "--format=custom", "--no-owner", "--file="+dump, source).CombinedOutput()
 	require.NoError(t, err, string(out))
 	restore := regexp.MustCompile(`(?m)^pg_restore (.*) --dbname="\$NEW_DATABASE_URL" storefront\.dump$`)
-	for page, file := range map[string]string{"the manual": "README.md", "the runbook": "RUNBOOK.md"} {
+	for page, file := range map[string]string{"the manual": "manual/backup.md", "the runbook": "RUNBOOK.md"} {
 		content, err := os.ReadFile(file)
 		require.NoError(t, err)
 		found := restore.FindStringSubmatch(string(content))

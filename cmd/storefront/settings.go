@@ -144,7 +144,7 @@ func (s *settings) Resolve(k *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 		}
 		return nil, nil
 	}
-	if flag.Tag.Has(secretTag) {
+	if flag.Tag.Has(secretTag) && node.Kind != yaml.MappingNode {
 		for _, value := range append([]*yaml.Node{&node}, node.Content...) {
 			if err := checkPrivate(s.path, s.mode); err != nil && isSecret(flag, value.Value) {
 				return nil, fmt.Errorf("%s line %d is a secret: %w", s.path, value.Line, err)

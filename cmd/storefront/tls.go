@@ -16,7 +16,7 @@ type certificates struct {
 	DashboardDomain string   `name:"dashboard-domain" placeholder:"NAME" help:"Another name with a certificate, under which the public listener shows the dashboard's pages and nothing else. Needs --admin-token."`
 	TLSFolder       string   `name:"tls-folder" placeholder:"DIR" help:"Folder of the certificates and of the account's key (default: <SQLite file>.certificates)."`
 	ACMEEmail       string   `name:"acme-email" placeholder:"EMAIL" help:"Where the authority warns about certificates."`
-	ACMEDirectory   string   `name:"acme-directory" clears:"" placeholder:"URL" help:"ACME directory of another authority (default: Let's Encrypt)."`
+	ACMEDirectory   string   `name:"acme-directory" placeholder:"URL" help:"ACME directory of another authority (default: Let's Encrypt)."`
 	TLSCert         string   `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM, in place of ACME; it is read again when it changes."`
 	TLSKey          string   `name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert, in PEM."`
 	PlainAddr       string   `name:"plain-addr" default:":80" placeholder:"ADDR" help:"With TLS, address that answers the authority's challenges and redirects to https; none for no such listener."`

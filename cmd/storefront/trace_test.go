@@ -170,9 +170,9 @@ func TestATraceOfAPayment(t *testing.T) {
 			require.Equal(t, []string{"1", "200"}, []string{
 				valueOf(attempt.GetAttributes(), "storefront.attempt"), valueOf(attempt.GetAttributes(), "http.response.status_code"),
 			})
-			read := to.find(trace, "SELECT orders")
-			require.Equal(t, []string{"storefront order pay", call, "transaction", "SELECT orders"}, to.path(read))
-			require.Regexp(t, `= (\?|\$\d)`, valueOf(read.GetAttributes(), "db.query.text"))
+			write := to.find(trace, "UPDATE orders")
+			require.Equal(t, []string{"storefront order pay", call, "transaction", "UPDATE orders"}, to.path(write))
+			require.Regexp(t, `= (\?|\$\d)`, valueOf(write.GetAttributes(), "db.query.text"))
 			require.Equal(t, []string{"storefront order pay", call, "transaction", "events", "INSERT deliveries"},
 				to.path(to.find(trace, "INSERT deliveries")))
 			require.Equal(t, "COMMIT", to.find(trace, "COMMIT").GetName())

@@ -16,11 +16,14 @@ func FreeBytes(folder string) (uint64, error) {
 	return s.Bavail * uint64(s.Bsize), nil
 }
 
-// linksOf returns how many names a file has.
+// linksOf returns how many names a file has. A folder has one name, although its subfolders refer to it too.
 func linksOf(path string) (uint64, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return 0, err
+	}
+	if info.IsDir() {
+		return 1, nil
 	}
 	return uint64(info.Sys().(*syscall.Stat_t).Nlink), nil //nolint:unconvert // Its type differs between systems.
 }
