@@ -84,7 +84,8 @@ func (d *dashboard) activity(v *visit) error {
 	for i, e := range found.GetEntries() {
 		for j, c := range changed[i] {
 			if _, ok := referred[c.Field]; ok {
-				changed[i][j].From.Text, changed[i][j].To.Text = cmp.Or(names[c.From.Text], c.From.Text), cmp.Or(names[c.To.Text], c.To.Text)
+				changed[i][j].From.Text = cmp.Or(names[c.From.Text], deleted[c.From.Text], c.From.Text)
+				changed[i][j].To.Text = cmp.Or(names[c.To.Text], deleted[c.To.Text], c.To.Text)
 			}
 		}
 		body.Entries = append(body.Entries, entry{
@@ -101,7 +102,7 @@ func (d *dashboard) activity(v *visit) error {
 var kinds = []string{"product", "order", "customer", "payment_link", "api_key", "webhook", "delivery", "store", "session", "sign_in_link"}
 
 // referred maps the fields that have the id of another resource to the kind of that resource.
-var referred = map[string]string{"customerId": "customer", "paymentLinkId": "payment_link"}
+var referred = map[string]string{"customerId": "customer", "paymentLinkId": "payment_link", "webhookId": "webhook"}
 
 // resourceURL returns the address to which an entry of the activity journal links: the page of a webhook, the line of a key
 // in the list of keys or, for any other resource, the deliveries that a search for the resource's id finds. It returns "" if
