@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"encoding/pem"
 	"io"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -35,13 +34,13 @@ func TestMain(m *testing.M) {
 	one := httptest.NewTLSServer(nil)
 	folder, err := os.MkdirTemp("", "pebble-")
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	file := filepath.Join(folder, "ca.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: one.Certificate().Raw})
 	one.Close()
 	if err := os.WriteFile(file, text, 0o600); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	for name, value := range map[string]string{"SSL_CERT_FILE": file, "PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "0"} {
 		_ = os.Setenv(name, value)
@@ -63,7 +62,7 @@ func newAuthority(t *testing.T, tlsPort, plainPort int) *authority {
 	require.NoError(t, err)
 	resolver := free.Addr().String()
 	require.NoError(t, free.Close())
-	quiet := log.New(io.Discard, "", 0)
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
 	names, err := challtestsrv.New(challtestsrv.Config{DNSAddrs: []string{resolver}, Log: quiet})
 	require.NoError(t, err)
 	names.SetDefaultDNSIPv4("127.0.0.1")
@@ -127,7 +126,7 @@ func (s *site) serve(t *testing.T, c certificate.Config) (*certificate.Source, f
 	source, err := certificate.New(c)
 	require.NoError(t, err)
 	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) })
-	secure := &http.Server{Handler: hello, TLSConfig: source.TLS(), ErrorLog: log.New(io.Discard, "", 0)}
+	secure := &http.Server{Handler: hello, TLSConfig: source.TLS(), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)}
 	plain := &http.Server{Handler: source.Plain()}
 	ctx, cancel := context.WithCancel(t.Context())
 	var ended sync.WaitGroup
