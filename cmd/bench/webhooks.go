@@ -73,7 +73,7 @@ func (c *webhooksCommand) Validate() error {
 	return cmp.Or(atLeast(1, positive), atLeast(0, map[string]int{"events": c.Events, "hanging": c.Hanging}), c.check())
 }
 
-// c.selects reports whether --measure selects a measure. Without --measure all are selected.
+// selects reports whether --measure selects a measure. Without --measure all are selected.
 func (c *webhooksCommand) selects(measure string) bool {
 	return len(c.Measure) == 0 || slices.Contains(c.Measure, measure)
 }

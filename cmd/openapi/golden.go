@@ -122,7 +122,7 @@ func realistic(name string, body []byte) json.RawMessage {
 	return bytes.ReplaceAll(body, []byte(`"slug":"`+name+`"`), []byte(`"slug":"`+exampleSlug+`"`))
 }
 
-// g.matches reports whether the recorded exchange is a call of the operation with this method and path template.
+// matches reports whether the recorded exchange is a call of the operation with this method and path template.
 func (g golden) matches(method, template string) bool {
 	before, after, variable := strings.Cut(template, "{id}")
 	if !variable {

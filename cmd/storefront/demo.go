@@ -186,7 +186,7 @@ func (d demo) product(ctx context.Context, in *adminv1.CreateProductRequest) (id
 	return created.GetId(), created.GetStatus() == storefrontv1.Product_PUBLISHED, err
 }
 
-// d.orders creates the orders, spread evenly over the time from d.clock until now, and moves each order to its final status.
+// orders creates the orders, spread evenly over the time from d.clock until now, and moves each order to its final status.
 func (d demo) orders(ctx context.Context, all []demoOrder, products, links, customers []string) error {
 	moves := map[string]orderstatus.Status{"pay": orderstatus.StatusPAID, "fail": orderstatus.StatusFAILED,
 		"cancel": orderstatus.StatusCANCELLED, "refund": orderstatus.StatusREFUNDED}

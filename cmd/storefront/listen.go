@@ -343,7 +343,7 @@ func readRoutes(defaultURL string, given []string) (routes, error) {
 	return all, nil
 }
 
-// r.takes reports whether events of a type are posted to the route's address.
+// takes reports whether events of a type are posted to the route's address.
 func (r route) takes(eventType string) bool {
 	beginning, isPrefix := strings.CutSuffix(r.types, "*")
 	return eventType == r.types || isPrefix && strings.HasPrefix(eventType, beginning)

@@ -303,7 +303,7 @@ func (s *invocation) withHint(ctx context.Context, o admin.API, refusal error) e
 	return fmt.Errorf("%s; see `%s`", s.errorLine(refusal), list)
 }
 
-// namesIn returns the names of products or customers of a store, for the code that says that one is missing.
+// namesOfStore returns the names of products or customers of a store, for the code that says that one is missing.
 func namesOfStore(ctx context.Context, o admin.API, store string, code apierr.Code) []string {
 	ctx, err := o.WithStore(ctx, store)
 	if err != nil {

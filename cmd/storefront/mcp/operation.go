@@ -129,7 +129,7 @@ func (d *document) plain(v any) any {
 	return v
 }
 
-// op.reads() is true if the operation changes nothing.
+// reads is true if the operation changes nothing.
 func (op operation) reads() bool { return op.Method == http.MethodGet }
 
 // risk returns how much harm the operation's probe could do if the service did not refuse it, from 0 (none) to 3. A probe is
