@@ -85,7 +85,8 @@ func TestRequestsThatWaitShareAStatement(t *testing.T) {
 			for _, clients := range s.batches {
 				lengths = append(lengths, len(clients))
 			}
-			require.Equal(t, row.lengths, lengths)
+			// Two statements run at a time, so that the last two begin in either order.
+			require.ElementsMatch(t, row.lengths, lengths)
 			require.Zero(t, b.running)
 		})
 	}
