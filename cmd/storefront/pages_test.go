@@ -1,0 +1,116 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The longest sentence and the longest cell of a table on a page, in words. A piece of code is one word.
+const (
+	maxSentence = 30
+	maxCell     = 60
+)
+
+// oneWord maps an expression that pages must not contain to the word that they use for the same thing.
+var oneWord = map[string]string{
+	`operator's listener`:           "admin listener",
+	`typed (?:protocol|RPC|method)`: "RPC",
+	`reference price`:               "compare-at price",
+	`(?:web|https?) address`:        "URL",
+	`(?:block|count)(?:s|ed|ing)? (?:the |an |by |each )?address`:                   "IP address",
+	`(?:an?|the|its|their|each|every|this|that|same|any|all|2xx|error|no) answers?`: "response, or the verb return",
+	`Citus workers?`: "worker node",
+	`forgettings?`:   "erasure",
+	`faults? (?:of|in) (?:Citus|PostgreSQL|Storefront)`: "bug",
+	`mended|sinks?|bystanders?|tall(?:y|ies)`:           "the trade's word",
+	`is no (?:UUID|problem|success)`:                    "is not a",
+	`(?:not|never) (?:tried|run) (?:so far|yet)`:        "a line in cmd/storefront/manual/tested.md",
+}
+
+// notYetHeld lists the pages that are not held to this yet.
+var notYetHeld = []string{"README.md", "RELEASING.md", "SECURITY.md", "CHANGELOG.md", "bench", "storefront", "manual", "proto"}
+
+var (
+	codeBlock   = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	codeSpan    = regexp.MustCompile("`[^`]*`")
+	pageLink    = regexp.MustCompile(`!?\[([^]]*)\]\([^)]*\)`)
+	htmlTag     = regexp.MustCompile(`(?s)<!--.*?-->|<[^>]*>`)
+	blockStart  = regexp.MustCompile(`(?m)^( *(?:[-*]|\d+\.) |#|\||$)`)
+	sentenceEnd = regexp.MustCompile(`[.!?][")*]*(?:\s|$)`)
+	pageWord    = regexp.MustCompile(`\S*[\pL\d]\S*`)
+)
+
+// Every Markdown page that people write has short sentences and cells, and one word for one thing.
+func TestPagesHaveShortSentencesAndOneWordForOneThing(t *testing.T) {
+	t.Parallel()
+	top, pages := filepath.Join("..", ".."), 0
+	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			if name := entry.Name(); path != top && (name[0] == '.' || slices.Contains([]string{"gen", "node_modules", "testdata"}, name)) {
+				return fs.SkipDir
+			}
+			return err
+		}
+		if filepath.Ext(path) != ".md" || slices.Contains(notYetHeld, filepath.Base(filepath.Dir(path))) || slices.Contains(notYetHeld, entry.Name()) {
+			return nil
+		}
+		pages++
+		text, err := os.ReadFile(path)
+		prose := codeSpan.ReplaceAllString(codeBlock.ReplaceAllString(htmlTag.ReplaceAllString(string(text), ""), ""), "x")
+		prose = pageLink.ReplaceAllString(prose, "$1")
+		for block := range strings.SplitSeq(blockStart.ReplaceAllString(prose, "\x00$1"), "\x00") {
+			for _, cell := range strings.Split(block, "|") {
+				if strings.HasPrefix(block, "|") {
+					if n := len(pageWord.FindAllString(cell, -1)); n > maxCell {
+						t.Errorf("%s: a cell of %d words: %.80s", path, n, cell)
+					}
+				}
+				for _, s := range sentenceEnd.Split(cell, -1) {
+					if n := len(pageWord.FindAllString(s, -1)); n > maxSentence && !strings.HasPrefix(block, "|") {
+						t.Errorf("%s: a sentence of %d words: %.100s", path, n, strings.Join(strings.Fields(s), " "))
+					}
+				}
+			}
+		}
+		plain := strings.Join(strings.Fields(prose), " ")
+		for expression, instead := range oneWord {
+			for _, found := range regexp.MustCompile(`(?i)\b(?:`+expression+`)\b`).FindAllString(plain, -1) {
+				t.Errorf("%s: %q: write %s", path, found, instead)
+			}
+		}
+		return err
+	})
+	if err != nil || pages < 3 {
+		t.Fatalf("%d pages: %v", pages, err)
+	}
+}
+
+// CONTRIBUTING.md has a command in place of a table of packages. The command prints a sentence for every package with code.
+func TestCommandOfContributingPrintsWhatEveryPackageOwns(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`\ngo list -f '(\{\{.ImportPath\}\}: \{\{.Doc\}\})' (\./\.\.\.) `).FindSubmatch(page)
+	if command == nil {
+		t.Fatal("CONTRIBUTING.md has no such command")
+	}
+	list := exec.CommandContext(t.Context(), "go", "list", "-f", "{{if .GoFiles}}"+string(command[1])+"{{end}}", string(command[2]))
+	list.Dir = filepath.Join("..", "..")
+	out, err := list.Output()
+	if lines := strings.Fields(string(out)); err != nil || len(lines) < 500 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.HasSuffix(line, ": \n") && !strings.Contains(line, "/gen/") {
+			t.Errorf("%q: its package comment is missing", line)
+		}
+	}
+}
