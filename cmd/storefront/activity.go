@@ -19,7 +19,6 @@ type activityListCmd struct {
 	limit
 }
 
-// Run lists the activity.
 func (c *activityListCmd) Run(s *invocation) error {
 	in, currency := &adminv1.ListActivityRequest{}, ""
 	prepare := func(ctx context.Context, o admin.API) (context.Context, error) {
@@ -34,8 +33,7 @@ func (c *activityListCmd) Run(s *invocation) error {
 		(*adminv1.ListActivityResponse).GetEntries)
 }
 
-// activityTable describes the table that lists activity entries. currency points to the currency of the entries' amounts.
-// The caller sets it before it prints the table.
+// activityTable formats amounts in the currency to which its parameter points. The caller sets the currency before it prints the table.
 func activityTable(currency *string) table[*adminv1.ActivityEntry] {
 	return table[*adminv1.ActivityEntry]{[]column[*adminv1.ActivityEntry]{
 		{name: "TIME", at: (*adminv1.ActivityEntry).GetCreatedAt},
@@ -51,8 +49,7 @@ func activityTable(currency *string) table[*adminv1.ActivityEntry] {
 	}}
 }
 
-// changesOf formats an entry's changes for a reader, as "field: old → new" separated by "; ". changes is the JSON object
-// that maps a field's name to its old and new value.
+// changesOf formats changes, a JSON object of a field's name to its old and new value, as "field: old → new; …".
 func changesOf(changes, currency string) string {
 	fields, err := membersOf([]byte(changes))
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// installPackage is a shell script for a mount namespace with its own /etc, /usr/local/bin, /var/lib and /run. It puts the
-// package's files there, as .goreleaser.yaml lists them, runs the package's script, and then the commands on its standard
-// input.
+// installPackage is a shell script for a mount namespace with its own /etc, /usr/local/bin, /var/lib and /run. It installs the package's files
+// as .goreleaser.yaml lists them, and runs the package's script and then its standard input.
 const installPackage = `
 set -eu
 mount -t tmpfs none "$WORK"
@@ -33,7 +32,7 @@ mkdir "$WORK/files" && chmod 755 "$WORK" "$WORK/files" && cd "$WORK/files"
 . /dev/stdin
 `
 
-// onPackagedHost installs the package with these settings and then runs shell commands as root. It returns their output.
+// onPackagedHost installs the package and returns the output of shell commands that run as root.
 func onPackagedHost(t *testing.T, settings, commands string) string {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 || exec.Command("unshare", "--mount", "true").Run() != nil {
@@ -44,8 +43,7 @@ func onPackagedHost(t *testing.T, settings, commands string) string {
 	file := filepath.Join(t.TempDir(), "storefront.env")
 	require.NoError(t, os.WriteFile(file, []byte(settings), 0o600))
 	c := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", installPackage)
-	// dpkg runs postinst with a PATH that has the folder of useradd. The PATH of a user who became root may lack this
-	// folder.
+	// dpkg runs postinst with the folder of useradd in the PATH, which a user who became root may lack.
 	c.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin", "WORK="+t.TempDir(), "BINARY="+binary, "SETTINGS="+file)
 	script := filepath.Join(t.TempDir(), "commands")
 	require.NoError(t, os.WriteFile(script, []byte("set -eux\n"+commands), 0o600))
@@ -57,8 +55,6 @@ func onPackagedHost(t *testing.T, settings, commands string) string {
 	return string(out)
 }
 
-// storefront-admin runs a command with the user, settings, credentials and database of the service, in the folder of its
-// caller.
 func TestStorefrontAdminIsTheService(t *testing.T) {
 	t.Parallel()
 	out := onPackagedHost(t, "STOREFRONT_SECRET_KEY=\nSTOREFRONT_STORE='douala'\n", `
@@ -88,8 +84,7 @@ case $said in *'the credential storefront.secret-key: '*'must have one line'*) ;
 	require.Contains(t, out, "Boutique Douala")
 }
 
-// If the settings have a relative path of a SQLite file, storefront-admin looks for the file in the folder in which the
-// units run. A PostgreSQL URL in the settings is used unchanged.
+// A relative path of a SQLite file is in the folder in which the units run.
 func TestStorefrontAdminHasTheDatabaseOfTheUnits(t *testing.T) {
 	t.Parallel()
 	out := onPackagedHost(t, "STOREFRONT_DATABASE_URL=sqlite:shop.db\n", `

@@ -25,26 +25,24 @@ import (
 )
 
 const (
-	// maxManifestBytes is the maximum length of manifest.json. It is bounded because an import reads the file into memory.
+	// maxManifestBytes is bounded because an import reads manifest.json into memory.
 	maxManifestBytes = 1 << 20
-	// maxExportFiles is how many files an export may have. It usually has about ten.
+	// maxExportFiles is well above the usual ten.
 	maxExportFiles = 100
-	// maxWindowBytes limits the memory for decompressing an archive. RFC 8878 (3.1.1.1.2) recommends that decoders support
-	// windows of 8 MiB, and that encoders use no larger ones.
+	// maxWindowBytes limits the decoder's memory to what RFC 8878 (3.1.1.1.2) recommends: 8 MiB.
 	maxWindowBytes = 8 << 20
 )
 
-// exportFiles reads the files of an export from a folder or an archive. It does not unpack an archive to the disk. It skips
-// files whose names begin with a dot, because operating systems leave such files in folders.
+// exportFiles reads the files of an export, without unpacking an archive to the disk. It skips names that begin with a dot, because operating
+// systems leave such files in folders.
 type exportFiles interface {
-	// next returns the next file, or io.EOF after the last one. The content can be read until the next call of next or open.
+	// next returns io.EOF after the last file. The content can be read until the next call of next or open.
 	next() (name string, content io.Reader, err error)
-	// open returns the file with a name, or fs.ErrNotExist. The content can be read until the next call of next or open.
+	// open returns fs.ErrNotExist for a name that is not there. The content can be read until the next call of next or open.
 	open(name string) (io.Reader, error)
 	Close() error
 }
 
-// openExport opens the archive or folder at path, which is an export to import.
 func openExport(path string) (exportFiles, error) {
 	if strings.HasSuffix(path, archiveSuffix) {
 		return openArchive(path)
@@ -52,7 +50,6 @@ func openExport(path string) (exportFiles, error) {
 	return openFolder(path)
 }
 
-// folderFiles reads the files of an export from a folder.
 type folderFiles struct {
 	*os.Root
 	remaining []string // names of the files that next has not returned yet
@@ -102,7 +99,6 @@ func (f *folderFiles) open(name string) (in io.Reader, err error) {
 	return f.current, err
 }
 
-// Close closes the folder.
 func (f *folderFiles) Close() error {
 	if f.current != nil {
 		_ = f.current.Close()
@@ -110,7 +106,6 @@ func (f *folderFiles) Close() error {
 	return f.Root.Close()
 }
 
-// archiveFiles reads the files of an export from a .tar.zst archive.
 type archiveFiles struct {
 	file         *os.File
 	decompressed *zstd.Decoder
@@ -149,8 +144,7 @@ func (a *archiveFiles) next() (string, io.Reader, error) {
 	}
 }
 
-// open reads the archive from its current file on until it finds the file with the name. At the end of the archive it starts
-// once more at the beginning. So files that are opened in the archive's order need only one pass.
+// open reads on from the archive's current file, and once more from the beginning. Files opened in the archive's order need only one pass.
 func (a *archiveFiles) open(name string) (io.Reader, error) {
 	for range 2 {
 		for {
@@ -162,7 +156,7 @@ func (a *archiveFiles) open(name string) (io.Reader, error) {
 				return in, err
 			}
 		}
-		// End the decoder's goroutines, because they read ahead: they would read from the file while Seek resets its position.
+		// End the decoder's goroutines, because they read ahead from the file whose position Seek resets.
 		if err := a.decompressed.Reset(nil); err != nil {
 			return nil, err
 		}
@@ -177,14 +171,12 @@ func (a *archiveFiles) open(name string) (io.Reader, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// Close closes the archive.
 func (a *archiveFiles) Close() error {
 	a.decompressed.Close()
 	return a.file.Close()
 }
 
-// pack writes the archive at path: the manifest and the files of the folder, in the order in which an import reads them. It
-// fails once the context ends.
+// pack writes the manifest and the folder's files to path, in the order in which an import reads them.
 func pack(ctx context.Context, path, folder string, files []exportedFile) error {
 	out, err := os.OpenFile(path, os.O_WRONLY, 0o600)
 	if err != nil {
@@ -205,7 +197,7 @@ func pack(ctx context.Context, path, folder string, files []exportedFile) error 
 	return cmp.Or(ctx.Err(), err)
 }
 
-// packed returns the names of the manifest and of the files, in the order in which an archive has them.
+// packed returns the names of the manifest and of the files, in the archive's order.
 func packed(files []exportedFile) []string {
 	names := []string{manifestName}
 	for _, f := range files {
@@ -236,8 +228,8 @@ func addFile(archive *tar.Writer, folder, name string) error {
 	return err
 }
 
-// readManifest reads the manifest of an export. It fails unless the manifest has the format, and the export has exactly the
-// files that the manifest lists, undamaged. It needs little memory, however large the files are.
+// readManifest fails unless the manifest has the format, and the export has exactly the files that it lists, undamaged. It needs little memory,
+// however large the files are.
 func readManifest(ctx context.Context, files exportFiles, format string) (m manifest, err error) {
 	var text []byte
 	found := map[string]exportedFile{}
@@ -282,8 +274,7 @@ func readManifest(ctx context.Context, files exportFiles, format string) (m mani
 	return m, m.check(found)
 }
 
-// check returns an error for the first difference between the manifest and found, which has the files of the export by name.
-// It also requires that the manifest lists a file for each kind of rows.
+// check returns the first difference between the manifest and the files found, by name. It requires a file for each kind of rows.
 func (m *manifest) check(found map[string]exportedFile) error {
 	unlisted := maps.Clone(found)
 	for _, listed := range m.Files {
@@ -319,7 +310,7 @@ func (m *manifest) check(found map[string]exportedFile) error {
 	return nil
 }
 
-// measure reads a file to its end and sets f.Rows, f.Bytes and f.SHA256.
+// measure sets f.Rows, f.Bytes and f.SHA256.
 func (f *exportedFile) measure(in io.Reader) error {
 	sum := sha256.New()
 	length, err := io.Copy(io.MultiWriter(sum, (*rowCounter)(&f.Rows)), in)
@@ -327,7 +318,7 @@ func (f *exportedFile) measure(in io.Reader) error {
 	return err
 }
 
-// contextReader reads from Reader until ctx ends, and then fails with the error of ctx.
+// contextReader fails with the error of ctx once ctx ends.
 type contextReader struct {
 	ctx context.Context
 	io.Reader
@@ -340,7 +331,6 @@ func (r contextReader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// rowCounter is a writer that counts the line ends in the written bytes.
 type rowCounter int64
 
 func (n *rowCounter) Write(p []byte) (int, error) {

@@ -34,19 +34,17 @@ type backupCreateCmd struct {
 	quietEnd bool
 }
 
-// backupResult is the output of `storefront backup create`.
 type backupResult struct {
 	File       string `json:"file"`
 	Bytes      int64  `json:"bytes"`
 	DurationMS int64  `json:"durationMs"`
-	// SecretKeyFile is the file whose key decrypts the secrets in the backup; null if there is no such file.
+	// SecretKeyFile has the key that decrypts the secrets in the backup; null if there is no such file.
 	SecretKeyFile *string `json:"secretKeyFile"`
 	// Removed are the paths of the older backups that this backup removed.
 	Removed []string `json:"removed"`
 }
 
-// useOneProcessor makes the process use only one processor until restore is called, if the database is a SQLite file. An
-// export or a backup would otherwise use all processors of the machine, on which the service also runs.
+// useOneProcessor limits the process to one processor if the database is a SQLite file, because the service runs on the same machine.
 func useOneProcessor(databaseURL string) (restore func()) {
 	if !strings.HasPrefix(databaseURL, "sqlite:") {
 		return func() {}
@@ -55,7 +53,6 @@ func useOneProcessor(databaseURL string) (restore func()) {
 	return func() { runtime.GOMAXPROCS(before) }
 }
 
-// Run makes a backup of a SQLite database.
 func (c *backupCreateCmd) Run(s *invocation) error {
 	defer useOneProcessor(c.DatabaseURL)()
 	if s.given["keep"] && c.Keep < 1 {
@@ -70,7 +67,7 @@ func (c *backupCreateCmd) Run(s *invocation) error {
 		// Check first that the file exists, because hook.Open would create an empty one.
 		return fmt.Errorf("back up: %w", err)
 	}
-	// Accept also the schema of an older release: a backup matters most before an upgrade.
+	// Accept also an older schema: a backup matters most before an upgrade.
 	handle, err := hook.Open(s.ctx, c.config(db.Config{MaxConns: 1}))
 	if err != nil {
 		return err
@@ -93,14 +90,13 @@ func (c *backupCreateCmd) Run(s *invocation) error {
 	return err
 }
 
-// backUp makes a verified backup, removes older backups as --keep says, and writes a notice about the result.
+// backUp makes a verified backup, removes older ones as --keep says, and writes a notice about the result.
 func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backupResult, err error) {
 	began, at := time.Now(), handle.Now()
 	done.Removed = []string{}
 	folder, err := c.copy(ctx, handle, at, &done)
 	if err != nil && (ctx.Err() == nil || !c.quietEnd) {
-		// The notice is written even after an interrupt, because this context does not end with the interrupt. The error of
-		// writeBackupNotice is ignored, because the database itself may have failed.
+		// This context outlives an interrupt. The notice's error is ignored, because the database itself may have failed.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noticeTimeout)
 		defer cancel()
 		_ = writeBackupNotice(ctx, handle, time.Time{}, notice.Notice{
@@ -171,24 +167,21 @@ func (c *backupCreateCmd) copy(ctx context.Context, handle *db.DB, at time.Time,
 		if !errors.Is(err, fs.ErrExist) {
 			return folder, err
 		}
-		// Another backup began in the same millisecond, so this one takes the next.
+		// Another backup began in the same millisecond.
 		at = at.Add(time.Millisecond)
 	}
 }
 
-// backupFolder is a folder with the backups of one database. path is the folder's path. id is the db.DB.FileID of the
-// database.
+// backupFolder has the backups of the database whose db.DB.FileID is id.
 type backupFolder struct {
 	path string
 	id   uint32
 }
 
-// name returns the name of a backup that began at a time. Sorted names are in the order of these times.
 func (f backupFolder) name(at time.Time) string {
 	return fmt.Sprintf("storefront-%s-%08x.db", at.UTC().Format(backupTime), f.id)
 }
 
-// timeOf returns the time in the name of a backup, or the zero time for other names.
 func (f backupFolder) timeOf(name string) time.Time {
 	stamp := strings.TrimSuffix(strings.TrimPrefix(name, "storefront-"), fmt.Sprintf("-%08x.db", f.id))
 	at, _ := time.Parse(backupTime, stamp)
@@ -198,7 +191,7 @@ func (f backupFolder) timeOf(name string) time.Time {
 	return at
 }
 
-// newest returns the time of the newest backup in the folder, or the zero time if there is none.
+// newest returns the zero time if the folder has no backup.
 func (f backupFolder) newest() (at time.Time, err error) {
 	entries, err := os.ReadDir(f.path)
 	for _, entry := range entries {
@@ -211,10 +204,8 @@ func (f backupFolder) newest() (at time.Time, err error) {
 
 const backupTime = "2006-01-02T150405.000Z"
 
-// prune removes backups of the same database that are older than the current backup. newest is the file name of the current
-// backup, and verified is true if this backup is verified. prune removes all older unverified copies. If verified is true, it
-// also removes older verified backups, except the last keep-1. It removes their
-// checksums too, and never folders, links or files with other names.
+// prune removes unverified copies of the database older than newest, the file name of the current backup. If the current backup is verified, it
+// also removes older verified backups, except the last keep-1. It never removes folders, links or files with other names.
 func (f backupFolder) prune(newest string, keep int, verified bool) (removed []string, err error) {
 	removed = []string{}
 	entries, err := os.ReadDir(f.path) // sorted by name
@@ -248,7 +239,6 @@ type backupVerifyCmd struct {
 	File string `arg:"" placeholder:"FILE" help:"The backup, or another copy of a SQLite database that nothing uses."`
 }
 
-// Run verifies a backup.
 func (c *backupVerifyCmd) Run(s *invocation) error {
 	keys := c.keys(c.DatabaseURL)
 	if keys.Ring == nil && keys.Err == nil {
@@ -258,7 +248,6 @@ func (c *backupVerifyCmd) Run(s *invocation) error {
 	return errors.Join(s.findings(found), failedChecks(found))
 }
 
-// failedChecks returns an error that describes the first failed check, or nil if no check failed.
 func failedChecks(found []doctor.Finding) error {
 	for _, f := range found {
 		if f.Status == doctor.Fail {
@@ -268,12 +257,11 @@ func failedChecks(found []doctor.Finding) error {
 	return nil
 }
 
-// noticeTimeout limits how long backUp waits for its notice of a failed backup to be written.
+// noticeTimeout limits the wait for a notice of a failed backup.
 const noticeTimeout = 10 * time.Second
 
-// writeBackupNotice writes a notice about a backup. For a verified backup it also stores verified, the time of the backup; the
-// zero time means that there is no verified backup. writeBackupNotice does nothing if the schema is not current, because an older
-// schema may have no notices.
+// writeBackupNotice also stores the time of a verified backup, unless it is zero. It does nothing on an older schema, which may have no
+// notices.
 func writeBackupNotice(ctx context.Context, handle *db.DB, verified time.Time, n notice.Notice) error {
 	if current, err := handle.Current(ctx); err != nil || !current {
 		return err

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// If the disk is too full for another backup, the older backups stay, and no partial file remains.
 func TestABackupOnAFullDiskReplacesNone(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

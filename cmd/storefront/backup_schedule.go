@@ -18,7 +18,6 @@ type backupSchedule struct {
 	Keep        int           `default:"7" placeholder:"N" help:"How many backups stay in --backup-to."`
 }
 
-// check refuses a schedule that could make no backup.
 func (b backupSchedule) check(databaseURL string) error {
 	switch {
 	case b.BackupTo == "":
@@ -34,10 +33,10 @@ func (b backupSchedule) check(databaseURL string) error {
 	return nil
 }
 
-// retryBackup is how long after a failed backup the next is made, unless --backup-every is shorter.
+// retryBackup is the pause after a failed backup, unless --backup-every is shorter.
 const retryBackup = time.Hour
 
-// run makes backups with create until the context ends. A backup that the end interrupts is made at the next start.
+// run makes backups until the context ends. A backup that the end interrupts is made at the next start.
 func (b backupSchedule) run(ctx context.Context, handle *db.DB, create *backupCreateCmd, logger *slog.Logger) {
 	if b.BackupTo == "" {
 		return
@@ -70,7 +69,7 @@ func (b backupSchedule) run(ctx context.Context, handle *db.DB, create *backupCr
 	}
 }
 
-// wait returns how long to wait for the next backup: until the newest one in the folder is as old as --backup-every.
+// wait returns the time until the newest backup in the folder is as old as --backup-every.
 func (b backupSchedule) wait(ctx context.Context, handle *db.DB) (time.Duration, error) {
 	id, err := handle.FileID(ctx)
 	if err != nil {

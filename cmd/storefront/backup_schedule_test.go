@@ -15,7 +15,6 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// A server makes a backup of its own as soon as the newest one is too old, and keeps only some.
 func TestAServerMakesItsOwnBackups(t *testing.T) {
 	t.Parallel()
 	i, path := sqliteWithStore(t)
@@ -72,7 +71,6 @@ func TestAScheduleThatCouldMakeNoBackupIsRefused(t *testing.T) {
 	}
 }
 
-// A backup that fails is reported, and does not end the server.
 func TestAFailedBackupDoesNotEndTheServer(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "mounted")

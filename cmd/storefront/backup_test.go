@@ -20,7 +20,6 @@ import (
 	"go.storefront.example/ent/notice"
 )
 
-// A backup removes older backups of its own database. It leaves other files in the folder, and backups of other databases.
 func TestOnlyOlderBackupsOfTheSameDatabaseAreRemoved(t *testing.T) {
 	t.Parallel()
 	folder := backupFolder{t.TempDir(), 0x12345678}
@@ -57,8 +56,7 @@ func TestOnlyOlderBackupsOfTheSameDatabaseAreRemoved(t *testing.T) {
 	require.ElementsMatch(t, kept, backups(t, folder.path))
 }
 
-// sqliteWithStore returns an installation on a new SQLite file with a store, a customer and a webhook. The webhook's secret
-// is encrypted with the key in the file beside the database.
+// sqliteWithStore has a store, a customer and a webhook, whose secret is encrypted with the key beside the file.
 func sqliteWithStore(t *testing.T) (i installation, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "storefront.db")
@@ -70,7 +68,7 @@ func sqliteWithStore(t *testing.T) (i installation, path string) {
 	return i, path
 }
 
-// backups returns the names of the files in a folder but checksums, the oldest backup first.
+// backups returns the files in a folder but checksums, the oldest first.
 func backups(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -83,7 +81,7 @@ func backups(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// A backup has its SHA-256 beside it, with which verify finds changed bytes that SQLite cannot notice.
+// verify finds changed bytes that SQLite cannot notice.
 func TestABackupIsComparedWithItsChecksum(t *testing.T) {
 	t.Parallel()
 	i, _ := sqliteWithStore(t)
@@ -123,7 +121,7 @@ func TestABackupIsComparedWithItsChecksum(t *testing.T) {
 	i.run(nil, "backup", "verify", named)
 }
 
-// A backup with any defect fails with a message. The defective copy stays, and so do the older backups.
+// The defective copy stays, and so do the older backups.
 func TestABackupThatIsNotVerifiedReplacesNone(t *testing.T) {
 	t.Parallel()
 	for check, spoil := range map[string]string{
@@ -150,7 +148,7 @@ func TestABackupThatIsNotVerifiedReplacesNone(t *testing.T) {
 			_, err = handle.Writer().ExecContext(t.Context(), spoil)
 			require.NoError(t, err)
 
-			for range 2 { // the second run replaces the defective copy of the first
+			for range 2 {
 				out, err := i.command("storefront", "backup", "--to", folder, "--keep", "1").CombinedOutput()
 				require.Error(t, err)
 				require.Contains(t, string(out), "not verified: "+check+": ")
@@ -165,7 +163,7 @@ func TestABackupThatIsNotVerifiedReplacesNone(t *testing.T) {
 	}
 }
 
-// Verifying a backup finds missing bytes, and changed bytes that make rows and indexes differ.
+// Missing bytes, and changed bytes that make rows and indexes differ.
 func TestADamagedCopyIsNotVerified(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it verifies a damaged copy some forty times")
@@ -188,8 +186,8 @@ func TestADamagedCopyIsNotVerified(t *testing.T) {
 		_, err := verify(whole[:cut-1])
 		require.Error(t, err, "cut after %d bytes", cut-1)
 	}
-	// Change each occurrence of the e-mail in turn. If the changed occurrence is in the customer's row or in the index, row and
-	// index differ, and verifying fails. All further occurrences are in texts without an index.
+	// Change each occurrence of the e-mail in turn. In the customer's row or the index it makes verifying fail; all further ones are in texts
+	// without an index.
 	found := 0
 	const email = "awa@example.com"
 	for at := bytes.Index(whole, []byte(email)); at >= 0; {
@@ -213,7 +211,6 @@ func TestADamagedCopyIsNotVerified(t *testing.T) {
 	require.Equal(t, []string{"copy.db-wal"}, backups(t, filepath.Dir(copied)), "nothing is made beside it")
 }
 
-// Backups that run at the same time all succeed, and every file that they leave is a verified backup.
 func TestBackupsAtOnce(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it runs backups at once")
@@ -248,7 +245,7 @@ func TestBackupsAtOnce(t *testing.T) {
 	require.FileExists(t, path)
 }
 
-// Backups that begin in the same millisecond get names of their own, which sort after the backup before them.
+// The names sort after the backup before them.
 func TestBackupsOfOneMillisecondHaveNamesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	_, path := sqliteWithStore(t)
@@ -278,7 +275,7 @@ func TestBackupsOfOneMillisecondHaveNamesOfTheirOwn(t *testing.T) {
 	require.Contains(t, names[runs], "2026-11-25T031500.002Z")
 }
 
-// A backup that is killed before it renames its file leaves no backup. The next backup removes the unfinished file.
+// The next backup removes the unfinished file of the killed one.
 func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it kills backups of a large database")
@@ -293,7 +290,7 @@ func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	folder := t.TempDir()
 	i.run(nil, "backup", "--to", folder, "--keep", "1")
 	first := backups(t, folder)
-	// Kill the backup once its copy has at least this size: one byte, or 1 MiB.
+	// Kill the backup once its copy has at least this size.
 	for _, size := range []int64{1, 1 << 20} {
 		c := i.command("storefront", "backup", "--to", folder, "--keep", "1")
 		require.NoError(t, c.Start())
@@ -316,8 +313,7 @@ func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	i.run(nil, "backup", "verify", filepath.Join(folder, left[0]))
 }
 
-// The platform gets a notice of each backup that succeeds or fails. Servers and workers export the age of the newest backup
-// as a metric.
+// The platform gets a notice of each backup, and processes export the age of the newest as a metric.
 func TestBackupsAreToldOf(t *testing.T) {
 	t.Parallel()
 	in := newInbox(t)

@@ -22,8 +22,7 @@ import (
 	"go.storefront.example/ent/db/dbtest/need"
 )
 
-// browser is a tab of a real browser. It checks pages for accessibility, and saves pictures of them in the folder
-// STOREFRONT_SCREENSHOTS if that is set.
+// browser is a tab that checks pages for accessibility. It saves pictures of them in STOREFRONT_SCREENSHOTS if that is set.
 type browser struct {
 	t           *testing.T
 	ctx         context.Context
@@ -31,11 +30,10 @@ type browser struct {
 	screenshots string
 }
 
-// browserTime is how long one step of a test may take. The slowest steps wait for a delivery.
+// browserTime limits a step of a test. The slowest steps wait for a delivery.
 const browserTime = 2 * time.Minute
 
-// newBrowser starts a browser with a new profile, which can connect only to this machine. Such a test is heavy, and needs Chromium
-// and axe, a Node module.
+// newBrowser starts a browser with a new profile that can connect only to this machine. It needs Chromium and axe.
 func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
 	need.Heavy(t, "it drives a browser")
@@ -74,10 +72,8 @@ func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	return b
 }
 
-// step is an action of the browser.
 type step = chromedp.Action[chromedp.Void]
 
-// order makes a step that sends a command of the browser's protocol.
 func order[P, R any](command cdp.Command[P, R], params P) step {
 	return chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
 		_, err := cdp.Call(ctx, tab, command, params)
@@ -85,7 +81,7 @@ func order[P, R any](command cdp.Command[P, R], params P) step {
 	})
 }
 
-// within(b, action) runs the action for at most browserTime and returns its result. If the action fails, it logs the page.
+// within(b, action) limits the action to browserTime. If it fails, it logs the page.
 func within[T any](b *browser, action chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, browserTime)
@@ -119,7 +115,7 @@ func (b *browser) press(text, heading string) {
 	b.heading(heading)
 }
 
-// b.heading waits for a page or dialog with this heading.
+// b.heading waits for a page or dialog.
 func (b *browser) heading(text string) {
 	b.t.Helper()
 	b.shows(fmt.Sprintf(`//h1[contains(normalize-space(.), %q)]`, text))
@@ -129,7 +125,7 @@ func (b *browser) heading(text string) {
 func (b *browser) shows(path string) {
 	b.t.Helper()
 	b.run(chromedp.WaitVisible(path))
-	// Wait until the whole page has loaded, because the beginning of a long page is visible before its end.
+	// The beginning of a long page is visible before its end.
 	value[bool](b, `new Promise((done) => document.readyState === "complete" ? done(true) : addEventListener("load", () => done(true)))`)
 }
 
@@ -139,13 +135,11 @@ func (b *browser) fill(id, text string) {
 	b.run(chromedp.Clear(chromedp.ID(id)), chromedp.SendKeys(chromedp.ID(id), text))
 }
 
-// value runs a script on the page and returns its result.
 func value[T any](b *browser, script string) T {
 	b.t.Helper()
 	return within(b, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
 }
 
-// click clicks the first element that the XPath or the CSS selector finds.
 func click(on string) step { return chromedp.Click(on) }
 
 // finding is an accessibility problem that axe reports.
@@ -157,29 +151,26 @@ type finding struct {
 	}
 }
 
-// b.see checks each page in windows of these widths in pixels, and in these colour schemes.
+// b.see checks each page in these widths in pixels and colour schemes.
 var (
 	sizes   = []int64{1280, 390}
 	schemes = []string{"light", "dark"}
-	// rules are options of axe for a colour scheme. In the dark scheme axe checks only the contrast, because everything else is
-	// as in the light scheme.
+	// rules are axe's options: in the dark scheme only the contrast, because everything else is as in the light one.
 	rules = map[string]string{"dark": `, runOnly: ["color-contrast"]`}
 )
 
-// layoutShift is a script that returns how much the page's content has jumped since the page was opened, as the score of the
-// Layout Instability API (W3C). Movements that the user has caused do not count.
+// layoutShift returns the Layout Instability API's score (W3C) of how much the page has jumped since it was opened, without movements that the
+// user has caused.
 const layoutShift = `new Promise((done) => {
   let sum = 0;
   new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) sum += e.value; }).observe({type: "layout-shift", buffered: true});
   setTimeout(() => done(sum), 50);
 })`
 
-// maxLayoutShift is the largest layoutShift that b.see allows: a fifth of what counts as good (web.dev/cls). It is not 0,
-// because a part of a page that arrives late may move the parts below.
+// maxLayoutShift is a fifth of what counts as good (web.dev/cls). It is not 0, because a part that arrives late may move the parts below.
 const maxLayoutShift = 0.02
 
-// tooWide is a script that returns the first table or badge that is wider than its container, or a badge that overlaps the
-// element after it. It returns "" if there is none.
+// tooWide returns the first table or badge that is wider than its container, or a badge that overlaps the next element, or "".
 const tooWide = `(() => {
   const out = (e) => e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1;
   const touches = (e) => e.parentElement.nextElementSibling?.matches(".tags") && e.parentElement.nextElementSibling.getBoundingClientRect().top < e.getBoundingClientRect().bottom + 4;
@@ -187,7 +178,7 @@ const tooWide = `(() => {
   return found ? found.outerHTML.slice(0, 300) : "";
 })()`
 
-// touching is a script that returns the first box that comes too close to the element above it, or "".
+// touching returns the first box that comes too close to the element above it, or "".
 const touching = `(() => {
   const found = [...document.querySelectorAll("main .card:not(pre), main .empty, main .note, main table")].find((e) => {
     const above = e.previousElementSibling?.getBoundingClientRect(), own = e.getBoundingClientRect();
@@ -196,9 +187,8 @@ const touching = `(() => {
   return found ? found.outerHTML.slice(0, 300) : "";
 })()`
 
-// b.see checks that the parts of the open page moved by at most maxLayoutShift while it loaded. Then it checks the page at every
-// width and in both colour schemes: axe finds no problem, the page is not wider than the window, and the scripts tooWide and
-// touching find no element. It saves a picture of the page for each width and scheme.
+// b.see checks how much the page moved while it loaded. Then it checks it with axe, tooWide and touching at every width and colour scheme, and
+// saves a picture of each.
 func (b *browser) see(name string) {
 	b.t.Helper()
 	if shift := value[float64](b, layoutShift); shift > maxLayoutShift {
@@ -211,7 +201,7 @@ func (b *browser) see(name string) {
 					Value: "reduce"}},
 			}))
 			at := fmt.Sprintf("%s-%d-%s", name, width, scheme)
-			if width == sizes[0] || scheme == "light" { // dark only at one width: colours do not depend on it
+			if width == sizes[0] || scheme == "light" {
 				b.examine(at, scheme)
 			}
 			require.LessOrEqual(b.t, value[int64](b, "document.documentElement.scrollWidth"), width, "%s is wider than the window", at)
@@ -223,7 +213,7 @@ func (b *browser) see(name string) {
 	b.run(chromedp.EmulateViewport(1280, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
 }
 
-// examine requires that axe finds no problem in the page as the browser shows it in the colour scheme.
+// examine requires that axe finds no problem in the colour scheme.
 func (b *browser) examine(name, scheme string) {
 	b.t.Helper()
 	if !value[bool](b, "!!window.axe") {
@@ -236,21 +226,21 @@ func (b *browser) examine(name, scheme string) {
 	}
 }
 
-// picture saves a picture of the whole page under a name, if STOREFRONT_SCREENSHOTS is set.
+// picture saves a picture of the whole page, if STOREFRONT_SCREENSHOTS is set.
 func (b *browser) picture(name string) {
 	b.t.Helper()
 	if b.screenshots == "" {
 		return
 	}
 	if strings.Contains(name, "dialog") {
-		// Picture only the window, because a dialog covers the window and not the whole page.
+		// A dialog covers the window and not the whole page.
 		b.window(name)
 		return
 	}
 	b.save(name, within(b, chromedp.FullScreenshot(100)))
 }
 
-// window saves a picture of what the window shows of the page, if STOREFRONT_SCREENSHOTS is set.
+// window saves a picture of what the window shows, if STOREFRONT_SCREENSHOTS is set.
 func (b *browser) window(name string) {
 	b.t.Helper()
 	if b.screenshots != "" {

@@ -27,12 +27,11 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// mapLine matches a line of the map in nginx.conf. Its groups are a # if the line is a comment, the regular expression, the
-// upstream, and the --buckets in the comment at the line's end.
+// mapLine matches a line of the map in nginx.conf: a # of a comment, the regular expression, the upstream, and the --buckets in the comment at
+// the end.
 var mapLine = regexp.MustCompile(`(?m)^    (#?)(?:default|"~([^"]+)") (storefront\w*); +# --buckets (\S+)$`)
 
-// bucketsOfMap returns the --buckets and the expression of each line of the map in nginx.conf. The first line is the
-// default, whose expression is empty.
+// bucketsOfMap returns the --buckets and the expression of each line of the map. The first is the default, whose expression is empty.
 func bucketsOfMap(t *testing.T) (buckets []tenant.Buckets, expressions []*regexp.Regexp) {
 	t.Helper()
 	text, err := os.ReadFile("nginx.conf")
@@ -48,8 +47,7 @@ func bucketsOfMap(t *testing.T) (buckets []tenant.Buckets, expressions []*regexp
 	return buckets, expressions
 }
 
-// Each line of the map in nginx.conf sends keys to one installation: exactly the keys with the buckets that the comment in
-// the line gives as --buckets.
+// Each line sends exactly the keys with the buckets that its comment gives as --buckets.
 func TestTheMapAgreesWithTheBucketsBesideIt(t *testing.T) {
 	t.Parallel()
 	buckets, expressions := bucketsOfMap(t)
@@ -69,7 +67,6 @@ func TestTheMapAgreesWithTheBucketsBesideIt(t *testing.T) {
 	}
 }
 
-// servedInstallation is an installation with a server, a store and an API key of the store.
 type servedInstallation struct {
 	installation
 	serving   *process
@@ -84,8 +81,7 @@ func (s servedInstallation) customers() int {
 	return len(found)
 }
 
-// serveBuckets starts a server whose flag --buckets has this value. Through the admin services it creates a store with the
-// slug, and a key.
+// serveBuckets starts a server with this --buckets, and creates a store and a key.
 func serveBuckets(t *testing.T, database, slug string, buckets tenant.Buckets) servedInstallation {
 	t.Helper()
 	s := servedInstallation{slug: slug, installation: installation{t, map[string]string{
@@ -120,8 +116,7 @@ func (s servedInstallation) newKey(store string) (key struct {
 	return key
 }
 
-// olderKey creates an API key of the store as older releases did. text is the text of the key, which has random letters in
-// place of the bucket.
+// olderKey creates an API key as older releases did, with random letters in place of the bucket.
 func (s servedInstallation) olderKey(text string) {
 	s.t.Helper()
 	require.True(s.t, auth.WellFormed(text))
@@ -134,8 +129,7 @@ func (s servedInstallation) olderKey(text string) {
 	require.NoError(s.t, handle.Close())
 }
 
-// mapped returns pairs of old and new text for nginx.conf: they set the addresses of three installations, and put lines at
-// the beginning of the map.
+// mapped returns replacements for nginx.conf: the addresses of three installations, and lines at the beginning of the map.
 func mapped(all []servedInstallation, lines ...string) []string {
 	return []string{
 		"10.0.0.1:8080", all[0].serving.Addr, "10.0.0.2:8080", all[0].serving.Addr, "10.0.2.1:8080", all[1].serving.Addr,
@@ -143,7 +137,6 @@ func mapped(all []servedInstallation, lines ...string) []string {
 	}
 }
 
-// Behind one nginx, each key reaches the installation that has its store.
 func TestThreeInstallationsBehindNginx(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it runs three installations behind nginx")
@@ -175,7 +168,6 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 				return status
 			}
 
-			// Over every protocol, each key reaches the installation that has its store.
 			for _, s := range all {
 				answers(right, s.key, http.StatusOK, s.slug)
 				require.Equal(t, http.StatusCreated, buyer(right, s.key, "one"))
@@ -200,9 +192,8 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 			}
 			require.Equal(t, []int{1, 2, 2}, []int{all[0].customers(), all[1].customers(), all[2].customers()})
 
-			// An older key has random letters where newer keys have the bucket. It works in three cases: the letters happen to be a
-			// bucket of its installation, nginx's map has a line with the key's last four characters, or the client calls the
-			// installation directly.
+			// An older key has random letters in place of the bucket. It works if they happen to be a bucket of its installation, if nginx's
+			// map has a line with its last four characters, or without nginx.
 			const older = "svc_live_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ2NnVJ7"
 			all[2].olderKey(older)
 			answers(right, older, http.StatusUnauthorized, "api_key_invalid")
@@ -215,7 +206,7 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 			all[0].olderKey(zeroes)
 			answers(right, zeroes, http.StatusOK, all[0].slug)
 
-			// The loop of commands in the manual lists the keys that were created before a time.
+			// The manual's loop lists the keys that were created before a time.
 			out := all[2].shell(t, t.TempDir(), strings.Replace(manual.sh[0], "2026-12-01T00:00:00Z", "9999-01-01T00:00:00Z", 1))
 			require.Regexp(t, `(?m)^store-3\tk\tsvc_live_\.\.\.nVJ7\t`, out)
 			require.Len(t, strings.Split(strings.TrimSpace(out), "\n"), 2)
@@ -230,9 +221,8 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 					10*time.Millisecond)
 			}
 
-			// A client that sends many unknown keys is blocked by the installation that gets these keys, but not by the other
-			// installations. Installations count unknown keys by the minute. The loop runs up to three times, because a new minute
-			// may begin during a try.
+			// Only the installation that gets a client's unknown keys blocks it. Try up to three times, because unknown keys are counted by the
+			// minute.
 			blocked := false
 			for try := 0; try < 3 && !blocked; try++ {
 				for range 45 {
@@ -250,7 +240,7 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 	}
 }
 
-// shellPage has the blocks of a section of SHARDING.md: the commands to run, and the lines to add to the map in nginx.conf.
+// shellPage has a section of SHARDING.md: the commands to run, and the lines to add to the map in nginx.conf.
 type shellPage struct{ sh, nginx []string }
 
 func shardingPage(t *testing.T, section string) shellPage {
@@ -271,7 +261,7 @@ func shardingPage(t *testing.T, section string) shellPage {
 	return p
 }
 
-// shell runs commands of the manual in a folder with the installation's environment, and returns what they print.
+// shell runs commands of the manual in a folder with the installation's environment.
 func (i installation) shell(t *testing.T, folder, commands string) string {
 	t.Helper()
 	if _, err := exec.LookPath("jq"); err != nil {
@@ -287,7 +277,7 @@ func (i installation) shell(t *testing.T, folder, commands string) string {
 	return string(out)
 }
 
-// The manual's commands move all stores of some buckets, with their keys, to another installation. They move no other stores.
+// The commands move all stores of some buckets, with their keys, and no others.
 func TestMovingBuckets(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it moves stores between two installations behind nginx")
@@ -328,7 +318,7 @@ func TestMovingBuckets(t *testing.T) {
 				_, manual.sh[0], _ = strings.Cut(manual.sh[0], "> moving.ndjson\n")
 			}
 
-			// While nginx loads a new map, it still answers every request of a store that the change does not concern.
+			// While nginx loads a new map, requests of other stores are answered.
 			line := strings.TrimSpace(manual.nginx[0])
 			busy := old.newKey("stays").Key
 			answered := make(chan []int)

@@ -23,13 +23,11 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// operatorModule is the Go module that defines the resources of the Prometheus Operator. The chart renders some of these
-// resources.
+// operatorModule defines resources of the Prometheus Operator that the chart renders.
 const operatorModule = "github.com/prometheus-operator/prometheus-operator@v0.85.0"
 
 type labels map[string]string
 
-// object has the members of a Kubernetes object that the tests read.
 type object struct {
 	Kind     string
 	Metadata struct {
@@ -50,7 +48,6 @@ type object struct {
 	}
 }
 
-// template has the members of a pod template that the tests read.
 type template struct {
 	Metadata struct{ Labels labels }
 	Spec     struct {
@@ -61,7 +58,7 @@ type template struct {
 	}
 }
 
-// pod returns the pod template of an object; it is empty for an object without pods.
+// pod is empty for an object without pods.
 func (o object) pod() template {
 	if o.Kind == "CronJob" {
 		return o.Spec.JobTemplate.Spec.Template
@@ -108,8 +105,8 @@ type volume struct {
 	}
 }
 
-// mountedSecrets writes the files of the pod's Secrets into a folder, with the modes that the user in the container sees. It
-// returns a map from the path of each file in the container to its path in the folder.
+// mountedSecrets writes the files of the pod's Secrets, with the modes that the user in the container sees. It maps their paths in the
+// container to those in the folder.
 func mountedSecrets(t *testing.T, objects []object, volumes []volume, c container) map[string]string {
 	t.Helper()
 	files, folder := map[string]string{}, t.TempDir()
@@ -128,7 +125,7 @@ func mountedSecrets(t *testing.T, objects []object, volumes []volume, c containe
 	return files
 }
 
-// helm runs a helm command on the chart as for Kubernetes 1.30. It skips the test if there is no helm.
+// helm runs a command on the chart as for Kubernetes 1.30. It skips the test if there is no helm.
 func helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	program, err := exec.LookPath("helm")
@@ -145,8 +142,7 @@ func helm(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// chart returns the objects that the chart renders with these arguments. It requires that helm lint and kubectl-validate
-// accept them.
+// chart returns the rendered objects, which helm lint and kubectl-validate must accept.
 func chart(t *testing.T, args ...string) []object {
 	t.Helper()
 	out, err := helm(t, append([]string{"lint", "--strict", "helm"}, args...)...)
@@ -183,7 +179,7 @@ func chart(t *testing.T, args ...string) []object {
 	}
 }
 
-// has reports whether l contains all labels of wanted. It is false if wanted is empty.
+// has is false if wanted is empty.
 func (l labels) has(wanted labels) bool {
 	for name, value := range wanted {
 		if l[name] != value {
@@ -231,7 +227,7 @@ func TestChartFitsTheCommands(t *testing.T) {
 				}
 			}
 			require.Len(t, pods, map[string]int{"made": 3, "existing": 3, "sqlite": 4}[name])
-			// Kubernetes gives no warning if a selector matches no pod. So compare the selectors with the labels of the pods.
+			// Kubernetes gives no warning if a selector matches no pod.
 			for _, o := range objects {
 				component := o.Metadata.Labels["app.kubernetes.io/component"]
 				switch o.Kind {
@@ -275,7 +271,7 @@ func TestChartFitsTheCommands(t *testing.T) {
 	}
 }
 
-// A server and a worker start with the settings that the chart renders, and answer the probes.
+// A server and a worker start with the rendered settings, and answer the probes.
 func TestWhatTheChartRunsIsReady(t *testing.T) {
 	t.Parallel()
 	devtest.TrackSources(t)
@@ -315,12 +311,12 @@ func TestWhatTheChartRunsIsReady(t *testing.T) {
 		require.Equal(t, ":8081", i.env["STOREFRONT_ADMIN_ADDR"])
 		require.Equal(t, 8081, c.Ports[len(c.Ports)-1].ContainerPort)
 		require.Equal(t, "/etc/storefront", c.VolumeMounts[0].MountPath)
-		// Replace the paths, ports and database that the chart renders by those of this machine.
+		// Replace the paths, ports and database by those of this machine.
 		i.env["STOREFRONT_CONFIG"] = settings
 		require.NoError(t, os.WriteFile(i.env["STOREFRONT_DATABASE_URL_FILE"], []byte(url), 0o600))
 		i.env["STOREFRONT_ADDR"], i.env["STOREFRONT_ADMIN_ADDR"] = "127.0.0.1:0", "127.0.0.1:0"
 		p := i.start("storefront", ready, c.Args...)
-		// The settings file turns on /docs, so an answer shows that the server has read the file.
+		// The settings file turns on /docs, so an answer shows that the server has read it.
 		if component == "server" {
 			answer, err := http.Get("http://" + p.Addr + "/docs")
 			require.NoError(t, err)

@@ -72,7 +72,7 @@ func newPlatform(t *testing.T) (address string) {
 	return address
 }
 
-// The manual's checkout in Go is the function sell above, and works.
+// The manual's checkout in Go is the function sell above.
 func TestTheManualsCheckoutInGoSells(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("checkout_test.go")
@@ -87,7 +87,7 @@ func TestTheManualsCheckoutInGoSells(t *testing.T) {
 	require.EqualValues(t, 1500, paid.GetData()[0].GetAmount())
 }
 
-// The manual's checkout in TypeScript works with the clients that its command generates from the protos.
+// The clients are generated from the protos by the manual's command.
 func TestTheManualsCheckoutInTypeScriptSells(t *testing.T) {
 	t.Parallel()
 	modules := devtest.NeedNode(t, "esbuild", "@bufbuild/buf", "@bufbuild/protobuf", "@bufbuild/protoc-gen-es", "@connectrpc/connect",

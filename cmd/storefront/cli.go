@@ -16,7 +16,6 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// cli has the flags and commands of the command line.
 type cli struct {
 	Output string `short:"o" enum:"text,json,csv" default:"text" placeholder:"FORMAT" help:"Format of standard output: text, one JSON value (json), or of lists CSV (csv)."`
 	Config string `placeholder:"FILE" help:"YAML file with settings; its keys are names of flags."`
@@ -51,7 +50,6 @@ type cli struct {
 	Version    versionCmd    `cmd:"" group:"keep" help:"Show version, commit and Go version, as --version does."`
 }
 
-// description is the help of the whole program.
 const description = `Storefront serves the API of online stores and operates it.
 
 Every flag can also be set in the environment as STOREFRONT_<FLAG>, in upper case with _ for -, and in a YAML file named with --config, whose keys are the names of flags. A flag wins over the environment, the environment over the file. A secret, such as --admin-token, can be in a file that STOREFRONT_<FLAG>_FILE names; each command with one says so.
@@ -65,13 +63,12 @@ Example:
     storefront dev
     storefront key create --store demo --name crm --scopes customers:read --expires 90d -o json`
 
-// BeforeResolve reads the settings file. kong calls it after it has parsed the command line, which may name the settings
-// file.
+// BeforeResolve reads the settings file, which the command line may name. kong calls it after parsing.
 func (c *cli) BeforeResolve(k *kong.Context, s *settings) error {
 	return s.load(k)
 }
 
-// newParser returns the parser of the command line. It replaces ${events} in help texts by the types of events.
+// newParser replaces ${events} in help texts by the types of events.
 func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
 	parser, err := kong.New(c, append(options, kong.KindMapper(reflect.String, textMapper{}),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), durationMapper{}), kong.Vars{
@@ -83,7 +80,7 @@ func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
 	return parser, addHelp(parser.Model.Node)
 }
 
-// groups are the headings under which the program's help lists the commands.
+// groups are the headings of the program's help.
 var groups = []kong.Group{
 	{Key: "run", Title: "Run the service:"}, {Key: "sell", Title: "Stores and what they sell:"},
 	{Key: "connect", Title: "Keys, webhooks and events:"}, {Key: "keep", Title: "Install, check and keep:"},
@@ -102,16 +99,14 @@ func storeOfLine(k *kong.Context) string {
 	return ""
 }
 
-// isList reports whether -o csv is allowed for a command: for every `list`, doctor, export, and the migrate commands.
+// isList reports whether a command accepts -o csv.
 func isList(n *kong.Node) bool {
 	return n != nil && (n.Name == "list" || n.Name == "doctor" || n.Name == "export" || n.Parent.Name == "migrate")
 }
 
-// textMapper is the kong.Mapper for flags whose value is a text. It accepts the values of an enum in any case, and lists with
-// spaces after the commas.
+// textMapper accepts the values of an enum in any case, and lists with spaces after the commas.
 type textMapper struct{}
 
-// Decode implements kong.Mapper.
 func (textMapper) Decode(k *kong.DecodeContext, target reflect.Value) error {
 	var text string
 	if err := k.Scan.PopValueInto("string", &text); err != nil {
@@ -131,14 +126,13 @@ func (textMapper) Decode(k *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// listFlags are the flags whose value is a list. A user may type spaces after the commas of a list, and then the shell splits
-// the list into several arguments.
+// listFlags may be given with spaces after commas, at which the shell splits the list into several arguments.
 var listFlags = []string{"--scopes", "--events", "--unavailable-types", "--trusted-proxies", "--retry-delays"}
 
 var negativeNumber = regexp.MustCompile(`^-\d`)
 
-// normalizeArgs rewrites a command line for the parser: help becomes --help, --version becomes the command version, a list
-// that the shell split at spaces after commas is joined, and a negative number is marked as a value.
+// normalizeArgs turns help into --help and --version into the command version, joins lists that the shell split, and marks negative numbers as
+// values.
 func normalizeArgs(args []string) []string {
 	switch {
 	case len(args) == 0:
@@ -163,9 +157,8 @@ func normalizeArgs(args []string) []string {
 	return out
 }
 
-// run runs one command line and returns the exit status: 0 on success, 1 if a well-formed command was refused or failed, 2
-// if the command line is wrong. It writes results to out, and errors, logs and progress to errs. A command that serves runs
-// until the context ends.
+// run returns the exit status: 0 on success, 1 if a well-formed command was refused or failed, 2 if the command line is wrong. Results go to
+// out; errors, logs and progress go to errs. A command that serves runs until the context ends.
 func run(ctx context.Context, args []string, env func(string) (string, bool), in io.Reader, out, errs io.Writer) int {
 	var c cli
 	exited := false

@@ -17,8 +17,8 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// completionScripts make a shell run this program whenever the user asks for a completion. The environment variable
-// COMP_LINE then has the line up to the cursor. If the program prints no words, bash and zsh complete file names.
+// completionScripts make a shell run this program for each completion, with the line up to the cursor in COMP_LINE. If the program prints no
+// words, bash and zsh complete file names.
 var completionScripts = map[string]string{
 	"bash": `complete -o default -C storefront storefront
 `,
@@ -34,7 +34,6 @@ complete -c storefront -a '(__storefront_complete)'
 `,
 }
 
-// Run prints the script.
 func (c *completionCmd) Run(s *invocation) error {
 	if s.json {
 		return s.printValue(map[string]string{"shell": c.Shell, "script": completionScripts[c.Shell]})
@@ -43,8 +42,7 @@ func (c *completionCmd) Run(s *invocation) error {
 	return err
 }
 
-// complete prints the words that can stand at the cursor, one a line, if a shell asks for them with COMP_LINE. It reports
-// whether a shell asked.
+// complete prints the words that can stand at the cursor, and reports whether a shell asked for them with COMP_LINE.
 func complete(application *kong.Node, env func(string) (string, bool), out io.Writer) (asked bool) {
 	line, _ := env("COMP_LINE")
 	if line == "" {
@@ -67,10 +65,9 @@ func complete(application *kong.Node, env func(string) (string, bool), out io.Wr
 	return true
 }
 
-// completions returns the words that begin with last and can follow the words of a command line.
 func completions(application *kong.Node, words []string, last string) []string {
 	command, arguments := application, 0
-	var flag *kong.Flag // the flag whose value comes next
+	var flag *kong.Flag
 	for _, word := range words {
 		name, _, hasValue := strings.Cut(word, "=")
 		switch child := childNamed(command, word); {
@@ -113,7 +110,7 @@ func completions(application *kong.Node, words []string, last string) []string {
 	return valuesOf(command.Positional[min(arguments, len(command.Positional)-1)], "", last)
 }
 
-// flagNamed returns the flag of a command, or of a command above it, that is written --name, --no-name or -n; or nil.
+// flagNamed finds --name, --no-name or -n at the command or above it; or returns nil.
 func flagNamed(command *kong.Node, written string) *kong.Flag {
 	for _, group := range command.AllFlags(false) {
 		for _, flag := range group {
@@ -125,7 +122,6 @@ func flagNamed(command *kong.Node, written string) *kong.Flag {
 	return nil
 }
 
-// flagNames returns the flags of a command that begin with a text.
 func flagNames(command *kong.Node, beginning string) []string {
 	var names []string
 	for _, group := range command.AllFlags(true) {
@@ -139,8 +135,7 @@ func flagNames(command *kong.Node, beginning string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, beginning) })
 }
 
-// valuesOf returns the values of a flag or an argument that begin with a text, each after a prefix. In a list it completes the
-// part after the last comma.
+// valuesOf returns the values that begin with a text, each after a prefix. In a list it completes the part after the last comma.
 func valuesOf(v *kong.Value, prefix, beginning string) []string {
 	var values []string
 	switch {

@@ -14,19 +14,18 @@ import (
 	"go.storefront.example/cmd/storefront/importfile"
 )
 
-// member is one name and value of a JSON object.
 type member struct {
 	name  string
 	value json.RawMessage
 }
 
-// membersOf returns the members of a JSON object in their order. Their values are subslices of object.
+// membersOf keeps the order. The values are subslices of object.
 func membersOf(object []byte) (all []member, err error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if open, err := d.ReadToken(); err != nil || open.Kind() != '{' {
 		return nil, errors.Join(err, errors.New("is no JSON object"))
 	}
-	all = make([]member, 0, 16) // few objects have more than 16 members
+	all = make([]member, 0, 16) // few objects have more
 	for d.PeekKind() != '}' {
 		name, err := d.ReadToken()
 		if err != nil {
@@ -37,7 +36,7 @@ func membersOf(object []byte) (all []member, err error) {
 		if err != nil {
 			return nil, err
 		}
-		// Make m.value a part of object, because the next read overwrites the bytes of the variable value.
+		// Make m.value a part of object, because the next read overwrites value.
 		end := d.InputOffset()
 		m.value = object[end-int64(len(value)) : end]
 		all = append(all, m)
@@ -45,14 +44,14 @@ func membersOf(object []byte) (all []member, err error) {
 	return all, nil
 }
 
-// csvTable writes JSON objects as lines of CSV. A member whose value is an object has one column for each member of that
-// object (customer.name, customer.email). In lines where the value is null, these columns are empty.
+// csvTable writes JSON objects as CSV. A member that is an object has a column for each of its members (customer.name, customer.email), empty
+// if the object is null.
 type csvTable struct {
 	*csv.Writer
-	columns map[string]int // column indexes by column name
+	columns map[string]int
 }
 
-// newCSV returns a table for JSON objects, and writes its header line. sample is an object with the members of all objects.
+// newCSV writes the header line. sample has the members of all objects.
 func newCSV(w io.Writer, sample []byte) (*csvTable, error) {
 	t := &csvTable{csv.NewWriter(w), map[string]int{}}
 	header := columnNames(sample, "")
@@ -62,10 +61,9 @@ func newCSV(w io.Writer, sample []byte) (*csvTable, error) {
 	return t, t.WriteAll([][]string{header})
 }
 
-// columnNames returns the names of the columns for an object. prefix is put before each name: "" for a whole object,
-// "customer." for the object in its member customer.
+// columnNames puts prefix before each name: "" for a whole object, "customer." for the object in its member customer.
 func columnNames(object []byte, prefix string) (names []string) {
-	members, _ := membersOf(object) // a value that is no object has no members
+	members, _ := membersOf(object)
 	for _, m := range members {
 		name := prefix + m.name
 		if inner := columnNames(m.value, name+"."); len(inner) > 0 {
@@ -77,7 +75,6 @@ func columnNames(object []byte, prefix string) (names []string) {
 	return names
 }
 
-// add writes each object as one line.
 func (t *csvTable) add(objects [][]byte) error {
 	row := make([]string, len(t.columns))
 	for _, object := range objects {
@@ -93,7 +90,7 @@ func (t *csvTable) add(objects [][]byte) error {
 	return t.Error()
 }
 
-// fill sets the cells of row for an object. prefix is the beginning of the columns' names, as in columnNames.
+// fill sets the cells of row. prefix is as in columnNames.
 func (t *csvTable) fill(row []string, object []byte, prefix string) error {
 	members, err := membersOf(object)
 	for _, m := range members {
@@ -106,17 +103,16 @@ func (t *csvTable) fill(row []string, object []byte, prefix string) error {
 	return err
 }
 
-// csvText returns a cell's text for a JSON value: a text without its quotes, "" for null, a list of texts joined with
-// commas, and other values as their JSON.
+// csvText returns texts without quotes, "" for null, a list of texts joined with commas, and other values as JSON.
 func csvText(value json.RawMessage) string {
 	switch jsontext.Value(value).Kind() {
-	case 0, 'n': // no value, or null
+	case 0, 'n':
 		return ""
 	case '"':
 		text, _ := jsontext.AppendUnquote(nil, value)
 		return string(text)
 	case '[':
-		// A list of objects is not decoded into list, because Unmarshal would need much time to fail.
+		// Unmarshal would need much time to fail on a list of objects.
 		var list []string
 		if !bytes.HasPrefix(value, []byte("[{")) && json.Unmarshal(value, &list) == nil {
 			return strings.Join(list, ",")
@@ -125,7 +121,7 @@ func csvText(value json.RawMessage) string {
 	return string(value)
 }
 
-// withMessages sets each message field of m to an empty message, so that the JSON of m shows all its members. It returns m.
+// withMessages sets each message field of m, so that the JSON of m shows all members.
 func withMessages(m protoreflect.Message) protoreflect.Message {
 	for i, fields := 0, m.Descriptor().Fields(); i < fields.Len(); i++ {
 		f := fields.Get(i)

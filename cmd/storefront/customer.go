@@ -25,7 +25,6 @@ type customerCreateCmd struct {
 	Phone string `api:"phone" placeholder:"PHONE" help:"Phone, in international form or as dialled in the store's country."`
 }
 
-// Run creates the customer.
 func (c *customerCreateCmd) Run(s *invocation) error {
 	make := func(o admin.API, ctx context.Context, in *storefrontv1.CreateCustomerRequest) (*storefrontv1.Customer, error) {
 		known, err := isKnown(ctx, o, in)
@@ -41,7 +40,7 @@ func (c *customerCreateCmd) Run(s *invocation) error {
 	return create(s, c.inStore, &storefrontv1.CreateCustomerRequest{}, make, messageJSON)
 }
 
-// isKnown reports whether the context's store has a customer with the e-mail or the phone of a customer to create.
+// isKnown reports whether the context's store has a customer with this e-mail or phone.
 func isKnown(ctx context.Context, o admin.API, in *storefrontv1.CreateCustomerRequest) (bool, error) {
 	for _, name := range []string{in.GetEmail(), in.GetPhone()} {
 		if name == "" {
@@ -63,7 +62,6 @@ type customerUpdateCmd struct {
 	Phone    orNone[string] `api:"phone" placeholder:"PHONE|none" help:"Phone; none removes it."`
 }
 
-// Run changes the customer.
 func (c *customerUpdateCmd) Run(s *invocation) error {
 	in := &storefrontv1.UpdateCustomerRequest{}
 	return change(s, c.storeScoped, c.Customer, customerName,
@@ -78,7 +76,6 @@ type customerListCmd struct {
 	Q string `name:"q" api:"q" clears:"" placeholder:"TEXT" help:"Text to find in name, e-mail or phone; a phone is also found by its digits."`
 }
 
-// Run lists the customers.
 func (c *customerListCmd) Run(s *invocation) error {
 	in := &storefrontv1.ListCustomersRequest{}
 	return listPages(s, c.paged, customerTable, in, func(page *int64, size *int32) { in.Page, in.PageSize = page, size },
@@ -102,7 +99,6 @@ type customerShowCmd struct {
 	Name string `arg:"" help:"The customer's id, e-mail or phone."`
 }
 
-// Run shows the customer.
 func (c *customerShowCmd) Run(s *invocation) error {
 	return act(s, c.storeScoped, c.Name, customerName, getCustomer, messageJSON)
 }

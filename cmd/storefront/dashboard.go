@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/server/dashboard/signin"
 )
 
-// platform has the flags for the platform's name, logo, colour and addresses in the dashboard.
+// platform has the flags of the dashboard's branding.
 type platform struct {
 	BrandName      string   `clears:"" placeholder:"NAME" help:"The platform's name, which the dashboard shows."`
 	BrandLogo      string   `clears:"" placeholder:"FILE" help:"The platform's logo, which the dashboard shows: an SVG, PNG, JPEG or WebP file of at most 512 KiB."`
@@ -25,7 +25,6 @@ type platform struct {
 	FrameAncestors []string `clears:"" placeholder:"ORIGIN,…" help:"Origins whose pages may show the dashboard in a frame, such as https://app.example.com (default: none)."`
 }
 
-// checked checks the settings of the branding and reads the logo's file.
 func (p platform) checked() (dashboard.Platform, error) {
 	result := dashboard.Platform{Name: p.BrandName, Color: p.BrandColor, SignInURL: p.SignInURL}
 	for _, origin := range p.FrameAncestors {
@@ -63,8 +62,7 @@ type dashboardLinkCmd struct {
 	DashboardURL apiURL `name:"dashboard-url" placeholder:"URL" help:"Public address of the dashboard, as set for the server."`
 }
 
-// defaultURL returns the base of a link if --url is not set: --dashboard-url, the server through which the command works, or
-// the default address of the operator's listener.
+// defaultURL returns --dashboard-url, the server through which the command works, or the default address of the operator's listener.
 func (c *dashboardLinkCmd) defaultURL(s *invocation) (base linkBaseURL, err error) {
 	flag, served := "--dashboard-url", string(c.DashboardURL)
 	if served == "" {
@@ -79,7 +77,7 @@ func (c *dashboardLinkCmd) defaultURL(s *invocation) (base linkBaseURL, err erro
 	return base, nil
 }
 
-// warnIfDead warns the user if no dashboard answers at an address that nobody has named: then the link leads nowhere.
+// warnIfDead warns the user if no dashboard answers at an address that nobody has named.
 func warnIfDead(s *invocation, base linkBaseURL) {
 	ctx, cancel := context.WithTimeout(s.ctx, 3*time.Second)
 	defer cancel()
@@ -97,7 +95,6 @@ func warnIfDead(s *invocation, base linkBaseURL) {
 		"--admin-token, or name its address with --url or STOREFRONT_DASHBOARD_URL")
 }
 
-// Run makes the link.
 func (c *dashboardLinkCmd) Run(s *invocation) error {
 	guessed := c.URL == "" && c.DashboardURL == "" && c.AdminURL == ""
 	if c.URL == "" {
@@ -149,7 +146,6 @@ type sessionsListCmd struct {
 	limit
 }
 
-// Run lists the sessions and links.
 func (c *sessionsListCmd) Run(s *invocation) error {
 	in := &adminv1.ListSessionsRequest{Store: c.Store}
 	return list(s, c.target, c.limit, sessionTable, in, func(size *int32, token string) { in.PageSize, in.PageToken = size, token },
@@ -175,8 +171,7 @@ type sessionsRevokeCmd struct {
 	Member string `placeholder:"NAME" help:"The member's name, with --all."`
 }
 
-// Run ends the session or sign-in link that the command line names by its id. With --all it ends all sessions and links of
-// the store, or of one member.
+// Run revokes one session or sign-in link; with --all all of the store or of one member.
 func (c *sessionsRevokeCmd) Run(s *invocation) error {
 	switch {
 	case c.ID != "" && (c.All || c.Member != ""):
@@ -196,7 +191,7 @@ func (c *sessionsRevokeCmd) Run(s *invocation) error {
 	})
 }
 
-// revoke ends the session or sign-in link whose id, or part of an id, the command line names.
+// revoke ends the session or link that the command line names by its id or a part of it.
 func (c *sessionsRevokeCmd) revoke(ctx context.Context, s *invocation, o admin.API) error {
 	in := &adminv1.RevokeSessionRequest{Id: c.ID, Store: c.Store}
 	if !isID(c.ID) {

@@ -86,7 +86,7 @@ func (o *owners) received() []string {
 	return append([]string(nil), o.got...)
 }
 
-// A store's owner works with the dashboard in a browser, from the sign-in link to a delivery that succeeds in the end.
+// From the sign-in link to a delivery that succeeds in the end.
 func TestDashboardInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -158,8 +158,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Revoke key", "API keys")
 	b.shows(`//*[@role="status"][contains(., "revoked")]`)
 	b.see("keys-revoked")
-	// Slow the processor down. The browser would then paint the first rows of a table before it has read the whole table, if the
-	// page allowed that.
+	// A slow processor makes the browser paint the first rows of a table early, if the page allows that.
 	slowdown := func(factor float64) step {
 		return order(emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: factor})
 	}
@@ -202,18 +201,16 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.run(mine("h3"))
 	b.heading(o.URL)
 
-	// The button for a test sends a ping. The page of this delivery shows the result without a reload.
+	// The page of a ping shows the result without a reload.
 	b.press("Send a test event", "ping")
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 	require.Equal(t, []string{"ping"}, o.received())
-	// Parts of the page moved when the result appeared. Reload the page, because b.see fails if parts of the page have moved since
-	// the page was opened.
+	// Reload, because parts of the page moved when the result appeared, and b.see counts that.
 	b.run(chromedp.Reload())
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 	b.see("delivery-succeeded")
 
-	// If the receiver fails, the delivery's page shows the attempt, the time of the next attempt, and when the webhook would be
-	// disabled.
+	// If the receiver fails, the page shows the attempt, the time of the next one, and when the webhook would be disabled.
 	o.set("", http.StatusInternalServerError)
 	newCustomer(t, said.URL, said.Key, "nadege@example.com")
 	failing := func() bool {
@@ -245,8 +242,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.shows(`//p[contains(., "The shop's own server") and contains(., "has failed since")]`)
 	b.see("overview-failing")
 
-	// The owner makes waiting deliveries go out at once: first all deliveries of a webhook, on the webhook's page, then one
-	// delivery, on the delivery's page. The page of a delivery shows each attempt without a reload.
+	// The owner sends waiting deliveries at once: those of a webhook on its page, then one on its own page, which shows each attempt without a
+	// reload.
 	b.run(mine("h3"))
 	b.heading(o.URL)
 	b.press("Send now", o.URL)
@@ -264,7 +261,6 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.run(mine("dd"))
 	b.heading(o.URL)
 
-	// The owner sends a failed ping again, and it succeeds.
 	b.press("Send a test event", "ping")
 	b.shows(`//h1/span[normalize-space(.)="failed"]`)
 	b.see("delivery-failed")
@@ -273,8 +269,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.shows(`//*[@role="status"][contains(., "new delivery")]`)
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 
-	// The owner disables a webhook, which cancels its waiting deliveries. After the owner has enabled the webhook, the
-	// dashboard sends the events of these deliveries again.
+	// Disabling a webhook cancels its deliveries. Once it is enabled again, the dashboard sends their events again.
 	b.run(mine("dd"))
 	b.heading(o.URL)
 	b.press("Disable", "Disable this webhook?")
@@ -292,7 +287,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	require.Eventually(t, func() bool { return slices.Contains(o.received()[3:], "customer.created") }, browserTime,
 		50*time.Millisecond)
 
-	// After the owner has made a new secret, all deliveries are signed with the new secret, and none with the old one.
+	// Deliveries are signed with the new secret only.
 	b.press("New secret", "Make a new signing secret?")
 	require.Equal(t, 1, value[int](b, `(() => {
   let sent = 0;
@@ -337,8 +332,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Deliveries", "Deliveries")
 	b.shows(`//td[contains(., "deleted")]`)
 	b.see("deliveries-all")
-	// The list shows new events without a reload. The search finds an event by its text, within a period in the reader's
-	// time zone.
+	// The list shows new events without a reload. The search takes a text, and a period in the reader's time zone.
 	newest := value[string](b, `document.getElementById("list").dataset.live`)
 	value[bool](b, `(() => { window.row = document.querySelector("tbody tr"); row.querySelector("a").focus(); getSelection().selectAllChildren(row.querySelector("time")); return true; })()`)
 	chosen := value[string](b, "getSelection().toString()")
@@ -433,8 +427,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.heading("Please sign in")
 }
 
-// newLink returns an address, below base, that signs the demo store's member in to the dashboard. The operator's listener at
-// adminURL makes the link.
+// newLink returns an address below base that signs in to the dashboard, which the operator's listener at adminURL makes.
 func newLink(t *testing.T, adminURL, base string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -448,8 +441,7 @@ func newLink(t *testing.T, adminURL, base string) string {
 	return link.URL
 }
 
-// signedInElsewhere signs the member in with another HTTP client. It returns a function that gets a page with that client
-// and returns the status.
+// signedInElsewhere signs in with another HTTP client. The function returns the status of a page.
 func signedInElsewhere(t *testing.T, adminURL string) func() int {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -481,8 +473,7 @@ func newCustomer(t *testing.T, url, key, email string) {
 	require.Equal(t, http.StatusCreated, answer.StatusCode)
 }
 
-// If STOREFRONT_SCREENSHOTS is set, this test saves the README's picture there as dashboard.png. Copy it to
-// server/dashboard/dashboard.png when the look of the pages changes.
+// With STOREFRONT_SCREENSHOTS this saves the README's picture, dashboard.png. Copy it to server/dashboard when the look of the pages changes.
 func TestPictureOfTheDashboardInABrowser(t *testing.T) {
 	t.Parallel()
 	picture, err := os.Stat("../../server/dashboard/dashboard.png")
@@ -511,7 +502,6 @@ func TestPictureOfTheDashboardInABrowser(t *testing.T) {
 	b.window("dashboard")
 }
 
-// The pages of a store without data have no accessibility problem.
 func TestEmptyPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -535,8 +525,7 @@ func TestEmptyPagesInABrowser(t *testing.T) {
 	}
 }
 
-// A page of the platform, on another site than the dashboard, shows the dashboard in a frame. The owner stays signed in to the
-// dashboard in this frame.
+// The owner stays signed in to the dashboard in a frame of another site.
 func TestDashboardInAFrameInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, chromedp.Flag("ignore-certificate-errors", true),
@@ -565,8 +554,7 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 	frame = link.GetUrl()
 
 	b.open(platform.URL)
-	// In the browser's protocol, a frame of another site is a target of its own, which scripts of the outer page cannot
-	// reach.
+	// A frame of another site is a target of its own, which scripts of the outer page cannot reach.
 	var within cdptarget.ID
 	require.Eventually(t, func() bool {
 		all, err := chromedp.Targets(b.ctx)
@@ -592,9 +580,8 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 	b.picture("frame")
 }
 
-// The dashboard's forms work behind a TLS proxy that neither keeps the Host header nor adds headers of its own, as with
-// nginx's `proxy_pass http://127.0.0.1:8081`. They work in a recent browser, which sends Sec-Fetch-Site, and in a browser
-// from before 2023, which sends only Origin.
+// The proxy neither keeps the Host header nor adds headers, as nginx with `proxy_pass http://127.0.0.1:8081`. Forms work in a recent browser,
+// which sends Sec-Fetch-Site, and in one from before 2023, which sends only Origin.
 func TestDashboardBehindAProxyInABrowser(t *testing.T) {
 	t.Parallel()
 	for name, older := range map[string]bool{"recent": false, "older": true} {
@@ -676,7 +663,7 @@ func TestAStoppedFormCanBeSentAgain(t *testing.T) {
 	stopped := make(chan struct{})
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && r.URL.Path == "/dashboard/keys" && held.Add(1) == 1 {
-			_ = r.ParseForm() // only after it has read the body, net/http notices that the browser has left
+			_ = r.ParseForm() // net/http notices only after reading the body that the browser has left
 			<-r.Context().Done()
 			close(stopped)
 			return

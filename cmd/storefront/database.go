@@ -23,14 +23,12 @@ type migrateCmd struct {
 	Recount migrateRecountCmd `cmd:"" help:"Count the rows of stores again, if totals of lists are wrong."`
 }
 
-// migration is one entry of the output of the migrate commands.
 type migration struct {
 	Version   int64  `json:"version"`
 	Name      string `json:"name"`
 	AppliedAt *date  `json:"appliedAt"`
 }
 
-// migrations prints the migrations as a list.
 func (s *invocation) migrations(steps []db.Migration) error {
 	objects := make([][]byte, len(steps))
 	rows := make([][]string, len(steps))
@@ -54,7 +52,6 @@ func (s *invocation) migrations(steps []db.Migration) error {
 
 type migrateUpCmd struct{ database }
 
-// Run applies the pending migrations.
 func (c *migrateUpCmd) Run(s *invocation) error {
 	var applied []db.Migration
 	bar := newProgress(s.errs, "migrating", 0)
@@ -86,7 +83,6 @@ func (c *migrateUpCmd) Run(s *invocation) error {
 
 type migrateStatusCmd struct{ database }
 
-// Run shows the migrations.
 func (c *migrateStatusCmd) Run(s *invocation) error {
 	handle, err := hook.Open(s.ctx, c.config(db.Config{Existing: true}))
 	if err != nil {
@@ -104,16 +100,14 @@ type migrateRecountCmd struct {
 	Store string `placeholder:"SLUG" help:"The store, by slug or id; all stores without it."`
 }
 
-// recountResult is the output of `storefront migrate recount`.
 type recountResult struct {
 	Stores int   `json:"stores"`
 	Rows   int64 `json:"rows"`
 }
 
-// recountStores is the number of stores that one query reads.
+// recountStores is how many stores one query reads.
 const recountStores = 1000
 
-// Run counts the rows of one store, or of all stores, anew.
 func (c *migrateRecountCmd) Run(s *invocation) error {
 	handle, err := c.open(s.ctx)
 	if err != nil {
@@ -130,8 +124,7 @@ func (c *migrateRecountCmd) Run(s *invocation) error {
 	return err
 }
 
-// count counts the rows of a store anew. name is the store's slug or id; if it is empty, count counts the rows of all
-// stores.
+// count counts the rows of a store, or of all stores if name is empty.
 func (r *recountResult) count(s *invocation, handle *db.DB, name string) error {
 	counts := counting.New(handle)
 	if name != "" {

@@ -22,14 +22,14 @@ type deliveryCmd struct {
 	Resend deliveryResendCmd `cmd:"" help:"Send a delivery now or again, or all events since a time that never succeeded."`
 }
 
-// deliveryMembers are the members that -o json shows of a delivery.
+// deliveryMembers are what -o json shows of a delivery.
 var deliveryMembers = []string{
 	"id", "eventId", "eventType", "webhookId", "status", "attemptCount", "nextAttemptAt", "lastStatusCode", "lastError", "createdAt",
 }
 
 func deliveryObject(d *adminv1.Delivery) []byte { return selectFields(d, nil, deliveryMembers...) }
 
-// lastResult describes the result of a delivery's newest attempt: its HTTP status, or else its error.
+// lastResult is the HTTP status of the newest attempt, or else its error.
 func lastResult(d *adminv1.Delivery) string {
 	switch {
 	case d.LastStatusCode != nil:
@@ -48,7 +48,6 @@ type deliveryListCmd struct {
 	limit
 }
 
-// storeScopedDeliveries has the flags of commands that list the deliveries of a store.
 type storeScopedDeliveries struct {
 	target
 	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is); deliveries to its deleted webhooks are shown too. Not needed with a webhook's id."`
@@ -57,7 +56,6 @@ type storeScopedDeliveries struct {
 // retrying is the value of --status for pending deliveries whose newest attempt failed.
 const retrying = "retrying"
 
-// Run lists the deliveries.
 func (c *deliveryListCmd) Run(s *invocation) error {
 	in := &adminv1.ListDeliveriesRequest{Store: c.Store}
 	if c.Status != nil {
@@ -95,7 +93,6 @@ func (c *deliveryListCmd) Run(s *invocation) error {
 		(*adminv1.ListDeliveriesResponse).GetDeliveries)
 }
 
-// deliveryStatus returns the delivery status for a value of --status.
 func deliveryStatus(name string) *adminv1.Delivery_Status {
 	if name == retrying {
 		return adminv1.Delivery_pending.Enum()
@@ -103,8 +100,7 @@ func deliveryStatus(name string) *adminv1.Delivery_Status {
 	return adminv1.Delivery_Status(adminv1.Delivery_Status_value[name]).Enum()
 }
 
-// deliveryTable describes the table that lists deliveries. names maps the id of a webhook to its description or URL; deleted
-// webhooks are not in it, so the table shows their ids.
+// deliveryTable takes the names of webhooks by id. It shows the id of a deleted webhook, which has no name.
 func deliveryTable(names map[string]string) table[*adminv1.Delivery] {
 	return table[*adminv1.Delivery]{[]column[*adminv1.Delivery]{
 		{name: "ID", id: (*adminv1.Delivery).GetId},
@@ -126,8 +122,7 @@ type deliveryShowCmd struct {
 	ID string `arg:"" help:"The delivery's id, or a part of it."`
 }
 
-// delivery returns the store and the id of the delivery to which name refers. The store may be that of the notices, which has no
-// context.
+// delivery returns the store of the delivery with its id. The store may be that of the notices, which has no context.
 func (c storeScoped) delivery(ctx context.Context, o admin.API, name string) (store, id string, err error) {
 	if store, err = c.storeOfName(ctx, o, name); err != nil {
 		return "", "", err
@@ -135,7 +130,6 @@ func (c storeScoped) delivery(ctx context.Context, o admin.API, name string) (st
 	return deliveryName(ctx, o, store, name)
 }
 
-// Run shows the delivery.
 func (c *deliveryShowCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		store, id, err := c.delivery(ctx, o, c.ID)
@@ -171,7 +165,6 @@ type deliveryResendCmd struct {
 	DryRun  bool    `help:"Only say how many events --since would send, and how many of them are older than the webhook."`
 }
 
-// Run sends a delivery again.
 func (c *deliveryResendCmd) Run(s *invocation) error {
 	switch {
 	case c.ID != "" && (c.Webhook != "" || s.given["since"] || c.DryRun):

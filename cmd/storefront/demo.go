@@ -22,21 +22,19 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// Slugs of the demo stores. dev makes its API key for the first. The second has a currency with decimals.
+// demoSlug names the store for which dev makes its API key. The other store has a currency with decimals.
 const (
 	demoSlug     = "demo"
 	demoEuroSlug = "demo-eur"
 )
 
-// demoText has the requests that make the demo stores. The first store is a shop in Douala that sells knowledge in French,
-// with prices in francs, which have no decimals. The second is a smaller shop in Paris, with prices in euros. Buyers have an
-// e-mail, a phone or both. The first store has a payment link of each kind: open and fixed links that take payments, one
-// whose end date passes, one whose cap is reached, and last a disabled one.
+// demoText has the requests that make the demo stores. The first is a shop in Douala whose prices, in francs, have no decimals; the second, in
+// Paris, is smaller and sells in euros. Buyers have an e-mail, a phone or both. The first store has each kind of payment link: open and fixed
+// ones that take payments, one that expires, one whose cap is reached, and a disabled one.
 //
 //go:embed demo.json
 var demoText []byte
 
-// demoData is demoText after parsing: requests of the API, and orders.
 type demoData struct {
 	Stores []struct {
 		Store    request[adminv1.CreateStoreRequest]
@@ -50,8 +48,7 @@ type demoData struct {
 	Customers []request[storefrontv1.CreateCustomerRequest]
 }
 
-// demoOrder is an order of a demo store. Customer, Link and Product are indexes in the lists of customers, links and
-// published products. Moves are the changes of the order's status, such as "pay".
+// demoOrder has indexes in the lists of customers, links and published products. Moves are changes of the order's status, such as "pay".
 type demoOrder struct {
 	Customer int
 	Link     *int
@@ -64,40 +61,36 @@ type demoOrder struct {
 	Moves []string
 }
 
-// request is a request message that is read from JSON.
 type request[M any] struct{ message *M }
 
-// UnmarshalJSON decodes the message by the rules of the API.
 func (r *request[M]) UnmarshalJSON(text []byte) error {
 	r.message = new(M)
 	return apijson.Unmarshal(text, any(r.message).(proto.Message)) //nolint:errcheck // M is a message, so *M is a proto.Message
 }
 
-// demoDays is the age of a demo store in days.
+// demoDays is the age of a demo store.
 const demoDays = 45
 
-// demoClock is a clock that the program sets by hand while it makes a demo store. It advances the clock from the store's opening
-// to today and makes each change at its time. So the service's own rules set all dates and counts, and write the activity
-// journal and the events.
+// demoClock is set by hand from the store's opening to today, so that each change happens at its time. The service's own rules then set all
+// dates and counts, and write the activity journal and the events.
 type demoClock struct{ at time.Time }
 
 func newDemoClock() *demoClock { return &demoClock{time.Now()} }
 
-// restart sets the clock demoDays before now, to the day on which a demo store opens.
 func (w *demoClock) restart() { w.at = time.Now().AddDate(0, 0, -demoDays) }
 
 func (w *demoClock) now() time.Time { return w.at }
 
 func (w *demoClock) advance(d time.Duration) { w.at = w.at.Add(d) }
 
-// demo makes a demo store by calling the methods that the operator and the API call.
+// demo makes a demo store with the methods that the operator and the API call.
 type demo struct {
 	shop  *shop.Shop
 	clock *demoClock
 	data  *demoData
 }
 
-// makeDemo makes those demo stores that are not in the database yet.
+// makeDemo makes those demo stores that the database lacks.
 func makeDemo(ctx context.Context, url string) error {
 	d := demo{clock: newDemoClock(), data: &demoData{}}
 	if err := json.Unmarshal(demoText, d.data); err != nil {
@@ -123,7 +116,6 @@ func makeDemo(ctx context.Context, url string) error {
 	return errors.Join(err, handle.Close())
 }
 
-// fill makes the demo store with index n, and its data.
 func (d demo) fill(ctx context.Context, o *admin.Operator, n int) error {
 	data := d.data.Stores[n]
 	d.clock.restart()
@@ -171,7 +163,7 @@ func (d demo) fill(ctx context.Context, o *admin.Operator, n int) error {
 	return err
 }
 
-// product makes a product. If the product is to be archived, it publishes the product first and archives it a day later.
+// product publishes a product that is to be archived, and archives it a day later.
 func (d demo) product(ctx context.Context, in *adminv1.CreateProductRequest) (id string, published bool, err error) {
 	archived := in.GetStatus() == storefrontv1.Product_ARCHIVED
 	if archived {
@@ -186,7 +178,7 @@ func (d demo) product(ctx context.Context, in *adminv1.CreateProductRequest) (id
 	return created.GetId(), created.GetStatus() == storefrontv1.Product_PUBLISHED, err
 }
 
-// orders creates the orders, spread evenly over the time from d.clock until now, and moves each order to its final status.
+// orders spreads the orders evenly from d.clock until now, and moves each to its final status.
 func (d demo) orders(ctx context.Context, all []demoOrder, products, links, customers []string) error {
 	moves := map[string]orderstatus.Status{"pay": orderstatus.StatusPAID, "fail": orderstatus.StatusFAILED,
 		"cancel": orderstatus.StatusCANCELLED, "refund": orderstatus.StatusREFUNDED}
@@ -205,8 +197,7 @@ func (d demo) orders(ctx context.Context, all []demoOrder, products, links, cust
 			return fmt.Errorf("order %d: %w", i, err)
 		}
 		for _, move := range o.Moves {
-			// Each step of an order takes one second, much less than the time between two orders. So the clock never passes the
-			// current time.
+			// One second is much less than the time between two orders, so the clock never passes the current time.
 			d.clock.advance(time.Second)
 			if _, err := d.shop.MoveOrder(ctx, recorded.GetId(), moves[move]); err != nil {
 				return fmt.Errorf("order %d: %w", i, err)

@@ -44,10 +44,9 @@ type devCmd struct {
 	LogLevel   string    `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
-// devMember is the name of the member whom dev's sign-in link signs in.
+// devMember is whom dev's sign-in link signs in.
 const devMember = "Developer"
 
-// Run starts dev.
 func (c *devCmd) Run(s *invocation) error {
 	outliveReaders()
 	if err := (adminToken{c.AdminToken}).check(); err != nil {
@@ -62,18 +61,15 @@ func (c *devCmd) Run(s *invocation) error {
 		return fmt.Errorf("--data: %w", err)
 	}
 	data := database{DatabaseURL: "sqlite:" + filepath.Join(c.Data, devDatabase)}
-	// Claim the database before anything else. The claim fails while a dev runs in the same folder. So a second dev changes
-	// nothing there and, above all, does not revoke the API key of the running dev.
+	// Claim the database first, which fails while a dev runs in the same folder. A second dev must not revoke the API key of the running one.
 	return withClaim(data.DatabaseURL, func() error { return c.start(s, data, logger) })
 }
 
-// start migrates dev's database, makes the demo stores and serves them.
 func (c *devCmd) start(s *invocation, data database, logger *slog.Logger) error {
 	if err := migrate(s.ctx, data, watcher{begin: func(db.Migration) {}, applied: func(db.Migration) {}}); err != nil {
 		return err
 	}
-	// Write dev's file without an address now, and again after dev has ended. A command that finds no address in this file uses
-	// the database directly.
+	// Write dev's file without an address now, and again after dev has ended. A command that finds no address uses the database directly.
 	folder := &devFolder{path: c.Data}
 	if err := folder.write(); err != nil {
 		return err
@@ -120,8 +116,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 		RequestsPerMinute: int(c.RateLimit),
 	}
 	group, ctx := errgroup.WithContext(s.ctx)
-	// Make the key only once the addresses are bound: a dev that cannot bind them must not revoke the key of an earlier
-	// start.
+	// Make the key only once the addresses are bound: a dev that cannot bind them must not revoke the key of an earlier start.
 	group.Go(func() error {
 		return serve(ctx, config, deliveries, func(running *server.Server) error {
 			o := admin.New(handle, config.Options)
@@ -132,7 +127,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 			if demo.GetStatus() != storefrontv1.Store_open {
 				s.printMessage(fmt.Sprintf("the store %s is %s: the API refuses its key", demoSlug, demo.GetStatus()))
 			}
-			// Turn notices off while the key is made, so that no notice reports dev's own key.
+			// Turn notices off, so that none reports dev's own key.
 			if err := notice.SetSink(ctx, handle, nil, notice.Sink{}); err != nil {
 				return err
 			}
@@ -164,8 +159,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 				Receiver: receives.url(), Docs: baseURL(running.Addr()) + docs.Path,
 				token: token, shownKey: key.description(c.Data),
 			}
-			// Make a link only if AdminURL is an address of this machine, because signing in from other machines needs
-			// https.
+			// Signing in from other machines needs https.
 			if _, err := signin.CheckBaseURL(g.AdminURL); err == nil && running.HasDashboard() {
 				link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
 					Store: demoSlug, Member: devMember, Role: adminv1.Session_owner, BaseUrl: g.AdminURL,
@@ -185,7 +179,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 	return group.Wait()
 }
 
-// showReceived prints a delivery that dev's receiver got. With -o json it prints nothing.
+// showReceived prints a delivery that dev's receiver got.
 func showReceived(s *invocation, got received) {
 	if s.json {
 		return // with -o json, standard output has exactly one JSON value: the greeting
@@ -195,30 +189,27 @@ func showReceived(s *invocation, got received) {
 		verified = "REFUSED: the signature does not match"
 	}
 	text := fmt.Sprintf("\n← %s, attempt %s, %s: %s\n", got.Type, got.Attempt, verified, visible(got.About))
-	// Print the JSON of an event, but not of a notice, whose text is printed already.
+	// A notice's text is printed already.
 	if slices.Contains(hook.EventTypes(), got.Type) {
 		text += fmt.Sprintf("  %s\n", got.Data)
 	}
 	_, _ = io.WriteString(s.out, text)
 }
 
-// greeting is what dev prints once it is ready.
 type greeting struct {
 	Store    json.RawMessage `json:"store"`
 	Key      string          `json:"key"`
 	URL      string          `json:"url"`
 	AdminURL string          `json:"adminUrl"`
-	// Docs is the address of the API's reference.
-	Docs string `json:"docs"`
-	// Dashboard is a link that signs in to the dashboard once; "" if there is no dashboard, or AdminURL is not an address of this
-	// machine.
+	Docs     string          `json:"docs"`
+	// Dashboard is a link that signs in once; "" if there is no dashboard, or AdminURL is not an address of this machine.
 	Dashboard string `json:"dashboard"`
 	Receiver  string `json:"receiver"`
 	Data      string `json:"data"`
 	Curl      string `json:"curl"`
 
 	shownKey string // the key with its expiry and its file, for people
-	token    string // words that tell how to pass the admin token to a command; "" without a token
+	token    string // how to pass the admin token to a command; "" without a token
 }
 
 func printReady(s *invocation, g greeting, demo *storefrontv1.Store) error {
@@ -256,9 +247,8 @@ Ctrl-C stops it.
 	return err
 }
 
-// commands returns four texts for the greeting: where commands can be run, how they call this program, and the flags that
-// listen and trigger need. program is the path of this program. go run deletes the program that it builds, so for such a
-// program the greeting tells the user to call go run, which works only in the clone's top folder.
+// commands returns texts for the greeting: where commands can be run, how they call this program, and the flags of listen and trigger. go run
+// deletes the program that it builds, so the greeting then names go run, which works only in the clone's top folder.
 func (g greeting) commands(program string) (folder, command, listenFlags, triggerFlags string) {
 	goRun := strings.Contains(program, "go-build")
 	switch {
@@ -272,10 +262,9 @@ func (g greeting) commands(program string) (folder, command, listenFlags, trigge
 	return g.Data + " or below", program, "", ""
 }
 
-// goRunProgram is the command that runs this program in the top folder of a clone.
+// goRunProgram works in the top folder of a clone.
 const goRunProgram = "go run ./cmd/storefront"
 
-// dashboard returns the greeting's text about the dashboard: the link, or why there is none.
 func (g greeting) dashboard() string {
 	if g.Dashboard == "" {
 		return "off: --admin-addr is no loopback address"
@@ -283,5 +272,5 @@ func (g greeting) dashboard() string {
 	return g.Dashboard + " (signs in once)"
 }
 
-// baseURL returns the http address at which programs on this machine reach a listener.
+// baseURL returns the address at which programs on this machine reach a listener.
 func baseURL(a net.Addr) string { return "http://" + doctor.Reachable(a.String()) }

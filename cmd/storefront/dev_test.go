@@ -27,14 +27,14 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// serving is a command that runs in this process until stop is called, such as dev.
+// serving is a command that runs in this process, such as dev.
 type serving struct {
 	said string // what the command printed on standard output until it was ready
 	logs *bytes.Buffer
 	stop func() int // ends the command and returns its exit status; read logs only afterwards
 }
 
-// startCommand starts a command and waits until it prints a certain line. ready is a part of that line.
+// startCommand waits until the command prints a line with ready.
 func startCommand(t *testing.T, ready string, args ...string) serving {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -62,7 +62,7 @@ func startCommand(t *testing.T, ready string, args ...string) serving {
 
 var curlLine = regexp.MustCompile(`curl -H "Authorization: (Bearer svc_live_[0-9A-Za-z]{42})" "(http://[^"]+)"`)
 
-// get sends a GET request, such as the one of the curl command that dev prints. It returns the status and the decoded body.
+// get sends a request as the curl command that dev prints.
 func get(t *testing.T, url, authorization string) (int, map[string]any) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -159,7 +159,7 @@ func TestDevsRateLimitCanBeChangedAndItsVariablesPasted(t *testing.T) {
 	}
 }
 
-// If other machines can reach --admin-addr and there is no token, dev serves neither the admin services nor the dashboard.
+// If other machines can reach --admin-addr and there is no token, dev serves neither admin services nor dashboard.
 func TestDevKeepsTheOperatorsSideToThisMachine(t *testing.T) {
 	t.Parallel()
 	dev := startCommand(t, "}", "dev", "--addr", "127.0.0.1:0", "--admin-addr", "0.0.0.0:0", "--data", t.TempDir(), "-o", "json")
@@ -215,7 +215,7 @@ func TestASecondDevIsRefusedAndRevokesNoKey(t *testing.T) {
 	require.Equal(t, 0, again.stop(), "the folder is free again")
 }
 
-// The demo stores have rows of every status and type that the API can return.
+// The demo stores have rows of every status and type.
 func TestDemoStoreHasEveryKind(t *testing.T) {
 	t.Parallel()
 	dev := startCommand(t, "Ctrl-C", devArgs(t.TempDir())...)
@@ -271,7 +271,6 @@ func TestTheCommandsOfTheGreetingWorkWhereItSays(t *testing.T) {
 	}
 }
 
-// Commands look for dev's folder in the current folder and then in the folders above.
 func TestFindDev(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

@@ -16,30 +16,28 @@ import (
 )
 
 const (
-	// devData is the path of dev's folder if --data does not set another.
+	// devData is the default of --data.
 	devData = ".storefront"
-	// devDatabase and devFile are names of files in dev's folder. A folder with a devFile counts as dev's folder.
+	// devDatabase and devFile are files in dev's folder. A folder with a devFile counts as dev's.
 	devDatabase = "storefront.db"
 	devFile     = "dev.json"
 )
 
-// devTargets allows private addresses and plain http for the webhooks of dev's database.
 var devTargets = egress.Policy{AllowPrivate: true, AllowHTTP: true}
 
-// devFolder is the folder of a dev that runs or has run. A command looks for it in the current folder and then in the
-// folders above, as git looks for its repository.
+// devFolder is the folder of a dev that runs or has run. Commands look for it in the current folder and those above, as git looks for its
+// repository.
 type devFolder struct {
-	// AdminURL is the address of dev's admin services, in its present or last run; "" if it served none.
+	// AdminURL is the address of dev's admin services in its last run; "" if it served none.
 	AdminURL string `json:"adminUrl"`
-	// NeedsToken is true if dev's admin services accept only requests with its --admin-token.
+	// NeedsToken is true if they accept only requests with --admin-token.
 	NeedsToken bool `json:"needsToken"`
 
 	path      string
 	isRunning bool
 }
 
-// findDev returns the dev folder that commands in the current folder use. It returns nil if there is none, or if the current
-// folder has a database storefront.db that is not dev's.
+// findDev returns nil if there is no dev folder, or if the current folder has a storefront.db that is not dev's.
 func findDev() *devFolder {
 	if exists(devDatabase) && !exists(devFile) {
 		return nil
@@ -62,8 +60,8 @@ func findDev() *devFolder {
 	}
 }
 
-// readDev reads devFile in the folder path. It returns nil if there is no such file, or if devFile or devDatabase is a link
-// or belongs to another user. Otherwise a command could send its token to an address that another user wrote into the file.
+// readDev returns nil if devFile is missing, or if devFile or devDatabase is a link or another user's. Otherwise a command could send its token
+// to an address that another user wrote into the file.
 func readDev(path string) *devFolder {
 	file := filepath.Join(path, devFile)
 	for _, part := range []string{file, filepath.Join(path, devDatabase)} {
@@ -80,7 +78,7 @@ func readDev(path string) *devFolder {
 	return d
 }
 
-// write writes devFile into the folder. The file stays there after dev has ended.
+// write writes devFile, which stays after dev has ended.
 func (d *devFolder) write() error {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -94,7 +92,7 @@ func (d *devFolder) write() error {
 
 func (d *devFolder) databaseURL() string { return "sqlite:" + filepath.Join(d.path, devDatabase) }
 
-// acceptsToken reports whether a dev runs whose admin services accept the token. It is false for a nil folder.
+// acceptsToken reports whether a dev runs whose admin services accept the token. A nil folder accepts none.
 func (d *devFolder) acceptsToken(token string) bool {
 	return d != nil && d.isRunning && d.AdminURL != "" && (token != "" || !d.NeedsToken)
 }
@@ -105,15 +103,14 @@ func (d database) isDevDatabase() bool {
 	return embedded && filepath.Base(path) == devDatabase && readDev(filepath.Dir(path)) != nil
 }
 
-// usesDevFolder reports whether a command uses the database or server of dev's folder when the user names neither. It is
-// false for server, worker and migrate: without --database-url they use storefront.db in the current folder.
+// usesDevFolder reports whether a command uses dev's folder when the user names no database or server. server, worker and migrate use
+// storefront.db in the current folder instead.
 func usesDevFolder(k *kong.Context) bool {
 	command, _, _ := strings.Cut(k.Command(), " ")
 	return !slices.Contains([]string{"server", "worker", "migrate"}, command)
 }
 
-// selectDev returns the dev folder that a command uses, and tells the user so on standard error. It returns nil if the command
-// uses a database or server that is not dev's.
+// selectDev tells the user on standard error which dev folder the command uses. It returns nil if the command uses another database or server.
 func (s *invocation) selectDev(k *kong.Context, found *devFolder) *devFolder {
 	if found == nil {
 		return nil
@@ -138,7 +135,6 @@ func (s *invocation) selectDev(k *kong.Context, found *devFolder) *devFolder {
 	return found
 }
 
-// printMessage prints a line with the program's name to standard error.
 func (s *invocation) printMessage(text string) { _, _ = fmt.Fprintln(s.errs, "storefront: "+text) }
 
 var errNoDev = errors.New("there is no `storefront dev` in this folder or above: start one, or name a server's operator's " +

@@ -22,23 +22,22 @@ import (
 )
 
 const (
-	// devKeyFile is the file in dev's folder that contains dev's API key. Only the file's owner may read it.
+	// devKeyFile has dev's API key. Only the file's owner may read it.
 	devKeyFile = "api-key"
-	// devKeyName is the name of dev's API key in the demo store.
+	// devKeyName is the key's name in the demo store.
 	devKeyName = "dev"
-	// devKeyLifetime is how long dev's API key is valid, so that a forgotten key expires.
+	// devKeyLifetime makes a forgotten key expire.
 	devKeyLifetime = adminv1.Key_DAYS_30
 )
 
-// devKey is dev's API key. A zero expiresAt means that it never expires.
+// devKey never expires if expiresAt is zero.
 type devKey struct {
 	text      string
 	expiresAt time.Time
 }
 
-// apiKey returns the API key that the previous start stored, so that programs that use it continue to work. If no key is
-// stored, if it cannot be used, or with --new-key, apiKey makes and stores a new key, and revokes the keys of earlier
-// starts. It tells the user why a stored key cannot be used.
+// apiKey returns the key of the previous start, so that programs that use it continue to work. Without a usable key, or with --new-key, it
+// revokes earlier keys and stores a new one.
 func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o admin.API, storeID string) (devKey, error) {
 	path := filepath.Join(c.Data, devKeyFile)
 	key, problem, err := keptKey(ctx, handle, storeID, path)
@@ -54,8 +53,7 @@ func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o adm
 	if key, err = newDevKey(ctx, o); err != nil {
 		return devKey{}, fmt.Errorf("make an API key: %w", err)
 	}
-	// Remove a file from an earlier start before writing the new one, because the old file may belong to another user, or be a
-	// link.
+	// Remove an earlier file before writing, because it may belong to another user, or be a link.
 	if err = os.Remove(path); err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = atomicfile.Create(path, func(temporary string) error { return os.WriteFile(temporary, []byte(key.text+"\n"), 0o600) })
 	}
@@ -65,8 +63,7 @@ func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o adm
 	return key, nil
 }
 
-// keptKey reads a store's API key from the file path. problem says why the key cannot be used, or is "". Without a file, key
-// and problem are empty.
+// keptKey reads a store's API key. problem says why it cannot be used. Without a file, key and problem are empty.
 func keptKey(ctx context.Context, handle *db.DB, storeID, path string) (key devKey, problem string, err error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -106,7 +103,7 @@ func keptKey(ctx context.Context, handle *db.DB, storeID, path string) (key devK
 	return key, "", nil
 }
 
-// newDevKey revokes the API keys that earlier starts made, and makes a key with every scope.
+// newDevKey revokes the keys of earlier starts, and makes one with every scope.
 func newDevKey(ctx context.Context, o admin.API) (devKey, error) {
 	keys, err := keysOf(ctx, o, demoSlug)
 	if err != nil {
@@ -125,7 +122,7 @@ func newDevKey(ctx context.Context, o admin.API) (devKey, error) {
 	return devKey{made.GetSecret(), made.GetKey().GetExpiresAt().AsTime()}, err
 }
 
-// description returns the key for the greeting, with its expiry and the file in folder that contains it.
+// description returns the key for the greeting, with its expiry and its file.
 func (k devKey) description(folder string) string {
 	until := ""
 	if !k.expiresAt.IsZero() {

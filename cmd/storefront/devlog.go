@@ -6,13 +6,10 @@ import (
 	"net/http"
 )
 
-// devLog is dev's log. It writes lines of level info at level debug, because most of them report requests of commands and of
-// open dashboard pages, which would hide the events that dev prints. It keeps the level of the lines about requests of the
-// API, attempts of deliveries, forms of the dashboard and refused requests.
+// devLog writes most lines of level info at level debug, because they report requests of commands and open pages and would hide the events that
+// dev prints. It keeps the level of the lines that isForPerson names.
 type devLog struct{ slog.Handler }
 
-// Handle writes a log line. An info line that is not meant for a person is written with the level debug, which hides it
-// unless debug lines are wanted.
 func (h devLog) Handle(ctx context.Context, line slog.Record) error {
 	if line.Level == slog.LevelInfo && !isForPerson(line) {
 		line.Level = slog.LevelDebug
@@ -23,14 +20,11 @@ func (h devLog) Handle(ctx context.Context, line slog.Record) error {
 	return h.Handler.Handle(ctx, line)
 }
 
-// WithAttrs implements slog.Handler.
 func (h devLog) WithAttrs(attrs []slog.Attr) slog.Handler { return devLog{h.Handler.WithAttrs(attrs)} }
 
-// WithGroup implements slog.Handler.
 func (h devLog) WithGroup(name string) slog.Handler { return devLog{h.Handler.WithGroup(name)} }
 
-// isForPerson reports whether a line of level info keeps its level. It does if it is about a request of the API, an attempt,
-// a refused request or a form of the dashboard.
+// isForPerson reports whether an info line is about a request of the API, an attempt, a refused request or a form of the dashboard.
 func isForPerson(line slog.Record) (keep bool) {
 	switch line.Message {
 	case "request", "attempt":

@@ -26,8 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// keepsToItself fails the test if a page requests anything from an origin that is not in origins, if the page's security
-// policy makes the browser refuse something, or if a script logs an error.
+// keepsToItself fails the test if a page requests another origin, breaks its security policy, or logs an error.
 func (b *browser) keepsToItself(origins ...string) {
 	b.t.Helper()
 	own := []string{"data:"}
@@ -71,7 +70,7 @@ func (b *browser) top(selector string) float64 {
 })`, selector))
 }
 
-// copyAll is a script that presses the copy button of every sample. It returns the copied texts by operation and language.
+// copyAll presses the copy button of every sample, and returns the texts by operation and language.
 const copyAll = `(async () => {
   const texts = {};
   let last;
@@ -85,14 +84,14 @@ const copyAll = `(async () => {
   return JSON.stringify(texts);
 })()`
 
-// cutOff is a script that returns the texts of code blocks whose lines are wider than the block.
+// cutOff returns the code blocks whose lines are wider than the block.
 const cutOff = `[...document.querySelectorAll("pre")].filter((p) => p.scrollWidth > p.clientWidth).map((p) => p.textContent)`
 
 var shownSample = regexp.MustCompile(
 	`(?s)data-language="(\w+)" data-sample="(\w+)"><div class="code"><pre[^>]*><code>(.*?)</code>`)
 
-// copiesAndRuns presses the copy button of every sample and requires that it copies exactly the text on the page. It runs
-// those copied curl samples that need only a key. Tests of the guide run the samples in curl, TypeScript and Go.
+// copiesAndRuns requires that every button copies the text on the page, and runs the copied curl samples that need only a key. Tests of the
+// guide run the others.
 func (b *browser) copiesAndRuns(docs, key string) {
 	b.t.Helper()
 	copied := map[string]string{}
@@ -125,8 +124,7 @@ func (b *browser) copiesAndRuns(docs, key string) {
 	require.GreaterOrEqual(b.t, ran, 6)
 }
 
-// A programmer reads the reference, follows links, searches and copies: with a mouse, with only the keyboard, on a phone, in
-// dark mode, and without JavaScript.
+// With a mouse, with only the keyboard, on a phone, in dark mode, and without JavaScript.
 func TestTheReferenceInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -149,7 +147,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 			}))
 			at := fmt.Sprintf("docs-%d-%s", width, scheme)
-			if width == sizes[0] || scheme == "light" { // dark only at one width: colours do not depend on it
+			if width == sizes[0] || scheme == "light" {
 				b.examine(at, scheme)
 			}
 			require.LessOrEqual(t, value[int64](b, "document.documentElement.scrollWidth"), width, "%s: nothing sticks out at the side",
@@ -163,8 +161,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	}
 	b.run(chromedp.EmulateViewport(1280, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
 
-	// A link with a fragment, such as #errors, opens the page at the section with this name. Links for an earlier version of the
-	// page do so too.
+	// A link with a fragment, such as #errors, opens the page at that section. Links for an earlier version of the page do so too.
 	for to, id := range map[string]string{
 		"errors": "errors", "lists-and-syncs": "lists-and-syncs", "enablePaymentLink": "enablePaymentLink", "updateProduct.priceAmount": "updateProduct.priceAmount",
 		"tag/Webhooks/operation/paymentLinkPaidEvent": "paymentLinkPaidEvent", "section/Rate-limits": "rate-limits",
@@ -192,7 +189,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	require.NotEmpty(t, value[string](b, "location.hash"))
 	require.True(t, value[bool](b, `document.getElementById("found").hidden`))
 
-	// If the reader chooses a language, all samples change to it. The reader can copy a sample.
+	// If the reader chooses a language, all samples change to it.
 	b.open(said.Docs + "#getProduct")
 	b.run(click(`#getProduct input[value=go]`))
 	b.shows(`//*[@id="listOrders"]//code[contains(., "shop.Orders.List")]`)

@@ -26,7 +26,6 @@ type doctorCmd struct {
 	CheckURL    string `name:"check-url" placeholder:"URL|none" help:"An https address to which doctor makes one TLS connection; none skips this check."`
 }
 
-// Run runs all checks.
 func (c *doctorCmd) Run(s *invocation, set *settings, k *kong.Context) error {
 	found := []doctor.Finding{doctor.Variables(os.Environ(), variables(k.Model.Node))}
 	for _, command := range []string{"server", "worker"} {
@@ -60,7 +59,7 @@ func (c *doctorCmd) Run(s *invocation, set *settings, k *kong.Context) error {
 	return nil
 }
 
-// accepted returns the error with which server or worker would refuse its settings, or nil. It does not run the command.
+// accepted returns the error with which server or worker would refuse its settings, or nil.
 func accepted(set *settings, command string) error {
 	exited := false
 	var c cli
@@ -90,7 +89,6 @@ func accepted(set *settings, command string) error {
 	return err
 }
 
-// databases checks the database, and what is stored in the database.
 func (c *doctorCmd) databases(ctx context.Context, buckets tenant.Buckets) []doctor.Finding {
 	// Read the keys before the database is opened, because on SQLite the key is in a file beside the database.
 	keys := c.keys(c.DatabaseURL)
@@ -113,7 +111,6 @@ func (c *doctorCmd) databases(ctx context.Context, buckets tenant.Buckets) []doc
 		ServerConns: c.config(boundedConfig(0)).Conns(), WorkerConns: c.config(workerConfig()).Conns()})...)
 }
 
-// findings prints the findings as a list, or as JSON or CSV.
 func (s *invocation) findings(found []doctor.Finding) error {
 	if s.json || s.csv {
 		objects := make([][]byte, len(found))

@@ -23,8 +23,7 @@ import (
 	ratelimit "go.storefront.example/server/limit"
 )
 
-// findingIs is the script command "finding CHECK STATUS MESSAGE REMEDY". It requires a finding whose message and remedy
-// match these regular expressions.
+// findingIs is the script command "finding CHECK STATUS MESSAGE REMEDY"; message and remedy are regular expressions.
 func findingIs(ts *testscript.TestScript, _ bool, args []string) {
 	var found []doctor.Finding
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &found))
@@ -64,8 +63,7 @@ func TestDoctorTellsServersOfOursFromOthers(t *testing.T) {
 	require.Regexp(t, "taken by a server that runs", found["addr"].Message)
 	require.Regexp(t, "taken by a server that runs", found["admin-addr"].Message)
 
-	// Without --trusted-proxies, all unknown keys that come through a proxy count against the proxy's address. Here it is
-	// the address of this machine.
+	// Without --trusted-proxies, all unknown keys that come through a proxy count against the proxy, here this machine.
 	for range ratelimit.UnknownKeysPerMinute + 1 {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server.Addr+"/v1/store", nil)
 		require.NoError(t, err)
@@ -118,8 +116,7 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
  VALUES ($1, $2, $3, $1, 'order.paid', $4, $5, $4, 1)`, event, shop.ID, webhook.ID, happened, []byte("[]"))
 			require.NoError(t, err)
 
-			// Right after a restore no process is connected to the database. In this case the doctor only warns of a waiting
-			// delivery, and exits with 0.
+			// Right after a restore no process is connected, so a waiting delivery is only a warning.
 			require.NoError(t, handle.Close())
 			f := i.examine()["deliveries"]
 			require.Equal(t, doctor.Warn, f.Status)
@@ -163,7 +160,6 @@ func TestDoctorTriesTheWayOut(t *testing.T) {
 	require.Equal(t, doctor.OK, untrusting.examine("--check-url", "none")["outbound-https"].Status)
 }
 
-// What server or worker refuse, the doctor reports with the same words.
 func TestDoctorRefusesWhatServerAndWorkerRefuse(t *testing.T) {
 	t.Parallel()
 	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": dbtest.URL(t, dbtest.SQLite)}}

@@ -24,7 +24,6 @@ type customerForgetCmd struct {
 	Yes  bool   `help:"Skip the confirmation, for scripts."`
 }
 
-// Run erases the customer's personal data.
 func (c *customerForgetCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		ctx, id, err := c.resolve(ctx, o, c.Name, customerName)
@@ -62,14 +61,13 @@ func (c *customerForgetCmd) Run(s *invocation) error {
 	})
 }
 
-// logReaders maps a kind of reader of the database to the words that name the reader in a message to the user. Such a reader
-// still sees the rows from before an erasure.
+// logReaders are readers that still see the rows from before an erasure, in words for the user.
 var logReaders = map[string]string{
 	db.ReaderExport: "the export that is under way", db.ReaderBackup: "the backup that is under way",
 	db.ReaderOther: "the request or program that reads the database as it was",
 }
 
-// confirm asks the person at the terminal to type yes. Without a terminal it returns an error, so programs must set --yes.
+// confirm asks the person at the terminal to type yes. Without a terminal it fails, so programs must set --yes.
 func (s *invocation) confirm(warning string) error {
 	if w, ok := s.in.(io.Writer); !ok || !isTerminal(w) {
 		return errors.New(warning + "; nothing was changed: say --yes to do it")
@@ -82,10 +80,10 @@ func (s *invocation) confirm(warning string) error {
 	return nil
 }
 
-// gracePeriod is a duration of 0 or more, such as 30d.
+// gracePeriod is 0 or more.
 type gracePeriod time.Duration
 
-// UnmarshalText reads a duration of 0 or more, such as 12h or 30d.
+// UnmarshalText reads a duration such as 12h or 30d.
 func (d *gracePeriod) UnmarshalText(text []byte) error {
 	length, err := lengthOf(string(text))
 	if err != nil || length < 0 {
@@ -101,7 +99,6 @@ type storeDeleteCmd struct {
 	Now   string      `placeholder:"SLUG" help:"Delete it at once: the store's slug, typed once more. It cannot be restored."`
 }
 
-// Run closes the store and schedules its deletion, or with --now deletes it at once.
 func (c *storeDeleteCmd) Run(s *invocation) error {
 	in := &adminv1.DeleteStoreRequest{Store: c.Store, GraceSeconds: new(int64(time.Duration(c.Grace) / time.Second))}
 	switch {
@@ -138,7 +135,6 @@ func (c *storeDeleteCmd) Run(s *invocation) error {
 
 type storeRestoreCmd struct{ namedStore }
 
-// Run restores the store.
 func (c *storeRestoreCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		restored, err := o.RestoreStore(ctx, &adminv1.RestoreStoreRequest{Store: c.Store})
@@ -153,8 +149,7 @@ func (c *storeRestoreCmd) Run(s *invocation) error {
 	})
 }
 
-// storeTable describes the table that lists stores. deletions maps the id of a store to the time at which its scheduled
-// deletion begins.
+// storeTable takes the times of scheduled deletions by the stores' ids.
 func storeTable(deletions map[string]*timestamppb.Timestamp) table[*storefrontv1.Store] {
 	return table[*storefrontv1.Store]{[]column[*storefrontv1.Store]{
 		{name: "SLUG", value: (*storefrontv1.Store).GetSlug},
@@ -180,8 +175,7 @@ type storeDataCmd struct {
 	Customer string `required:"" placeholder:"NAME" help:"The customer's id, e-mail or phone."`
 }
 
-// Run prints everything about one customer as JSON: the customer, the customer's orders, and the activity entries about the
-// customer.
+// Run prints a customer with the orders and the activity entries about the customer, as JSON.
 func (c *storeDataCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		ctx, found, err := storeNamed(ctx, o, c.Store)

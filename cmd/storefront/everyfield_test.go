@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// filled returns two objects of a kind with a distinct value in every field. updates has, for each of them, an object with
-// the same id and other values. updates is empty for orders, which cannot be updated.
+// filled returns two objects of a kind with a distinct value in every field. updates has other values for the same ids; it is empty for orders,
+// which cannot be updated.
 func filled(kind string) (objects, updates []proto.Message) {
 	var f transfertest.Filler
 	for range 2 {
@@ -49,7 +49,7 @@ func filled(kind string) (objects, updates []proto.Message) {
 	return objects, updates
 }
 
-// newShop creates a database with a store s. It returns a function that runs a command on that store and returns its output.
+// newShop creates a database with a store s, and returns a function that runs a command on it.
 func newShop(t *testing.T, database string) func(args ...string) string {
 	t.Helper()
 	url := dbtest.URL(t, database)
@@ -82,8 +82,8 @@ func write(t *testing.T, name, text string) (path string) {
 	return path
 }
 
-// An import keeps every field of the API's objects, including fields that will be added. It does so from lines of JSON, from
-// the CSV of a list, and from the CSV of an export. With --update it stores every field that can change.
+// Also fields that will be added, from lines of JSON, the CSV of a list, and the CSV of an export. With --update it stores every field that can
+// change.
 func TestAnImportKeepsEveryField(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -117,8 +117,7 @@ func TestAnImportKeepsEveryField(t *testing.T) {
 	}
 }
 
-// updateKeeps imports updates with --update. It then requires that the stored objects have the values in updates, in all
-// fields that can change.
+// updateKeeps requires that an import with --update stores updates in all fields that can change.
 func updateKeeps(t *testing.T, do func(...string) string, kind string, updates []proto.Message) {
 	t.Helper()
 	var lines string

@@ -35,7 +35,6 @@ type exportCmd struct {
 	To          string `arg:"" help:"A folder to make, or a file that ends with .tar.zst."`
 }
 
-// Names and suffixes of an export's files.
 const (
 	linesSuffix   = ".ndjson"
 	csvSuffix     = ".csv"
@@ -49,7 +48,7 @@ const (
 	csvFormat    = "storefront-export/1 csv"
 )
 
-// manifest lists the files of an export and describes it. It is the last file that is written.
+// manifest describes an export and lists its files. It is written last: an export without it is incomplete.
 type manifest struct {
 	Format string `json:"format"`
 	Store  struct {
@@ -72,8 +71,7 @@ type exportedFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// exportNotes are the manifest's remarks on what an export lacks and what an import leaves out. secretNotes replace them in
-// an export with secrets.
+// exportNotes say what an export lacks and what an import leaves out. secretNotes replace them in an export with secrets.
 var (
 	exportNotes = []string{
 		"webhooks are without their secrets and keys without their texts: an import takes neither; register and create them again",
@@ -88,21 +86,19 @@ var (
 	}
 )
 
-// lacking is the remark on the tables of a store that no export has.
+// lacking names the tables of a store that no export has.
 const lacking = "idempotency keys, refused requests, usage tallies, sessions, resends and receipts of forgettings are not in an export"
 
-// rowMessages maps each kind of an export to the message of its rows. The message's fields are the columns of the kind's CSV
-// file.
+// rowMessages has the message of each kind's rows. Its fields are the columns of the kind's CSV file.
 var rowMessages = map[string]proto.Message{
 	"store": &adminv1.ExportedStore{}, "products": &storefrontv1.Product{}, "customers": &storefrontv1.Customer{},
 	"links": &storefrontv1.PaymentLink{}, "orders": &storefrontv1.Order{}, "webhooks": &adminv1.Webhook{}, "keys": &adminv1.Key{},
 	"events": &adminv1.Event{}, "deliveries": &adminv1.Delivery{}, "activity": &adminv1.ActivityEntry{},
 }
 
-// otherFile matches names of files. A user who gives such a name wants no folder.
+// otherFile matches names of files, which a user gives who wants no folder.
 var otherFile = regexp.MustCompile(`(?i)\.(tar|t?gz|zip|zst|csv|(nd)?json)/*$`)
 
-// Run exports the store.
 func (c *exportCmd) Run(s *invocation) error {
 	switch {
 	case c.To == "-":
@@ -121,7 +117,7 @@ func (c *exportCmd) Run(s *invocation) error {
 	var err error
 	if strings.HasSuffix(c.To, archiveSuffix) {
 		err = atomicfile.Create(c.To, func(temporary string) error {
-			w.folder = temporary + ".files" // atomicfile removes this folder at the end
+			w.folder = temporary + ".files"
 			if err := errors.Join(os.Mkdir(w.folder, 0o700), c.write(s, w)); err != nil {
 				return err
 			}
@@ -163,7 +159,7 @@ func (c *exportCmd) Run(s *invocation) error {
 	return err
 }
 
-// write writes the export's files into the folder of w, the manifest last.
+// write writes the files into the folder of w, the manifest last.
 func (c *exportCmd) write(s *invocation, w *exportWriter) error {
 	w.bar = newProgress(s.errs, "exporting", -1)
 	defer w.bar.end()
@@ -176,14 +172,14 @@ func (c *exportCmd) write(s *invocation, w *exportWriter) error {
 	return w.writeManifest()
 }
 
-// exportWriter writes the rows of an export into one file for each kind, in a folder.
+// exportWriter writes the rows of each kind into a file of its own.
 type exportWriter struct {
 	folder   string
 	csv      bool
 	bar      progress
 	manifest manifest
 	rows     int64
-	// The kind that is being written now, and its file.
+	// The kind that is being written, and its file.
 	kind  string
 	entry exportedFile
 	file  *os.File // nil before the first kind, and between two kinds
@@ -192,8 +188,7 @@ type exportWriter struct {
 	table *csvTable
 }
 
-// writeRows writes the rows of one answer of the server. If their kind is not the kind of the rows before them, writeRows
-// begins a new file.
+// writeRows writes one answer of the server, and begins a new file for a new kind.
 func (w *exportWriter) writeRows(in *adminv1.ExportStoreResponse) error {
 	if in.GetKind() != w.kind {
 		if err := errors.Join(w.end(), w.begin(in)); err != nil {
@@ -219,7 +214,7 @@ func (w *exportWriter) writeRows(in *adminv1.ExportStoreResponse) error {
 	return w.table.add(bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")), []byte("\n")))
 }
 
-// begin creates the file for the rows of an answer of the server, which are all of one kind.
+// begin creates the file for the rows of one answer, which are all of one kind.
 func (w *exportWriter) begin(in *adminv1.ExportStoreResponse) (err error) {
 	message, known := rowMessages[in.GetKind()]
 	if !known {
@@ -245,7 +240,7 @@ func (w *exportWriter) begin(in *adminv1.ExportStoreResponse) (err error) {
 	return err
 }
 
-// end closes the file of the current kind and lists it in the manifest. It does nothing if no file is open.
+// end lists the file of the current kind in the manifest. It does nothing if no file is open.
 func (w *exportWriter) end() (err error) {
 	if w.file == nil {
 		return nil
@@ -257,7 +252,6 @@ func (w *exportWriter) end() (err error) {
 	return err
 }
 
-// writeManifest writes the manifest. An export without it is incomplete.
 func (w *exportWriter) writeManifest() error {
 	w.manifest.Format, w.manifest.Release, w.manifest.Notes = exportFormat, buildOf().Version, exportNotes
 	if w.manifest.WithSecrets {
@@ -277,7 +271,7 @@ func (w *exportWriter) writeManifest() error {
 	})
 }
 
-// readBack reads the export at path from the disk again, and fails unless its files are as the manifest says.
+// readBack fails unless the files at path are on the disk as the manifest says.
 func (w *exportWriter) readBack(ctx context.Context, path string, open func(path string) (exportFiles, error)) error {
 	files, err := open(path)
 	if err != nil {

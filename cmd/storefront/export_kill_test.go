@@ -18,8 +18,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// A command that exports a store or imports an export may be killed or interrupted at any point. When it is run again, the
-// result is the same as without the interruption.
+// When the command is run again, the result is the same as without the interruption.
 func TestAnExportAndItsImportAreStoppedAnywhere(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it kills exports and imports")
@@ -35,8 +34,7 @@ func TestAnExportAndItsImportAreStoppedAnywhere(t *testing.T) {
 			defer func() { require.NoError(t, d.Close()) }()
 			folder := filepath.Join(t.TempDir(), "export")
 
-			// stop() starts a command, waits until begun() is true, and a moment later sends the signal to the command. It
-			// returns true if the command has succeeded nevertheless.
+			// stop sends the signal a moment after begun() is true. It returns true if the command has succeeded nevertheless.
 			stop := func(i installation, signal os.Signal, begun func() bool, args ...string) bool {
 				t.Helper()
 				c := i.command("storefront", args...)

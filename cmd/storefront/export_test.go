@@ -44,7 +44,7 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// command runs a command in this process, and requires this exit status. It returns what the command prints.
+// command runs a command in this process, and requires this exit status.
 func command(t *testing.T, status int, args ...string) (out, errs string) {
 	t.Helper()
 	var printed, said strings.Builder
@@ -53,7 +53,7 @@ func command(t *testing.T, status int, args ...string) (out, errs string) {
 	return printed.String(), said.String()
 }
 
-// gets() returns the paths under /v1 that answer GET, as the protos define them.
+// gets returns the paths under /v1 that answer GET, as the protos define them.
 func gets() (paths []string) {
 	protoregistry.GlobalFiles.RangeFilesByPackage("storefront.v1", func(f protoreflect.FileDescriptor) bool {
 		for i := range f.Services().Len() {
@@ -69,8 +69,7 @@ func gets() (paths []string) {
 	return paths
 }
 
-// filters has queries for the lists of the API, by the list's path. reader.all gets each list without a query, and with each
-// of these queries.
+// filters has queries for the API's lists by path. reader.all also gets each list without one.
 var filters = map[string][]string{
 	"/v1/products": {"q=guide", "q=%C3%A9", "status=DRAFT", "status=PUBLISHED", "status=ARCHIVED", "type=FILE",
 		"page=2&pageSize=3"},
@@ -126,7 +125,7 @@ func (r *reader) get(path string) string {
 	return string(body)
 }
 
-// r.all sends every GET request of the API and returns the answers by path and query.
+// r.all returns every GET answer by path and query.
 func (r *reader) all() map[string]string {
 	r.t.Helper()
 	answers := map[string]string{}
@@ -149,8 +148,7 @@ func (r *reader) all() map[string]string {
 	return answers
 }
 
-// dinars creates two stores: souk, whose currency has three decimals, and kuna, whose currency and country are no longer
-// valid for a new store.
+// dinars creates two stores: souk, whose currency has three decimals, and kuna, whose currency and country are no longer valid for a new store.
 func dinars(t *testing.T, url string) {
 	t.Helper()
 	handle, err := hook.Open(t.Context(), db.Config{URL: url})
@@ -181,9 +179,7 @@ func dinars(t *testing.T, url string) {
 	}
 }
 
-// After an export and an import, the API answers every GET as before. The stores have francs, euros and dinars. They are
-// moved to the other kind of database and back, as folder and as archive, with commands on the database and through a
-// server.
+// Stores with francs, euros and dinars move to the other database and back, as folder and as archive, on the database and through a server.
 func TestAnExportAnswersEveryGETAfterItsImport(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.SQLite}, {dbtest.SQLite, dbtest.Postgres},
@@ -212,7 +208,7 @@ func TestAnExportAnswersEveryGETAfterItsImport(t *testing.T) {
 	}
 }
 
-// The files of a CSV export are complete. Only their owner can read them, and a spreadsheet evaluates none of their texts.
+// Only the owner can read the files, and a spreadsheet evaluates none of their texts.
 func TestAnExportForPeople(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -248,8 +244,7 @@ func TestAnExportForPeople(t *testing.T) {
 	require.Contains(t, said, "is for people")
 }
 
-// An interrupted export leaves no files. The next export removes the files that a killed export has left. An export refuses
-// a name that a file, a folder or a link has already.
+// The next export removes the files of a killed one. An export refuses a name that is taken.
 func TestAnExportIsWholeOrNotThere(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -288,7 +283,7 @@ func TestAnExportIsWholeOrNotThere(t *testing.T) {
 	}
 }
 
-// namesIn returns the names of all files and folders in a folder, including hidden ones.
+// namesIn includes hidden files and folders.
 func namesIn(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -299,8 +294,7 @@ func namesIn(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// Exports to one name at the same time do not disturb each other: if a process succeeds, there is an export that can be
-// imported.
+// If one of the processes succeeds, there is an export that can be imported.
 func TestExportsToOneNameAtOnce(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it runs pairs of exports")
@@ -347,7 +341,6 @@ type exportOf map[string]string
 
 func (e exportOf) names() []string { return slices.Sorted(maps.Keys(e)) }
 
-// manifest calls the function change, which changes the export's manifest, and stores the changed manifest.
 func (e exportOf) manifest(t *testing.T, change func(m *manifest)) {
 	t.Helper()
 	var m manifest
@@ -358,7 +351,7 @@ func (e exportOf) manifest(t *testing.T, change func(m *manifest)) {
 	e[manifestName] = string(text)
 }
 
-// line calls the function change, which changes the manifest's entry for the file called name.
+// line changes the manifest's entry for the file called name.
 func (e exportOf) line(t *testing.T, name string, change func(f *exportedFile)) {
 	t.Helper()
 	e.manifest(t, func(m *manifest) {
@@ -370,7 +363,7 @@ func (e exportOf) line(t *testing.T, name string, change func(f *exportedFile)) 
 	})
 }
 
-// unlist removes the entry for a file from the manifest. name is the name of the file.
+// unlist removes the entry of a file from the manifest.
 func (e exportOf) unlist(t *testing.T, name string) {
 	t.Helper()
 	e.manifest(t, func(m *manifest) {
@@ -378,7 +371,7 @@ func (e exportOf) unlist(t *testing.T, name string) {
 	})
 }
 
-// folder writes the export's files into a new folder and returns its path.
+// folder writes the files into a new folder and returns its path.
 func (e exportOf) folder(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -388,8 +381,7 @@ func (e exportOf) folder(t *testing.T) string {
 	return folder
 }
 
-// archive writes an archive with the files in names, in this order. After them it adds the entries in further, with zeros as
-// content. It returns the archive's path.
+// archive writes the files in names in this order, and then the entries in further with zeros as content.
 func (e exportOf) archive(t *testing.T, names []string, further ...*tar.Header) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a"+archiveSuffix)
@@ -413,7 +405,6 @@ func (e exportOf) archive(t *testing.T, names []string, further ...*tar.Header) 
 	return path
 }
 
-// zeros is a reader of endless zeros.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -435,8 +426,7 @@ func exported(t *testing.T) exportOf {
 	return e
 }
 
-// An import accepts an export only if it has exactly the files that its manifest lists, undamaged. For any other export it
-// stores nothing.
+// An import accepts exactly the files that the manifest lists, undamaged, and otherwise stores nothing.
 func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	t.Parallel()
 	whole, target := exported(t), ""
@@ -520,8 +510,7 @@ func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	out, _ := command(t, 0, "store", "list", "--database-url", target, "-o", "json")
 	require.Equal(t, "[]\n", out, "nothing was stored")
 
-	// An import ignores the files that operating systems leave in folders. It accepts an archive that a person made of a
-	// folder, even if the files are in reverse order.
+	// An import ignores the files that operating systems leave in folders. It accepts a person's archive with the files in reverse order.
 	slices.Reverse(all)
 	for i := range all {
 		all[i] = "./" + all[i]
@@ -538,9 +527,7 @@ func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	}
 }
 
-// A small archive may unpack to 128 MiB: to one line of a listed file, to the manifest, or to a file that is not listed. An
-// import refuses such an archive, and allocates only a part of 128 MiB. The test measures memory, so
-// it does not run in parallel.
+// A small archive may unpack to 128 MiB, which an import refuses without allocating it. Not parallel, because it measures memory.
 func TestALargeFileNeedsLittleMemory(t *testing.T) {
 	const size, mostAllocated = 128 << 20, 64 << 20
 	target := dbtest.URL(t, dbtest.SQLite)
@@ -576,7 +563,7 @@ func TestALargeFileNeedsLittleMemory(t *testing.T) {
 	}
 }
 
-// Texts that a spreadsheet would evaluate are the same after an export to CSV and an import of it.
+// Texts that a spreadsheet would evaluate survive an export to CSV and its import.
 func TestTextsAreTheSameAfterAFileOfCSV(t *testing.T) {
 	t.Parallel()
 	source, target := dbtest.URL(t, dbtest.SQLite), dbtest.URL(t, dbtest.SQLite)
@@ -610,7 +597,6 @@ func TestTextsAreTheSameAfterAFileOfCSV(t *testing.T) {
 	}
 }
 
-// pack ends when its context ends, even in the middle of a file.
 func TestPackingIsInterrupted(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -21,7 +21,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// pair is a PostgreSQL primary and its synchronous standby: a commit waits until the standby has it.
+// pair is a PostgreSQL primary whose commits wait until its synchronous standby has them.
 type pair struct {
 	t                *testing.T
 	primary, standby *cluster.Cluster
@@ -35,8 +35,7 @@ func newPair(t *testing.T) pair {
 	require.NoError(t, err)
 	require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
 	standby := dbtest.Standby(t, primary)
-	// Set synchronous_standby_names only after the standby was copied from the primary. A standby with this setting would wait
-	// for another server once it is promoted.
+	// Set synchronous_standby_names only after copying the primary: a promoted standby with this setting would wait for another server.
 	for _, query := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
 		_, err = d.Writer().Exec(query)
 		require.NoError(t, err)
@@ -66,7 +65,7 @@ func (p pair) awaitSync() {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// i.keys creates API keys, ten in each store, and returns their texts. count is the number of keys.
+// i.keys creates API keys, ten in each store.
 func (i installation) keys(count int) []string {
 	i.t.Helper()
 	var keys []string
@@ -82,15 +81,14 @@ func (i installation) keys(count int) []string {
 	return keys
 }
 
-// writer creates customers until it is stopped, and counts and records the answers.
+// writer creates customers until it is stopped, and records the answers.
 type writer struct {
-	acknowledged []string     // ids of the customers whose creation the API answered
-	last         atomic.Int64 // when the API last answered that a customer was created, in Unix microseconds
+	acknowledged []string     // customers whose creation the API answered
+	last         atomic.Int64 // in Unix microseconds
 	refused      int
 	wrong        []string
 }
 
-// write creates a customer after each pause, until ctx ends.
 func (w *writer) write(ctx context.Context, url, key, name string, pause time.Duration) {
 	every := time.NewTicker(pause)
 	defer every.Stop()
@@ -215,8 +213,7 @@ func TestAWriteThatTheStandbyDoesNotConfirmIsNotAcknowledged(t *testing.T) {
 	}
 	require.NoError(t, p.standby.Crash(t.Context()))
 	for name, write := range writes {
-		// The client gives up while its commit waits for the standby, and asks the server to cancel. The server then reports
-		// a commit that the standby does not have.
+		// The client gives up while its commit waits for the standby. The server then reports a commit that the standby does not have.
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		err := write(ctx)
 		cancel()

@@ -25,13 +25,13 @@ type inStore struct {
 	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is)."`
 }
 
-// inNamedStore has the flags of inStore, for commands that require --store.
+// inNamedStore is inStore for commands that require --store.
 type inNamedStore struct {
 	target
 	Store string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 }
 
-// storeOf returns the slug or id that --store names. Without --store, it returns the slug of the only store.
+// storeOf returns what --store names, or else the slug of the only store.
 func (c storeScoped) storeOf(ctx context.Context, o admin.API) (string, error) {
 	if c.Store != "" {
 		return c.Store, nil
@@ -40,8 +40,7 @@ func (c storeScoped) storeOf(ctx context.Context, o admin.API) (string, error) {
 	return store.GetSlug(), err
 }
 
-// storeNamed returns the store whose slug or id is name, and a context for calls about it. If name is empty, it returns the only
-// store.
+// storeNamed returns the store with a slug or id, or else the only store, and a context for calls about it.
 func storeNamed(ctx context.Context, o admin.API, name string) (context.Context, *storefrontv1.Store, error) {
 	if name == "" {
 		store, err := onlyStore(ctx, o)
@@ -58,12 +57,10 @@ func storeNamed(ctx context.Context, o admin.API, name string) (context.Context,
 	return ctx, store, err
 }
 
-// onlyStore returns the store of an installation that has only one.
 func onlyStore(ctx context.Context, o admin.API) (*storefrontv1.Store, error) {
 	out, err := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: new(int32(3))})
 	stores := out.GetStores()
-	// If the only stores are dev's two demo stores, take the one for which dev made a key. It is the older store, and the
-	// list has the newest store first.
+	// Of dev's two demo stores, take the one for which dev made a key.
 	if len(stores) == 2 && stores[0].GetSlug() == demoEuroSlug && stores[1].GetSlug() == demoSlug {
 		stores = stores[1:]
 	}
@@ -78,7 +75,7 @@ func onlyStore(ctx context.Context, o admin.API) (*storefrontv1.Store, error) {
 	return stores[0], nil
 }
 
-// currencyOf returns a function that reads the currency of the context's store.
+// currencyOf reads the currency of the context's store when it is called.
 func currencyOf(ctx context.Context, o admin.API) func() (string, error) {
 	return func() (string, error) {
 		found, err := o.GetStore(ctx, &storefrontv1.GetStoreRequest{})
@@ -86,14 +83,13 @@ func currencyOf(ctx context.Context, o admin.API) func() (string, error) {
 	}
 }
 
-// isID reports whether name is an id. A command can find an object by its id without knowing the object's store.
+// isID reports whether name is an id, by which an object can be found without its store.
 func isID(name string) bool {
 	_, err := uuid.Parse(name)
 	return err == nil && len(name) == len(uuid.Nil.String())
 }
 
-// storeOfName returns the store in which a command looks for the object called name. It returns "", which means any store,
-// if name is an id and --store is not set.
+// storeOfName returns "", which means any store, if name is an id and --store is not set.
 func (c storeScoped) storeOfName(ctx context.Context, o admin.API, name string) (string, error) {
 	if c.Store == "" && isID(name) {
 		return "", nil
@@ -101,12 +97,11 @@ func (c storeScoped) storeOfName(ctx context.Context, o admin.API, name string) 
 	return c.storeOf(ctx, o)
 }
 
-// resolver returns the id of the object to which name refers, and the object's store. If name is an id, store may be "", which
-// means any store; then the returned store may be "" too.
+// resolver finds the object that name refers to. A store of "" means any store, for an id; the returned store may then be "" too.
 type resolver func(ctx context.Context, o admin.API, store, name string) (inStore, id string, err error)
 
-// resolve returns the id of the object to which name refers: an id, a reference, a slug or another name. It also returns the
-// context of the object's store. If this store is not known, because name is an id, it returns ctx.
+// resolve takes an id, a reference, a slug or another name. It returns the context of the object's store, or ctx if the store is not known
+// because name is an id.
 func (c storeScoped) resolve(ctx context.Context, o admin.API, name string, resolve resolver) (context.Context, string, error) {
 	store, err := c.storeOfName(ctx, o, name)
 	if err != nil {
@@ -119,7 +114,6 @@ func (c storeScoped) resolve(ctx context.Context, o admin.API, name string, reso
 	return ctx, id, err
 }
 
-// named returns a resolver for objects of a kind.
 func named(kind adminv1.ResolveNameRequest_Kind) resolver {
 	return func(ctx context.Context, o admin.API, store, name string) (inStore, id string, err error) {
 		found, err := o.ResolveName(ctx, &adminv1.ResolveNameRequest{Kind: kind, Store: store, Name: name})
@@ -138,7 +132,7 @@ var (
 	deliveryName = named(adminv1.ResolveNameRequest_DELIVERY)
 )
 
-// webhookName resolves a webhook's id or URL. If two webhooks of the store share the URL, it returns an error.
+// webhookName resolves an id or a URL. It fails if two webhooks of the store share the URL.
 func webhookName(ctx context.Context, o admin.API, store, name string) (inStore, id string, err error) {
 	if isID(name) {
 		return store, name, nil
@@ -157,8 +151,7 @@ func webhooksOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Webh
 		admin.API.ListWebhooks, (*adminv1.ListWebhooksResponse).GetWebhooks)
 }
 
-// keyName resolves a key's id, name or hint. If an active key has the name or hint, it ignores all keys that are not active. It
-// returns an error if several keys remain.
+// keyName resolves an id, a name or a hint, among the active keys first. It fails if several keys remain.
 func keyName(ctx context.Context, o admin.API, store, name string) (inStore, id string, err error) {
 	if isID(name) {
 		return store, name, nil
@@ -186,8 +179,7 @@ func keysOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Key, err
 		admin.API.ListKeys, (*adminv1.ListKeysResponse).GetKeys)
 }
 
-// findSession returns the session or sign-in link whose id begins or ends with part. If store is empty, it searches all
-// stores.
+// findSession finds the session or link whose id begins or ends with part, in all stores if store is empty.
 func findSession(ctx context.Context, o admin.API, store, part string) (*adminv1.Session, error) {
 	in := &adminv1.ListSessionsRequest{Store: store}
 	all, err := collect(ctx, o, 0, in, func(size *int32, token string) { in.PageSize, in.PageToken = size, token },
@@ -198,11 +190,10 @@ func findSession(ctx context.Context, o admin.API, store, part string) (*adminv1
 	return exactlyOne("dashboard sessions", "id", store, part, all)
 }
 
-// minPartOfID is how many characters of an id a person must give at least.
+// minPartOfID is how many characters of an id a person must give.
 const minPartOfID = 8
 
-// isNamed reports whether name refers to the item: it equals the result of a function in names for the item, or is the
-// beginning or end of the item's id.
+// isNamed reports whether name equals one of the item's names, or is the beginning or end of its id.
 func isNamed[Item interface{ GetId() string }](item Item, name string, names ...func(Item) string) bool {
 	for _, nameOf := range names {
 		if nameOf(item) == name {
@@ -213,9 +204,8 @@ func isNamed[Item interface{ GetId() string }](item Item, name string, names ...
 	return len(part) >= minPartOfID && (strings.HasPrefix(item.GetId(), part) || strings.HasSuffix(item.GetId(), part))
 }
 
-// exactlyOne returns the item to which name refers; all has the items to choose from. If name refers to several items, the
-// error lists their ids. command is the command whose list shows the items, such as "webhook". identifiers says what name
-// can be, such as "id or URL".
+// exactlyOne returns the item to which name refers; if there are several, the error lists their ids. command is the command that lists them,
+// such as "webhook", and identifiers is what name can be, such as "id or URL".
 func exactlyOne[Item interface{ GetId() string }](command, identifiers, store, name string, all []Item,
 	names ...func(Item) string) (found Item, err error) {
 	var ids []string

@@ -21,10 +21,10 @@ type healthCmd struct {
 	Timeout   time.Duration `default:"3s" placeholder:"TIME" help:"How long to wait for its answer."`
 }
 
-// maxHealthBytes limits how many bytes of the answer are read and shown.
+// maxHealthBytes is how much of the answer is read and shown.
 const maxHealthBytes = 512
 
-// Run asks the server or worker on this machine whether it is ready.
+// Run asks the server or worker on this machine.
 func (c *healthCmd) Run(s *invocation) error {
 	if _, _, err := net.SplitHostPort(c.AdminAddr); err != nil {
 		return usage("--admin-addr: must be an address such as 127.0.0.1:8081, not %q", c.AdminAddr)
@@ -51,20 +51,18 @@ func (c *healthCmd) Run(s *invocation) error {
 	return err
 }
 
-// version and commit are set when a release is built, with -ldflags "-X main.version=… -X main.commit=…". Otherwise they
-// come from the build information that the Go command stores in the binary.
+// version and commit are set by a release's -ldflags "-X main.version=… -X main.commit=…". Otherwise they come from the Go command's build
+// information.
 var version, commit string
 
 type versionCmd struct{}
 
-// build describes this program: its release, the commit, and the version of Go that built it.
 type build struct {
 	Version   string `json:"version"`
 	Commit    string `json:"commit"`
 	GoVersion string `json:"goVersion"`
 }
 
-// Run shows the version.
 func (versionCmd) Run(s *invocation) error { return s.printValue(buildOf()) }
 
 func buildOf() build {

@@ -9,13 +9,12 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// helpFiles has the texts that --help shows before a command's flags. For example, order.txt has the texts for order and its
-// subcommands; the text for order pay is below the line "# order pay".
+// helpFiles has the texts that --help shows before a command's flags. In order.txt, the text for order pay is below the line "# order pay".
 //
 //go:embed help
 var helpFiles embed.FS
 
-// addHelp gives each command its text from helpFiles. It fails if a text belongs to no command.
+// addHelp fails if a text belongs to no command.
 func addHelp(application *kong.Node) error {
 	for _, command := range application.Children {
 		file, err := helpFiles.ReadFile("help/" + command.Name + ".txt")
@@ -35,7 +34,7 @@ func addHelp(application *kong.Node) error {
 	return nil
 }
 
-// setHelp gives a command and its subcommands their texts from the map, and removes these texts from it.
+// setHelp gives a command and its subcommands their texts, and removes these from the map.
 func setHelp(command *kong.Node, texts map[string]string) {
 	command.Detail = texts[command.Path()]
 	delete(texts, command.Path())
@@ -44,14 +43,13 @@ func setHelp(command *kong.Node, texts map[string]string) {
 	}
 }
 
-// helpCmd is there only so that --help and completions show the command help. It never runs, because normalizeArgs replaces
-// help by --help.
+// helpCmd is there for --help and completions. It never runs, because normalizeArgs replaces help by --help.
 type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"The command, such as order pay."`
 }
 
-// describe returns the help of a flag or an argument, with its default and its possible values. For a secret it also names
-// the variable and the file that are safer than the command line, which every user of the machine can read.
+// describe adds the default and the possible values. For a secret it names the variable and the file, because every user of the machine can
+// read the command line.
 func describe(v *kong.Value) string {
 	text := v.Help
 	if name := variable(v.Name); v.Tag.Has(secretTag) {
@@ -70,8 +68,7 @@ func describe(v *kong.Value) string {
 	return text
 }
 
-// unlistedValues returns the values of a flag with an enum, if text, the flag's help, does not name all of them. Otherwise it
-// returns nil.
+// unlistedValues returns the values of an enum, unless the flag's help names all of them.
 func unlistedValues(v *kong.Value, text string) []string {
 	if v.Enum == "" {
 		return nil
@@ -84,7 +81,7 @@ func unlistedValues(v *kong.Value, text string) []string {
 	return nil
 }
 
-// childNamed returns the direct subcommand of n with a name, or nil.
+// childNamed returns the direct subcommand with a name, or nil.
 func childNamed(n *kong.Node, name string) *kong.Node {
 	for _, child := range n.Children {
 		if child.Name == name {

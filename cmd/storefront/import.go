@@ -43,7 +43,6 @@ type importCmd struct {
 	File       string   `arg:"" optional:"" help:"A CSV file, or one with JSON objects; - reads standard input."`
 }
 
-// importResult is the output of an import of one file.
 type importResult struct {
 	Lines   int `json:"lines"`
 	Stored  int `json:"stored"`
@@ -65,7 +64,6 @@ type importResult struct {
 // maxShown is how many problems an import prints at most. The file of --errors has every bad row.
 const maxShown = 50
 
-// Run imports the file.
 func (c *importCmd) Run(s *invocation) error {
 	given := c.Kind
 	c.Kind = strings.ToLower(given)
@@ -142,7 +140,7 @@ func (c *importCmd) Run(s *invocation) error {
 	})
 }
 
-// report prints the result of an import that ended with err. It returns nil, or an error of one line for the user.
+// report prints the result of an import that ended with err, and returns an error of one line for the user.
 func (c *importCmd) report(s *invocation, done *importfile.Report, err error) error {
 	var fileErr *importfile.FileError
 	refused, bad := errors.AsType[*importfile.BadLinesError](err)
@@ -174,7 +172,7 @@ func (c *importCmd) report(s *invocation, done *importfile.Report, err error) er
 	return c.summary(s.out, done, written)
 }
 
-// summary prints one line that says how many rows were stored, skipped and so on.
+// summary prints one line of counts.
 func (c *importCmd) summary(w io.Writer, done *importfile.Report, written string) error {
 	verb, one := "stored", strings.TrimSuffix(c.Kind, "s")
 	if c.DryRun {
@@ -239,7 +237,6 @@ func (c *importCmd) remarks(w io.Writer, done *importfile.Report) {
 	}
 }
 
-// importResultOf converts the report of an import to the value that -o json prints.
 func importResultOf(done *importfile.Report) importResult {
 	texts := func(remarks []*importfile.Remark) []string {
 		var all []string
@@ -260,7 +257,7 @@ func importResultOf(done *importfile.Report) importResult {
 	return l
 }
 
-// plural returns a count and its noun, with an s unless the count is 1.
+// plural adds an s to word unless n is 1.
 func plural(n int, word string) string {
 	if n != 1 {
 		word += "s"
@@ -268,10 +265,10 @@ func plural(n int, word string) string {
 	return grouped(n) + " " + word
 }
 
-// grouped returns a count with thousands separators, for people. JSON and CSV have plain numbers.
+// grouped adds thousands separators, for people only.
 func grouped[N int | int32 | int64](n N) string { return humanize.Comma(int64(n)) }
 
-// writeWrapped writes label and text in lines of about 100 columns at most. All lines except the first are indented.
+// writeWrapped wraps at about 100 columns and indents all lines but the first.
 func writeWrapped(w io.Writer, label, text string) {
 	const columns, indent = 100, "  "
 	line := label

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// kindResult is what -o json shows for one kind of rows, such as products, after an export was imported.
+// kindResult is what -o json shows of one kind of rows after an import.
 type kindResult struct {
 	Kind    string `json:"kind"`
 	Rows    int32  `json:"rows"`
@@ -25,10 +25,10 @@ type kindResult struct {
 	Skipped int32  `json:"skipped"`
 }
 
-// maxStoreBytes is how long store.ndjson may be, because an import reads this file into memory.
+// maxStoreBytes is bounded because an import reads store.ndjson into memory.
 const maxStoreBytes = 1 << 20
 
-// runExport imports the export at path, a folder or an archive.
+// runExport imports the folder or archive at path.
 func (c *importCmd) runExport(s *invocation, path string) error {
 	for _, name := range []string{"from", "map", "type", "date-format", "time-zone", "encoding", "country", "dry-run", "skip-bad", "update",
 		"errors", "events"} {
@@ -101,7 +101,7 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 	})
 }
 
-// exportedStore reads the row of store.ndjson: the store from which the export was made.
+// exportedStore reads the store from which the export was made.
 func exportedStore(files exportFiles) (*adminv1.ExportedStore, error) {
 	in, err := files.open("store" + linesSuffix)
 	if err != nil {
@@ -118,8 +118,8 @@ func exportedStore(files exportFiles) (*adminv1.ExportedStore, error) {
 	return store, apijson.Unmarshal(text, store)
 }
 
-// reportExport prints, for each kind, how many rows were stored and how many were left out. Without -o json it also prints
-// which webhooks and keys of the export were not imported.
+// reportExport prints how many rows of each kind were stored and left out. Without -o json it also names the webhooks and keys that were not
+// imported.
 func (c *importCmd) reportExport(s *invocation, m manifest, done []kindResult) error {
 	if s.json {
 		return s.printValue(done)

@@ -24,23 +24,22 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// stuckAt is the index in the imported file of the order at which the import hangs.
+// stuckAt is the index of the order at which the import hangs.
 const stuckAt = 2750
 
-// stuckTitle is the title of an item of an order. The database hangs when an import stores this item: after the order, and
-// before the end of the batch.
+// stuckTitle is the title of an item at which the database hangs, after the order and before the end of the batch.
 const stuckTitle = "Stuck here"
 
-// stick has a function for each kind of database. The function creates a trigger: a statement that stores an item with
-// stuckTitle then hangs. stuck reports whether a statement hangs, and loosen removes the trigger.
+// stick creates a trigger, by the kind of database, on which storing an item with stuckTitle hangs. stuck reports whether a statement hangs,
+// and loosen removes the trigger.
 var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen func()){
 	dbtest.SQLite: func(t *testing.T, d *db.DB) (func() bool, func()) {
 		// The trigger counts for hours. Its count ends with the process of the import.
 		_, err := d.Writer().ExecContext(t.Context(), `CREATE TRIGGER stuck AFTER INSERT ON order_items WHEN NEW.title = '`+stuckTitle+`' BEGIN
  SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 1000000000000); END`)
 		require.NoError(t, err)
-		// SQLite does not show whether a statement hangs. stuck returns true if the batches before the one with stuckTitle are
-		// stored, and if for a second no other process could write.
+		// SQLite does not show whether a statement hangs. stuck returns true if the earlier batches are stored, and for a second no other
+		// process could write.
 		since := time.Now()
 		stuck := func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -65,13 +64,12 @@ var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen f
 		exec("CREATE TRIGGER stuck AFTER INSERT ON order_items FOR EACH ROW WHEN (NEW.title = '" + stuckTitle +
 			"') EXECUTE FUNCTION stuck()")
 		id, sleeping := "pid", " FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
-		if len(dbtest.Citus()) > 0 { // on a Citus cluster, look for the sleeping statement on all nodes
+		if len(dbtest.Citus()) > 0 { // on a Citus cluster, look on all nodes
 			id, sleeping = "global_pid", strings.Replace(sleeping, "pg_stat", "citus_stat", 1)
 		}
 		stuck := func() bool { return counted(t, d, "SELECT count(*)"+sleeping) == 1 }
 		return stuck, func() {
-			// After an import was killed, PostgreSQL may still run the import's sleeping statement. End this statement, so that
-			// the trigger can be dropped.
+			// PostgreSQL may still run the killed import's statement, which keeps the trigger from being dropped.
 			exec("SELECT pg_terminate_backend(" + id + ")" + sleeping)
 			exec("DROP TRIGGER stuck ON order_items")
 		}
@@ -85,8 +83,7 @@ func counted(t *testing.T, d *db.DB, query string) int {
 	return int(n.Int64)
 }
 
-// journaled returns how many orders were imported according to the activity journal: each import that stored orders wrote one
-// entry, with the number of these orders.
+// journaled sums the orders of the imports' journal entries.
 func journaled(t *testing.T, d *db.DB) int {
 	t.Helper()
 	entries, err := d.Client().ActivityEntry.Query().Where(activityentry.Action("store.imported")).All(t.Context())
@@ -100,8 +97,8 @@ func journaled(t *testing.T, d *db.DB) int {
 	return sum
 }
 
-// TestAnImportThatIsKilledIsContinued kills imports, first in the middle of a batch and then at random times, and runs them
-// again. In the end every row is stored once.
+// TestAnImportThatIsKilledIsContinued kills imports in the middle of a batch and at random times, and runs them again. In the end every row is
+// stored once.
 func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it kills imports")
@@ -131,8 +128,7 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "orders.csv")
 			require.NoError(t, os.WriteFile(file, lines.Bytes(), 0o600))
 
-			// kill() starts the import, calls at(), and then kills the import. It requires that the stored counts agree with the
-			// stored rows, and returns how many orders are stored.
+			// kill calls at() and then kills the import. It requires that stored counts and rows agree, and returns how many orders are stored.
 			kill := func(at func()) int {
 				t.Helper()
 				c := i.command("storefront", "import", "--store", "s", "orders", file)
@@ -143,7 +139,7 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 				_ = c.Process.Kill() // fails if the import has ended
 				_ = c.Wait()
 				require.Empty(t, said.String())
-				// PostgreSQL may still execute a statement of the killed import, so wait until this has ended.
+				// PostgreSQL may still execute a statement of the killed import.
 				require.Eventually(t, func() bool { return database == dbtest.SQLite || counted(t, d, imports) == 0 }, time.Minute,
 					time.Millisecond)
 				orders := counted(t, d, "SELECT count(*) FROM orders")

@@ -18,7 +18,6 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// An import does not overwrite its standard input if --errors names the same file.
 func TestErrorsAreNotWrittenToStandardInput(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "products.csv")
@@ -36,8 +35,7 @@ func TestErrorsAreNotWrittenToStandardInput(t *testing.T) {
 	require.Equal(t, "title,price\nA,1\n", string(text))
 }
 
-// An import escapes the control characters in texts of a file when it prints them. Anyone may have made the file, and
-// control characters could change the operator's terminal.
+// Anyone may have made the file, and control characters could change the operator's terminal.
 func TestImportEscapesWhatItShows(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -61,8 +59,7 @@ func TestImportEscapesWhatItShows(t *testing.T) {
 	require.Contains(t, load("customers", "{\"\\u009b2J\":1}\n"), `\u009b2J is not a known field ("1"): line 1`)
 }
 
-// An order may be larger than a server accepts in one request. An import through a server then reports the order's line as
-// bad. An import on the database stores the order.
+// An order may be larger than a request to a server may be. An import on the database stores it.
 func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -91,7 +88,7 @@ func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 	require.Equal(t, 0, code, said)
 	require.Contains(t, said, "2 lines: 2 orders stored, 0 there before")
 
-	// In an export the order's line is several times as long. An import on a database takes it, and through a server names it.
+	// In an export the order's line is several times as long.
 	exported := filepath.Join(t.TempDir(), "export")
 	command(t, 0, "export", "--store", "s", "--database-url", url, exported)
 	orders, err := os.Stat(filepath.Join(exported, "orders.ndjson"))
@@ -108,7 +105,7 @@ func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 	require.Contains(t, said, "orders: 2 rows, ")
 }
 
-// A killed import leaves no temporary files, whether it was reading an export or standard input.
+// Whether it was reading an export or standard input.
 func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it kills imports")
@@ -136,7 +133,7 @@ func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	in, err := c.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, c.Start())
-	// Write more than a pipe can hold: when Write returns, the import has begun to read.
+	// Write more than a pipe can hold, so that the import has begun to read when Write returns.
 	_, err = in.Write(bytes.Repeat([]byte("title,price\n"), 100_000))
 	require.NoError(t, err)
 	require.NoError(t, c.Process.Kill())
@@ -144,8 +141,8 @@ func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	require.Empty(t, namesIn(t, temporary))
 }
 
-// --encoding, --time-zone and --date-format have the same effect on the database and through a server, in a dry run and
-// without --dry-run, from a file and from standard input.
+// --encoding, --time-zone and --date-format have the same effect on the database and through a server, in a dry run, from a file and from
+// standard input.
 func TestImportReadsTextsAsTheFlagsSay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -174,8 +171,7 @@ func TestImportReadsTextsAsTheFlagsSay(t *testing.T) {
 					return out.String()
 				}
 				does(0, "", "store", "create", "--name", "S", "--slug", slug, "--currency", "XAF", "--country", "CM")
-				// Without --encoding, an import shows how it decoded letters beyond ASCII, so that a user sees a wrong
-				// encoding in a dry run.
+				// Without --encoding, an import shows how it decoded letters beyond ASCII.
 				load := []string{"import", "--store", slug}
 				said := does(0, "", append(load, "--dry-run", "customers", people)...)
 				require.Contains(t, strings.Join(strings.Fields(said), " "), "note: the file is not UTF-8 and is read as Windows-1252; if these "+

@@ -23,14 +23,13 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// installation is a database and the environment variables of the processes that use it.
+// installation is a database and the environment of the processes that use it.
 type installation struct {
 	t   *testing.T
 	env map[string]string
 }
 
-// newInstallation returns an installation on the database at databaseURL. Its workers trust the certificate of the inbox, a
-// receiver for tests, and may deliver to it.
+// newInstallation lets workers trust the certificate of the inbox, and deliver to it.
 func newInstallation(t *testing.T, databaseURL string, to *inbox) installation {
 	t.Helper()
 	return installation{t, map[string]string{
@@ -38,7 +37,7 @@ func newInstallation(t *testing.T, databaseURL string, to *inbox) installation {
 	}}
 }
 
-// i.with returns a copy of the installation i, whose commands run with this value of an environment variable.
+// i.with returns a copy with this environment variable.
 func (i installation) with(name, value string) installation {
 	env := map[string]string{name: value}
 	for n, v := range i.env {
@@ -62,14 +61,13 @@ func (i installation) command(binary string, args ...string) *exec.Cmd {
 	return c
 }
 
-// run runs a command of this binary, which must succeed. The command prints JSON, which i.run decodes and stores in *into.
-// If into is nil, the JSON is ignored.
+// run requires that a command of this binary succeeds, and decodes its JSON into into unless that is nil.
 func (i installation) run(into any, args ...string) {
 	i.t.Helper()
 	i.runOf("storefront", into, args...)
 }
 
-// i.runOf is like i.run, but the parameter binary says which program to run.
+// i.runOf is i.run of another binary.
 func (i installation) runOf(binary string, into any, args ...string) {
 	i.t.Helper()
 	c := i.command(binary, append(args, "-o", "json")...)
@@ -94,7 +92,7 @@ type process struct {
 	read sync.WaitGroup
 }
 
-// start starts a command of a binary, and waits for a line of its log. ready is the message of that line.
+// start waits for a log line whose message is ready.
 func (i installation) start(binary, ready string, args ...string) *process {
 	i.t.Helper()
 	p := &process{Cmd: i.command(binary, args...), t: i.t}
@@ -153,7 +151,7 @@ func (p *process) log() string {
 	return p.logs.String()
 }
 
-// stop ends the process, which must exit with status 0.
+// stop requires exit status 0.
 func (p *process) stop() {
 	p.t.Helper()
 	if runtime.GOOS == "windows" { // Windows has no signal to end a process in good order
@@ -167,8 +165,7 @@ func (p *process) stop() {
 	require.NoError(p.t, p.Wait(), p.log())
 }
 
-// inbox is a server on this machine that receives webhooks. A certificate authority made for the test has signed its
-// certificate.
+// inbox receives webhooks. A certificate authority made for the test has signed its certificate.
 type inbox struct {
 	t         *testing.T
 	url       string
@@ -184,8 +181,7 @@ type arrival struct {
 	verified bool
 }
 
-// newInbox starts a receiver of webhooks. It skips the test where SSL_CERT_FILE does not set the certificate authorities
-// that a worker trusts.
+// newInbox skips the test where SSL_CERT_FILE does not set the certificate authorities that a worker trusts.
 func newInbox(t *testing.T) *inbox {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -200,7 +196,7 @@ func newInbox(t *testing.T) *inbox {
 	return in
 }
 
-// ServeHTTP receives a delivery, verifies its signature, and sends the delivery to the channel in.arrived.
+// ServeHTTP verifies a delivery, and sends it to the channel in.arrived.
 func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -226,7 +222,7 @@ func (in *inbox) verifyWith(secret string) {
 	in.secret = secret
 }
 
-// next waits for a delivery and returns it. It requires that the signature is right.
+// next waits for a correctly signed delivery.
 func (in *inbox) next() arrival {
 	in.t.Helper()
 	select {
@@ -239,7 +235,7 @@ func (in *inbox) next() arrival {
 	}
 }
 
-// in.collect waits for deliveries of several events, and returns the events' types by id. count is the number of events.
+// in.collect waits for deliveries of count events, and returns their types by id.
 func (in *inbox) collect(count int) map[string]string {
 	in.t.Helper()
 	got := map[string]string{}

@@ -23,12 +23,10 @@ type keyCreateCmd struct {
 	Expires string   `required:"" enum:"30d,90d,1y,never" placeholder:"30d|90d|1y|never" help:"How long it can be used: 30d, 90d, 1y or never."`
 }
 
-// lifetimes maps the values of --expires to lifetimes of the API.
 var lifetimes = map[string]adminv1.Key_Lifetime{
 	"30d": adminv1.Key_DAYS_30, "90d": adminv1.Key_DAYS_90, "1y": adminv1.Key_YEAR_1, "never": adminv1.Key_NEVER,
 }
 
-// Run creates the key.
 func (c *keyCreateCmd) Run(s *invocation) error {
 	in := &adminv1.CreateKeyRequest{Lifetime: lifetimes[c.Expires]}
 	return create(s, inStore(c.inNamedStore), in, admin.API.CreateKey, func(made *adminv1.CreateKeyResponse) []byte {
@@ -42,7 +40,6 @@ type keyListCmd struct {
 	limit
 }
 
-// Run lists the keys.
 func (c *keyListCmd) Run(s *invocation) error {
 	in := &adminv1.ListKeysRequest{}
 	return listOf(s, c.inStore, c.limit, keyTable, in,
@@ -66,7 +63,6 @@ type keyShowCmd struct {
 	Name string `arg:"" help:"The key's id, name or hint, as key list shows them."`
 }
 
-// Run shows the key.
 func (c *keyShowCmd) Run(s *invocation) error {
 	return act(s, c.storeScoped, c.Name, keyName, func(ctx context.Context, o admin.API, id string) (*adminv1.Key, error) {
 		return o.GetKey(ctx, &adminv1.GetKeyRequest{Id: id})
@@ -78,7 +74,6 @@ type keyRevokeCmd struct {
 	Name string `arg:"" help:"The key's id, name or hint, as key list shows them."`
 }
 
-// Run revokes the key.
 func (c *keyRevokeCmd) Run(s *invocation) error {
 	return act(s, c.storeScoped, c.Name, keyName, func(ctx context.Context, o admin.API, id string) (*adminv1.Key, error) {
 		return o.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: id})

@@ -31,7 +31,6 @@ type linkCreateCmd struct {
 	MaxPayments     orNone[count] `api:"maxPayments" placeholder:"N" help:"Maximum number of payments (default: no limit)."`
 }
 
-// Run creates the link.
 func (c *linkCreateCmd) Run(s *invocation) error {
 	in := &storefrontv1.CreatePaymentLinkRequest{}
 	switch fixed, open := s.given["amount"], s.given["min-amount"]; {
@@ -51,7 +50,6 @@ type linkListCmd struct {
 	Status *string `api:"status" enum:"active,inactive" placeholder:"STATUS" help:"active, only links that take payments now, or inactive, only those that are disabled, expired or exhausted."`
 }
 
-// Run lists the links.
 func (c *linkListCmd) Run(s *invocation) error {
 	in := &storefrontv1.ListPaymentLinksRequest{}
 	return listPages(s, c.paged, linkTable, in, func(page *int64, size *int32) { in.Page, in.PageSize = page, size },
@@ -71,7 +69,7 @@ var linkTable = table[*storefrontv1.PaymentLink]{[]column[*storefrontv1.PaymentL
 	{name: "ID", id: (*storefrontv1.PaymentLink).GetId, optional: true},
 }, messageJSON[*storefrontv1.PaymentLink]}
 
-// priceOf returns the price of a payment through the link; "from" and the minimum if the link is open.
+// priceOf returns "from" and the minimum for an open link.
 func priceOf(l *storefrontv1.PaymentLink) string {
 	if l.GetPricing() == storefrontv1.PaymentLink_OPEN {
 		return "from " + validate.FormatAmount(l.GetMinAmount(), l.GetCurrency())
@@ -98,7 +96,6 @@ type linkUpdateCmd struct {
 	MaxPayments     orNone[count]  `api:"maxPayments" placeholder:"N|none" help:"Maximum number of payments; none for no limit."`
 }
 
-// Run changes the link.
 func (c *linkUpdateCmd) Run(s *invocation) error {
 	in := &storefrontv1.UpdatePaymentLinkRequest{}
 	return change(s, c.storeScoped, c.Name, linkName,
@@ -114,21 +111,18 @@ type (
 	linkDisableCmd struct{ linkNamed }
 )
 
-// Run shows the link.
 func (c *linkShowCmd) Run(s *invocation) error {
 	return act(s, c.storeScoped, c.Name, linkName, func(ctx context.Context, o admin.API, id string) (*storefrontv1.PaymentLink, error) {
 		return o.GetPaymentLink(ctx, &storefrontv1.GetPaymentLinkRequest{Id: id})
 	}, messageJSON)
 }
 
-// Run enables the link.
 func (c *linkEnableCmd) Run(s *invocation) error {
 	return act(s, c.storeScoped, c.Name, linkName, func(ctx context.Context, o admin.API, id string) (*storefrontv1.PaymentLink, error) {
 		return o.EnablePaymentLink(ctx, &storefrontv1.EnablePaymentLinkRequest{Id: id})
 	}, messageJSON)
 }
 
-// Run disables the link.
 func (c *linkDisableCmd) Run(s *invocation) error {
 	return act(s, c.storeScoped, c.Name, linkName, func(ctx context.Context, o admin.API, id string) (*storefrontv1.PaymentLink, error) {
 		return o.DisablePaymentLink(ctx, &adminv1.DisablePaymentLinkRequest{Id: id})

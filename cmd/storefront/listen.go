@@ -44,13 +44,11 @@ type listenCmd struct {
 const (
 	// maxForwards is how many events listen posts at the same time.
 	maxForwards = 8
-	// minWait and maxWait are the shortest and the longest pause before listen connects again. The pause grows with each
-	// failure.
+	// minWait grows to maxWait with each failure to connect again.
 	minWait = 250 * time.Millisecond
 	maxWait = 10 * time.Second
 )
 
-// listening is what listen prints once it receives events.
 type listening struct {
 	Store     string            `json:"store"`
 	AdminURL  string            `json:"adminUrl"`
@@ -108,8 +106,7 @@ func (c *listenCmd) Run(s *invocation) error {
 	return l.run()
 }
 
-// printSecret prints the secret that signs forwarded events, for --print-secret. lasting is true if the next start of listen
-// uses the same secret. If it is false, printSecret fails, because a printed secret would soon be useless.
+// printSecret serves --print-secret. It fails unless the secret is lasting, because a secret of this start only would soon be useless.
 func (s *invocation) printSecret(secret string, lasting bool) error {
 	switch {
 	case !lasting:
@@ -137,8 +134,8 @@ type listener struct {
 	routes    routes
 	forwarder *forwarder
 
-	// The field since is the position of the server's last answer; nil before the first answer. The map seen has the events
-	// after this position that listen has received: their times by their ids.
+	// The field since is the position of the server's last answer, nil before the first. seen has the times of the events after this position,
+	// by their ids.
 	since *timestamppb.Timestamp
 	seen  map[string]time.Time
 	slots chan struct{}
@@ -147,7 +144,7 @@ type listener struct {
 	hint  bool       // true once listen has printed how to send an event again
 }
 
-// run follows the events until the context ends, the first connection fails, or the server refuses a later connection.
+// run follows the events until the context ends, the first connection fails, or the server refuses a later one.
 func (l *listener) run() error {
 	for wait, lost := minWait, false; ; {
 		err := l.client.Watch(l.ctx, &adminv1.WatchEventsRequest{Store: l.store.GetId(), Types: l.events, Since: l.since},
@@ -183,14 +180,14 @@ func (l *listener) run() error {
 	}
 }
 
-// isTransient reports whether connecting again may help after an error: no answer, or an error inside the server.
+// isTransient reports whether connecting again may help: no answer, or an error inside the server.
 func isTransient(err error) bool {
 	var r *apierr.Refusal
 	return !errors.As(err, &r) || slices.Contains([]apierr.Code{apierr.Unavailable, apierr.InternalError, apierr.DeadlineExceeded,
 		apierr.Canceled}, r.Code)
 }
 
-// refreshClient makes a client for the address that dev has now, because a dev that was started again may have another port.
+// refreshClient makes a client for dev's present address, because a restarted dev may have another port.
 func (l *listener) refreshClient() {
 	if l.dev == nil {
 		return
@@ -203,7 +200,7 @@ func (l *listener) refreshClient() {
 	}
 }
 
-// printReady prints the store, the routes and the secret, once listen receives events.
+// printReady prints the store, the routes and the secret.
 func (l *listener) printReady() error {
 	g := listening{l.store.GetSlug(), l.server.AdminURL, "", map[string]string{}, slices.Clone(l.events), l.forwarder.secret}
 	if g.Events == nil {
@@ -228,8 +225,7 @@ func (l *listener) printReady() error {
 	return nil
 }
 
-// statusWriter returns the writer of lines for people: standard error if standard output has JSON, otherwise standard
-// output.
+// statusWriter keeps lines for people apart from JSON on standard output.
 func (l *listener) statusWriter() io.Writer {
 	if l.json || l.printJSON {
 		return l.errs
@@ -237,15 +233,14 @@ func (l *listener) statusWriter() io.Writer {
 	return l.out
 }
 
-// show prints text as one line. Goroutines may call it at the same time.
+// show prints one line. Goroutines may call it at the same time.
 func (l *listener) show(w io.Writer, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, _ = fmt.Fprintln(w, text)
 }
 
-// forwardNew starts posting those events of an answer that no earlier answer had. It waits while maxForwards events are
-// being posted.
+// forwardNew posts those events of an answer that no earlier answer had. It waits while maxForwards events are being posted.
 func (l *listener) forwardNew(answer *adminv1.WatchEventsResponse) error {
 	for _, e := range answer.GetEvents() {
 		if _, taken := l.seen[e.GetId()]; taken {
@@ -274,7 +269,7 @@ func (l *listener) forwardNew(answer *adminv1.WatchEventsResponse) error {
 	return nil
 }
 
-// post posts one event to the address of its route and prints the result.
+// post sends one event to the address of its route and prints the result.
 func (l *listener) post(e *adminv1.Event) {
 	to, routed := l.routes.addressFor(e.GetType())
 	if !routed {
@@ -295,18 +290,16 @@ func (l *listener) post(e *adminv1.Event) {
 	}
 }
 
-// route says to which address events of some types are posted.
+// route is the address to which events of some types are posted.
 type route struct {
-	types string // one type, such as order.paid; a beginning of types, such as order.*; or * for all types
+	types string // one type, such as order.paid; a beginning of types, such as order.*; or * for all
 	to    string
 }
 
-// routes is sorted so that the first route that takes an event's type is the most specific one: first the routes for one
-// type, then those for a beginning of types, the longest beginning first.
+// routes has the most specific route first: single types, then beginnings of types, the longest first.
 type routes []route
 
-// readRoutes returns the routes of two flags. given has the values of --forward. defaultURL is the address in
-// --forward-to, for all types that no --forward takes; "" if this flag is not set.
+// readRoutes reads the values of --forward. defaultURL, of --forward-to, takes the types that no --forward takes; "" means none.
 func readRoutes(defaultURL string, given []string) (routes, error) {
 	var all routes
 	if defaultURL != "" {
@@ -343,13 +336,12 @@ func readRoutes(defaultURL string, given []string) (routes, error) {
 	return all, nil
 }
 
-// takes reports whether events of a type are posted to the route's address.
 func (r route) takes(eventType string) bool {
 	beginning, isPrefix := strings.CutSuffix(r.types, "*")
 	return eventType == r.types || isPrefix && strings.HasPrefix(eventType, beginning)
 }
 
-// addressFor returns the address to which events of a type are posted. routed is false if there is none.
+// addressFor reports with routed whether a route takes the type.
 func (all routes) addressFor(eventType string) (to string, routed bool) {
 	for _, r := range all {
 		if r.takes(eventType) {
@@ -371,7 +363,7 @@ func (all routes) String() string {
 	return strings.Join(texts, ", ")
 }
 
-// forwardAddress returns the URL of a flag's value, which may leave out http://. The URL may name any machine.
+// forwardAddress accepts a URL of any machine, which may leave out http://.
 func forwardAddress(flag, url string) (string, error) {
 	if !strings.Contains(url, "://") {
 		url = "http://" + url
@@ -382,7 +374,7 @@ func forwardAddress(flag, url string) (string, error) {
 	return url, nil
 }
 
-// forwarder posts events as a worker does: with the same client, headers and bytes. Goroutines may share it.
+// forwarder posts events with a worker's client, headers and bytes. Goroutines may share it.
 type forwarder struct {
 	secret string
 	client *egress.Client
@@ -392,13 +384,13 @@ func newForwarder(secret string) *forwarder {
 	return &forwarder{secret, egress.New(egress.Options{Policy: devTargets})}
 }
 
-// post posts the event once, as the first attempt of a delivery.
+// post posts the event as the first attempt of a delivery.
 func (f *forwarder) post(ctx context.Context, to string, e *adminv1.Event) egress.Result {
 	body := []byte(e.GetPayload())
 	return f.client.Post(ctx, to, signature.Headers(f.secret, time.Now(), e.GetId(), e.GetType(), 1, body), body)
 }
 
-// describeForward returns the line that tells the result of posting an event.
+// describeForward returns the line about the result of posting an event.
 func describeForward(e *adminv1.Event, r egress.Result) string {
 	result := "FAILED: " + r.Problem
 	if r.Succeeded() {
@@ -410,8 +402,7 @@ func describeForward(e *adminv1.Event, r egress.Result) string {
 // maxReason is how many characters of a receiver's answer listen prints.
 const maxReason = 200
 
-// reason returns the end of a printed line that says why a receiver refused an event: a colon, a space, and the first line of
-// the receiver's answer that contains a letter, cut to maxReason characters. It returns "" if no line contains a letter.
+// reason returns ": " and the first line with a letter of the receiver's answer, cut to maxReason characters; or "".
 func reason(r egress.Result) string {
 	for line := range strings.Lines(r.Answer) {
 		if line = strings.TrimSpace(line); strings.ContainsFunc(line, unicode.IsLetter) {
@@ -424,15 +415,14 @@ func reason(r egress.Result) string {
 	return ""
 }
 
-// describeEvent returns the beginning of an event's line: its time, type, id, and what it is about.
+// describeEvent returns the event's time, type, id, and what it is about.
 func describeEvent(e *adminv1.Event) string {
 	return fmt.Sprintf("%s  %-17s  %s  %s", formatTime(e.GetCreatedAt()), e.GetType(), e.GetId(),
 		visible(admin.EventSummary([]byte(e.GetPayload()))))
 }
 
-// listenSecret returns the secret that signs a store's forwarded events. It is derived from the operator's token. If there
-// is no token, it is derived from dev's secret key. So each start has the same secret, although the secret is stored
-// nowhere. Without token and dev, each call returns a new secret.
+// listenSecret derives the secret from the operator's token, or else from dev's secret key, so that each start has the same one and none is
+// stored. Without token and dev, each call returns a new secret.
 func listenSecret(token string, dev *devFolder, storeID string) (string, error) {
 	seed := []byte(token)
 	if token == "" && dev != nil {
@@ -461,7 +451,6 @@ type eventResendCmd struct {
 	ID        string `arg:"" help:"The event's id."`
 }
 
-// resendResult is the output of `storefront event resend`.
 type resendResult struct {
 	ID         string `json:"id"`
 	Type       string `json:"type"`

@@ -33,7 +33,7 @@ import (
 type ear struct {
 	*exec.Cmd
 	secret string
-	// printed is the standard output of the process, if it was started with --print-json.
+	// printed is the standard output of a process with --print-json.
 	printed bytes.Buffer
 }
 
@@ -74,8 +74,7 @@ func (i installation) listen(args ...string) *ear {
 	return nil
 }
 
-// types returns the types of the events that e has forwarded to a path of the receiver. It requires that each event is
-// signed and arrived once.
+// types requires that each event forwarded to path is signed and arrived once.
 func (e *ear) types(t *testing.T, r *newcomer, path string) []string {
 	t.Helper()
 	var types []string
@@ -122,7 +121,7 @@ func TestTheReasonOfAFailureIsOneHarmlessLine(t *testing.T) {
 	}
 }
 
-// A receiver may send bytes that belong to no answer. net/http would log them without limit, and listen prints none of them.
+// net/http would log, without limit, the bytes that a receiver sends outside answers.
 func TestUnaskedAnswersArePrintedNowhere(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -159,8 +158,7 @@ func TestUnaskedAnswersArePrintedNowhere(t *testing.T) {
 	serving.stop()
 }
 
-// Two listen commands both receive every event, also events that are created while the server does not run. A listen command
-// that is killed leaves no row in the database.
+// Both receive every event, also those created while the server does not run. A killed listen leaves no row.
 func TestListenOnAServer(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -225,7 +223,7 @@ func TestListenOnAServer(t *testing.T) {
 				forwarded = append(forwarded, string(d.body))
 			}
 			require.ElementsMatch(t, forwarded, strings.Split(strings.TrimSpace(some.printed.String()), "\n"), "each event on a line")
-			// The bodies that listen forwarded equal the payloads of the stored events, byte for byte.
+			// The forwarded bodies equal the payloads of the stored events.
 			kept, err := admin.New(handle, admin.Options{}).ListEvents(t.Context(), &adminv1.ListEventsRequest{Store: "shop"})
 			require.NoError(t, err)
 			payloads := map[string]string{}

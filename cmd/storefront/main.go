@@ -1,5 +1,4 @@
-// Storefront runs and operates the service: one binary for the API, the database's schema, and the platform's operations on its
-// stores.
+// Storefront runs and operates the service: one binary for the API, the database's schema, and the platform's operations on its stores.
 package main
 
 import (
@@ -13,19 +12,17 @@ import (
 	"golang.org/x/term"
 )
 
-// outliveReaders lets this process go on when nobody reads its log or its output any more. Writes to them fail then, which
-// loggers ignore. Commands that only print end there, as others do in a pipe.
+// outliveReaders makes writes fail, which loggers ignore, when nobody reads the log or the output any more. Commands that only print end there,
+// as others do in a pipe.
 func outliveReaders() { signal.Ignore(syscall.SIGPIPE) }
 
 func main() {
 	os.Exit(start())
 }
 
-// start runs the command line of this process. The first signal lets the command end in good order; a second signal kills
-// the process.
+// start lets the first signal end the command in good order; a second one kills the process.
 func start() int {
-	// A receiver of webhooks may send bytes that belong to no answer. net/http prints them to the standard logger, without
-	// limit, so this logger's output is discarded. The commands have loggers of their own.
+	// net/http prints to the standard logger, without limit, what a receiver of webhooks sends outside answers.
 	log.SetOutput(io.Discard)
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	switch {
@@ -33,7 +30,7 @@ func start() int {
 	case term.IsTerminal(int(os.Stdin.Fd())):
 		ends = append(ends, syscall.SIGHUP) // the terminal is closed
 	default:
-		// Of a service that runs without a terminal, SIGHUP asks to read its configuration again, and there is none to read.
+		// SIGHUP asks a service to read its configuration again, and there is none to read.
 		signal.Ignore(syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)

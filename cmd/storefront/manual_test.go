@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the manual's tables of commands and flags anew")
 
-// sections maps flags to the headings of the manual's pages that describe them in more detail.
+// sections has the headings of the manual that describe flags in more detail.
 var sections = map[string]string{
 	"admin-addr": "monitor.md#health", "brand-name": "platform.md#the-dashboard", "buckets": "internet.md#one-address-for-several-installations",
 	"dashboard-url": "webhooks.md#notices", "drain-delay": "internet.md#restarts-without-a-lost-request", "egress-proxy": "webhooks.md#delivering",
@@ -29,7 +29,7 @@ var sections = map[string]string{
 
 var (
 	ownDefault = regexp.MustCompile(` \(default: (.*?)\)`)
-	// literal matches parts of help texts that the manual's Markdown sets as code, such as flags and paths.
+	// literal matches what the manual's Markdown sets as code, such as flags and paths.
 	literal = regexp.MustCompile(`--[a-z][a-z-]*|openssl rand -hex 32|storefront secret (?:generate|rotate)|<database file>\.key` +
 		`|sqlite:PATH|postgres://[A-Z:@/]+|https?://[a-z.:0-9]*[a-z0-9]|/(?:healthz|readyz|metrics|docs|debug/pprof)\b|X-Forwarded-For|whsec_` +
 		`|(?:statement|lock)_timeout|ulimit -n|#[0-9a-f]{6}|8760h`)
@@ -37,7 +37,6 @@ var (
 	notAnchor = regexp.MustCompile(`[^a-z0-9 -]`)
 )
 
-// manualPage returns the text of a page of the manual.
 func manualPage(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("manual", name))
@@ -45,7 +44,7 @@ func manualPage(t *testing.T, name string) string {
 	return string(text)
 }
 
-// manualSection returns the part of a page below the heading of the second level.
+// manualSection returns the part below the heading of the second level.
 func manualSection(t *testing.T, page, heading string) string {
 	t.Helper()
 	_, section, found := strings.Cut(manualPage(t, page), "\n## "+heading+"\n")
@@ -54,7 +53,7 @@ func manualSection(t *testing.T, page, heading string) string {
 	return section
 }
 
-// anchors returns the fragments by which links lead to the headings of a page, as a forge makes them.
+// anchors returns the fragments of a page's headings, as a forge makes them.
 func anchors(text string) map[string]bool {
 	all := map[string]bool{"": true}
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
@@ -63,7 +62,7 @@ func anchors(text string) map[string]bool {
 	return all
 }
 
-// flagTable returns a Markdown table with a command's flags. It has the texts of --help, with links to sections.
+// flagTable has the texts of --help, with links to sections.
 func flagTable(t *testing.T, parser *kong.Kong, command string) string {
 	t.Helper()
 	table := "| Flag | Default | What it sets |\n|---|---|---|\n"
@@ -90,7 +89,7 @@ func flagTable(t *testing.T, parser *kong.Kong, command string) string {
 	return strings.ReplaceAll(table, "``", "`")
 }
 
-// commandTable returns a Markdown table of all commands, each with the first sentence of its help.
+// commandTable has the first sentence of each command's help.
 func commandTable(parser *kong.Kong) string {
 	table := "| Command | What it does |\n|---|---|\n"
 	for _, c := range parser.Model.Children {
@@ -109,7 +108,7 @@ func commandTable(parser *kong.Kong) string {
 	return table
 }
 
-// The manual's tables of commands and flags are made from the help texts: go test ./cmd/storefront -run Manual -update.
+// The tables are made from the help texts: go test ./cmd/storefront -run Manual -update.
 func TestManualHasTheWordsOfTheHelp(t *testing.T) {
 	t.Parallel()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
@@ -133,7 +132,7 @@ func TestManualHasTheWordsOfTheHelp(t *testing.T) {
 	}
 }
 
-// Every link of the operator's pages leads to a file that exists, and to a heading of it.
+// Every link leads to a file that exists, and to a heading of it.
 func TestLinksOfTheManual(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("manual/*.md")

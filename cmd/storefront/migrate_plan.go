@@ -16,7 +16,6 @@ import (
 
 type migratePlanCmd struct{ database }
 
-// plannedMigration is a pending migration in the output of `storefront migrate plan`.
 type plannedMigration struct {
 	Version      int64              `json:"version"`
 	Name         string             `json:"name"`
@@ -38,7 +37,6 @@ type plannedTable struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// Run shows the pending migrations.
 func (c *migratePlanCmd) Run(s *invocation) error {
 	handle, err := hook.Open(s.ctx, c.config(db.Config{Existing: true}))
 	if err != nil {
@@ -91,7 +89,6 @@ func (c *migratePlanCmd) Run(s *invocation) error {
 	return err
 }
 
-// shortSQL returns the first 60 characters of a statement, on one line.
 func shortSQL(sql string) string { return cut(strings.Join(strings.Fields(sql), " "), 60) }
 
 // cut shortens a text to a number of characters, the last of them "…". 0 means no limit.
@@ -102,7 +99,7 @@ func cut(text string, columns int) string {
 	return text
 }
 
-// formatEstimate formats an estimated duration for people: seconds, minutes, or "a moment".
+// formatEstimate returns seconds, minutes, or "a moment".
 func formatEstimate(d time.Duration) string {
 	switch {
 	case d < 500*time.Millisecond:
@@ -113,8 +110,8 @@ func formatEstimate(d time.Duration) string {
 	return fmt.Sprintf("%.0f min", d.Minutes())
 }
 
-// progressLine returns a line about a running migration: its version and name, the number of the current statement in plan, the
-// statement's tables with their numbers of rows, and how much is done. It leaves out what is unknown.
+// progressLine returns version, name, the number of the current statement in plan, its tables with their rows, and how much is done. It leaves
+// out what is unknown.
 func progressLine(plan []db.PlannedMigration, p db.MigrationProgress) (line string) {
 	line = shortSQL(p.SQL)
 	for _, m := range plan {
@@ -139,7 +136,7 @@ func progressLine(plan []db.PlannedMigration, p db.MigrationProgress) (line stri
 	return line
 }
 
-// waitLine returns a line with the sessions for whose locks a migration waits.
+// waitLine names the sessions for whose locks a migration waits.
 func waitLine(waits []db.Blocker) string {
 	names := make([]string, len(waits))
 	for i, b := range waits {

@@ -19,8 +19,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// migrate prints when it begins each migration, not only when it has ended it, because the migration of a large table takes
-// long.
+// The migration of a large table takes long.
 func TestEachMigrationIsToldWhenItBegins(t *testing.T) {
 	t.Parallel()
 	d := database{DatabaseURL: "sqlite:" + filepath.Join(t.TempDir(), "a.db")}
@@ -43,8 +42,7 @@ func TestEachMigrationIsToldWhenItBegins(t *testing.T) {
 	require.Empty(t, told)
 }
 
-// `migrate up` can be stopped and run again. If the command is killed, PostgreSQL still completes the current statement. If it
-// is interrupted while it creates an index, PostgreSQL leaves an invalid index.
+// A killed command lets PostgreSQL complete its statement. One that is interrupted while it creates an index leaves an invalid index.
 func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it stops migrations")
@@ -102,7 +100,7 @@ func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 	}
 }
 
-// readUntil reads from a file until it has read text, and returns everything that it has read.
+// readUntil returns everything up to text that it has read.
 func readUntil(t *testing.T, from *os.File, text string) string {
 	t.Helper()
 	var all []byte

@@ -25,18 +25,16 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// usageError is the error for a mistake on the command line. The command then ends with exit status 2.
+// usageError is a mistake on the command line, for exit status 2.
 type usageError struct{ error }
 
-// Unwrap returns the wrapped error.
 func (e usageError) Unwrap() error { return e.error }
 
 func usage(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// parserError returns an error of the command line parser as a usage error. It adds the word that the user probably meant, if
-// there is one, and the command for help, such as `storefront key --help`.
+// parserError adds the word that the user probably meant, and the command for help, such as `storefront key --help`.
 func parserError(err error) error {
 	command := "storefront"
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil && parse.Context.Selected() != nil {
@@ -50,8 +48,7 @@ func parserError(err error) error {
 	return usage("%s; see `%s --help`", text, command)
 }
 
-// explainImmutable explains the error about an unknown flag of an update command, if the command that creates the object has
-// the flag. It returns other errors unchanged.
+// explainImmutable explains that only the command that creates the object has the flag. It returns other errors unchanged.
 func explainImmutable(err error, n *kong.Node) error {
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag --")
 	if !unknown || n == nil || n.Name != "update" {
@@ -66,11 +63,10 @@ func explainImmutable(err error, n *kong.Node) error {
 	return err
 }
 
-// formCodes are the codes with which the API refuses a value of a wrong form. On the command line such a value is a mistake
-// of the user, with exit status 2.
+// formCodes refuse a value of a wrong form, which on the command line is a mistake of the user.
 var formCodes = []apierr.Code{apierr.ValidationFailed, apierr.PhoneInvalid, apierr.CustomerIdentifierRequired}
 
-// report prints an error as one line on standard error. It returns the command's exit status: 0, 1 or 2.
+// report prints an error as one line, and returns the exit status 0, 1 or 2.
 func (s *invocation) report(err error) int {
 	if err == nil {
 		return 0
@@ -87,7 +83,7 @@ func (s *invocation) report(err error) int {
 	return 1
 }
 
-// errorLine returns an error's text in one line. Characters that a terminal would not show are escaped.
+// errorLine escapes characters that a terminal would not show.
 func (s *invocation) errorLine(err error) string {
 	text := err.Error()
 	unwritten, _ := errors.AsType[*fs.PathError](err)
@@ -117,8 +113,7 @@ var (
 	removal  = regexp.MustCompile(`; null [^;]*$`)
 )
 
-// refusalText returns the text of a refusal for users of the command line: it names flags instead of the API's fields, and
-// "none" instead of null.
+// refusalText names flags instead of the API's fields, and "none" instead of null.
 func (s *invocation) refusalText(r *apierr.Refusal) string {
 	if fields := r.Details.GetFields(); len(fields) > 0 {
 		texts := make([]string, len(fields))
@@ -149,10 +144,10 @@ func (s *invocation) refusalText(r *apierr.Refusal) string {
 	return lowerFirst(text)
 }
 
-// otherFlags maps fields that have no flag with the same name to the flags with which a user changes them.
+// otherFlags are the flags of fields that have no flag with the same name.
 var otherFlags = map[string]string{"items": "--product", "types": "--events"}
 
-// flagOf returns the flag with which a user sets a field, such as --price for priceAmount.
+// flagOf returns the flag of a field, such as --price for priceAmount.
 func (s *invocation) flagOf(field string) string {
 	field, _, _ = strings.Cut(field, ".")
 	if flag := s.flagNamed(field); flag != "" {
@@ -167,7 +162,7 @@ func (s *invocation) flagOf(field string) string {
 	return "--" + kebab(field)
 }
 
-// flagNamed returns the flag of the current command whose tag names the field, or "".
+// flagNamed returns the current command's flag whose tag names the field, or "".
 func (s *invocation) flagNamed(field string) string {
 	for _, f := range s.flags {
 		if f.Tag.Get(apiField) == field {
@@ -177,7 +172,7 @@ func (s *invocation) flagNamed(field string) string {
 	return ""
 }
 
-// kebab converts a field's name to a flag's: compareAt to compare-at.
+// kebab converts compareAt to compare-at.
 func kebab(field string) string {
 	var b strings.Builder
 	for _, r := range field {
@@ -189,7 +184,7 @@ func kebab(field string) string {
 	return b.String()
 }
 
-// lowerFirst returns text with its first letter in lower case, unless the second letter is a capital.
+// lowerFirst leaves a text alone whose second letter is a capital.
 func lowerFirst(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if second, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsUpper(second) {
@@ -198,8 +193,8 @@ func lowerFirst(text string) string {
 	return string(unicode.ToLower(first)) + text[size:]
 }
 
-// nearest returns the text in known that differs from word in the fewest letters. It returns "" if every text in known differs
-// in more than three letters, or in more letters than half the length of word.
+// nearest returns the known text that differs from word in the fewest letters: at most three, and at most half of the word. Otherwise it
+// returns "".
 func nearest(word string, known []string) string {
 	best, least := "", min(3, len(word)/2)
 	for _, k := range known {
@@ -210,13 +205,10 @@ func nearest(word string, known []string) string {
 	return best
 }
 
-// notOneOf matches the two errors about a value that is none of the possible ones: the parser's error for a flag, and a
-// refusal's message for a field. Both list the possible values.
+// notOneOf matches the parser's and a refusal's message about a value that is none of the possible ones, which both list.
 var notOneOf = []*regexp.Regexp{regexp.MustCompile(`must be one of (.*) but got "(.*)"$`),
 	regexp.MustCompile(`must be (?:ping or )?one of (.*), not "(.*)"$`)}
 
-// suggestValue adds the possible value that the user probably meant to an error that notOneOf matches. It returns other texts
-// unchanged.
 func suggestValue(text string) string {
 	for _, form := range notOneOf {
 		if m := form.FindStringSubmatch(text); m != nil {
@@ -233,7 +225,7 @@ func suggestValue(text string) string {
 	return text
 }
 
-// nearestLength returns the time in known, such as 30d, that differs least from length; "" if known has no times.
+// nearestLength returns the time in known, such as 30d, that differs least; "" if known has no times.
 func nearestLength(length time.Duration, known []string) (best string) {
 	least := time.Duration(math.MaxInt64)
 	for _, k := range known {
@@ -244,7 +236,7 @@ func nearestLength(length time.Duration, known []string) (best string) {
 	return best
 }
 
-// spanOf reads a duration as lengthOf does, or weeks and years such as 2w and 1y.
+// spanOf also reads weeks and years, such as 2w and 1y.
 func spanOf(text string) (time.Duration, error) {
 	for unit, days := range map[string]int64{"w": 7, "y": 365} {
 		if number, ok := strings.CutSuffix(text, unit); ok {
@@ -255,29 +247,24 @@ func spanOf(text string) (time.Duration, error) {
 	return lengthOf(text)
 }
 
-// listCommand has, for each error code that says that an object does not exist, the command whose list shows the existing
-// objects.
+// listCommand has the command that lists the objects which exist, by the code that says that one does not.
 var listCommand = map[apierr.Code]string{
 	apierr.StoreNotFound: "store", apierr.ProductNotFound: "product", apierr.CustomerNotFound: "customer",
 	apierr.OrderNotFound: "order", apierr.PaymentLinkNotFound: "link", apierr.APIKeyNotFound: "key",
 	apierr.WebhookNotFound: "webhook", apierr.DeliveryNotFound: "delivery", apierr.SessionNotFound: "dashboard sessions",
 }
 
-// unknownName is the error for a name that no object of a store has.
 type unknownName struct {
 	error
 	store, name string
 }
 
-// Unwrap returns the service's refusal.
 func (e unknownName) Unwrap() error { return e.error }
 
 // maxNames is how many names withHint reads, to find the one that the user meant.
 const maxNames = 100
 
-// withHint returns an error with a hint for the user. If the error says that an object does not exist, the hint is the name
-// that the user probably meant, or the command that lists the names. If the server wants a token, the hint says how to pass
-// one.
+// withHint adds the name that the user probably meant, the command that lists the names, or how to pass a token.
 func (s *invocation) withHint(ctx context.Context, o admin.API, refusal error) error {
 	r, ok := errors.AsType[*apierr.Refusal](refusal)
 	if ok && r.Code == apierr.AdminTokenMissing {
@@ -303,7 +290,7 @@ func (s *invocation) withHint(ctx context.Context, o admin.API, refusal error) e
 	return fmt.Errorf("%s; see `%s`", s.errorLine(refusal), list)
 }
 
-// namesOfStore returns the names of products or customers of a store, for the code that says that one is missing.
+// namesOfStore returns names of products or customers, as the code says that one of them is missing.
 func namesOfStore(ctx context.Context, o admin.API, store string, code apierr.Code) []string {
 	ctx, err := o.WithStore(ctx, store)
 	if err != nil {

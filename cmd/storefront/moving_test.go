@@ -18,8 +18,7 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// moveSteps returns the commands in the manual's section on moving a store, each with the name of the installation that runs
-// it.
+// moveSteps returns the manual's commands for moving a store, each with the installation that runs it.
 func moveSteps(t *testing.T) (steps [][2]string) {
 	t.Helper()
 	_, block, found := strings.Cut(manualSection(t, "data.md", "Moving a store"), "\n```sh\n")
@@ -32,8 +31,8 @@ func moveSteps(t *testing.T) (steps [][2]string) {
 	return steps
 }
 
-// The manual's five commands move a store with 10,000 orders to the other kind of database. There the API answers every GET
-// as before, the callers' key works, and deliveries are signed with the secret that receivers know.
+// A store with 10,000 orders moves to the other database. There the API answers every GET as before, keys work, and deliveries have the known
+// signing secret.
 func TestMovingAStore(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it moves a store with 10,000 orders between databases")
@@ -112,7 +111,7 @@ func TestMovingAStore(t *testing.T) {
 	}
 }
 
-// An export with secrets is refused if it would print them, or if no import could use them.
+// It would print the secrets, or no import could use them.
 func TestAnExportWithSecretsIsRefused(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)

@@ -24,8 +24,8 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// TestNewcomer runs the scripts of testdata/newcomer: what a new user does in an empty folder. If STOREFRONT_TEST_BINARY is
-// set, as in CI, the scripts run the binary at this path instead of the test's own.
+// TestNewcomer runs testdata/newcomer: what a new user does in an empty folder. With STOREFRONT_TEST_BINARY, as in CI, the scripts run that
+// binary.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it follows the help in an empty folder, with every example")
@@ -87,17 +87,16 @@ func (r *newcomer) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// r.at returns the requests that the receiver got at a path.
 func (r *newcomer) at(path string) []delivered {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]delivered(nil), r.got[path]...)
 }
 
-// awaited is how long a test waits for something before it fails.
+// awaited is how long a test waits before it fails.
 const awaited = time.Minute
 
-// await calls done() until the result is true. After a minute it fails the script; the error begins with the text in what.
+// await calls done() until it is true, or fails the script after a minute.
 func await(ts *testscript.TestScript, what string, done func() bool) {
 	for deadline := time.Now().Add(awaited); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -108,7 +107,7 @@ func await(ts *testscript.TestScript, what string, done func() bool) {
 
 func serveIn(ts *testscript.TestScript, _ bool, args []string) {
 	r, out := newcomerOf(ts), ts.MkAbs(args[0]+".out")
-	// Find the program in the PATH of the script, not of this process.
+	// In the PATH of the script, not of this process.
 	path := ""
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
 		if path = filepath.Join(dir, args[2]); exists(path) {
@@ -177,7 +176,6 @@ func receivedIn(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// apiOf maps each type of event to the collection in which the API has the event's object.
 var apiOf = map[string]string{
 	"order.paid": "orders", "order.failed": "orders", "payment_link.paid": "orders", "customer.created": "customers",
 	"product.published": "products", "product.archived": "products",
@@ -226,8 +224,7 @@ func sameIn(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// unsigned returns a copy of the headers in which the signature's digest and time, which differ in every run, are replaced
-// by dots.
+// unsigned replaces the signature's digest and time, which differ in every run, by dots.
 func unsigned(h http.Header) http.Header {
 	h = h.Clone()
 	h.Set(signature.Header, regexp.MustCompile(`[0-9a-f]{64}|\d{10}`).ReplaceAllString(h.Get(signature.Header), "…"))
@@ -237,7 +234,6 @@ func unsigned(h http.Header) http.Header {
 // tsT makes a failed assertion of package require fail the script.
 type tsT struct{ *testscript.TestScript }
 
-// Errorf fails the script.
 func (t tsT) Errorf(format string, args ...any) { t.Fatalf(format, args...) }
 
 // FailNow does nothing, because Errorf has ended the script.

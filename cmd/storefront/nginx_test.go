@@ -26,7 +26,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// nginxProgram returns the path of nginx. It skips the test if there is no nginx.
+// nginxProgram skips the test if there is no nginx.
 func nginxProgram(t *testing.T) string {
 	t.Helper()
 	nginx, err := exec.LookPath("nginx")
@@ -40,12 +40,11 @@ func nginxProgram(t *testing.T) string {
 type front struct {
 	program []string
 	addr    string
-	folder  string // the folder with its logs and its nginx.conf
+	folder  string // has its logs and its nginx.conf
 	caller  *http.Client
 }
 
-// newFront starts nginx with a copy of nginx.conf in which paths and nginx's own address are replaced by those of the test.
-// replacements are further pairs of an old and a new text.
+// newFront replaces paths and addresses in a copy of nginx.conf, and then pairs of an old and a new text.
 func newFront(t *testing.T, nginx string, replacements ...string) front {
 	t.Helper()
 	folder := t.TempDir()
@@ -55,12 +54,12 @@ func newFront(t *testing.T, nginx string, replacements ...string) front {
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // the test's own certificate
 		}},
 	}
-	// Start a test server only to get its certificate for nginx.
+	// Only its certificate is used, for nginx.
 	certified := httptest.NewTLSServer(http.NotFoundHandler())
 	defer certified.Close()
 	writeCertificate(t, certified.TLS.Certificates[0], f.folder)
 	f.configure(t, replacements...)
-	// Do not use the test's context: it would kill nginx's main process and leave its workers behind.
+	// The test's context would kill nginx's main process and leave its workers behind.
 	c := exec.Command(f.program[0], append(f.program[1:], "-g", "daemon off;")...)
 	c.Stderr = os.Stderr
 	require.NoError(t, c.Start())
@@ -75,7 +74,7 @@ func newFront(t *testing.T, nginx string, replacements ...string) front {
 	return f
 }
 
-// configure writes the configuration file, which nginx reads when it starts and at `nginx -s reload`.
+// configure writes the file that nginx reads at its start and at `nginx -s reload`.
 func (f front) configure(t *testing.T, replacements ...string) {
 	t.Helper()
 	text, err := os.ReadFile("nginx.conf")
@@ -101,7 +100,6 @@ func (f front) reload(t *testing.T, replacements ...string) {
 	}
 }
 
-// request sends nginx a request with the header Host: host. It returns the status and the body of the answer.
 func (f front) request(t *testing.T, method, host, path, key, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "https://"+f.addr+path, strings.NewReader(body))
@@ -214,8 +212,7 @@ func TestNginxInFront(t *testing.T) {
 // apiHost is the host name of the API in nginx.conf.
 const apiHost = "api.example.com"
 
-// owner returns the name of the user who runs the test. nginx must run as this user, because other users have no right to
-// read the test's folder.
+// owner is the user whom nginx must run as, because others cannot read the test's folder.
 func owner() string {
 	out, err := exec.Command("id", "-un").Output()
 	if err != nil {
@@ -224,7 +221,7 @@ func owner() string {
 	return strings.TrimSpace(string(out))
 }
 
-// writeCertificate writes a certificate and its key into a folder, in the format that nginx reads.
+// writeCertificate writes the PEM files that nginx reads.
 func writeCertificate(t *testing.T, c tls.Certificate, folder string) {
 	t.Helper()
 	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)

@@ -11,18 +11,16 @@ import (
 	"go.storefront.example/worker/egress"
 )
 
-// notices has the flags that set the sink of notices: the address that receives them, its secret, and the dashboard's
-// address.
+// notices has the flags that set the sink of notices.
 type notices struct {
 	NoticesURL    string `name:"notices-url" placeholder:"URL" help:"Your https address that gets a notice when a webhook fails, a key expires or an import has ended; none ends notices (default: the one that a server or worker was last given)."`
 	NoticesSecret string `secret:"" placeholder:"SECRET" help:"Signs notices, as the secret of a webhook signs events: whsec_ and what openssl rand -hex 32 prints."`
 	DashboardURL  apiURL `name:"dashboard-url" placeholder:"URL" help:"Public address of the dashboard, such as https://dashboard.example.com, for the links in notices."`
 }
 
-// noticesSecret matches a whole secret. check refuses all other texts, such as a secret that was only partly copied.
+// noticesSecret matches a whole secret, so that a partly copied one is refused.
 var noticesSecret = regexp.MustCompile(`^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$`)
 
-// check refuses flags that name no receiver of notices.
 func (n notices) check(targets egress.Policy) error {
 	switch {
 	case n.NoticesURL == "" && n.NoticesSecret == "" && n.DashboardURL == "", n.NoticesURL == none:
@@ -38,7 +36,7 @@ func (n notices) check(targets egress.Policy) error {
 	return nil
 }
 
-// set stores the sink if one of the flags is set. The flags have passed check. ring returns the keys that encrypt secrets.
+// set stores the sink if one of the flags, which have passed check, is set.
 func (n notices) set(ctx context.Context, handle *db.DB, ring func() (*seal.Keyring, error)) error {
 	switch n.NoticesURL {
 	case "":

@@ -35,8 +35,8 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// Servers, workers and commands write each notice once. All notices arrive signed and in order. The test causes each notice as
-// it is caused in practice. Only where the test would have to wait, it changes times in the database.
+// Each notice is written once and arrives signed and in order. The test causes it as in practice, and changes times in the database only
+// instead of waiting.
 func TestNoticesOfWhatHappens(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it runs servers and workers until each notice arrives")
@@ -108,14 +108,13 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			publish()
 			expect(notice.WebhookFailing, "has not accepted an event since")
 
-			// If a worker is killed and started again, each notice that a timer triggers is written once.
+			// If a worker is killed and started again, each notice of a timer is written once.
 			since := func(age time.Duration) {
 				set("UPDATE webhooks SET failing_since = $1 WHERE id = $2", time.Now().UTC().Add(-age).Truncate(time.Millisecond), webhook.ID)
 			}
 			restart := func() {
 				t.Helper()
-				// Wait until the last delivery's result is stored: the next notice would otherwise wait until the killed worker's lease
-				// ends.
+				// Wait until the last result is stored: the next notice would otherwise wait until the killed worker's lease ends.
 				require.Eventually(t, func() bool {
 					return dbtest.Count(t, handle, "deliveries WHERE store_id = $1", notice.Platform) == 0
 				}, time.Minute, 10*time.Millisecond)
@@ -162,7 +161,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			expect(notice.StoreExported, `"exportedAt"`)
 			require.NotContains(t, strings.ToLower(w.log()), "zephyrine")
 
-			// The operator can list the deliveries of notices. The list of the store has none of them.
+			// The operator can list the deliveries of notices, and the store has none of them.
 			var sent, own []struct{ EventType, Status string }
 			i.run(&sent, "delivery", "list", "--store", admin.Notices)
 			require.GreaterOrEqual(t, len(sent), 10)
@@ -173,7 +172,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			w.stop()
 			require.Empty(t, in.arrived, "nothing came twice")
 
-			// A private address or plain http is refused as the address of notices. The value "none" removes the address.
+			// A private address or plain http is refused. "none" removes the address.
 			for flag, want := range map[string]string{
 				"http://mailer.example": "--notices-url: must start with https://", "https://10.0.0.1/": "",
 			} {
@@ -198,7 +197,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 	}
 }
 
-// mailServer starts an SMTP server, and returns its address and a channel with the contents of the mails that it accepts.
+// mailServer starts an SMTP server that sends the mails it accepts to mails.
 func mailServer(t *testing.T) (address string, mails chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -238,7 +237,7 @@ func mailServer(t *testing.T) (address string, mails chan string) {
 	return l.Addr().String(), mails
 }
 
-// The programs in the manual's section on notices, unchanged, send mails about the notices that a worker posts.
+// The manual's programs, unchanged, send mails about the notices that a worker posts.
 func TestTheManualsReceiversMailNotices(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it builds the manual's receivers")

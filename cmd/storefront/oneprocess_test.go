@@ -19,14 +19,14 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// oneProcess starts a server with a worker in it, and returns it with what it prints on standard output.
+// oneProcess starts a server with a worker in it.
 func (i installation) oneProcess(args ...string) *process {
 	i.t.Helper()
 	return i.start("storefront", "delivering", append([]string{"server", "--migrate", "--worker", "--addr", "127.0.0.1:0", "--admin-addr",
 		"127.0.0.1:0"}, args...)...)
 }
 
-// One process makes an empty database ready, serves it and delivers its events.
+// It makes an empty database ready.
 func TestOneProcessServesAndDelivers(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {
@@ -56,7 +56,7 @@ func TestOneProcessServesAndDelivers(t *testing.T) {
 	}
 }
 
-// At SIGTERM the listeners close first. An attempt that runs then ends, and its result is written.
+// At SIGTERM the listeners close first. A running attempt ends, and its result is written.
 func TestOneProcessEndsInOrder(t *testing.T) {
 	t.Parallel()
 	in := newInbox(t)
@@ -90,7 +90,7 @@ func TestOneProcessEndsInOrder(t *testing.T) {
 	require.Equal(t, "succeeded", deliveries[0].Status)
 }
 
-// In an empty folder the server makes the database and its key, and says what to do next for as long as there is no store.
+// In an empty folder the server makes the database and its key, and prints the next commands until there is a store.
 func TestANewInstallationIsToldWhatToDoNext(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -35,7 +35,6 @@ type orderCreateCmd struct {
 	idempotencyFlag
 }
 
-// Run creates the order.
 func (c *orderCreateCmd) Run(s *invocation) error {
 	switch {
 	case c.Customer != "" && cmp.Or(c.CustomerName, c.CustomerEmail, c.CustomerPhone) != "":
@@ -65,15 +64,14 @@ func (c *orderCreateCmd) Run(s *invocation) error {
 
 var noDigits = regexp.MustCompile(`\D`)
 
-// differs reports whether the flags give the buyer another name, e-mail or phone than the buyer has. A phone may be given in its
-// national form.
+// differs reports whether the flags give the buyer another name, e-mail or phone. A phone may be in its national form.
 func (c *orderCreateCmd) differs(buyer *storefrontv1.Order_Customer) bool {
 	same := func(given, kept string) bool { return given == "" || strings.EqualFold(strings.TrimSpace(given), kept) }
 	return !same(c.CustomerName, buyer.GetName()) || !same(c.CustomerEmail, buyer.GetEmail()) ||
 		!strings.HasSuffix(buyer.GetPhone(), strings.TrimLeft(noDigits.ReplaceAllString(c.CustomerPhone, ""), "0"))
 }
 
-// c.name looks up the products, the customer and the payment link in the flags, and puts their ids into the request.
+// c.name puts the ids of the products, the customer and the payment link in the flags into the request.
 func (c *orderCreateCmd) name(ctx context.Context, o admin.API, in *adminv1.CreateOrderRequest) (err error) {
 	if c.Customer != "" {
 		if _, in.CustomerId, err = customerName(ctx, o, c.Store, c.Customer); err != nil {
@@ -102,7 +100,6 @@ type orderListCmd struct {
 	To     instant `api:"to" placeholder:"TIME" help:"Only orders created before this time, in the same forms."`
 }
 
-// Run lists the orders.
 func (c *orderListCmd) Run(s *invocation) error {
 	in := &storefrontv1.ListOrdersRequest{}
 	return listPages(s, c.paged, orderTable, in, func(page *int64, size *int32) { in.Page, in.PageSize = page, size },
@@ -127,14 +124,13 @@ type orderShowCmd struct {
 	Name string `arg:"" help:"The order's id or reference."`
 }
 
-// Run shows the order.
 func (c *orderShowCmd) Run(s *invocation) error {
 	return act(s, c.storeScoped, c.Name, orderName, func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error) {
 		return o.GetOrder(ctx, &storefrontv1.GetOrderRequest{Id: id})
 	}, messageJSON)
 }
 
-// idempotencyFlag has the flag that makes it safe to repeat a command.
+// idempotencyFlag makes it safe to repeat a command.
 type idempotencyFlag struct {
 	IdempotencyKey string `api:"idempotencyKey" placeholder:"KEY" help:"Repeated with the same key within 24 hours, the command changes nothing and prints the same."`
 }
@@ -153,35 +149,31 @@ type (
 	orderRefundCmd struct{ orderNamed }
 )
 
-// Run marks the order as paid.
 func (c *orderPayCmd) Run(s *invocation) error {
 	return c.move(s, func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error) {
 		return o.PayOrder(ctx, &adminv1.PayOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
 	})
 }
 
-// Run marks the order as failed.
 func (c *orderFailCmd) Run(s *invocation) error {
 	return c.move(s, func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error) {
 		return o.FailOrder(ctx, &adminv1.FailOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
 	})
 }
 
-// Run cancels the order.
 func (c *orderCancelCmd) Run(s *invocation) error {
 	return c.move(s, func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error) {
 		return o.CancelOrder(ctx, &adminv1.CancelOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
 	})
 }
 
-// Run marks the order as refunded.
 func (c *orderRefundCmd) Run(s *invocation) error {
 	return c.move(s, func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error) {
 		return o.RefundOrder(ctx, &adminv1.RefundOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
 	})
 }
 
-// move calls a method that changes the named order's status, and prints the order.
+// move changes the status of the named order with method, and prints the order.
 func (c *orderNamed) move(s *invocation, method func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error)) error {
 	return act(s, c.storeScoped, c.Name, orderName, method, messageJSON)
 }

@@ -28,7 +28,7 @@ const (
 	maxOTLPAnswer    = 64 << 10
 )
 
-// otlpClient posts spans to a collector as OTLP over HTTP. OpenTelemetry's own client would link gRPC into the binary.
+// otlpClient posts spans as OTLP over HTTP. OpenTelemetry's own client would link gRPC into the binary.
 type otlpClient struct {
 	url    string
 	header http.Header
@@ -37,7 +37,7 @@ type otlpClient struct {
 
 var _ otlptrace.Client = (*otlpClient)(nil)
 
-// exporterVariable returns OTEL_EXPORTER_OTLP_TRACES_<name>, or OTEL_EXPORTER_OTLP_<name>, and which of the two it is.
+// exporterVariable returns OTEL_EXPORTER_OTLP_TRACES_<name>, or else OTEL_EXPORTER_OTLP_<name>, and which of them it is.
 func (s *invocation) exporterVariable(name string) (value, from string) {
 	from = "EXPORTER_OTLP_TRACES_" + name
 	if value = s.variable(from); value == "" {
@@ -47,12 +47,12 @@ func (s *invocation) exporterVariable(name string) (value, from string) {
 	return value, "OTEL_" + from
 }
 
-// newOTLPClient reads the client's settings from the variables of OpenTelemetry's "OpenTelemetry Protocol Exporter". It quotes
-// no value in its errors, because a header or an address may have a secret.
+// newOTLPClient reads OpenTelemetry's variables ("OpenTelemetry Protocol Exporter"). Its errors quote no value, because a header or an address
+// may have a secret.
 func (s *invocation) newOTLPClient() (*otlpClient, error) {
 	c := &otlpClient{header: http.Header{
 		"Content-Type": {"application/x-protobuf"},
-		// An empty value is not sent. It lets net/http send the request again when an idle connection turns out to be closed.
+		// An empty value is not sent. It lets net/http repeat the request when an idle connection turns out to be closed.
 		"Idempotency-Key": nil,
 	}}
 	c.url = s.variable("EXPORTER_OTLP_TRACES_ENDPOINT")
@@ -92,7 +92,7 @@ func (s *invocation) newOTLPClient() (*otlpClient, error) {
 	return c, nil
 }
 
-// collectorTLS returns the certificates with which the collector is verified, and the one that it asks for.
+// collectorTLS returns the certificates to verify the collector with, and the one that the collector asks for.
 func (s *invocation) collectorTLS() (*tls.Config, error) {
 	config := &tls.Config{}
 	if path, from := s.exporterVariable("CERTIFICATE"); path != "" {
@@ -119,13 +119,12 @@ func (s *invocation) collectorTLS() (*tls.Config, error) {
 // Start does nothing: the first batch opens the connection.
 func (c *otlpClient) Start(context.Context) error { return nil }
 
-// Stop closes the idle connections.
 func (c *otlpClient) Stop(context.Context) error {
 	c.http.CloseIdleConnections()
 	return nil
 }
 
-// UploadTraces posts a batch, again and again while the collector asks for it and ctx lasts.
+// UploadTraces posts a batch again while the collector asks for it and ctx lasts.
 func (c *otlpClient) UploadTraces(ctx context.Context, spans []*tracev1.ResourceSpans) error {
 	// A TracesData has the same bytes as an ExportTraceServiceRequest, whose package imports gRPC.
 	body, err := proto.Marshal(&tracev1.TracesData{ResourceSpans: spans})
@@ -156,10 +155,10 @@ func (c *otlpClient) UploadTraces(ctx context.Context, spans []*tracev1.Resource
 	}
 }
 
-// never is the time after which post returns that a batch is sent again, if it is not.
+// never is what post returns if a batch is not sent again.
 const never = -1
 
-// post sends a batch once. It returns the time after which the collector wants the batch again, or never.
+// post returns the time after which the collector wants the batch again, or never.
 func (c *otlpClient) post(ctx context.Context, body []byte) (time.Duration, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
@@ -185,7 +184,7 @@ func (c *otlpClient) post(ctx context.Context, body []byte) (time.Duration, erro
 	return never, fmt.Errorf("the collector answered %s", answer.Status)
 }
 
-// rejection returns an error if the answer, an ExportTraceServiceResponse, says that the collector dropped spans.
+// rejection returns an error if the collector's answer, an ExportTraceServiceResponse, says that it dropped spans.
 func rejection(contentType string, answer []byte) error {
 	if contentType != "application/x-protobuf" {
 		return nil
@@ -212,7 +211,7 @@ func rejection(contentType string, answer []byte) error {
 	return err
 }
 
-// eachField calls do with the number and the value of each field of an encoded message: a varint, or bytes.
+// eachField decodes fields that are a varint, or bytes.
 func eachField(message []byte, do func(number protowire.Number, value uint64, text []byte) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)

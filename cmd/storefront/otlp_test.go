@@ -15,7 +15,6 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// oneSpan is a batch with one span.
 func oneSpan() []*tracev1.ResourceSpans {
 	return []*tracev1.ResourceSpans{{ScopeSpans: []*tracev1.ScopeSpans{{Spans: []*tracev1.Span{{Name: "payment"}}}}}}
 }

@@ -27,7 +27,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// formatTime formats a time in UTC, or returns "-" for nil.
+// formatTime returns "-" for nil.
 func formatTime(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return absent
@@ -35,7 +35,7 @@ func formatTime(t *timestamppb.Timestamp) string {
 	return strings.Trim(string(apijson.AppendTime(nil, t.AsTime())), `"`)
 }
 
-// printValue prints any value: as JSON with -o json, otherwise one line for each field.
+// printValue prints JSON with -o json, otherwise a line for each field.
 func (s *invocation) printValue(v any) error {
 	text, err := plainJSON(v)
 	if err != nil {
@@ -44,16 +44,15 @@ func (s *invocation) printValue(v any) error {
 	return s.print(text)
 }
 
-// print prints a JSON object: as it is with -o json, otherwise one line for each member.
+// print prints the object as it is with -o json, otherwise a line for each member.
 func (s *invocation) print(object []byte) error {
 	if s.json {
 		_, err := s.out.Write(append(object, '\n'))
 		return err
 	}
-	var whose struct{ Currency string } // the currency of the object's amounts; "" if the object has no currency
-	_ = json.Unmarshal(object, &whose)  // the error is ignored, because object is always a JSON object
-	// Write all lines at once: a reader such as grep -q, which stops at a certain line, then does not make a later write
-	// fail.
+	var whose struct{ Currency string } // "" if the object has no currency
+	_ = json.Unmarshal(object, &whose)  // object is always a JSON object
+	// Write all lines at once: a reader such as grep -q stops at a line, and a later write would fail.
 	var lines bytes.Buffer
 	w := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
 	s.writeLines(w, "", object, whose.Currency)
@@ -64,9 +63,8 @@ func (s *invocation) print(object []byte) error {
 	return err
 }
 
-// writeLines writes a JSON value for people: a line with path and value for each text, number or boolean inside it. path has
-// the names of the members from the outermost object to the value, such as customer.email. A list of such plain values is
-// one line, and so is an empty list or object.
+// writeLines writes a line with path and value for each text, number or boolean inside a value. path is such as customer.email. A list of such
+// plain values is one line, and so is an empty list or object.
 func (s *invocation) writeLines(w io.Writer, path string, value json.RawMessage, currency string) {
 	var items []json.RawMessage
 	members, err := membersOf(value)
@@ -89,12 +87,12 @@ func (s *invocation) writeLines(w io.Writer, path string, value json.RawMessage,
 		plain = []string{absent}
 	}
 	if len(plain) > 0 {
-		_, _ = fmt.Fprintf(w, "%s:\t%s\n", path, s.terminal.paint(strings.Join(plain, ", "))) // no error: a buffer cannot fail
+		_, _ = fmt.Fprintf(w, "%s:\t%s\n", path, s.terminal.paint(strings.Join(plain, ", "))) // a buffer cannot fail
 	}
 }
 
-// formatValue formats a plain JSON value for people. If the value's name in path ends in amount, or is totalPaid, it is an amount
-// in the smallest units of currency. Every other whole number gets thousands separators.
+// formatValue reads a value whose name ends in amount, or is totalPaid, as minor units of currency. Other whole numbers get thousands
+// separators.
 func formatValue(path string, value json.RawMessage, currency string) string {
 	minor, err := strconv.ParseInt(string(value), 10, 64)
 	name := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
@@ -107,11 +105,10 @@ func formatValue(path string, value json.RawMessage, currency string) string {
 	return visible(textOf(value))
 }
 
-// textOf formats a JSON value for people: "-" for null and "", a list with commas.
+// textOf returns "-" for null and "".
 func textOf(value json.RawMessage) string { return cmp.Or(csvText(value), absent) }
 
-// printObjects prints JSON objects: with -o csv as CSV, otherwise as a JSON array. sample is a JSON object, whose members are
-// the columns of the CSV.
+// printObjects prints CSV or a JSON array. The members of sample are the CSV's columns.
 func (s *invocation) printObjects(sample []byte, objects [][]byte) error {
 	if s.csv {
 		t, err := newCSV(s.out, sample)
@@ -124,12 +121,12 @@ func (s *invocation) printObjects(sample []byte, objects [][]byte) error {
 	return err
 }
 
-// printTable prints rows as a table that fits the terminal's width.
+// printTable fits the table to the terminal's width.
 func (s *invocation) printTable(header []string, rows [][]string) error {
 	return s.writeTable(fit(plainColumns(header, rows), s.terminal.columns))
 }
 
-// plainJSON encodes v as JSON in which <, > and & are not escaped.
+// plainJSON does not escape <, > and &.
 func plainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -140,7 +137,7 @@ func plainJSON(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// indented returns JSON text with indentation. Characters that a terminal would not show are escaped.
+// indented escapes characters that a terminal would not show.
 func indented(text []byte) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, text, "", "  "); err != nil {
@@ -159,11 +156,11 @@ func indented(text []byte) string {
 	return out.String()
 }
 
-// absent is printed in place of null or an empty value.
+// absent is printed for null or an empty value.
 const absent = "-"
 
-// visible quotes a text that contains characters that a terminal would not show. Texts come from clients of the API, who
-// could otherwise send codes that control the terminal.
+// visible quotes a text with characters that a terminal would not show. Texts come from clients of the API, who could otherwise send codes that
+// control the terminal.
 func visible(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != ' ' }) {
 		return strconv.Quote(text)
@@ -171,8 +168,7 @@ func visible(text string) string {
 	return text
 }
 
-// escaped escapes the characters that a terminal would not show. Errors quote files and servers, which may contain such
-// characters.
+// escaped escapes the characters that a terminal would not show. Errors quote files and servers, which may contain such characters.
 func escaped(text string) string {
 	var out strings.Builder
 	for _, r := range text {
@@ -187,17 +183,16 @@ func escaped(text string) string {
 
 const (
 	columnGap = "  "
-	// minCut is the smallest number of characters to which fit cuts a text. It is also the default of column.room.
+	// minCut is the smallest number of characters to which fit cuts a text, and the default of column.room.
 	minCut = 12
-	// shortID is how many of an id's last characters a narrow terminal shows. Commands accept these characters in place of the
-	// id. The last characters are random, while the first characters of an id are its time.
+	// shortID is how many of an id's last characters a narrow terminal shows. Commands accept them for the id; they are random, while the first
+	// ones are a time.
 	shortID = 8
 )
 
-// shownColumn is a column of a printed table. If the terminal is too narrow for all columns, fit first shortens ids and
-// times. Then it leaves out optional columns, the rightmost first. Last it cuts texts in the columns whose cut is true.
-// width is the width of the column's widest cell, in characters of the terminal. fit leaves out an optional column rather
-// than cut the texts of this column to fewer than room characters.
+// shownColumn is a column of a printed table. On a narrow terminal fit first shortens ids and times, then leaves out optional columns, the
+// rightmost first, and last cuts texts in columns whose cut is true. It leaves out an optional column rather than cut a text to fewer than room
+// characters. width is in characters of the terminal.
 type shownColumn struct {
 	name          string
 	isID, isTime  bool
@@ -213,8 +208,8 @@ func (c *shownColumn) measure() {
 	}
 }
 
-// minWidth returns the smallest width that fit may give the column. room is how many characters of a text must stay visible.
-// A column whose texts may not be cut keeps its width.
+// minWidth is the smallest width that fit may give the column, with room characters of a text visible. A column whose texts may not be cut
+// keeps its width.
 func (c *shownColumn) minWidth(room int) int {
 	if c.cut {
 		return min(c.width, max(room, len(c.name)))
@@ -222,7 +217,7 @@ func (c *shownColumn) minWidth(room int) int {
 	return c.width
 }
 
-// plainColumns returns columns that fit never shortens, cuts or leaves out.
+// plainColumns are never shortened, cut or left out.
 func plainColumns(header []string, rows [][]string) []*shownColumn {
 	all := make([]*shownColumn, len(header))
 	for i, name := range header {
@@ -235,8 +230,7 @@ func plainColumns(header []string, rows [][]string) []*shownColumn {
 	return all
 }
 
-// fit returns the columns that fit into a terminal of this width, shortened and cut as shownColumn describes. A width of 0
-// means no limit.
+// fit returns the columns that a terminal of this width can show, as shownColumn describes. 0 means no limit.
 func fit(all []*shownColumn, terminal int) []*shownColumn {
 	fullWidth := func(c *shownColumn) int { return c.width }
 	if terminal == 0 || widthOf(all, fullWidth) <= terminal {
@@ -244,7 +238,7 @@ func fit(all []*shownColumn, terminal int) []*shownColumn {
 	}
 	for _, c := range all {
 		if c.isTime {
-			c.name += " UTC" // because shortTime leaves out the Z
+			c.name += " UTC" // shortTime leaves out the Z
 		}
 		for i, cell := range c.cells {
 			switch {
@@ -279,7 +273,7 @@ func fit(all []*shownColumn, terminal int) []*shownColumn {
 	return all
 }
 
-// widthOf returns the width of a line of the table. width returns the width of one column.
+// widthOf returns the width of a line of the table.
 func widthOf(all []*shownColumn, width func(*shownColumn) int) int {
 	sum := len(columnGap) * (len(all) - 1)
 	for _, c := range all {
@@ -290,7 +284,7 @@ func widthOf(all []*shownColumn, width func(*shownColumn) int) int {
 
 var timeForm = regexp.MustCompile(`(\d{4})-(\d\d-\d\d)T(\d\d:\d\d):\d\d\.\d{3}Z`)
 
-// shortTime shortens a time in UTC: it leaves out the seconds, and the year if it is the current one.
+// shortTime leaves out the seconds, and the year if it is the current one.
 func shortTime(cell string) string {
 	parts := timeForm.FindStringSubmatch(cell)
 	switch {
@@ -302,7 +296,7 @@ func shortTime(cell string) string {
 	return parts[1] + "-" + parts[2] + " " + parts[3]
 }
 
-// writeTable writes columns side by side, without spaces at the ends of lines.
+// writeTable leaves no spaces at the ends of lines.
 func (s *invocation) writeTable(all []*shownColumn) error {
 	w := pretty.NewWriter()
 	w.SetStyle(pretty.Style{Box: pretty.BoxStyle{PaddingRight: columnGap}, Options: pretty.OptionsNoBordersAndSeparators})
@@ -323,15 +317,14 @@ func (s *invocation) writeTable(all []*shownColumn) error {
 	return err
 }
 
-// terminal says what the terminal of standard output can show.
+// terminal is what the terminal of standard output can show.
 type terminal struct {
-	// columns is the terminal's width; 0 means no limit, as for a file or a pipe.
+	// columns is 0 without a limit, as for a file or a pipe.
 	columns int
 	colours bool
 }
 
-// terminalOf describes the terminal to which out writes. The variable COLUMNS sets its width; NO_COLOR (no-color.org) and
-// TERM=dumb turn colours off.
+// terminalOf reads COLUMNS for the width. NO_COLOR (no-color.org) and TERM=dumb turn colours off.
 func terminalOf(out io.Writer, env func(string) (string, bool)) terminal {
 	var t terminal
 	set := func(name string) string { value, _ := env(name); return value }
@@ -348,7 +341,7 @@ func terminalOf(out io.Writer, env func(string) (string, bool)) terminal {
 	return t
 }
 
-// Codes that set the colours and the weight of text (ECMA-48, SGR).
+// Codes for the colours and the weight of text (ECMA-48, SGR).
 const (
 	green  = "\x1b[32m"
 	yellow = "\x1b[33m"
@@ -364,7 +357,7 @@ var colours = map[string]string{
 	"closed":  red, "revoked": red, "FAILED": red, "failed": red, "DISABLED": red, "disabled": red,
 }
 
-// paint returns word in its colour if it is a status, otherwise unchanged.
+// paint colours the names of statuses only.
 func (t terminal) paint(word string) string {
 	if colour := colours[word]; t.colours && colour != "" {
 		return colour + word + plain
@@ -372,7 +365,6 @@ func (t terminal) paint(word string) string {
 	return word
 }
 
-// bold returns a text with the codes for bold letters, if the terminal shows colours.
 func (t terminal) bold(text string) string {
 	if !t.colours {
 		return text
@@ -380,11 +372,11 @@ func (t terminal) bold(text string) string {
 	return bold + text + plain
 }
 
-// progress shows on a terminal how much of a long operation is done. It shows nothing if w is no terminal.
+// progress shows how much of a long operation is done, on a terminal only.
 type progress struct {
 	w     io.Writer // nil if the output is no terminal
 	label string
-	size  int64 // size of the file that is read, in bytes; below 1 if unknown
+	size  int64 // of the file that is read, in bytes; below 1 if unknown
 }
 
 func newProgress(w io.Writer, label string, size int64) progress {
@@ -399,13 +391,12 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// barWidth is the length of the whole bar in characters.
+// barWidth is in characters.
 const barWidth = 40
 
-// eraseLine moves the cursor to the beginning of the line and erases the line (ECMA-48, EL).
+// eraseLine erases the cursor's line (ECMA-48, EL).
 const eraseLine = "\r\x1b[K"
 
-// show redraws the bar for the progress of an import.
 func (p progress) show(current importfile.Progress) {
 	if p.w == nil {
 		return
@@ -422,7 +413,6 @@ func (p progress) show(current importfile.Progress) {
 	p.draw(fmt.Sprintf("%s %s %s%s lines", stage, p.label, bar, grouped(current.Lines)))
 }
 
-// draw replaces the line on the terminal.
 func (p progress) draw(text string) {
 	if p.w != nil {
 		_, _ = io.WriteString(p.w, eraseLine+text)

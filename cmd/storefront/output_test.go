@@ -73,7 +73,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	}
 }
 
-// On a terminal of 80 columns, lists show their most important columns if names have usual lengths.
+// A terminal of 80 columns shows the most important columns if names have usual lengths.
 func TestListsFitTheirTerminal(t *testing.T) {
 	t.Parallel()
 	const title = "Guide du marché : vendre sans boutique"

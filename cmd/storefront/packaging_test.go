@@ -33,7 +33,7 @@ func requireCommand(t *testing.T, args ...string) {
 	require.NoError(t, err, "%v", args)
 }
 
-// requireVariable requires that there is a flag that this environment variable sets.
+// requireVariable requires that a flag reads this environment variable.
 func requireVariable(t *testing.T, name string) {
 	t.Helper()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
@@ -93,7 +93,7 @@ func TestComposeFileFitsTheCommands(t *testing.T) {
 	}
 }
 
-// unit is a systemd unit. It maps "Section.Key" to the values of that key in their order.
+// unit maps "Section.Key" to the values of that key in their order.
 type unit map[string][]string
 
 func parseUnit(t *testing.T, path string) unit {
@@ -119,11 +119,10 @@ func parseUnit(t *testing.T, path string) unit {
 	return u
 }
 
-// installed is the program's name in the units' commands. systemd finds it in /usr/local/bin, where a person installs the
-// program, or in /usr/bin, where the package installs it.
+// installed is found by systemd in /usr/local/bin, where a person installs it, or in /usr/bin, where the package does.
 const installed = "storefront"
 
-// secretsOf returns the names of the systemd credentials for a command: one for each secret that the command reads.
+// secretsOf returns a systemd credential for each secret that the command reads.
 func secretsOf(t *testing.T, command string) (credentials []string) {
 	t.Helper()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
@@ -172,8 +171,7 @@ func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
 	}
 }
 
-// The timer starts the backup unit, which has the same name. The unit's command writes its backups to a folder to which the
-// unit may write, and which the package creates.
+// The timer's backup unit has its name. It may write to its folder, which the package creates.
 func TestTheTimerStartsABackup(t *testing.T) {
 	t.Parallel()
 	timer, service := parseUnit(t, "systemd/storefront-backup.timer"), parseUnit(t, "systemd/storefront-backup.service")
@@ -189,8 +187,7 @@ func TestTheTimerStartsABackup(t *testing.T) {
 	}
 }
 
-// The sample of settings for the systemd units is also a valid shell script, because people run commands on the machine with
-// the same settings.
+// The sample for the units is also a valid shell script, because people run commands with the same settings.
 func TestSampleOfSettingsIsReadByAShell(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("sh")
@@ -231,7 +228,7 @@ func TestSystemdAcceptsTheUnits(t *testing.T) {
 		args = append(args, copied)
 	}
 	verify := exec.CommandContext(t.Context(), analyze, args...)
-	// systemd-analyze reads the units in folder rather than those that are installed on this machine.
+	// systemd-analyze reads the units in folder, not those of this machine.
 	verify.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+folder+":")
 	out, err := verify.CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -261,7 +258,6 @@ func TestImageIsBuiltFromEveryRoomThatTheBinaryNeeds(t *testing.T) {
 // place is a file with a version, which the pattern finds.
 type place struct{ file, pattern string }
 
-// requireOneVersion requires that all places have the version of the first.
 func requireOneVersion(t *testing.T, places ...place) {
 	t.Helper()
 	var want string
@@ -287,7 +283,7 @@ func TestEveryFileNamesOneGoAndOneNode(t *testing.T) {
 		place{"server/conformance/devtest/devtest.go", `oldestNode = (\d+)`})
 }
 
-// The clients and the chart have the same version. RELEASING.md lists the files with the version, too.
+// The clients and the chart have one version. RELEASING.md lists the files with it.
 func TestPackagesHaveOneVersion(t *testing.T) {
 	t.Parallel()
 	requireOneVersion(t, []place{
@@ -343,7 +339,7 @@ func TestEveryChoiceThatIsNamedIsInTheContract(t *testing.T) {
 	}
 }
 
-// The override of compose.yaml in the manual passes secrets to the services in files instead of variables.
+// The manual's override passes secrets in files instead of variables.
 func TestComposeOverrideOfTheManual(t *testing.T) {
 	t.Parallel()
 	_, block, found := strings.Cut(manualPage(t, "configure.md"), "\n```yaml\n# compose.override.yaml")

@@ -30,7 +30,6 @@ type productCreateCmd struct {
 	Status       string `api:"status" enum:"DRAFT,PUBLISHED,ARCHIVED" default:"DRAFT" placeholder:"STATUS" help:"DRAFT, PUBLISHED or ARCHIVED."`
 }
 
-// Run creates the product.
 func (c *productCreateCmd) Run(s *invocation) error {
 	return create(s, inStore(c.inNamedStore), &adminv1.CreateProductRequest{}, admin.API.CreateProduct, messageJSON)
 }
@@ -48,7 +47,6 @@ type productUpdateCmd struct {
 	Status       *string        `api:"status" enum:"DRAFT,PUBLISHED,ARCHIVED" placeholder:"STATUS" help:"DRAFT, PUBLISHED or ARCHIVED."`
 }
 
-// Run changes the product.
 func (c *productUpdateCmd) Run(s *invocation) error {
 	in := &storefrontv1.UpdateProductRequest{}
 	content := &adminv1.SetProductContentRequest{Product: in}
@@ -68,7 +66,6 @@ type productListCmd struct {
 	Type   *string `api:"type" enum:"FILE,COURSE,LICENSE,MEETING,EVENT" placeholder:"TYPE" help:"Only products of this type: FILE, COURSE, LICENSE, MEETING or EVENT."`
 }
 
-// Run lists the products.
 func (c *productListCmd) Run(s *invocation) error {
 	in := &storefrontv1.ListProductsRequest{}
 	return listPages(s, c.paged, productTable, in, func(page *int64, size *int32) { in.Page, in.PageSize = page, size },
@@ -92,7 +89,6 @@ type productShowCmd struct {
 	Name string `arg:"" help:"The product's id or slug."`
 }
 
-// Run shows the product.
 func (c *productShowCmd) Run(s *invocation) error {
 	return act(s, c.storeScoped, c.Name, productName, getProduct, messageJSON)
 }

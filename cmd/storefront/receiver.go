@@ -16,14 +16,12 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// receiverName is the description of the webhook that dev registers for its own receiver.
+// receiverName is the description of dev's own webhook.
 const receiverName = "dev receiver"
 
-// maxEventBytes is how many bytes of a delivery the receiver accepts.
 const maxEventBytes = 4 << 20
 
-// receiver is an HTTP server on this machine that receives webhooks, in place of an owner's server. It verifies each
-// delivery and calls report with it.
+// receiver takes webhooks in place of an owner's server. It verifies each delivery and calls report with it.
 type receiver struct {
 	listener net.Listener
 	server   *http.Server
@@ -53,7 +51,6 @@ func newReceiver(report func(received)) (*receiver, error) {
 
 func (r *receiver) url() string { return "http://" + r.listener.Addr().String() + "/webhooks" }
 
-// run receives deliveries until the context ends.
 func (r *receiver) run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { _ = r.server.Close() })
 	defer stop()
@@ -63,7 +60,7 @@ func (r *receiver) run(ctx context.Context) error {
 	return nil
 }
 
-// register creates a webhook for the receiver in a store, and deletes the webhook of an earlier start.
+// register creates the receiver's webhook in a store, and deletes the one of an earlier start.
 func (r *receiver) register(ctx context.Context, o admin.API, storeName string) error {
 	out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: storeName})
 	if err != nil {
@@ -79,7 +76,7 @@ func (r *receiver) register(ctx context.Context, o admin.API, storeName string) 
 			return err
 		}
 	}
-	// If the store's owner has registered the maximum number of webhooks, dev registers none, and the receiver gets only notices.
+	// If the owner has registered the maximum number of webhooks, the receiver gets only notices.
 	if others == webhooks.Max {
 		r.secret = signature.NewSecret()
 		return nil
@@ -92,7 +89,7 @@ func (r *receiver) register(ctx context.Context, o admin.API, storeName string) 
 	return nil
 }
 
-// ServeHTTP receives a delivery. It uses the content only if the signature is right.
+// ServeHTTP uses the content only if the signature is right.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxEventBytes))
 	if err != nil {

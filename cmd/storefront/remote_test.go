@@ -20,8 +20,7 @@ import (
 
 const remoteToken = "a-token-of-the-operator-for-tests"
 
-// startServer runs the server command in this process until the test ends, and returns the address of its operator's
-// listener.
+// startServer runs the server command until the test ends, and returns the address of its operator's listener.
 func startServer(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -60,14 +59,13 @@ func startServer(t *testing.T, args ...string) string {
 	return "http://" + line.AdminAddr
 }
 
-// A command through a server does and prints the same as on the database. The test runs the scripts of other tests with the
-// settings of a server and a database that cannot be reached. It uses one kind of database, because the other tests run the
-// scripts on each kind.
+// A command prints the same through a server as on the database. The scripts run with one kind of database, because other tests run them on
+// each.
 func TestCommandsThroughAServer(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it runs the scripts of commands a second time, through a server")
 	scripts := []string{"testdata/remote/same.txtar", "testdata/remote/refused.txtar"}
-	// Leave out the scripts with commands that need the database itself.
+	// These scripts have commands that need the database itself.
 	for _, script := range []string{
 		"store", "key", "product", "order", "link", "name", "webhook", "delivery", "dashboard", "import", "import_bad",
 		"import_files",
@@ -91,7 +89,7 @@ func TestCommandsThroughAServer(t *testing.T) {
 
 var operatorLine = regexp.MustCompile(`operator +(http://[^ ]+)`)
 
-// Programs on this machine can operate dev without a token. A web page in a browser on this machine cannot.
+// Programs on this machine can operate dev without a token. A web page in a browser cannot.
 func TestDevIsOperatedWithoutAToken(t *testing.T) {
 	t.Parallel()
 	dev := startCommand(t, "Ctrl-C", devArgs(t.TempDir())...)

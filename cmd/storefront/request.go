@@ -17,18 +17,16 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// apiField is the tag of flags that set a field of a request. Its value is the field's JSON name, so that a refusal of the
-// field can be reported with the flag's name.
+// apiField is the tag of a flag that sets a field, with the field's JSON name. A refusal of the field is reported with the flag's name.
 const apiField = "api"
 
-// resolvable is the value of a flag that can be converted only with the database or server, such as a time that is given as
-// "how long ago", or an amount in the store's currency. resolve converts it.
+// resolvable is a flag's value that only the database or server can convert, such as "how long ago" or an amount in the store's currency.
 type resolvable interface {
 	resolve(ctx context.Context, o admin.API, currency func() (string, error)) error
 }
 
-// fill sets fields of the requests, and their update masks, from the flags that the user gave. A field is set in the first request
-// that has it. fill calls currency only for a flag with an amount that has a decimal point.
+// fill sets fields of the requests, and their update masks, from the flags that the user gave: each in the first request that has it. It calls
+// currency only for an amount with a decimal point.
 func (s *invocation) fill(ctx context.Context, o admin.API, currency func() (string, error), requests ...proto.Message) error {
 	members := make([][]string, len(requests))
 	for _, f := range s.flags {
@@ -68,10 +66,10 @@ func (s *invocation) fill(ctx context.Context, o admin.API, currency func() (str
 	return nil
 }
 
-// method is a method of the services on the operator's listener.
+// method is a method of the admin services.
 type method[In, Out any] = func(admin.API, context.Context, In) (Out, error)
 
-// create calls a method that creates an object in the command's store, and prints the method's answer, which toJSON converts.
+// create prints the object that call creates in the command's store, as toJSON converts it.
 func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[In, Out], toJSON func(Out) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		ctx, err := s.fillIn(ctx, o, c, in)
@@ -86,7 +84,7 @@ func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[
 	})
 }
 
-// fillIn sets the request's fields from the flags that the user gave. It returns the context of the command's store.
+// fillIn fills the request from the flags, and returns the context of the command's store.
 func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in proto.Message) (context.Context, error) {
 	store, err := storeScoped(c).storeOf(ctx, o)
 	if err != nil {
@@ -98,8 +96,7 @@ func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in prot
 	return ctx, s.fill(ctx, o, currencyOf(ctx, o), in)
 }
 
-// act resolves name, calls do with the context of the object's store and the object's id, and prints what do returns, which
-// toJSON converts.
+// act calls do with the context of the named object's store and the object's id, and prints the answer.
 func act[Out proto.Message](s *invocation, c storeScoped, name string, resolve resolver,
 	do func(ctx context.Context, o admin.API, id string) (Out, error), toJSON func(Out) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
@@ -115,8 +112,7 @@ func act[Out proto.Message](s *invocation, c storeScoped, name string, resolve r
 	})
 }
 
-// change does what act does, after it has set fields of the requests from the flags that the user gave. It refuses a command
-// without such a flag.
+// change is act with requests filled from the flags. It refuses a command without such a flag.
 func change[Out proto.Message](s *invocation, c storeScoped, name string, resolve resolver,
 	do func(ctx context.Context, o admin.API, id string) (Out, error), toJSON func(Out) []byte, requests ...proto.Message) error {
 	if err := s.changesAnything(); err != nil {
@@ -130,7 +126,7 @@ func change[Out proto.Message](s *invocation, c storeScoped, name string, resolv
 	}, toJSON)
 }
 
-// changesAnything returns an error if the user gave no flag that sets a field of a request.
+// changesAnything returns an error if the user gave no flag that sets a field.
 func (s *invocation) changesAnything() error {
 	var names []string
 	for _, f := range s.flags {
@@ -150,7 +146,7 @@ type limit struct {
 	Wide  bool  `help:"Show every column whole, however narrow the terminal is."`
 }
 
-// listOf prints objects of the command's store, as list does.
+// listOf is list for objects of the command's store.
 func listOf[Item, In, Out proto.Message](s *invocation, c inStore, l limit, t table[Item], in In, turn turnTo,
 	call method[In, Out], items func(Out) []Item) error {
 	return list(s, c.target, l, t, in, turn, func(ctx context.Context, o admin.API) (context.Context, error) {
@@ -158,11 +154,10 @@ func listOf[Item, In, Out proto.Message](s *invocation, c inStore, l limit, t ta
 	}, call, items)
 }
 
-// turnTo sets the page in a request for a list: the number of its objects, and the token that the page before ended with.
+// turnTo sets the page in a request: the number of its objects, and the token with which the page before ended.
 type turnTo func(size *int32, token string)
 
-// list prints the objects that a method lists, at most as many as --limit says. prepare fills the request first, and returns the
-// context of the calls.
+// list prints at most --limit objects. prepare fills the request first, and returns the context of the calls.
 func list[Item, In, Out proto.Message](s *invocation, c target, l limit, t table[Item], in In, turn turnTo,
 	prepare func(context.Context, admin.API) (context.Context, error), call method[In, Out], items func(Out) []Item) error {
 	return s.operate(c, func(ctx context.Context, o admin.API) error {
@@ -185,7 +180,7 @@ func list[Item, In, Out proto.Message](s *invocation, c target, l limit, t table
 	})
 }
 
-// collect calls a method that lists objects page by page, until it has limit objects or all. A limit of 0 means all.
+// collect lists objects page by page, until it has limit objects or all. 0 means all.
 func collect[Item any, In, Out proto.Message](ctx context.Context, o admin.API, limit int, in In, turn turnTo,
 	call method[In, Out], items func(Out) []Item) ([]Item, error) {
 	return admin.Collect(ctx, limit, func(ctx context.Context, size *int32, token string) ([]Item, string, error) {
@@ -206,7 +201,7 @@ type paged struct {
 	PageSize *count `placeholder:"N" help:"Entries on that page, 1 to 100 (default: 25)."`
 }
 
-// How many objects a page of the API has by default and at most.
+// defaultPageSize and maxPageSize are the API's page sizes.
 const (
 	defaultPageSize = 25
 	maxPageSize     = 100
@@ -218,8 +213,7 @@ type entry interface {
 	GetId() string
 }
 
-// listPages prints one page if --page or --page-size is set, otherwise the first objects, as many as --limit says. turn sets the
-// page in the request.
+// listPages prints one page if --page or --page-size is set, otherwise the first objects up to --limit.
 func listPages[Item entry, In proto.Message, Out interface {
 	GetData() []Item
 	GetTotal() int64
@@ -235,8 +229,7 @@ func listPages[Item entry, In proto.Message, Out interface {
 			page, size, flag = int64(valueOr(c.Page, 1)), int(valueOr(c.PageSize, defaultPageSize)), "--page"
 			limit = size
 		}
-		// If an object is created between two requests, all older objects move towards the end of the list, so that the next
-		// page begins with an object of the page before. Print this object only once.
+		// An object that is created between two requests moves older ones into the next page. Print them only once.
 		var all []Item
 		var total int64
 		for seen := map[string]bool{}; ; page++ {
@@ -276,25 +269,23 @@ func valueOr(c *count, otherwise count) count {
 // table describes how a list of objects is printed.
 type table[Item proto.Message] struct {
 	columns []column[Item]
-	// object returns the JSON that -o json and -o csv show for an item.
+	// object returns the JSON of -o json and -o csv.
 	object func(Item) []byte
 }
 
-// column is a column of a table. Exactly one of value, id and at is set; it returns the cell's content.
+// column has exactly one of value, id and at, which returns a cell's content.
 type column[Item any] struct {
 	name  string
 	value func(Item) string
 	id    func(Item) string                 // a UUID, whose end is shown on a narrow terminal
-	at    func(Item) *timestamppb.Timestamp // a time, shown without seconds on a narrow terminal
-	// cut is true if fit may cut the texts on a narrow terminal. fit leaves out an optional column rather than cut these texts
-	// to fewer than room characters; a room of 0 means minCut.
+	at    func(Item) *timestamppb.Timestamp // shown without seconds on a narrow terminal
+	// cut is true if fit may cut the texts, to room characters at least; 0 means minCut. It leaves an optional column out instead.
 	cut  bool
 	room int
-	// optional is true if fit may leave the column out on a narrow terminal.
+	// optional is true if fit may leave the column out.
 	optional bool
 }
 
-// render returns the column of the printed table, with a cell for each item.
 func (c column[Item]) render(items []Item) *shownColumn {
 	rendered := &shownColumn{name: c.name, isID: c.id != nil, isTime: c.at != nil, cut: c.cut, optional: c.optional,
 		room: cmp.Or(c.room, minCut)}
@@ -314,7 +305,6 @@ func (c column[Item]) render(items []Item) *shownColumn {
 	return rendered
 }
 
-// render returns the table's columns with a cell for each item.
 func (t table[Item]) render(items []Item) []*shownColumn {
 	all := make([]*shownColumn, len(t.columns))
 	for i, c := range t.columns {
@@ -323,7 +313,6 @@ func (t table[Item]) render(items []Item) []*shownColumn {
 	return all
 }
 
-// print prints the items as a table, as a JSON array or as CSV.
 func (t table[Item]) print(s *invocation, l limit, items []Item) error {
 	if s.json || s.csv {
 		objects := make([][]byte, len(items))
@@ -340,11 +329,9 @@ func (t table[Item]) print(s *invocation, l limit, items []Item) error {
 	return s.writeTable(fit(t.render(items), s.terminal.columns))
 }
 
-// messageJSON returns all of a message as the API's JSON.
 func messageJSON[M proto.Message](m M) []byte { return apijson.Marshal(m) }
 
-// selectFields returns a JSON object with the named members of a message, in this order. A member in extra takes the place
-// of the message's member with the same name.
+// selectFields returns the named members of a message in this order. A member in extra replaces the message's.
 func selectFields(m proto.Message, extra map[string]json.RawMessage, names ...string) []byte {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(apijson.Marshal(m), &values); err != nil {
@@ -361,8 +348,7 @@ func selectFields(m proto.Message, extra map[string]json.RawMessage, names ...st
 	return []byte("{" + strings.Join(members, ",") + "}")
 }
 
-// quoted returns a text as a JSON string.
 func quoted(text string) json.RawMessage { return apijson.AppendString(nil, text) }
 
-// orNull returns text, which is JSON, or null if text is empty.
+// orNull returns text, which is JSON, or null if it is empty.
 func orNull(text string) json.RawMessage { return json.RawMessage(cmp.Or(text, "null")) }

@@ -17,8 +17,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// The manual's pg_restore works for a user who owns no extension, because an administrator made
-// the extensions.
+// An administrator made the extensions.
 func TestADumpIsRestoredByAUserWhoOwnsNoExtension(t *testing.T) {
 	t.Parallel()
 	dbtest.OnePostgres(t, "pg_dump copies no cluster")

@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// postgresTool returns the path of a PostgreSQL program. Debian has such programs in a folder of their version.
+// postgresTool returns the path of a program. Debian has them in a folder of their version.
 func postgresTool(t *testing.T, name string) string {
 	t.Helper()
 	if path, err := exec.LookPath(name); err == nil {
@@ -34,8 +34,7 @@ func postgresTool(t *testing.T, name string) string {
 	return found[len(found)-1]
 }
 
-// copied is the type of functions that back up a running installation by the manual's commands, and return an installation
-// on the restored database.
+// copied backs up a running installation by the manual's commands, and returns one on the restored database.
 type copied func(t *testing.T, i installation) (restored installation)
 
 func restoreSQLite(t *testing.T, i installation) installation {
@@ -64,8 +63,8 @@ func manualBackup(t *testing.T, program string) string {
 	return program + block
 }
 
-// restorePostgres runs two blocks of the manual's commands: one block backs up with pg_dump, and one copies the whole server. It
-// changes only the ports in them. It returns an installation on the database that was restored from pg_dump's file.
+// restorePostgres runs the manual's commands for pg_dump and for a copy of the whole server, with other ports. It returns an installation
+// restored from pg_dump's file.
 func restorePostgres(t *testing.T, i installation) installation {
 	bin := filepath.Dir(postgresTool(t, "pg_basebackup"))
 	target := dbtest.EmptyURL(t, dbtest.Postgres)
@@ -73,7 +72,7 @@ func restorePostgres(t *testing.T, i installation) installation {
 	in := i.with("NEW_DATABASE_URL", target).with("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, program := range []string{"pg_dump", "pg_basebackup"} {
 		lines := manualBackup(t, program)
-		// The default ports may be in use by other tests, so let the system choose free ports.
+		// The default ports may be in use by other tests.
 		lines = strings.ReplaceAll(lines, "storefront doctor", "storefront doctor --check-url none --addr 127.0.0.1:0 --admin-addr 127.0.0.1:0")
 		c := in.command("sh", "-ec", lines)
 		c.Dir = folder

@@ -39,8 +39,8 @@ var (
 	runbookBlock = regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n")
 )
 
-// runbookCases returns the commands of each case of RUNBOOK.md for a kind of database, by the case's title. A block of
-// commands for only one kind begins with a comment that names the kind.
+// runbookCases returns the commands of each case for a kind of database, by the case's title. A block for only one kind begins with a comment
+// that names it.
 func runbookCases(t *testing.T, database string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("RUNBOOK.md")
@@ -75,8 +75,7 @@ func runbookCases(t *testing.T, database string) map[string]string {
 	return cases
 }
 
-// receiverProxy starts a proxy and returns its address. It connects every delivery, whatever the delivery's address, to one
-// receiver, whose address is the parameter to. While down is true, it refuses deliveries.
+// receiverProxy starts a proxy that connects every delivery to the receiver at to. While down is true, it refuses deliveries.
 func receiverProxy(t *testing.T, to string, down *atomic.Bool) string {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +105,7 @@ func receiverProxy(t *testing.T, to string, down *atomic.Bool) string {
 	return proxy.URL
 }
 
-// scene is an installation for one case of RUNBOOK.md, with the store, webhook and key that RUNBOOK.md names.
+// scene is an installation for one case, with the store, webhook and key that RUNBOOK.md names.
 type scene struct {
 	installation
 	in       *inbox
@@ -114,7 +113,7 @@ type scene struct {
 	folder   string
 	database string
 	key      string
-	serving  *process // the server; nil if the case needs none
+	serving  *process // nil if the case needs none
 }
 
 func newScene(t *testing.T, database string) *scene {
@@ -145,13 +144,13 @@ func newScene(t *testing.T, database string) *scene {
 	return s
 }
 
-// buyer creates a customer of the store, which causes an event.
+// buyer creates a customer, which causes an event.
 func (s *scene) buyer(name string) {
 	s.t.Helper()
 	s.run(nil, "customer", "create", "--store", "douala", "--email", name+"@example.com")
 }
 
-// deliveries returns the number of the store's deliveries with a status.
+// deliveries counts the store's deliveries with a status.
 func (s *scene) deliveries(status string) int {
 	s.t.Helper()
 	var found []json.RawMessage
@@ -159,13 +158,13 @@ func (s *scene) deliveries(status string) int {
 	return len(found)
 }
 
-// eventually waits until the number of deliveries with this status is count.
+// eventually waits until deliveries(status) is count.
 func (s *scene) eventually(status string, count int) {
 	s.t.Helper()
 	s.until(func() bool { return s.deliveries(status) == count }, "%d deliveries are %s", count, status)
 }
 
-// s.until waits until done() is true. After a minute it fails the test with the text fmt.Sprintf(what, args...).
+// s.until waits until done() is true, and fails the test after a minute.
 func (s *scene) until(done func() bool, what string, args ...any) {
 	s.t.Helper()
 	for deadline := time.Now().Add(awaited); !done(); time.Sleep(50 * time.Millisecond) {
@@ -175,15 +174,15 @@ func (s *scene) until(done func() bool, what string, args ...any) {
 	}
 }
 
-// webhooks returns the webhooks of the store, newest first.
+// webhooks returns the store's webhooks, newest first.
 func (s *scene) webhooks() (found []struct{ ID, State string }) {
 	s.t.Helper()
 	s.run(&found, "webhook", "list", "--store", "douala")
 	return found
 }
 
-// runbookScenes has, for the title of each case of RUNBOOK.md, two functions. before prepares the problem. after checks that
-// the case's commands have solved it; said is the output of the commands.
+// runbookScenes has two functions by the title of a case: before prepares the problem, and after checks that the case's commands, which printed
+// said, have solved it.
 var runbookScenes = map[string]struct {
 	before func(s *scene)
 	after  func(s *scene, said string)
@@ -338,7 +337,7 @@ var runbookScenes = map[string]struct {
 	},
 }
 
-// TestRunbook runs the commands of each case of RUNBOOK.md, unchanged, in an installation that has the problem of the case.
+// TestRunbook runs the commands of each case unchanged.
 func TestRunbook(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it follows the runbook on a running installation")

@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The commands that the tests start inherit it: otherwise a third of a command's time is garbage collection.
+	// The tests' commands inherit it: otherwise a third of a command's time is garbage collection.
 	_ = os.Setenv("GOGC", cmp.Or(os.Getenv("GOGC"), "400"))
 	testscript.Main(m, map[string]func(){"storefront": main})
 }
@@ -82,13 +82,12 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"ending":    partOf(func(text string, n int) string { return text[len(text)-n:] }),
 }
 
-// makeCluster is a script command. It makes a Citus cluster, whose coordinator is the script's database.
+// makeCluster makes a Citus cluster whose coordinator is the script's database.
 func makeCluster(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(dbtest.AddNodes(context.Background(), ts.Getenv("STOREFRONT_DATABASE_URL")))
 }
 
-// partOf returns a script command that sets a variable to the first or the last letters of a text. For example, beginning B
-// $ID 13 sets B.
+// partOf sets a variable to the first or last letters of a text, as in: beginning B $ID 13.
 func partOf(cut func(string, int) string) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, _ bool, args []string) {
 		n, err := strconv.Atoi(args[2])
@@ -97,8 +96,7 @@ func partOf(cut func(string, int) string) func(ts *testscript.TestScript, neg bo
 	}
 }
 
-// completesTo is the script command "complete LINE WORD …", as in: complete 'storefront key ' create list revoke. It
-// requires that the program offers these words as completions of the line.
+// completesTo requires completions, as in: complete 'storefront key ' create list revoke.
 func completesTo(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("COMP_LINE", args[0])
 	defer ts.Setenv("COMP_LINE", "")
@@ -110,8 +108,7 @@ func completesTo(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// exitCode is the script command "code STATUS COMMAND …". It requires that the command ends with this status and prints one
-// line on standard error.
+// exitCode is "code STATUS COMMAND …". The command must print one line on standard error.
 func exitCode(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec(args[1], args[2:]...)
 	var exit *exec.ExitError
@@ -127,7 +124,7 @@ func exitCode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// jsonAt returns the value at a dotted path in a file's JSON, as text. In a path, len is the length of a list.
+// jsonAt returns the value at a dotted path as text. In a path, len is the length of a list.
 func jsonAt(ts *testscript.TestScript, file, path string) string {
 	d := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
 	d.UseNumber()
@@ -167,16 +164,14 @@ func jsonAt(ts *testscript.TestScript, file, path string) string {
 	return string(text)
 }
 
-// jsonIs is the script command "json FILE PATH VALUE", as in: json stdout 0.name 'the name'. It requires that the JSON of
-// the file has this value at the path.
+// jsonIs requires a value, as in: json stdout 0.name 'the name'.
 func jsonIs(ts *testscript.TestScript, neg bool, args []string) {
 	if got := jsonAt(ts, args[0], args[1]); (got == args[2]) == neg {
 		ts.Fatalf("%s is %q, want %q (negated: %t)", args[1], got, args[2], neg)
 	}
 }
 
-// jsonEnv is the script command "jsonenv VARIABLE FILE PATH", as in: jsonenv ID stdout id. It sets the variable to the value
-// at a path in the JSON of the file.
+// jsonEnv sets a variable, as in: jsonenv ID stdout id.
 func jsonEnv(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], jsonAt(ts, args[1], args[2]))
 }
@@ -187,8 +182,7 @@ func open(ts *testscript.TestScript) *db.DB {
 	return d
 }
 
-// rowsAre is the script command "rows TABLE COUNT [COLUMN=VALUE …]". It requires that the table has COUNT rows with these
-// values.
+// rowsAre is "rows TABLE COUNT [COLUMN=VALUE …]": the table has COUNT rows with these values.
 func rowsAre(ts *testscript.TestScript, _ bool, args []string) {
 	d := open(ts)
 	defer d.Close()
@@ -206,8 +200,7 @@ func rowsAre(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// makeLines is the script command "ndjson FILE COUNT [BAD]". It writes a file of customers, one JSON object a line. Line BAD
-// has an invalid e-mail.
+// makeLines is "ndjson FILE COUNT [BAD]": a customer a line, of which line BAD has an invalid e-mail.
 func makeLines(ts *testscript.TestScript, _ bool, args []string) {
 	count, err := strconv.Atoi(args[1])
 	ts.Check(err)

@@ -18,7 +18,6 @@ type secretCmd struct {
 
 type secretGenerateCmd struct{}
 
-// Run prints a new secret key.
 func (secretGenerateCmd) Run(s *invocation) error {
 	text := seal.NewKey()
 	if s.json {
@@ -34,7 +33,6 @@ type secretRotateCmd struct {
 	ReplaceLost bool `help:"Give each webhook whose secret is under a key that is not given a new signing secret, and print it: for a key that is lost for good."`
 }
 
-// rotateResult is the output of `storefront secret rotate`.
 type rotateResult struct {
 	SecretKey string `json:"secretKey"` // the id of the current secret key
 	Webhooks  int    `json:"webhooks"`
@@ -50,8 +48,7 @@ type replacedSecret struct {
 
 // Run encrypts the webhooks' secrets with the current secret key.
 func (c *secretRotateCmd) Run(s *invocation) error {
-	// Open the database before the keyring, because c.ring may create a key file. If the database's URL is wrong, no key file
-	// is created.
+	// Open the database before c.ring creates a key file, because the database's URL may be wrong.
 	handle, err := c.open(s.ctx)
 	if err != nil {
 		return err
@@ -115,8 +112,8 @@ type secretKey struct {
 	OldSecretKeys []string `name:"old-secret-keys" secret:"" placeholder:"BASE64,…" help:"Keys that are still accepted while storefront secret rotate replaces them, separated by commas."`
 }
 
-// keyFile returns the path of the key file beside a SQLite file. The key in the key file is used unless --secret-key is set.
-// embedded is false if the database is not SQLite; path then has no meaning.
+// keyFile returns the path of the key file beside a SQLite file, which is used unless --secret-key is set. path has no meaning unless embedded
+// is true.
 func keyFile(databaseURL string) (path string, embedded bool) {
 	path, embedded = strings.CutPrefix(databaseURL, "sqlite:")
 	return path + ".key", embedded
@@ -133,8 +130,7 @@ func (k secretKey) check() error {
 	return err
 }
 
-// ring returns the current secret key, which encrypts secrets, and the older keys, which can only decrypt them. On SQLite it
-// creates the key file if there is none.
+// ring returns the key that encrypts secrets and the older keys, which only decrypt them. On SQLite it creates a missing key file.
 func (k secretKey) ring(d database) (*seal.Keyring, error) {
 	if err := k.check(); err != nil {
 		return nil, err
@@ -162,8 +158,7 @@ func (k secretKey) ring(d database) (*seal.Keyring, error) {
 	return seal.NewKeyring(key, older...), nil
 }
 
-// keys returns the secret keys that a server or worker on this database would use. Unlike ring, it creates no key file,
-// because its callers only check.
+// keys returns the keys that a server or worker on this database would use. It creates no key file.
 func (k secretKey) keys(databaseURL string) doctor.SecretKeys {
 	path, embedded := keyFile(databaseURL)
 	if k.SecretKey == "" && (!embedded || !exists(path)) {
@@ -173,7 +168,6 @@ func (k secretKey) keys(databaseURL string) doctor.SecretKeys {
 	return doctor.SecretKeys{Ring: ring, Err: err}
 }
 
-// older returns the keys of --old-secret-keys.
 func (k secretKey) older() ([]seal.Key, error) {
 	if len(k.OldSecretKeys) == 1 && k.OldSecretKeys[0] == none {
 		return nil, nil

@@ -13,8 +13,7 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// customerLines writes a file of customers for an import and returns its path. The customers are numbered: from is the first
-// number, and below is one more than the last.
+// customerLines writes a file of customers with numbers from from to below, exclusive.
 func customerLines(t *testing.T, from, below int) string {
 	t.Helper()
 	var b strings.Builder
@@ -55,13 +54,13 @@ func TestWorkersSignWhileTheSecretKeyIsReplaced(t *testing.T) {
 			require.Equal(t, 1, done.Webhooks)
 			require.Equal(t, 1, done.Resealed)
 			in.collect(200)
-			// The running worker decrypts the secrets that `storefront secret rotate` has encrypted with the new key.
+			// The running worker decrypts what `storefront secret rotate` has encrypted with the new key.
 			meanwhile.run(nil, "webhook", "ping", webhook.ID)
 			require.Equal(t, "ping", in.next().Type)
 			worker.stop()
 			require.NotContains(t, worker.log(), "cannot be opened")
 
-			// All secrets are now encrypted with the new key, so a worker starts without the older key.
+			// All secrets have the new key, so a worker starts without the older one.
 			worker = after.worker()
 			after.run(nil, "webhook", "ping", webhook.ID)
 			require.Equal(t, "ping", in.next().Type)

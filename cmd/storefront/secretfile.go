@@ -15,27 +15,23 @@ import (
 )
 
 const (
-	// secretTag is the tag of flags whose value is a secret. A file can also have the value: the variable with the flag's name
-	// and fileSuffix names the file.
+	// secretTag is the tag of flags whose value is a secret. The variable with the flag's name and fileSuffix can name a file with the value.
 	secretTag = "secret"
-	// fileSuffix is the end of the name of a variable that names a file with a secret, such as STOREFRONT_ADMIN_TOKEN_FILE.
+	// fileSuffix makes names such as STOREFRONT_ADMIN_TOKEN_FILE.
 	fileSuffix = "_FILE"
-	// credentialsDirectory is the variable with the folder into which systemd puts the files of LoadCredential=
-	// (https://systemd.io/CREDENTIALS). In the project's units the name of each file is credentialPrefix and then the name of
-	// the flag.
+	// credentialsDirectory has the folder of systemd's LoadCredential= (https://systemd.io/CREDENTIALS). The project's units name each file
+	// credentialPrefix and the flag's name.
 	credentialsDirectory = "CREDENTIALS_DIRECTORY"
 	credentialPrefix     = "storefront."
-	// othersMayUse are the permissions to read and to write for users who neither own the file nor are in its group. The
-	// group may read the file, because a service often reads root's files through its group: Kubernetes mounts files this
-	// way with fsGroup, and /etc/storefront/storefront.env has such permissions.
+	// othersMayUse are the permissions for users outside the file's group. The group may read the file, because Kubernetes mounts files for it
+	// (fsGroup), and so may /etc/storefront/storefront.env.
 	othersMayUse = fs.FileMode(0o006)
-	// maxSecretBytes is how long a file with a secret may be. It is more than any secret or list of secrets needs.
+	// maxSecretBytes is more than any secret or list of secrets needs.
 	maxSecretBytes = 64 << 10
 )
 
-// secretOf returns a secret that is in one of three places: the variable, the file that <variable>_FILE names, or the file
-// with the name credential that systemd passes on. It returns "" if no place has the secret, and an error if several places
-// have one, because the secrets may differ. credential is "" for a secret that systemd does not pass on.
+// secretOf reads the variable, the file that <variable>_FILE names, or systemd's file credential, unless it is "". It returns "" if no place
+// has the secret, and an error if several have one, because they may differ.
 func secretOf(env func(string) (string, bool), variable, credential string) (string, error) {
 	value, _ := env(variable)
 	var places []string
@@ -66,8 +62,7 @@ func secretOf(env func(string) (string, bool), variable, credential string) (str
 	return secret, nil
 }
 
-// readSecret returns the only line of a file, without its line break. It refuses an empty file, and a file with several
-// lines. Except on Windows, it also refuses a file that other users may read or write.
+// readSecret returns the only line of a file. Except on Windows, it refuses a file that other users may read or write.
 func readSecret(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -77,7 +72,7 @@ func readSecret(path string) (string, error) {
 	return text, errors.Join(err, file.Close())
 }
 
-// checkPrivate refuses the mode of a file that other users may read or write, except on Windows.
+// checkPrivate refuses a file that other users may read or write, except on Windows.
 func checkPrivate(path string, mode fs.FileMode) error {
 	if mode = mode.Perm(); mode&othersMayUse == 0 || runtime.GOOS == "windows" {
 		return nil
@@ -87,8 +82,7 @@ func checkPrivate(path string, mode fs.FileMode) error {
 		"in the container)", path, mode)
 }
 
-// isSecret reports whether a flag's value must stay secret: that of a flag with the tag secret, but of an address only if it
-// has a password.
+// isSecret reports whether a flag's value must stay secret: an address only if it has a password.
 func isSecret(flag *kong.Flag, value string) bool {
 	if !flag.Tag.Has(secretTag) || value == "" || value == none {
 		return false

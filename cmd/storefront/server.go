@@ -75,7 +75,7 @@ func (t adminToken) check() error {
 	return nil
 }
 
-// check refuses settings with which the server does not start, and returns the branding. It opens nothing but the logo.
+// check refuses settings with which the server does not start. It opens nothing but the logo.
 func (c *serverCmd) check() (dashboard.Platform, error) {
 	if c.Worker && c.MaxConns != 0 && c.MaxConns < 2*workerConns {
 		return dashboard.Platform{}, usage("--database-max-conns: must be %d or more with --worker", 2*workerConns)
@@ -101,8 +101,8 @@ func (c *serverCmd) checkTokens() error {
 	return nil
 }
 
-// options returns the options of the admin services. If no secret key is set, they lack the keyring without an admin token, because
-// there are no admin services then, and on PostgreSQL: then only methods that encrypt webhooks' secrets fail.
+// options leave out the keyring if no secret key is set and there is no admin token, or on PostgreSQL. Then only methods that encrypt webhooks'
+// secrets fail.
 func (c *serverCmd) options() (admin.Options, error) {
 	o := admin.Options{
 		Shop:     shop.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: string(c.PublicURL), Buckets: c.Buckets},
@@ -126,8 +126,7 @@ func (c *serverCmd) Run(s *invocation) error {
 	return withClaim(c.DatabaseURL, func() error { return c.serve(s, branding) })
 }
 
-// withClaim claims a SQLite file for this process, calls do, and releases the claim. It fails if another process has the
-// claim. On PostgreSQL it just calls do.
+// withClaim calls do while this process has the claim on a SQLite file. It fails if another process has it. On PostgreSQL it just calls do.
 func withClaim(databaseURL string, do func() error) error {
 	claim, err := db.ClaimServer(databaseURL)
 	if err != nil {
@@ -232,8 +231,8 @@ func (c *serverCmd) serveDatabase(s *invocation, handle *db.DB, branding dashboa
 	return errors.Join(err, closeQueue())
 }
 
-// newWorker returns the worker of --worker, or nil, and a function that closes its database. On SQLite it uses the server's
-// database, which has one writer. On PostgreSQL it has a pool of its own, because its statements have no timeout.
+// newWorker returns the worker of --worker, or nil, and a function that closes its database. On SQLite it shares the server's database, which
+// has one writer. On PostgreSQL it has its own pool, whose statements have no timeout.
 func (c *serverCmd) newWorker(ctx context.Context, serving server.Config) (*worker.Worker, func() error, error) {
 	closeQueue := func() error { return nil }
 	if !c.Worker {
@@ -262,7 +261,7 @@ func (c *serverCmd) newWorker(ctx context.Context, serving server.Config) (*work
 	return w, closeQueue, nil
 }
 
-// printNext prints the next commands of a new installation, for as long as it has no store.
+// printNext prints the next commands of an installation that has no store.
 func (c *serverCmd) printNext(s *invocation, operator *admin.Operator, running *server.Server) error {
 	stores, err := operator.ListStores(s.ctx, &adminv1.ListStoresRequest{PageSize: new(int32(1))})
 	if err != nil || len(stores.GetStores()) > 0 {
@@ -289,21 +288,20 @@ dashboard  %s
 	return nil
 }
 
-// boundedConfig returns the database configuration of a server: some connections are reserved for admitting requests, and every
-// statement and every wait for a lock has a timeout, so that no request waits forever.
+// boundedConfig reserves connections for admitting requests. Every statement and every wait for a lock has a timeout, so that no request waits
+// forever.
 func boundedConfig(timeout time.Duration) db.Config {
 	return db.Config{
 		AdmissionConns: max(10, 2*runtime.GOMAXPROCS(0)), StatementTimeout: timeout, LockTimeout: timeout / 2,
 	}
 }
 
-// watcher has the functions that migrate calls during migrations.
+// watcher has the functions that migrate calls.
 type watcher struct {
 	begin, applied func(db.Migration) // called before each migration, and after it
-	// progress is called about twice a second with a line about the current migration. begun is true for the first line of a
-	// statement.
+	// progress is called about twice a second. begun is true for the first line of a statement.
 	progress func(line string, begun bool)
-	// waits is called with a line about the sessions for whose locks a migration waits, whenever this line has changed.
+	// waits is called when the line about the sessions for whose locks a migration waits has changed.
 	waits func(line string)
 }
 
@@ -339,7 +337,7 @@ func migrate(ctx context.Context, d database, w watcher) error {
 	return errors.Join(err, handle.Close())
 }
 
-// watch starts to report the progress of migrations to w, until the caller calls stop.
+// watch reports the progress of migrations to w until stop is called.
 func (w watcher) watch(ctx context.Context, handle *db.DB) (stop func(), err error) {
 	var plan []db.PlannedMigration
 	if handle.Dialect() == dialect.Postgres { // not on SQLite, where a plan would read the whole file
@@ -366,9 +364,8 @@ func (w watcher) watch(ctx context.Context, handle *db.DB) (stop func(), err err
 	}, nil
 }
 
-// serve runs a server until the context ends, and beside it the worker deliveries, which may be nil. Once the public and the
-// operator's address are bound, it calls the function bound. The worker ends after the server, so that it still delivers what the
-// last requests cause.
+// serve runs a server and the worker deliveries, which may be nil, until the context ends. It calls bound once its addresses are bound. The
+// worker ends after the server, so that it delivers what the last requests cause.
 func serve(ctx context.Context, config server.Config, deliveries *worker.Worker, bound func(*server.Server) error) error {
 	running, err := server.New(config)
 	if err != nil {
@@ -412,7 +409,7 @@ func (m monitored) check() error {
 	return adminToken{m.AdminToken}.check()
 }
 
-// serveBeside calls do, and serves health, metrics and profiles at --admin-addr while do runs.
+// serveBeside serves health, metrics and profiles at --admin-addr while do runs.
 func (m monitored) serveBeside(ctx context.Context, c monitor.Config, do func(context.Context) error) error {
 	if m.AdminAddr == "" {
 		return do(ctx)
@@ -431,11 +428,11 @@ func (m monitored) serveBeside(ctx context.Context, c monitor.Config, do func(co
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(listener) }()
 	err = do(ctx)
-	// Close cuts off requests that still run: a process that stops must not wait, for example, for a profile of 30 seconds.
+	// Close cuts off running requests: a process that stops must not wait for a profile of 30 seconds.
 	return errors.Join(err, srv.Close(), served(<-ended))
 }
 
-// served returns the error with which an HTTP server ended, or nil if this process closed the server.
+// served returns nil for a server that this process closed.
 func served(err error) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
@@ -443,7 +440,7 @@ func served(err error) error {
 	return fmt.Errorf("serve the operator: %w", err)
 }
 
-// newLogger returns a logger that writes to w. format is json or text; level is debug, info, warn or error.
+// newLogger takes the formats json and text, and the levels debug, info, warn and error.
 func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
@@ -456,7 +453,6 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(w, options)), nil
 }
 
-// logUnsent returns a function that logs why spans could not be sent.
 func logUnsent(logger *slog.Logger) func(error) {
 	return func(err error) { logger.WarnContext(context.Background(), "traces are not sent", "error", err) }
 }

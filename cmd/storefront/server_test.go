@@ -31,7 +31,7 @@ import (
 	"go.storefront.example/server/monitor"
 )
 
-// storefront runs a command in a process of its own, which must succeed. It returns the standard output.
+// storefront runs a command in a process of its own, which must succeed, and returns its standard output.
 func storefront(t *testing.T, args ...string) []byte {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "storefront", args...).Output()
@@ -45,7 +45,6 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := dbtest.EmptyURL(t, name)
-			// With --migrate, the server itself migrates the database.
 			args := []string{"server", "--migrate", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--payment-links", "off"}
 			asked := name == dbtest.Postgres // on PostgreSQL, set flags to other values than their defaults
 			if asked {
@@ -101,7 +100,7 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 			status, _ = get(t, "http://"+line.AdminAddr+"/readyz", "")
 			require.Equal(t, http.StatusOK, status)
 
-			// The operator's listener serves the reference. The public listener serves it only with --docs on.
+			// The public listener serves the reference only with --docs on.
 			require.Equal(t, http.StatusOK, statusOf(t, "http://"+line.AdminAddr+"/docs"))
 			for _, path := range []string{"/docs", "/docs/openapi.json", "/docs/llms.txt", "/docs/operations/getOrder.md"} {
 				if asked {
@@ -156,7 +155,7 @@ func TestDevShowsServerAndWorkerTogether(t *testing.T) {
 	require.Equal(t, 0, dev.stop())
 }
 
-// If a handler of the worker's listener panics, net/http logs the panic and closes the connection. The listener continues.
+// net/http logs the panic and closes the connection.
 func TestAWorkersListenerOutlivesAPanic(t *testing.T) {
 	t.Parallel()
 	var logged bytes.Buffer

@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/admin/rpc"
 )
 
-// invocation has what one run of a command needs: its input, outputs, flags and settings.
+// invocation is one run of a command.
 type invocation struct {
 	ctx       context.Context
 	in        io.Reader
@@ -23,12 +23,11 @@ type invocation struct {
 	// command is the command without its arguments, such as "order pay".
 	command string
 	env     func(string) (string, bool)
-	// options are the options of the admin services that run in this process. A server has options of its own.
+	// options are those of the admin services in this process. A server has options of its own.
 	options admin.Options
-	// dev is the dev folder that the command uses; nil if it uses a database or server that is not dev's.
+	// dev is the dev folder that the command uses, or nil.
 	dev *devFolder
-	// flags are the command's flags. given has the names of the flags that have a value on the command line, in the
-	// environment or in the settings file.
+	// flags are the command's flags. given has the names of those that the command line, the environment or the settings file sets.
 	flags    []*kong.Flag
 	store    string // the store that the command line names, or ""
 	given    map[string]bool
@@ -44,7 +43,6 @@ type database struct {
 	MaxConns    conns  `name:"database-max-conns" placeholder:"N" help:"Most connections of this process to PostgreSQL, 6 or more, of each node on Citus (default: what a server, a worker or a command needs)."`
 }
 
-// config returns c with the database of the flags.
 func (d database) config(c db.Config) db.Config {
 	c.URL, c.TotalConns = d.DatabaseURL, int(d.MaxConns)
 	return c
@@ -52,7 +50,7 @@ func (d database) config(c db.Config) db.Config {
 
 var errBehind = errors.New("the database's schema is not current; run `storefront migrate up`")
 
-// noFile adds advice for the user to the error that the SQLite file does not exist. It returns other errors unchanged.
+// noFile adds advice to the error that the SQLite file does not exist. It returns other errors unchanged.
 func noFile(err error) error {
 	if errors.Is(err, db.ErrNoFile) {
 		return fmt.Errorf("%w; run `storefront migrate up` to make it, start `storefront dev`, or name another with --database-url",
@@ -61,12 +59,12 @@ func noFile(err error) error {
 	return err
 }
 
-// open opens the database. It fails if the schema is not current.
+// open fails if the schema is not current.
 func (d database) open(ctx context.Context) (*db.DB, error) {
 	return d.openWith(ctx, db.Config{})
 }
 
-// openWith opens the database with the configuration c and its URL. It fails if the schema is not current.
+// openWith opens with the configuration c and the URL of d. It fails if the schema is not current.
 func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
 	c.Existing = true
 	opened, err := hook.Open(ctx, d.config(c))
@@ -83,7 +81,7 @@ func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
 	return opened, nil
 }
 
-// target has the flags of commands that call the admin services, on the database in this process or on a server.
+// target has the flags of commands that call the admin services, in this process or on a server.
 type target struct {
 	database
 	adminListener
@@ -95,8 +93,7 @@ type adminListener struct {
 	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"The --admin-token of that server."`
 }
 
-// operate calls do with the admin services: on the server at --admin-url, or on the running dev of this folder, or otherwise
-// in this process on the database.
+// operate calls do with the admin services of the server at --admin-url, of the running dev of this folder, or else of this process.
 func (s *invocation) operate(t target, do func(ctx context.Context, o admin.API) error) error {
 	if t.AdminURL == "" && s.dev.acceptsToken(t.AdminToken) {
 		t.AdminURL = s.dev.AdminURL
@@ -115,7 +112,6 @@ func (s *invocation) operate(t target, do func(ctx context.Context, o admin.API)
 	})
 }
 
-// client returns a client of the server at --admin-url.
 func (p adminListener) client() (*rpc.Client, error) {
 	if p.AdminToken != "" {
 		if err := rpc.CheckToken(p.AdminToken); err != nil {
@@ -129,7 +125,7 @@ func (p adminListener) client() (*rpc.Client, error) {
 	return client, nil
 }
 
-// onDatabase calls do with the admin services of this process on the database.
+// onDatabase calls do with the admin services of this process.
 func (s *invocation) onDatabase(d database, do func(ctx context.Context, o *admin.Operator) error) error {
 	handle, err := d.open(s.ctx)
 	if err != nil {

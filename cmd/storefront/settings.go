@@ -15,14 +15,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// settings finds the values of flags that the command line leaves out: in the environment, or else in the settings file. It
-// is a kong.Resolver.
+// settings is a kong.Resolver that finds flags in the environment, or else in the settings file.
 type settings struct {
 	env  func(string) (string, bool)
 	file map[string]yaml.Node
 	path string
 	mode fs.FileMode // of the settings file
-	// dev is the dev folder whose database the command uses; nil if the user named a database, or there is no dev folder.
+	// dev is the dev folder whose database the command uses, or nil.
 	dev *devFolder
 }
 
@@ -33,7 +32,7 @@ func variable(flag string) string {
 	return "STOREFRONT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// variables lists the environment variables that set the flags of a command and its subcommands.
+// variables lists the variables of a command and its subcommands.
 func variables(n *kong.Node) []string {
 	names := []string{variable("config")}
 	for _, flag := range flagsOf(n) {
@@ -45,8 +44,7 @@ func variables(n *kong.Node) []string {
 	return names
 }
 
-// warnOfVariables warns the user about each environment variable that sets nothing, but has almost the name of one that sets a
-// flag: the user meant that flag, which now has another value. environ has items NAME=VALUE.
+// warnOfVariables warns the user about each variable that sets nothing, but has almost the name of one that does. environ has items NAME=VALUE.
 func (s *invocation) warnOfVariables(environ []string, application *kong.Node) {
 	known := variables(application)
 	for i, name := range known {
@@ -64,8 +62,8 @@ func (s *invocation) warnOfVariables(environ []string, application *kong.Node) {
 	}
 }
 
-// fromEnv returns the value that the environment has for a flag, or "". For a secret, a variable may also name the file with
-// the value. An empty variable counts as not set, because compose files set empty variables.
+// fromEnv returns "" if the environment has no value. For a secret, a variable may name the file with the value. An empty variable counts as
+// not set, because compose files set empty variables.
 func (s *settings) fromEnv(flag *kong.Flag) (value string, err error) {
 	if flag.Tag.Has(secretTag) {
 		return secretOf(s.env, variable(flag.Name), credentialPrefix+flag.Name)
@@ -110,7 +108,7 @@ func (s *settings) load(k *kong.Context) error {
 	return nil
 }
 
-// flagsOf lists the flags of a command and its subcommands, except --config and --help, which a settings file cannot set.
+// flagsOf leaves out --config and --help, which a settings file cannot set.
 func flagsOf(n *kong.Node) []*kong.Flag {
 	var flags []*kong.Flag
 	for _, f := range n.Flags {
@@ -124,10 +122,10 @@ func flagsOf(n *kong.Node) []*kong.Flag {
 	return flags
 }
 
-// Validate implements kong.Resolver. It does nothing, because load checks the settings.
+// Validate does nothing, because load checks the settings.
 func (s *settings) Validate(*kong.Application) error { return nil }
 
-// Resolve returns the value of a flag that the command line leaves out, or nil if there is none.
+// Resolve returns nil for a flag that has no value.
 func (s *settings) Resolve(k *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if flag.Name == "help" {
 		return nil, nil
@@ -170,16 +168,15 @@ func (s *settings) Resolve(k *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 	return nil, fmt.Errorf("%s line %d: must be a value or a list of values", s.path, node.Line)
 }
 
-// clears is the tag of a flag that may have an empty value. The empty value then clears the field that the flag sets.
+// clears is the tag of a flag whose empty value clears a field.
 const clears = "clears"
 
-// clearable has the names of flags for which an empty value means that the flag is not set.
+// clearable are flags for which an empty value means that the flag is not set.
 var clearable = []string{"admin-token", "admin-url", "config", "egress-proxy", "old-admin-token", "old-secret-keys", "secret-key"}
 
-// explicit returns the names of the flags that have a value on the command line, in the environment or in the settings file.
-// It refuses an empty value, unless the flag is clearable or has the tag clears. It also refuses a flag that the command line has
-// twice, unless the flag takes a list, because only one of the two values would be used. -o may be given again: the last one
-// wins, because an alias may have another.
+// explicit returns the flags that the command line, the environment or the settings file sets. It refuses an empty value, unless the flag is
+// clearable or has the tag clears. It refuses a flag given twice that takes no list, because only one value would be used; the last -o wins,
+// because an alias may have one.
 func explicit(k *kong.Context) (map[string]bool, error) {
 	given := map[string]bool{}
 	for _, step := range k.Path {
@@ -200,7 +197,7 @@ func explicit(k *kong.Context) (map[string]bool, error) {
 	return given, nil
 }
 
-// isEmpty reports whether a flag's value is an empty text, an empty list, or a list with only an empty text.
+// isEmpty reports whether a value is an empty text, an empty list, or a list with only an empty text.
 func isEmpty(v reflect.Value) bool {
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
 		v = v.Elem()

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A machine may have hundreds of variables. A command compares with its flags only those that begin as its own do.
+// A command compares only variables with its own prefix with its flags, because a machine may have hundreds.
 func TestOtherProgramsVariablesCostNothing(t *testing.T) {
 	parser, err := newParser(&cli{})
 	require.NoError(t, err)

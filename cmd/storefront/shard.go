@@ -20,7 +20,7 @@ type shardCmd struct {
 	Isolate shardIsolateCmd `cmd:"" help:"Give a store a shard of its own."`
 }
 
-// onCluster opens the database and calls do with its cluster. It does not require that the schema is current.
+// onCluster opens a database whose schema need not be current.
 func (s *invocation) onCluster(d database, do func(ctx context.Context, handle *db.DB, cluster *shard.Cluster) error) error {
 	handle, err := hook.Open(s.ctx, d.config(db.Config{Existing: true, MaxConns: 2,
 		Settings: map[string]string{"application_name": shard.ApplicationName}}))
@@ -36,10 +36,9 @@ func (s *invocation) onCluster(d database, do func(ctx context.Context, handle *
 
 type shardPlanCmd struct{ database }
 
-// sharding is the output of `storefront shard plan`.
 type sharding struct {
 	Tables []shard.Table `json:"tables"`
-	// DroppedKeys are the foreign keys that `storefront shard apply` drops and does not create again.
+	// DroppedKeys are the foreign keys that `storefront shard apply` drops for good.
 	DroppedKeys []string `json:"droppedKeys"`
 	Obstacles   []string `json:"obstacles"`
 	// Largest are the stores with the most rows, the largest first.
@@ -103,7 +102,7 @@ func (s *invocation) plan(plan shard.Plan) error {
 	return nil
 }
 
-// bytesText formats a number of bytes for people, in a unit in which it has at most four digits.
+// bytesText uses the unit in which a number has at most four digits.
 func bytesText(n int64) string {
 	for _, unit := range []string{"B", "KiB", "MiB"} {
 		if n < 10_000 {
@@ -119,7 +118,6 @@ type shardApplyCmd struct {
 	Yes bool `help:"Distribute the tables; without it the plan is only shown."`
 }
 
-// Run distributes the tables.
 func (c *shardApplyCmd) Run(s *invocation) error {
 	return s.onCluster(c.database, func(ctx context.Context, _ *db.DB, cluster *shard.Cluster) error {
 		plan, err := cluster.Plan(ctx)
@@ -152,7 +150,6 @@ func (c *shardApplyCmd) Run(s *invocation) error {
 
 type shardStatusCmd struct{ database }
 
-// Run shows the nodes, and on which of them stores and shards are.
 func (c *shardStatusCmd) Run(s *invocation) error {
 	return s.onCluster(c.database, func(ctx context.Context, _ *db.DB, cluster *shard.Cluster) error {
 		status, err := cluster.Status(ctx)

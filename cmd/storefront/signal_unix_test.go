@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// Neither a hang-up nor the end of the program that reads its log ends a service. It still ends in good order at SIGTERM.
+// It still ends in good order at SIGTERM.
 func TestAServiceOutlivesItsTerminalAndItsLogsReader(t *testing.T) {
 	t.Parallel()
 	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": dbtest.URL(t, dbtest.SQLite), "STOREFRONT_SECRET_KEY": seal.NewKey(),

@@ -25,7 +25,7 @@ type storeCmd struct {
 	Data    storeDataCmd    `cmd:"" help:"Print all data that a store keeps about a customer, for the customer."`
 }
 
-// storeFields are the flags for the fields of a store that a user can set when creating it and when changing it.
+// storeFields are the fields that a user can set both when creating and when changing a store.
 type storeFields struct {
 	URL              string       `name:"url" api:"url" placeholder:"URL" help:"Public address of the store."`
 	Description      string       `api:"description" clears:"" placeholder:"TEXT" help:"What the store is about."`
@@ -56,7 +56,6 @@ type storeCreateCmd struct {
 	PublicURL publicURL `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without --url is this and its slug (default: http://localhost:3000)."`
 }
 
-// Run creates the store.
 func (c *storeCreateCmd) Run(s *invocation) error {
 	in := &adminv1.CreateStoreRequest{}
 	s.options.Shop.Buckets = c.Buckets
@@ -84,7 +83,6 @@ type storeListCmd struct {
 	limit
 }
 
-// Run lists the stores.
 func (c *storeListCmd) Run(s *invocation) error {
 	deletions := map[string]*timestamppb.Timestamp{}
 	in := &adminv1.ListStoresRequest{}
@@ -106,14 +104,13 @@ type namedStore struct {
 
 type storeShowCmd struct{ namedStore }
 
-// Run shows the store.
 func (c *storeShowCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		return s.printStore(ctx, o, c.Store)
 	})
 }
 
-// printStore prints the store whose slug or id is name, and its settings, which only the operator can change.
+// printStore prints the store and the settings that only the operator can change.
 func (s *invocation) printStore(ctx context.Context, o admin.API, name string) error {
 	found, err := o.GetStoreSettings(ctx, &adminv1.GetStoreSettingsRequest{Store: name})
 	if err != nil {
@@ -122,14 +119,14 @@ func (s *invocation) printStore(ctx context.Context, o admin.API, name string) e
 	return s.printStoreWith(found.GetStore(), found.GetSettings())
 }
 
-// printStoreWith prints a store with its bucket and its settings. found is the store, and set has the settings.
+// printStoreWith prints a store with its bucket and the settings set.
 func (s *invocation) printStoreWith(found *storefrontv1.Store, set *adminv1.StoreSettings) error {
 	settings := apijson.Marshal(set)
 	object := messageJSON(found)
 	return s.print(withBucket(append(append(object[:len(object)-1], ','), settings[1:]...), found))
 }
 
-// bucketOf returns the bucket of a store, or "" if the store has no id.
+// bucketOf returns "" for a store without an id.
 func bucketOf(st *storefrontv1.Store) string {
 	id, err := uuid.Parse(st.GetId())
 	if err != nil { // lists make their columns from an empty store, which has no id
@@ -138,7 +135,6 @@ func bucketOf(st *storefrontv1.Store) string {
 	return tenant.Bucket(id)
 }
 
-// withBucket adds the member bucket to object, the JSON of the store st.
 func withBucket(object []byte, st *storefrontv1.Store) []byte {
 	return fmt.Appendf(object[:len(object)-1], `,"bucket":%s}`, quoted(bucketOf(st)))
 }
@@ -149,7 +145,6 @@ type storeUpdateCmd struct {
 	storeFields
 }
 
-// Run changes the store.
 func (c *storeUpdateCmd) Run(s *invocation) error {
 	in := &adminv1.UpdateStoreRequest{Store: c.Store}
 	if err := s.changesAnything(); err != nil {

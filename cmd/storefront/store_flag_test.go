@@ -16,17 +16,16 @@ import (
 )
 
 var (
-	// argumentOf maps the beginning of a command's name to the kind of row that the command's argument names. namesNoRow lists
-	// commands whose argument names something else, such as a file.
+	// argumentOf has the kind of row that a command's argument names, by the beginning of its name. namesNoRow lists commands whose argument
+	// names something else.
 	argumentOf = map[string]string{
 		"product": "product", "customer": "customer", "order": "order", "link": "link", "key": "key", "webhook": "webhook",
 		"delivery": "delivery", "dashboard sessions": "session",
 	}
 	namesNoRow = []string{"import", "export", "trigger"}
-	// flagOf has each flag whose value may be the id of a row, and the kind of this row.
+	// flagOf has the kind of row of each flag whose value may be an id.
 	flagOf = map[string]string{"webhook": "webhook", "customer": "customer", "payment-link": "link", "product": "product"}
-	// moreOf has the arguments that a command needs besides its row. The key is the command's name, with the flag that names
-	// the row, if the row is not an argument.
+	// moreOf has what a command needs besides its row. The key is its name, with the flag that names the row, if that is no argument.
 	moreOf = map[string][]string{
 		"product update": {"--title", "Q"}, "customer update": {"--name", "Q"}, "customer forget": {"--yes"},
 		"link update": {"--title", "Q"}, "webhook update": {"--description", "Q"},
@@ -38,13 +37,13 @@ var (
 	helpNamesID = regexp.MustCompile(`\bid\b`)
 )
 
-// rowCommand is a command and the argument or flag with which it names a row. kind is the kind of that row.
+// rowCommand is a command and how it names a row of a kind.
 type rowCommand struct {
 	name, flag, kind string
 	storeIsArgument  bool
 }
 
-// c.line returns the arguments of the command, which name the store and the row. id is the row's id.
+// c.line returns the arguments that name the store and the row.
 func (c rowCommand) line(store, id string) []string {
 	args := strings.Fields(c.name)
 	if c.storeIsArgument {
@@ -59,8 +58,8 @@ func (c rowCommand) line(store, id string) []string {
 	return append(append(args, id), moreOf[name]...)
 }
 
-// rowCommands returns all commands that name a store and a row of a store. Commands that delete the row are last. It fails
-// the test if argumentOf, namesNoRow and flagOf lack an argument or a flag.
+// rowCommands returns all commands that name a store and a row, those that delete it last. It fails the test if argumentOf, namesNoRow and
+// flagOf lack one.
 func rowCommands(t *testing.T) (all []rowCommand) {
 	t.Helper()
 	parser, err := newParser(&cli{})
@@ -93,7 +92,7 @@ func rowCommands(t *testing.T) (all []rowCommand) {
 	return all
 }
 
-// operated runs commands in this process. Their environment is env, which names the database or the server that they use.
+// operated runs commands in this process. env names their database or server.
 type operated struct {
 	*testing.T
 	env map[string]string
@@ -106,7 +105,7 @@ func (o operated) run(args ...string) (status int, out, errs string) {
 	return status, stdout.String(), stderr.String()
 }
 
-// id runs a command and returns the value at a path, such as 0.id, in the JSON that the command prints.
+// id returns the value at a path, such as 0.id, in the JSON that a command prints.
 func (o operated) id(path string, args ...string) string {
 	o.Helper()
 	status, out, errs := o.run(append(args, "-o", "json")...)
@@ -123,7 +122,7 @@ func (o operated) id(path string, args ...string) string {
 	return at.(string)
 }
 
-// o.rows creates a store with a row of every kind. It returns the rows' ids by kind.
+// o.rows creates a store with a row of every kind, and returns the ids by kind.
 func (o operated) rows(store string) map[string]string {
 	o.Helper()
 	o.id("id", "store", "create", "--name", store, "--slug", store, "--currency", "XAF", "--country", "CM")
@@ -142,8 +141,8 @@ func (o operated) rows(store string) map[string]string {
 	return ids
 }
 
-// A command with --store neither finds nor changes a row of another store, even if it is given the row's id. If there is no
-// such store, the command fails. server/admin/rpc tests the same rule on every database and through a server.
+// A command with --store neither finds nor changes a row of another store by its id. server/admin/rpc tests the rule on every database and
+// through a server.
 func TestANamedStoreHoldsInCommands(t *testing.T) {
 	t.Parallel()
 	commands := rowCommands(t)

@@ -22,10 +22,9 @@ type certificates struct {
 	PlainAddr       string   `name:"plain-addr" default:":80" placeholder:"ADDR" help:"With TLS, address that answers the authority's challenges and redirects to https; none for no such listener."`
 }
 
-// enabled reports whether the server speaks TLS.
 func (c certificates) enabled() bool { return len(c.TLSDomains) > 0 || c.TLSCert != "" }
 
-// addresses returns the addresses of the API and of the dashboard: those of the listeners, unless they have names.
+// addresses returns the addresses of the listeners, unless the API and the dashboard have names.
 func (c certificates) addresses(api, pages string) (string, string) {
 	if len(c.TLSDomains) > 0 {
 		api = "https://" + c.TLSDomains[0]
@@ -59,7 +58,7 @@ func (c certificates) check(databaseURL, adminToken string) error {
 	return nil
 }
 
-// set turns on TLS in a server's configuration, if the flags ask for it. explicitAddr is true if --addr is set.
+// set turns on TLS if the flags ask for it. explicitAddr is true if --addr is set.
 func (c certificates) set(config *server.Config, databaseURL string, explicitAddr bool, logger *slog.Logger) error {
 	if !c.enabled() {
 		return nil

@@ -25,7 +25,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// writePair writes a self-signed certificate for names, and its key, to two files in a folder.
+// writePair writes a self-signed certificate for names, and its key.
 func writePair(t *testing.T, folder string, serial int64, names ...string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -40,7 +40,7 @@ func writePair(t *testing.T, folder string, serial int64, names ...string) {
 	}
 }
 
-// The public listener serves the API and the dashboard over TLS, each at its name and nothing else, and reads a new certificate.
+// The API and the dashboard are each served at their name and nothing else, and a new certificate is read.
 func TestAServerTerminatesTLS(t *testing.T) {
 	t.Parallel()
 	const api, dashboard = "api.shop.example", "dashboard.shop.example"

@@ -27,9 +27,8 @@ type traces struct {
 	report   func(error)
 }
 
-// openTraces starts to send spans if an OTEL_ variable names an endpoint, or if OTEL_TRACES_EXPORTER is otlp. otlpClient
-// and the SDK read the other standard variables (OpenTelemetry's "Environment Variable Specification",
-// "OpenTelemetry Protocol Exporter"). report is called with each error of sending, which has no other effect.
+// openTraces sends spans if an OTEL_ variable names an endpoint, or OTEL_TRACES_EXPORTER is otlp. otlpClient and the SDK read OpenTelemetry's
+// other variables. An error of sending only calls report.
 func (s *invocation) openTraces(report func(error)) (traces, error) {
 	enabled, err := s.tracesEnabled()
 	if err != nil || !enabled {
@@ -56,14 +55,13 @@ func (s *invocation) openTraces(report func(error)) (traces, error) {
 	return traces{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(origin)), report}, nil
 }
 
-// variable returns the value of OTEL_<name>, or "" if it is not set.
+// variable returns the value of OTEL_<name>, or "".
 func (s *invocation) variable(name string) string {
 	value, _ := s.env("OTEL_" + name)
 	return strings.TrimSpace(value)
 }
 
-// tracesEnabled reports whether the variables turn traces on. It returns an error for an endpoint, an exporter or a protocol with
-// which no span could be sent.
+// tracesEnabled returns an error for an endpoint, an exporter or a protocol with which no span could be sent.
 func (s *invocation) tracesEnabled() (bool, error) {
 	if strings.EqualFold(s.variable("SDK_DISABLED"), "true") {
 		return false, nil
@@ -98,7 +96,7 @@ func (s *invocation) tracesEnabled() (bool, error) {
 	return true, nil
 }
 
-// tracerProvider returns the provider that creates spans, or nil if traces are off.
+// tracerProvider returns nil if traces are off.
 func (t traces) tracerProvider() trace.TracerProvider {
 	if t.provider == nil {
 		return nil

@@ -23,7 +23,7 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// collector is an HTTP server that receives spans by OTLP.
+// collector receives spans by OTLP.
 type collector struct {
 	t   *testing.T
 	url string
@@ -43,7 +43,6 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-// ServeHTTP receives a batch of spans.
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var batch tracev1.TracesData
@@ -67,7 +66,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find waits for a span with this name, in the trace or, if trace is nil, in any trace.
+// find waits for a span with this name, in any trace if trace is nil.
 func (c *collector) find(trace []byte, name string) *tracev1.Span {
 	c.t.Helper()
 	return c.await(name, func(s *tracev1.Span) bool {
@@ -75,8 +74,7 @@ func (c *collector) find(trace []byte, name string) *tracev1.Span {
 	})
 }
 
-// await returns the first span for which is(span) is true. If none arrives in a minute, the test fails, and the error has the
-// text in what. A span may arrive late: each process sends its own spans, and sends a span after its children.
+// await returns the first span for which is is true, or fails after a minute. Each process sends its own spans, each after its children.
 func (c *collector) await(what string, is func(*tracev1.Span) bool) *tracev1.Span {
 	c.t.Helper()
 	timeout := time.After(time.Minute)
@@ -107,7 +105,7 @@ func (c *collector) names() []string {
 	return names
 }
 
-// path returns the names of the spans from the first span of the trace to s.
+// path returns the names of the spans from the first of the trace to s.
 func (c *collector) path(s *tracev1.Span) []string {
 	c.t.Helper()
 	names := []string{s.GetName()}
@@ -132,7 +130,7 @@ func valueOf(attributes []*commonv1.KeyValue, key string) string {
 	return ""
 }
 
-// One trace shows a payment in three processes: from the command through the server and the worker to the receiver.
+// From the command through the server and the worker to the receiver.
 func TestATraceOfAPayment(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {
@@ -181,7 +179,7 @@ func TestATraceOfAPayment(t *testing.T) {
 			request := valueOf(to.find(trace, call).GetAttributes(), "storefront.request_id")
 			require.NotEmpty(t, request)
 			require.Equal(t, request, valueOf(attempt.GetAttributes(), "storefront.request_id"))
-			// Each of these log lines is written after its process has ended the span and sent the answer, so wait for the line.
+			// Each line is written after its process has ended the span and sent the answer.
 			for what, log := range map[string]func() string{
 				`"request_id":"` + request + `"`:     server.log,
 				`"event_ids":\["` + event.ID + `"\]`: server.log,
@@ -287,7 +285,7 @@ func TestSettingsOfTraces(t *testing.T) {
 	}
 }
 
-// If the collector cannot be reached, a command prints one line about it, and works as without traces.
+// If the collector cannot be reached, a command prints one line about it, and works.
 func TestACollectorThatIsAway(t *testing.T) {
 	t.Parallel()
 	c := installation{t, map[string]string{

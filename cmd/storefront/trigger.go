@@ -62,7 +62,7 @@ func (c *triggerCmd) Run(s *invocation) error {
 	return err
 }
 
-// isDev reports whether the command works on the stores of dev: it uses dev's folder, or it names dev's database or server.
+// isDev reports whether the command uses dev's folder, or names dev's database or server.
 func (c *triggerCmd) isDev(s *invocation) bool {
 	if c.AdminURL == "" {
 		return s.dev != nil || c.isDevDatabase()
@@ -71,11 +71,10 @@ func (c *triggerCmd) isDev(s *invocation) bool {
 	return d != nil && d.isRunning && d.AdminURL == strings.TrimSuffix(c.AdminURL, "/")
 }
 
-// lookBack is how many of the newest events of a type eventOf reads. The event that it looks for may not be the newest,
-// because other programs may cause events at the same time.
+// lookBack is how many of the newest events eventOf reads, because other programs may cause events at the same time.
 const lookBack = 100
 
-// eventOf returns the newest event of a type about the object whose id is the parameter object.
+// eventOf returns the newest event of a type about the object with the id object.
 func eventOf(ctx context.Context, o admin.API, eventType, object string) (*adminv1.Event, error) {
 	out, err := o.ListEvents(ctx, &adminv1.ListEventsRequest{Type: eventType, PageSize: new(int32(lookBack))})
 	if err != nil {
@@ -91,7 +90,6 @@ func eventOf(ctx context.Context, o admin.API, eventType, object string) (*admin
 	return out.GetEvents()[i], nil
 }
 
-// make causes the event in the context's store and returns it.
 func (d *triggerData) make(ctx context.Context, o admin.API) (*adminv1.Event, error) {
 	if d.kind == hook.Ping {
 		return o.CreatePing(ctx, &adminv1.CreatePingRequest{})
@@ -103,7 +101,7 @@ func (d *triggerData) make(ctx context.Context, o admin.API) (*adminv1.Event, er
 	return eventOf(ctx, o, d.kind, object)
 }
 
-// triggerData is the demo data with which trigger causes an event of the type kind.
+// triggerData is the demo data with which trigger causes an event.
 type triggerData struct {
 	kind     string
 	product  *adminv1.CreateProductRequest
@@ -111,22 +109,20 @@ type triggerData struct {
 	link     *storefrontv1.CreatePaymentLinkRequest
 	order    *adminv1.CreateOrderRequest
 	item     *adminv1.CreateOrderRequest_Item
-	// fields has, for each name that --override accepts, the request in which --override sets the field.
+	// fields has the request in which --override sets a field, by the names that it accepts.
 	fields map[string]proto.Message
 }
 
-// The names that --override accepts for the data of an event about a product, a customer or a payment link.
+// The names that --override accepts for products, customers and payment links.
 var (
 	productFields  = []string{"title", "type", "priceAmount", "compareAtAmount", "slug", "summary", "description", "coverUrl"}
 	customerFields = []string{"name", "email", "phone"}
 	linkFields     = []string{"title", "amount", "description", "coverUrl", "thankYouMessage", "expiresAt", "maxPayments"}
 )
 
-// demoBuyer is the e-mail of the buyer in trigger's orders. The first of these orders in a store creates a customer with this
-// e-mail, and all later orders are of this customer.
+// demoBuyer is the buyer of trigger's orders. The first order in a store creates this customer.
 const demoBuyer = "buyer@example.com"
 
-// newTriggerData returns the demo data for an event of the type kind.
 func newTriggerData(kind string) *triggerData {
 	d := &triggerData{
 		kind: kind,
@@ -168,7 +164,7 @@ func newEmail() string {
 	return fmt.Sprintf("customer-%d@example.com", time.Now().UnixNano())
 }
 
-// override sets a field of the demo data. text is FIELD=VALUE.
+// override sets a field. text is FIELD=VALUE.
 func (d *triggerData) override(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	m := d.fields[name]
@@ -197,8 +193,7 @@ func (d *triggerData) override(text string) error {
 		}
 		return usage("--override: %s cannot be %q", name, value)
 	}
-	// An order for the e-mail of a known customer keeps that customer's name and phone. So an order for which the user sets
-	// another name or phone needs a new e-mail.
+	// An order for a known customer keeps that customer's name and phone, so another name or phone needs a new e-mail.
 	if m == d.order && field != "email" && slices.Contains(customerFields, field) && d.order.GetEmail() == demoBuyer {
 		d.order.Email = new(newEmail())
 	}
@@ -211,7 +206,7 @@ func (d *triggerData) override(text string) error {
 	return nil
 }
 
-// object creates or changes the object that the event is about, and returns the object's id.
+// object creates or changes the object that the event is about, and returns its id.
 func (d *triggerData) object(ctx context.Context, o admin.API) (string, error) {
 	switch d.kind {
 	case hook.CustomerCreated:

@@ -20,18 +20,18 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// history is the top folder of the repository, whose history has the commits of the previous release.
+// history has the commits of the previous release.
 const history = "../.."
 
-// firstNew is a file that was added in the first commit after the previous release.
+// firstNew was added in the first commit after the previous release.
 const firstNew = "ent/migrations/sqlite/00002_webhooks.sql"
 
-// before() returns the path of the binary of the previous release, which it builds from the newest commit without the file
-// firstNew. It skips the test if the git history does not have that commit, as in a shallow clone.
+// before builds the previous release from the newest commit without firstNew. It skips the test if the git history lacks that commit, as in a
+// shallow clone.
 func before(t *testing.T) (binary string) {
 	t.Helper()
 	git := func(args ...string) ([]byte, error) {
-		// Allow that the repository belongs to another user than the one who runs the test.
+		// The repository may belong to another user.
 		return exec.CommandContext(t.Context(), "git", append([]string{"-C", history, "-c", "safe.directory=*"}, args...)...).Output()
 	}
 	added, err := git("log", "--diff-filter=A", "--format=%H", "--", firstNew)
@@ -50,8 +50,7 @@ func before(t *testing.T) (binary string) {
 	out, err := unpack.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	binary = filepath.Join(folder, "before.exe")
-	// With -trimpath the build does not depend on the folder's name, so that Go can reuse what it has compiled in an earlier
-	// test.
+	// With -trimpath Go reuses what it has compiled in an earlier test, because the folder's name does not matter.
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", binary, "./cmd/storefront")
 	build.Dir = folder
 	out, err = build.CombinedOutput()
@@ -59,7 +58,7 @@ func before(t *testing.T) (binary string) {
 	return binary
 }
 
-// send sends a request to the API, requires the status, and returns the decoded answer.
+// send requires the status, and returns the decoded answer.
 func send(t *testing.T, status int, method, url, key, body string) map[string]any {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -77,12 +76,11 @@ func send(t *testing.T, status int, method, url, key, body string) map[string]an
 	return decoded
 }
 
-// An installation is upgraded while it serves: first the schema is migrated, and then one process after the other is
-// replaced.
+// First the schema is migrated, and then one process after the other is replaced.
 func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it builds the previous release")
-	newInbox(t) // skips the test where newInbox cannot work, before the slow build
+	newInbox(t) // skips the test before the slow build where newInbox cannot work
 	binary := before(t)
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +98,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 				"--description", "x", "--content-ready", "--status", "PUBLISHED")
 			older := i.server(binary)
 			api := func(p *process, path string) string { return "http://" + p.Addr + "/v1" + path }
-			// The older server prepares statements for these requests. The prepared statements must still work after the migration.
+			// The statements that the older server prepares here must work after the migration.
 			for n := range 5 {
 				send(t, http.StatusCreated, "POST", api(older, "/customers"), key.Key, fmt.Sprintf(`{"email":"early%d@example.com"}`, n))
 				send(t, http.StatusOK, "GET", api(older, "/customers?q=early"), key.Key, "")
@@ -125,7 +123,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			status, _ := get(t, "http://"+older.AdminAddr+"/readyz", "")
 			require.Equal(t, http.StatusOK, status, "a schema that is ahead is ready")
 
-			// The database still has the events of the older server, although the migration has rebuilt a table.
+			// The events of the older server remain, although the migration has rebuilt a table.
 			handle, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)
 			defer handle.Close()
@@ -149,7 +147,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			require.Contains(t, string(arrived.Data), "new@example.com")
 			older.stop()
 
-			// The operator resends the events that the previous release stored. None arrives twice.
+			// The operator resends the previous release's events. None arrives twice.
 			var resent struct{ Resent int }
 			i.run(&resent, "delivery", "resend", "--webhook", webhook.ID, "--since", since)
 			require.Equal(t, events, resent.Resent)

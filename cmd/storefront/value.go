@@ -24,16 +24,15 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// none is the value of a flag that clears a field which can be null or empty.
+// none clears a field that can be null or empty.
 const none = "none"
 
-// isNone reports whether a flag's value clears the field: "none" or "".
+// isNone is also true for "".
 func isNone(text []byte) bool { return len(text) == 0 || string(text) == none }
 
-// orNone is the value of a flag that also accepts none, which clears the field.
-type orNone[V any] struct{ value *V } // nil if the user gave the word none
+// orNone is the value of a flag that also accepts none.
+type orNone[V any] struct{ value *V } // nil for the word none
 
-// UnmarshalText reads a value, or the word none.
 func (o *orNone[V]) UnmarshalText(text []byte) error {
 	o.value = nil
 	if isNone(text) {
@@ -52,7 +51,7 @@ func (o *orNone[V]) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON returns the JSON of the value, or null for none.
+// MarshalJSON returns null for none.
 func (o orNone[V]) MarshalJSON() ([]byte, error) { return json.Marshal(o.value) }
 
 func (o *orNone[V]) resolve(ctx context.Context, api admin.API, currency func() (string, error)) error {
@@ -62,18 +61,17 @@ func (o *orNone[V]) resolve(ctx context.Context, api admin.API, currency func() 
 	return nil
 }
 
-// amount is an amount of money. The user gives a whole number of the currency's smallest units, as in the API, or a number
-// with a decimal point in the currency itself, which resolve converts.
+// amount is a whole number of minor units, or a number with a decimal point, which resolve converts by the store's currency.
 type amount struct {
 	minor   int64
 	decimal string // the number with a decimal point; "" if the user gave smallest units
 }
 
-// UnmarshalText reads an amount as a whole number of minor units, or as a number with a decimal point.
+// UnmarshalText reads minor units, or a number with a decimal point.
 func (a *amount) UnmarshalText(text []byte) error {
 	*a = amount{}
 	n, err := strconv.ParseInt(string(text), 10, 64)
-	// The store's currency is not known yet. So read the number as an amount of CLF, the currency with the most decimals.
+	// The store's currency is not known yet, so read the number in CLF, the currency with the most decimals.
 	if _, notDecimal := validate.ParseDecimal(string(text), "CLF"); err != nil && notDecimal == nil {
 		a.decimal, n, err = string(text), 0, nil
 	}
@@ -102,8 +100,7 @@ func (a *amount) resolve(_ context.Context, _ admin.API, currency func() (string
 	return nil
 }
 
-// instant is a time that the user gives as a date-time, or as how long ago it was. resolve computes the time from how long
-// ago it was, by the clock of the database or server.
+// instant is a date-time, or how long ago it was, which resolve converts by the clock of the database or server.
 type instant struct {
 	at  time.Time
 	ago *time.Duration // how long ago; nil if at is the time
@@ -124,7 +121,7 @@ func (i *instant) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON returns the time as a date-time. Call resolve first.
+// MarshalJSON needs resolve first.
 func (i instant) MarshalJSON() ([]byte, error) { return apijson.AppendTime(nil, i.at), nil }
 
 func (i *instant) resolve(ctx context.Context, o admin.API, _ func() (string, error)) error {
@@ -138,10 +135,10 @@ func (i *instant) resolve(ctx context.Context, o admin.API, _ func() (string, er
 	return err
 }
 
-// date is a date-time. A user may also give only a date, which means the beginning of that day in UTC.
+// date is a date-time, or a date, which means the beginning of that day in UTC.
 type date struct{ time.Time }
 
-// UnmarshalText reads a date-time, or a date.
+// UnmarshalText reads a date-time or a date.
 func (d *date) UnmarshalText(text []byte) (err error) {
 	if d.Time, err = timeOf(string(text)); err != nil {
 		return fmt.Errorf("must be a time such as 2026-12-31T23:59:59Z or 2026-12-31, not %q", text)
@@ -149,10 +146,10 @@ func (d *date) UnmarshalText(text []byte) (err error) {
 	return nil
 }
 
-// MarshalJSON returns the time as a date-time.
+// MarshalJSON returns a date-time.
 func (d date) MarshalJSON() ([]byte, error) { return apijson.AppendTime(nil, d.Time), nil }
 
-// timeOf reads a date-time, or a date, which means the beginning of that day in UTC.
+// timeOf reads a date-time, or a date as the beginning of that day in UTC.
 func timeOf(text string) (time.Time, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day, nil
@@ -169,18 +166,15 @@ func lengthOf(text string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// minTag and greatestTag are names of struct tags. On a flag for a duration they give the shortest and the longest duration
-// that the flag accepts.
+// minTag and greatestTag are tags with the shortest and the longest duration that a flag accepts.
 const (
 	minTag      = "least"
 	greatestTag = "greatest"
 )
 
-// durationMapper is the kong.Mapper for durations. It checks the tags minTag and greatestTag; without minTag a duration is at
-// least 1ms.
+// durationMapper checks minTag, by default 1ms, and greatestTag.
 type durationMapper struct{}
 
-// Decode implements kong.Mapper.
 func (durationMapper) Decode(k *kong.DecodeContext, target reflect.Value) error {
 	var text string
 	if err := k.Scan.PopValueInto("duration", &text); err != nil {
@@ -208,7 +202,6 @@ func (durationMapper) Decode(k *kong.DecodeContext, target reflect.Value) error 
 // count is a whole number from 1.
 type count int
 
-// UnmarshalText reads a whole number from 1.
 func (c *count) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseInt(string(text), 10, 32)
 	if errors.Is(err, strconv.ErrRange) {
@@ -234,10 +227,9 @@ func (c *conns) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// percent is a percentage from 0 to 100.
+// percent is from 0 to 100.
 type percent float64
 
-// UnmarshalText reads a percentage.
 func (p *percent) UnmarshalText(text []byte) error {
 	f, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || !(f >= 0 && f <= 100) {
@@ -250,8 +242,7 @@ func (p *percent) UnmarshalText(text []byte) error {
 // onOff is the value of a flag that accepts on and off.
 type onOff bool
 
-// UnmarshalText reads on or off. It also reads true and false, because YAML readers may convert on and off to true and
-// false.
+// UnmarshalText also reads true and false, to which YAML readers may convert on and off.
 func (o *onOff) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "on", "true":
@@ -264,7 +255,7 @@ func (o *onOff) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// network is a range of IP addresses, which may be only one address. The zero value contains none.
+// network is a range of IP addresses. The zero value contains none.
 type network struct{ prefix netip.Prefix }
 
 // UnmarshalText reads a range such as 10.0.0.0/8, one address, or none.
@@ -291,7 +282,7 @@ func (n *network) UnmarshalText(text []byte) error {
 // publicURL is the public address of the stores' pages; "" means the default.
 type publicURL string
 
-// UnmarshalText reads an http or https address without a query or a fragment, so that a path can be appended to it.
+// UnmarshalText refuses a query or a fragment, because paths are appended to the address.
 func (u *publicURL) UnmarshalText(text []byte) error {
 	value := string(text)
 	var p validate.Problems
@@ -303,10 +294,9 @@ func (u *publicURL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// apiURL is a public address of this service; "" means the default.
 type apiURL string
 
-// origin matches a URL without a path. It matches no character that HTML or JSON would escape.
+// origin matches a URL without a path, and no character that HTML or JSON would escape.
 var origin = regexp.MustCompile(`^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\d+)?$`)
 
 // UnmarshalText reads an http or https address without a path.
@@ -319,13 +309,12 @@ func (u *apiURL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// orderLine is what --product of an order names: a product by its id or slug, and a quantity.
 type orderLine struct {
 	product  string
 	quantity int32
 }
 
-// UnmarshalText reads NAME or NAME:QTY. Without QTY the quantity is 1.
+// UnmarshalText reads NAME or NAME:QTY, where NAME is a product's id or slug.
 func (l *orderLine) UnmarshalText(text []byte) error {
 	product, quantity, many := strings.Cut(string(text), ":")
 	if product == "" {
@@ -341,12 +330,12 @@ func (l *orderLine) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// productTypes is a list of types of products. An item "none" adds no type: a list with only this item means no type.
+// productTypes is a list of types. A list of only "none" means no type.
 type productTypes []productType
 
 type productType string
 
-// UnmarshalText reads a product type in any case, or none.
+// UnmarshalText reads a type in any case, or none.
 func (t *productType) UnmarshalText(text []byte) error {
 	name := strings.ToUpper(strings.TrimSpace(string(text)))
 	if storefrontv1.Product_Type_value[name] == 0 && !isNone(text) {
@@ -356,7 +345,7 @@ func (t *productType) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON returns a list with the types. An item "none" adds no type.
+// MarshalJSON leaves out items "none".
 func (t productTypes) MarshalJSON() ([]byte, error) {
 	names := []string{}
 	for _, name := range t {
@@ -367,8 +356,7 @@ func (t productTypes) MarshalJSON() ([]byte, error) {
 	return json.Marshal(names)
 }
 
-// socials are the URLs of a store's pages in social networks. An item "none" adds no page: a list with only this item means no
-// page.
+// socials are a store's pages in social networks. A list of only "none" means no page.
 type socials []social
 
 type social struct{ network, address string }
@@ -399,7 +387,7 @@ func (s *socials) resolve(context.Context, admin.API, func() (string, error)) er
 	return nil
 }
 
-// MarshalJSON returns an object that maps the names of the networks to the URLs. An item "none" adds no member.
+// MarshalJSON maps the networks to the URLs. An item "none" adds no member.
 func (s socials) MarshalJSON() ([]byte, error) {
 	pages := map[string]string{}
 	for _, page := range s {
@@ -410,10 +398,9 @@ func (s socials) MarshalJSON() ([]byte, error) {
 	return json.Marshal(pages)
 }
 
-// rateLimit is how many requests an API key may make in a minute. The text off means as many as a counter can count.
+// rateLimit is in requests a minute. The text off means as many as a counter can count.
 type rateLimit int
 
-// UnmarshalText reads a number of at least 1, or off.
 func (r *rateLimit) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseInt(string(text), 10, 32)
 	if value := string(text); value == "off" || value == "false" { // YAML readers may convert off to false

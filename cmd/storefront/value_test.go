@@ -25,7 +25,7 @@ import (
 	"go.storefront.example/worker"
 )
 
-// A network contains a client's IPv4 address, whether the network was given in IPv4 or in IPv6 form.
+// Whether the network was given in IPv4 or in IPv6 form.
 func TestNetworksOfIPv4InIPv6sForm(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -42,7 +42,7 @@ func TestNetworksOfIPv4InIPv6sForm(t *testing.T) {
 	}
 }
 
-// A command that lists the last hour uses the database's clock, even if the machine's clock is five hours ahead.
+// A command uses the database's clock, even if the machine's is five hours ahead.
 func TestHowLongAgoIsByTheClockOfTheDatabaseOrServer(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return time.Now().Add(-5 * time.Hour) }
@@ -96,7 +96,7 @@ func TestTheWorkersDefaultDelaysAreThoseOfItsPackage(t *testing.T) {
 	require.Equal(t, worker.DefaultRetryDelays(), c.Worker.RetryDelays.waits)
 }
 
-// emptyable maps commands to the flags that accept an empty value, which clears a field. All other flags refuse an empty value.
+// emptyable has the flags, by command, whose empty value clears a field. All others refuse it.
 var emptyable = map[string][]string{
 	"webhook create":  {"description"},
 	"webhook update":  {"description"},
@@ -118,7 +118,7 @@ var emptyable = map[string][]string{
 	"import": {"buckets"},
 }
 
-// For every flag of every command, an empty value clears the field or is refused. No command ignores it.
+// For every flag of every command, an empty value clears the field or is refused.
 func TestEmptyValuesAreNeverIgnored(t *testing.T) {
 	t.Parallel()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
@@ -159,7 +159,7 @@ func TestEmptyValuesAreNeverIgnored(t *testing.T) {
 	require.Greater(t, seen, 200)
 }
 
-// The time that is proposed in place of one that is not offered is the nearest in length, not in letters.
+// The nearest time in length, not in letters.
 func TestTheNearestTimeIsProposed(t *testing.T) {
 	t.Parallel()
 	known := []string{"30d", "90d", "1y", "never"}

@@ -35,14 +35,14 @@ type targets struct {
 
 func (t targets) policy() egress.Policy { return egress.Policy{AllowPrivate: t.AllowPrivateTargets} }
 
-// webhookFields are the members that -o json shows of a webhook.
+// webhookFields are what -o json shows of a webhook.
 var webhookFields = []string{"id", "url", "description", "events", "enabled", "state", "failingSince", "disablesAt", "disabledAt",
 	"disabledAutomatically", "createdAt", "updatedAt"}
 
 func webhookObject(w *adminv1.Webhook) []byte { return selectWebhook(w, "", webhookFields...) }
 
-// selectWebhook returns a JSON object with some members of a webhook; the list names has their names. The list may also have
-// "enabled", which is false for a disabled webhook, and "secret", whose value is the parameter secret.
+// selectWebhook returns the named members of a webhook. names may also have "enabled", which is false for a disabled webhook, and "secret", the
+// value of the parameter.
 func selectWebhook(w *adminv1.Webhook, secret string, names ...string) []byte {
 	return selectFields(w, map[string]json.RawMessage{
 		"enabled": strconv.AppendBool(nil, w.GetState() != adminv1.Webhook_disabled), "secret": quoted(secret),
@@ -58,7 +58,6 @@ type webhookCreateCmd struct {
 	Description string   `api:"description" clears:"" placeholder:"TEXT" help:"Description of the webhook."`
 }
 
-// Run registers the webhook.
 func (c *webhookCreateCmd) Run(s *invocation) error {
 	s.options.Webhooks.Targets = c.policy()
 	if err := s.seal(c.target, c.secretKey); err != nil {
@@ -77,8 +76,7 @@ func (c *webhookCreateCmd) Run(s *invocation) error {
 	})
 }
 
-// seal opens the secret keys with which this process encrypts secrets. It does nothing if a server at --admin-url does the
-// work.
+// seal opens the keys with which this process encrypts secrets. It does nothing if a server at --admin-url does the work.
 func (s *invocation) seal(t target, k secretKey) (err error) {
 	if t.AdminURL == "" {
 		s.options.Webhooks.Secrets, err = k.ring(t.database)
@@ -92,7 +90,6 @@ type webhookListCmd struct {
 	limit
 }
 
-// Run lists the webhooks.
 func (c *webhookListCmd) Run(s *invocation) error {
 	in := &adminv1.ListWebhooksRequest{}
 	return listOf(s, c.inStore, c.limit, webhookTable, in,
@@ -133,12 +130,11 @@ func stateOf(w *adminv1.Webhook) string {
 	return w.GetState().String()
 }
 
-// warnOfDuplicates warns the user if other webhooks of the context's store have the URL of made, because that URL then gets each event
-// several times.
+// warnOfDuplicates warns the user if other webhooks of the store have the URL of made, which then gets each event several times.
 func (s *invocation) warnOfDuplicates(ctx context.Context, o admin.API, made *adminv1.Webhook) {
 	all, err := webhooksOf(ctx, o, "")
 	if err != nil {
-		return // without a warning, but with success: the webhook was created
+		return // the webhook was created all the same
 	}
 	for _, w := range all {
 		if w.GetUrl() == made.GetUrl() && w.GetId() != made.GetId() {
@@ -161,7 +157,6 @@ type webhookUpdateCmd struct {
 	Description string   `api:"description" clears:"" placeholder:"TEXT" help:"Description of the webhook."`
 }
 
-// Run changes the webhook.
 func (c *webhookUpdateCmd) Run(s *invocation) error {
 	s.options.Webhooks.Targets = c.policy()
 	in := &adminv1.UpdateWebhookRequest{}
@@ -184,28 +179,24 @@ type (
 	webhookPingCmd    struct{ webhookNamed }
 )
 
-// Run shows the webhook.
 func (c *webhookShowCmd) Run(s *invocation) error {
 	return act(s, c.storeScoped, c.Name, webhookName, func(ctx context.Context, o admin.API, id string) (*adminv1.Webhook, error) {
 		return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: id})
 	}, webhookObject)
 }
 
-// Run enables the webhook.
 func (c *webhookEnableCmd) Run(s *invocation) error {
 	return act(s, c.storeScoped, c.Name, webhookName, func(ctx context.Context, o admin.API, id string) (*adminv1.Webhook, error) {
 		return o.EnableWebhook(ctx, &adminv1.EnableWebhookRequest{Id: id})
 	}, webhookObject)
 }
 
-// Run disables the webhook.
 func (c *webhookDisableCmd) Run(s *invocation) error {
 	return act(s, c.storeScoped, c.Name, webhookName, func(ctx context.Context, o admin.API, id string) (*adminv1.Webhook, error) {
 		return o.DisableWebhook(ctx, &adminv1.DisableWebhookRequest{Id: id})
 	}, webhookObject)
 }
 
-// Run deletes the webhook.
 func (c *webhookDeleteCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		ctx, id, err := c.resolve(ctx, o, c.Name, webhookName)
@@ -224,7 +215,6 @@ func (c *webhookDeleteCmd) Run(s *invocation) error {
 	})
 }
 
-// Run sends the ping.
 func (c *webhookPingCmd) Run(s *invocation) error {
 	return act(s, c.storeScoped, c.Name, webhookName, func(ctx context.Context, o admin.API, id string) (*adminv1.Delivery, error) {
 		return o.PingWebhook(ctx, &adminv1.PingWebhookRequest{Id: id})
@@ -236,7 +226,6 @@ type webhookRotateCmd struct {
 	secretKey
 }
 
-// Run rotates the signing secret.
 func (c *webhookRotateCmd) Run(s *invocation) error {
 	if err := s.seal(c.target, c.secretKey); err != nil {
 		return err

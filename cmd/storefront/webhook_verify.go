@@ -14,7 +14,7 @@ type webhookVerifyCmd struct {
 	Tolerance time.Duration `default:"5m" placeholder:"TIME" help:"Maximum age of the signature, or distance in the future (default: 5m)."`
 }
 
-// Run verifies the signature of the delivery on standard input. It needs neither a database nor a server.
+// Run reads the delivery from standard input. It needs neither a database nor a server.
 func (c *webhookVerifyCmd) Run(s *invocation) error {
 	body, err := io.ReadAll(io.LimitReader(s.in, webhook.MaxBodyBytes+1))
 	if err != nil {

@@ -28,7 +28,7 @@ type attempts struct {
 	Listen            onOff         `default:"on" placeholder:"on|off" help:"Whether PostgreSQL wakes the worker; off saves the connection for it, and the worker looks twice a second."`
 }
 
-// config returns the configuration of a worker with these flags. The caller adds what its process shares.
+// config is the part of a worker's configuration that these flags set. The caller adds what its process shares.
 func (a attempts) config() worker.Config {
 	return worker.Config{
 		Concurrency: int(a.Concurrency), RetryDelays: a.RetryDelays.waits, Timeout: a.Timeout, Retention: a.Retention,
@@ -36,7 +36,6 @@ func (a attempts) config() worker.Config {
 	}
 }
 
-// logDelivering logs that a worker starts.
 func (a attempts) logDelivering(ctx context.Context, logger *slog.Logger) {
 	logger.InfoContext(ctx, "delivering", "concurrency", int(a.Concurrency), "attempts", len(a.RetryDelays.waits)+1)
 }
@@ -53,11 +52,9 @@ type workerCmd struct {
 	LogLevel            string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What is logged: debug, info, warn or error."`
 }
 
-// workerConns is how many database connections a worker opens at most: one for claims, one for results, and a few for
-// resends and for deleting old data.
+// workerConns is the maximum: one for claims, one for results, and a few for resends and for deleting old data.
 const workerConns = 6
 
-// workerConfig returns the database configuration of a worker.
 func workerConfig() db.Config { return db.Config{MaxConns: workerConns, Settings: queue.Settings()} }
 
 // check refuses settings with which the worker does not start. It opens nothing.
@@ -65,7 +62,6 @@ func (c *workerCmd) check() error {
 	return errors.Join(c.monitored.check(), c.secretKey.check(), c.notices.check(egress.Policy{AllowPrivate: c.AllowPrivateTargets}))
 }
 
-// Run delivers webhooks until the context ends.
 func (c *workerCmd) Run(s *invocation) error {
 	outliveReaders()
 	if err := c.check(); err != nil {
@@ -114,11 +110,10 @@ func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Keyring, lo
 	})
 }
 
-// maxDelays is how many waits --retry-delays may have. Each wait is before one more attempt of a delivery.
+// maxDelays limits --retry-delays. Each wait is before one more attempt of a delivery.
 const maxDelays = 30
 
-// delays are the waits before the second and each later attempt of a delivery. The flag's default is
-// worker.DefaultRetryDelays.
+// delays are the waits before the second and each later attempt of a delivery.
 type delays struct{ waits []time.Duration }
 
 // UnmarshalText reads at most maxDelays durations, separated by commas.
@@ -137,7 +132,7 @@ func (d *delays) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// proxyURL is the address of a proxy; nil means none.
+// proxyURL is nil without a proxy.
 type proxyURL struct{ url *url.URL }
 
 // UnmarshalText reads an http, https or socks5 address, or none.

@@ -13,8 +13,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// backupChecks are the checks of a copy of a SQLite database, in the order in which they run. Each check relies on the
-// checks before it.
+// backupChecks run in this order. Each relies on the checks before it.
 var backupChecks = []struct {
 	name string
 	run  func(ctx context.Context, d *db.DB, keys SecretKeys) Finding
@@ -26,8 +25,7 @@ var backupChecks = []struct {
 	{"secret-key", backupSecrets},
 }
 
-// Backup checks the copy of a SQLite database at path, and stops after the first failed check. It reads the whole file and
-// changes nothing. Nobody may write the file meanwhile.
+// Backup stops after the first failed check. It reads the whole file at path and changes nothing; nobody may write the file meanwhile.
 func Backup(ctx context.Context, path string, keys SecretKeys) []Finding {
 	d, err := hook.Open(ctx, db.Config{URL: "sqlite:" + path, ReadOnly: true, MaxConns: 1})
 	if err != nil {
@@ -82,7 +80,7 @@ func foreignKeys(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	return ok("every row has the rows that it refers to")
 }
 
-// counted returns names and their numbers as a text, such as "orders (3), products (1)", sorted.
+// counted returns a text such as "orders (3), products (1)", sorted.
 func counted(numbers map[string]int) string {
 	var texts []string
 	for name, n := range numbers {
@@ -92,7 +90,7 @@ func counted(numbers map[string]int) string {
 	return strings.Join(texts, ", ")
 }
 
-// backupSchema accepts the schema of this release and of older releases, and fails for any other.
+// backupSchema accepts the schema of this release and of older ones.
 func backupSchema(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	steps, err := d.Migrations(ctx)
 	if err != nil {
@@ -120,7 +118,7 @@ func backupSchema(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	return ok("migration %d, which is current", newest)
 }
 
-// hasTable reports whether the backup d has the table. A backup that an older release made may not have it.
+// hasTable is false for a table that the backup's older release did not have.
 func hasTable(ctx context.Context, d *db.DB, table string) (found bool, err error) {
 	err = d.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = $1)", table).Scan(&found)
 	return found, err
@@ -161,7 +159,6 @@ func backupSecrets(ctx context.Context, d *db.DB, keys SecretKeys) Finding {
 	return secrets(ctx, d, Installation{Keys: keys})
 }
 
-// okUnless returns a failed finding if err is not nil, otherwise OK with the message.
 func okUnless(err error, format string, args ...any) Finding {
 	if err != nil {
 		return fail(damagedRemedy, "%v", err)

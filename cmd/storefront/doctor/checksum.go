@@ -15,10 +15,10 @@ import (
 	"go.storefront.example/ent/atomicfile"
 )
 
-// ChecksumSuffix is the suffix of the file beside a backup that has the backup's SHA-256, in the form of sha256sum.
+// ChecksumSuffix is the suffix of the file beside a backup with its SHA-256, in the form of sha256sum.
 const ChecksumSuffix = ".sha256"
 
-// Checksum returns the SHA-256 of a file in hexadecimal digits.
+// Checksum returns a file's SHA-256 in hexadecimal digits.
 func Checksum(ctx context.Context, path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -39,8 +39,7 @@ func Checksum(ctx context.Context, path string) (string, error) {
 	}
 }
 
-// WriteChecksum writes a backup's checksum beside it, in place of an older file. It reads the backup again, and fails if that has
-// another checksum.
+// WriteChecksum writes the checksum beside the backup. It reads the backup again, and fails if that has another checksum.
 func WriteChecksum(ctx context.Context, backup, sum string) error {
 	written, err := Checksum(ctx, backup)
 	if err != nil {
@@ -58,7 +57,6 @@ func WriteChecksum(ctx context.Context, backup, sum string) error {
 	})
 }
 
-// checksum compares a backup with the checksum beside it.
 func checksum(ctx context.Context, backup string) Finding {
 	text, err := os.ReadFile(backup + ChecksumSuffix)
 	if errors.Is(err, fs.ErrNotExist) {

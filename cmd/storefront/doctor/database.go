@@ -22,33 +22,28 @@ import (
 )
 
 const (
-	// minPostgres is the oldest supported major version of PostgreSQL.
+	// minPostgres is the oldest supported major version.
 	minPostgres = 15
-	// maxSkew is how much this machine's clock may differ from the database's clock without a warning. The database's clock
-	// decides all times.
+	// maxSkew is how much this machine's clock may differ from the database's, which decides all times.
 	maxSkew = time.Second
-	// MaxLag is how long a delivery may be due before the doctor concludes that no worker runs. A running worker
-	// claims a delivery within a second, and within a few seconds under full load.
+	// MaxLag is how long a delivery may be due before the doctor concludes that no worker runs. A worker needs a few seconds at most.
 	MaxLag = time.Minute
-	// longTransaction is how long a transaction may be open before the doctor reports it.
+	// longTransaction is the age from which the doctor reports an open transaction.
 	longTransaction = 15 * time.Minute
-	// sampledStores is the number of stores whose counts the doctor compares with their rows.
+	// sampledStores is how many stores' counts the doctor compares with their rows.
 	sampledStores = 5
-	// manyRowDeltas is how many row deltas may wait to be folded before the doctor warns. Running processes fold 5,000 a
-	// second.
+	// manyRowDeltas is how many unfolded row deltas cause a warning.
 	manyRowDeltas = 50_000
-	// compareTime limits the time of the check of the counts, and of the check of the e-mails. Comparing ten million rows of
-	// one store takes some seconds.
+	// compareTime limits the checks of the counts and of the e-mails.
 	compareTime = 20 * time.Second
-	// maxListed is how many webhooks or stores a finding names at most.
+	// maxListed is how many webhooks or stores a finding names.
 	maxListed = 5
 )
 
-// extensions are the PostgreSQL extensions that the indexes need.
+// extensions are needed by the indexes.
 var extensions = []string{"btree_gin", "pg_trgm"}
 
-// Open opens the database, and does not create a missing one. The DB is nil unless the finding is OK. The caller closes the
-// DB.
+// Open does not create a missing database. The DB is nil unless the finding is OK; the caller closes it.
 func Open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	d, found := open(ctx, c)
 	return d, withCheck("database", found)
@@ -77,8 +72,8 @@ func open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	return d, ok("reached")
 }
 
-// URL checks whether pg_dump and psql read the database's URL as this program does, because the manual backs up with
-// pg_dump. The finding does not show the URL, which may contain a password.
+// URL checks that pg_dump and psql read the URL as this program does, because the manual backs up with pg_dump. The finding does not show the
+// URL, which may contain a password.
 func URL(text string) Finding {
 	read := db.ReadByLibpq(text)
 	var f Finding
@@ -95,21 +90,20 @@ func URL(text string) Finding {
 	return withCheck("database-url", f)
 }
 
-// Installation has facts that the checks need and cannot read from the database.
+// Installation has facts that the checks cannot read from the database.
 type Installation struct {
 	Keys SecretKeys
-	// Used is true if a server serves the SQLite file, as the function Used reports.
+	// Used is true if a server serves the SQLite file.
 	Used bool
 	// Buckets is the value of the flag --buckets.
 	Buckets tenant.Buckets
-	// ServerConns and WorkerConns are how many connections to PostgreSQL a server and a worker open at most.
+	// ServerConns and WorkerConns are how many connections a server and a worker open at most.
 	ServerConns, WorkerConns int
 }
 
-// checks are the checks of an open database, in the order in which they run.
 var checks = []struct {
 	name     string
-	postgres bool // true if the check is only for PostgreSQL
+	postgres bool // only for PostgreSQL
 	tables   bool
 	run      func(ctx context.Context, d *db.DB, inst Installation) Finding
 }{
@@ -133,8 +127,8 @@ var checks = []struct {
 	{name: "shards", postgres: true, tables: true, run: shards},
 }
 
-// Database runs the checks of the open database d. If d is nil or its schema is not current, it skips the checks that read
-// tables. Instead of the check of the secret keys it then checks only whether the keys are valid.
+// Database checks the open database d. If d is nil or its schema is not current, it checks only that the secret keys are valid and skips the
+// checks that read tables.
 func Database(ctx context.Context, d *db.DB, inst Installation) []Finding {
 	var found []Finding
 	readable := d != nil
@@ -158,7 +152,6 @@ func Database(ctx context.Context, d *db.DB, inst Installation) []Finding {
 	return found
 }
 
-// unreadable returns the finding of a check that could not read the database because of err.
 func unreadable(err error) Finding {
 	return fail("see what the database's own log says", "the database refuses to say: %v", err)
 }
@@ -185,7 +178,7 @@ func versionFinding(major int) Finding {
 	return ok("PostgreSQL %d", major)
 }
 
-// writable checks whether the PostgreSQL server accepts writes. It asks for the server's settings and writes nothing.
+// writable asks whether the PostgreSQL server accepts writes. It writes nothing.
 func writable(ctx context.Context, d *db.DB, _ Installation) Finding {
 	var standby, reads bool
 	err := d.Reader().QueryRowContext(ctx, "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean").Scan(
@@ -231,7 +224,7 @@ func connectionsFinding(inst Installation, accepted, used int) Finding {
 	return ok("%s, of which %d are open", each, used)
 }
 
-// Hosts checks the hosts of a database URL with several hosts. It returns no finding if hosts is empty, as for other URLs.
+// Hosts checks the hosts of a URL with several. It returns no finding if hosts is empty.
 func Hosts(hosts []db.Host) []Finding {
 	if len(hosts) == 0 {
 		return nil
@@ -260,8 +253,7 @@ func Hosts(hosts []db.Host) []Finding {
 }
 
 func extensionsOf(ctx context.Context, d *db.DB, _ Installation) Finding {
-	// available is true for an extension that is created in the database, and false for one that is only installed on the
-	// server.
+	// available is true for an extension that is created in the database, false for one that is only installed.
 	available := map[string]bool{}
 	for row := range db.Rows(ctx, d.Reader(), "SELECT name, installed_version IS NOT NULL FROM pg_available_extensions WHERE "+
 		"name IN ($1, $2)",
@@ -276,8 +268,7 @@ func extensionsOf(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return extensionsFinding(available)
 }
 
-// extensionsFinding checks that the needed extensions exist on the server and are created in the database. available has the
-// extensions that exist on the server; its value is true for those that are created.
+// extensionsFinding takes the extensions that exist on the server, with true for those created in the database.
 func extensionsFinding(available map[string]bool) Finding {
 	var missing, create []string
 	for _, name := range extensions {
@@ -322,7 +313,7 @@ func schema(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("current")
 }
 
-// clock compares this machine's clock with the database's. It allows for the time that the question and the answer take.
+// clock allows for the time that the question and the answer take.
 func clock(ctx context.Context, d *db.DB, _ Installation) Finding {
 	if _, err := d.ReadClock(ctx); err != nil {
 		return unreadable(err)
@@ -331,29 +322,27 @@ func clock(ctx context.Context, d *db.DB, _ Installation) Finding {
 	if offset > 0 {
 		way = "behind"
 	}
-	// Show a rounded difference, because a busy machine cannot measure it more exactly.
+	// Round, because a busy machine cannot measure the difference more exactly.
 	if skew := offset.Abs().Round(100 * time.Millisecond); offset.Abs() > maxSkew {
 		return warn("let NTP set the clocks of both machines", "the database's clock is %v %s this machine's", skew, way)
 	}
 	return ok("within %v of the database's", maxSkew)
 }
 
-// ApplicationName is the application_name of the doctor's connections to PostgreSQL. With it the doctor distinguishes them
-// from the connections of servers and workers.
+// ApplicationName distinguishes the doctor's connections to PostgreSQL from those of servers and workers.
 const ApplicationName = "storefront doctor"
 
-// Used reports whether a server serves the SQLite file that the URL names. It returns false for PostgreSQL.
+// Used reports whether a server serves the SQLite file that the URL names. It is false for PostgreSQL.
 func Used(databaseURL string) bool {
 	path, embedded := strings.CutPrefix(databaseURL, "sqlite:")
 	if !embedded {
 		return false
 	}
 	used, err := db.IsClaimed(path)
-	return used && err == nil // an error is ignored, because another check reports files that cannot be opened
+	return used && err == nil // another check reports files that cannot be opened
 }
 
-// deliveries checks whether a worker runs, by how long deliveries are due. If no other client uses the database, as
-// after a restore, a long wait is only a warning.
+// deliveries judges by how long deliveries are due. If no other client uses the database, as after a restore, a long wait is only a warning.
 func deliveries(ctx context.Context, d *db.DB, inst Installation) Finding {
 	const remedy = "start `storefront worker`, or see its log for why it does not deliver"
 	stuck := func(format string, args ...any) Finding {
@@ -381,12 +370,11 @@ func deliveries(ctx context.Context, d *db.DB, inst Installation) Finding {
 	return ok("overdue: %s%s", humanize.Comma(int64(overdue)), listening(ctx, d))
 }
 
-// sweeps checks whether workers delete old data. Workers delete nothing for a while if the clock of the machine may be
-// wrong.
+// sweeps checks whether workers delete old data. They delete nothing while the clock of the machine may be wrong.
 func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
 	switch err := queue.CheckHeld(ctx, d); {
 	case errors.Is(err, queue.ErrHeld):
-		// This is no fault: workers delete nothing for a while also on the first day, and after a day on which no worker ran.
+		// No fault: workers delete nothing on the first day, and after a day without a worker.
 		return ok("%v", err)
 	case err != nil:
 		return unreadable(err)
@@ -394,8 +382,7 @@ func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("not held")
 }
 
-// connected reports whether a client other than the doctor uses the database. On PostgreSQL it looks for connections that
-// neither the doctor nor Citus has opened. On SQLite it returns the value of the parameter used.
+// connected reports whether a client other than the doctor or Citus uses the database. On SQLite it returns used.
 func connected(ctx context.Context, d *db.DB, used bool) (bool, error) {
 	if d.Dialect() == dialect.SQLite {
 		return used, nil
@@ -406,7 +393,7 @@ func connected(ctx context.Context, d *db.DB, used bool) (bool, error) {
 	return used, err
 }
 
-// listening returns words that say how many workers wait for events, or "" if the database does not show this.
+// listening says how many workers wait for events, or "" if the database does not show it.
 func listening(ctx context.Context, d *db.DB) string {
 	if d.Dialect() == dialect.SQLite {
 		return ""
@@ -420,8 +407,7 @@ func listening(ctx context.Context, d *db.DB) string {
 	return fmt.Sprintf("; workers listening: %d", n)
 }
 
-// transactions looks for PostgreSQL transactions that have been open for more than longTransaction. Vacuum cannot remove a row
-// that was deleted after the beginning of a transaction that is still open.
+// transactions looks for old PostgreSQL transactions, because vacuum cannot remove rows that were deleted since their beginning.
 func transactions(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return openFor(ctx, d, longTransaction)
 }
@@ -450,11 +436,10 @@ func openFor(ctx context.Context, d *db.DB, long time.Duration) Finding {
 	return ok("none open for more than %v", long)
 }
 
-// manyDeadRows is how many dead rows make scans of deliveries and the row deltas slow. A snapshot
-// younger than longTransaction causes a warning only if there are this many dead rows, and as many transactions began after it.
+// manyDeadRows make scans slow. A snapshot younger than longTransaction causes a warning only with as many dead rows and later transactions.
 const manyDeadRows = 100_000
 
-// snapshots looks for what keeps PostgreSQL from removing dead rows, and checks how many dead rows there are.
+// snapshots looks for what keeps PostgreSQL from removing dead rows, and counts these.
 func snapshots(ctx context.Context, d *db.DB, _ Installation) Finding {
 	found, err := queue.ReadSnapshots(ctx, d)
 	if err != nil {
@@ -468,8 +453,7 @@ func snapshotsFinding(found queue.Snapshots) Finding {
 	if len(found.Held) == 0 {
 		return ok("none held open; %s", cost)
 	}
-	// Held begins with the snapshot since which the most transactions have begun. It is not sorted by age, because not every
-	// age is known.
+	// Held begins with the snapshot since which the most transactions have begun, because not every age is known.
 	oldest := found.Held[0]
 	text := oldest.Holder + " holds one"
 	if oldest.Age != nil {
@@ -483,18 +467,16 @@ func snapshotsFinding(found queue.Snapshots) Finding {
 		"pg_drop_replication_slot of a slot, hot_standby_feedback = off on a standby", "%s, so that deliveries become slow", text)
 }
 
-// SecretKeys are the secret keys that a server or a worker would use.
 type SecretKeys struct {
-	// Ring has the keys; nil if no key is set.
+	// Ring is nil if no key is set.
 	Ring *seal.Keyring
 	// Err says why the settings are no valid keys; nil if they are valid or not set.
 	Err error
-	// Made is true if the service itself creates a missing key when it first needs one, as on SQLite.
+	// Made is true if the service creates a missing key when it first needs one, as on SQLite.
 	Made bool
 }
 
-// keysFinding returns the finding about the secret keys if the database cannot be read: that the keys are invalid, or that
-// they were not tried.
+// keysFinding says without a database that the keys are invalid, or were not tried.
 func keysFinding(keys SecretKeys) Finding {
 	if keys.Err != nil {
 		return fail("set STOREFRONT_SECRET_KEY to the key that the webhooks were created under, as `storefront secret "+
@@ -503,7 +485,7 @@ func keysFinding(keys SecretKeys) Finding {
 	return ok("not tried: the database has to be reached, and its schema to be current")
 }
 
-// secrets tries to decrypt the signing secret of every webhook with the keys.
+// secrets tries to decrypt the signing secret of every webhook.
 func secrets(ctx context.Context, d *db.DB, inst Installation) Finding {
 	keys := inst.Keys
 	if keys.Err != nil {
@@ -547,8 +529,7 @@ func secrets(ctx context.Context, d *db.DB, inst Installation) Finding {
 	return ok("opens the secrets of %s", plural(total, "webhook"))
 }
 
-// counts compares the stored row counts of some random stores with the actual numbers of rows. Before that it checks how many
-// row deltas wait to be folded into the stored counts.
+// counts compares the stored counts of some random stores with their rows, unless too many row deltas wait to be folded.
 func counts(ctx context.Context, d *db.DB, _ Installation) Finding {
 	c := count.New(d)
 	waiting, err := c.PendingDeltas(ctx, manyRowDeltas)
@@ -582,8 +563,7 @@ func counts(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("of %s compared with their rows", plural(len(stores), "store"))
 }
 
-// forgettings looks for customers whose erasure has begun and makes no progress: a try has failed, or nobody has tried for
-// MaxLag.
+// forgettings looks for erasures without progress: a try has failed, or nobody has tried for MaxLag.
 func forgettings(ctx context.Context, d *db.DB, _ Installation) Finding {
 	var failing, waiting []string
 	for row := range db.Rows(ctx, d.Reader(), "SELECT id, failures, due_at FROM forgettings WHERE finished_at IS NULL AND "+
@@ -612,8 +592,7 @@ func forgettings(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("none fails")
 }
 
-// buckets looks for stores whose bucket belongs to another installation. A proxy sends requests with the keys of these
-// stores to that installation, which does not know the keys.
+// buckets looks for stores whose bucket belongs to another installation, to which a proxy sends their keys in vain.
 func buckets(ctx context.Context, d *db.DB, inst Installation) Finding {
 	if inst.Buckets == "" {
 		return Finding{}
@@ -637,7 +616,6 @@ func buckets(ctx context.Context, d *db.DB, inst Installation) Finding {
 	return ok("all stores are in %s", inst.Buckets)
 }
 
-// firstOf lists the first few texts, and says how many more there are.
 func firstOf(all []string) string {
 	if n := len(all); n > maxListed {
 		all = append(all[:maxListed:maxListed], humanize.Comma(int64(n-maxListed))+" more")

@@ -1,6 +1,6 @@
-// Package doctor checks an installation on the machine on which its server or worker is to run. For each requirement it
-// reports whether the installation meets it and, if not, what to do. It repairs nothing, makes no file and writes no row. No
-// finding shows a key, a token or a password. The caller reads the flags and passes their values.
+// Package doctor checks an installation on the machine of its server or worker: whether each requirement is met and, if not, what to do. It
+// repairs nothing, makes no file and writes no row. No finding shows a key, a token or a password. The caller reads the flags and passes their
+// values.
 package doctor
 
 import (
@@ -12,7 +12,7 @@ import (
 // Status is the severity of a finding.
 type Status string
 
-// The severities of a finding. OK means that nothing needs attention.
+// OK means that nothing needs attention.
 const (
 	OK Status = "ok"
 	// Warn means that the service works, but something needs attention.
@@ -21,7 +21,6 @@ const (
 	Fail Status = "fail"
 )
 
-// Finding is the result of one check.
 type Finding struct {
 	// Check is the name of the check, the same in every run.
 	Check   string `json:"check"`
@@ -31,7 +30,6 @@ type Finding struct {
 	Remedy string `json:"remedy"`
 }
 
-// withCheck returns the finding with the name of its check.
 func withCheck(check string, f Finding) Finding {
 	f.Check = check
 	return f
@@ -49,7 +47,7 @@ func fail(remedy, format string, args ...any) Finding {
 	return Finding{Status: Fail, Message: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
-// plural returns a count and its noun, with thousands separators, and with an s unless the count is 1.
+// plural adds thousands separators, and an s unless n is 1.
 func plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word

@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// tablesFromOutside are the tables whose rows an import may bring in, with their ids.
+// tablesFromOutside may have rows with ids that an import brought in.
 var tablesFromOutside = []string{"stores", "products", "customers", "orders", "order_items", "payment_links", "events",
 	"finished_deliveries", "activity_entries", "webhooks", "api_keys"}
 
@@ -22,8 +22,8 @@ var tablesFromOutside = []string{"stores", "products", "customers", "orders", "o
 var namesOfRows = [][2]string{{"stores", "slug"}, {"products", "slug"}, {"orders", "reference"}, {"payment_links", "code"},
 	{"api_keys", "name"}}
 
-// ids looks for what releases up to 2026-09 let in: rows with ids that the service reserves, ids that rows of two stores
-// share, and names in the form of an id.
+// ids looks for what releases up to 2026-09 let in: ids that the service reserves, ids that rows of two stores share, and names in the form of
+// an id.
 func ids(ctx context.Context, d *db.DB, _ Installation) Finding {
 	limited, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()
@@ -61,7 +61,7 @@ func reservedIDs(ctx context.Context, d *db.DB) (Finding, error) {
 		plural(len(found), "row"), listed(found)), nil
 }
 
-// sharedIDs finds ids that rows of two stores share. Only PostgreSQL can have them, because its primary keys contain the store.
+// sharedIDs finds ids that rows of two stores share, which only PostgreSQL's primary keys allow.
 func sharedIDs(ctx context.Context, d *db.DB) (Finding, error) {
 	if d.Dialect() != dialect.Postgres {
 		return ok(""), nil
@@ -105,7 +105,6 @@ func namesLikeIDs(ctx context.Context, d *db.DB) (Finding, error) {
 		plural(len(found), "name"), listed(found)), nil
 }
 
-// texts returns the texts that a query selects.
 func texts(ctx context.Context, d *db.DB, query string, args ...any) (all []string, err error) {
 	for row := range db.Rows(ctx, d.Reader(), query, args...) {
 		var text string
@@ -117,7 +116,6 @@ func texts(ctx context.Context, d *db.DB, query string, args ...any) (all []stri
 	return all, nil
 }
 
-// listed joins up to maxListed names, and says how many more there are.
 func listed(names []string) string {
 	if len(names) > maxListed {
 		names = append(names[:maxListed:maxListed], humanize.Comma(int64(len(names)-maxListed))+" more")

@@ -25,15 +25,13 @@ import (
 	"go.storefront.example/server/admin/rpc"
 )
 
-// prefix is the beginning of the names of all environment variables of the service.
+// prefix begins the names of all environment variables of the service.
 const prefix = "STOREFRONT_"
 
-// maxDistance is the largest number of letters in which an unknown variable may differ from a known one for the doctor to
-// suggest the known one.
+// maxDistance is how many letters of an unknown variable may differ from the known one that the doctor suggests.
 const maxDistance = 3
 
-// Variables looks for environment variables that have the service's prefix but set nothing. environ has items NAME=VALUE;
-// known has the names of the variables that set something.
+// Variables looks for variables that have the service's prefix but set nothing. environ has items NAME=VALUE.
 func Variables(environ, known []string) Finding {
 	return withCheck("variables", variables(environ, known))
 }
@@ -67,7 +65,7 @@ func variables(environ, known []string) Finding {
 	return warn(remedy, "nothing reads %s", strings.Join(unknown, ", "))
 }
 
-// nearest returns the known name that differs least from name, or "" if every one differs in more than maxDistance letters.
+// nearest returns "" if every known name differs in more than maxDistance letters.
 func nearest(name string, known []string) string {
 	best, least := "", maxDistance+1
 	for _, k := range known {
@@ -78,7 +76,7 @@ func nearest(name string, known []string) string {
 	return best
 }
 
-// Command reports whether `storefront <name>` accepts its settings. err is the error with which it refuses them, or nil.
+// Command reports whether `storefront <name>` accepts its settings; err is the refusal, or nil.
 func Command(name string, err error) Finding {
 	check := name + "-settings"
 	if err != nil {
@@ -88,12 +86,11 @@ func Command(name string, err error) Finding {
 	return withCheck(check, ok("storefront %s accepts its settings", name))
 }
 
-// Refused returns the finding that the value of a flag is refused because of err.
 func Refused(flag string, err error) Finding {
 	return withCheck(flag, fail("correct --"+flag+" in the environment or in the settings file", "--%s: %v", flag, err))
 }
 
-// AdminToken checks the operator's token; "" means that none is set.
+// AdminToken checks the operator's token; "" means none.
 func AdminToken(token string) Finding { return withCheck("admin-token", tokenFinding(token)) }
 
 func tokenFinding(token string) Finding {
@@ -107,15 +104,13 @@ func tokenFinding(token string) Finding {
 }
 
 const (
-	// tightBytes is the free space on the database's disk below which the check fails.
+	// tightBytes is the free space below which the check fails.
 	tightBytes = 64 << 20
-	// lowBytes is the free space on the database's disk below which the check warns. If the database is larger than lowBytes, the
-	// limit is the size of the database, because a backup on the same disk needs as much.
+	// lowBytes is the free space below which the check warns. For a larger database it is the database's size, which a backup needs.
 	lowBytes = 1 << 30
 )
 
-// Files checks the files of a SQLite database and its disk: who can read the database and its key file, and how much space
-// is free. The arguments are paths.
+// Files checks who can read the database and its key, and how much space is free. The arguments are paths.
 func Files(database, key string) []Finding {
 	found := []Finding{withCheck("database-file", mode(database)), withCheck("disk", space(database, db.FreeBytes))}
 	if _, err := os.Stat(key); err == nil {
@@ -124,7 +119,7 @@ func Files(database, key string) []Finding {
 	return found
 }
 
-// mode warns if other users can use a file. It never warns on Windows, where a file's mode does not show this.
+// mode never warns on Windows, where a file's mode does not show who can use it.
 func mode(path string) Finding {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -137,7 +132,7 @@ func mode(path string) Finding {
 	return ok("%s", path)
 }
 
-// quoted returns path in quotes if a shell would not take it as one word.
+// quoted quotes path unless a shell takes it as one word.
 func quoted(path string) string {
 	if strings.ContainsFunc(path, func(r rune) bool { return strings.ContainsRune(" '\"$&;()<>|*?`\\\t\n", r) }) {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
@@ -145,7 +140,7 @@ func quoted(path string) string {
 	return path
 }
 
-// space checks the free space on the disk of the database file at path. free returns the free bytes on the disk of a folder.
+// space checks the disk of the database file at path. free returns the free bytes on the disk of a folder.
 func space(path string, free func(folder string) (uint64, error)) Finding {
 	const remedy = "make room on that disk, or move the database to a larger one"
 	info, err := os.Stat(path)
@@ -168,32 +163,30 @@ func space(path string, free func(folder string) (uint64, error)) Finding {
 	return ok("%d MiB left in %s", available>>20, folder)
 }
 
-// answerTimeout is how long the doctor waits for an answer from another process or host.
+// answerTimeout limits the wait for another process or host.
 const answerTimeout = 10 * time.Second
 
-// maxAnswerBytes is how many bytes of an answer the doctor reads at most.
 const maxAnswerBytes = 64 << 10
 
-// Numbers of socket errors on Windows, which differ from those in package syscall.
+// Socket errors on Windows, whose numbers differ from those in package syscall.
 const (
 	wsaAccess       = syscall.Errno(10013)
 	wsaAddressInUse = syscall.Errno(10048)
 )
 
-// IsTaken reports whether err means that another socket listens on the address.
+// IsTaken reports whether another socket listens on the address.
 func IsTaken(err error) bool {
 	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaAddressInUse)
 }
 
-// isForbidden reports whether err means that this user may not listen on the address.
 func isForbidden(err error) bool {
 	return errors.Is(err, syscall.EACCES) || errors.Is(err, wsaAccess)
 }
 
-// Addr checks that the address of the public API is free, or that a server of this service listens on it.
+// Addr checks that the address of the public API is free, or that a server of this service has it.
 func Addr(ctx context.Context, addr string) Finding {
 	return withCheck("addr", address(ctx, "addr", addr, "/v1/store", func(status int, body []byte) bool {
-		// A server of this service refuses the request with an error body: 401 because the request has no key, or 429.
+		// A server of this service answers 401, because the request has no key, or 429.
 		var refused struct {
 			StatusCode int       `json:"statusCode"`
 			Code       string    `json:"code"`
@@ -204,8 +197,7 @@ func Addr(ctx context.Context, addr string) Finding {
 	}))
 }
 
-// AdminAddr checks that the address of the operator's listener is free, or that a healthy server of this service listens on
-// it.
+// AdminAddr checks that the address of the operator's listener is free, or that a healthy server of this service has it.
 func AdminAddr(ctx context.Context, addr string) Finding {
 	return withCheck("admin-addr", address(ctx, "admin-addr", addr, "/healthz", func(status int, body []byte) bool {
 		var health struct{ Status string }
@@ -213,8 +205,7 @@ func AdminAddr(ctx context.Context, addr string) Finding {
 	}))
 }
 
-// address checks that a server can listen on addr, by listening there for a moment. If something else listens on addr,
-// address sends it GET path. isService reports whether the answer is from a server of this service.
+// address listens on addr for a moment. If something else listens there, it sends GET path, and isService judges the answer.
 func address(ctx context.Context, flag, addr, path string, isService func(status int, body []byte) bool) Finding {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {
@@ -263,11 +254,11 @@ func ask(ctx context.Context, target string) (status int, body []byte, err error
 	return answer.StatusCode, body, err
 }
 
-// NoCheck is the value with which Outbound checks nothing, for a machine that makes no outgoing connections.
+// NoCheck makes Outbound check nothing, for a machine without outgoing connections.
 const NoCheck = "none"
 
-// Outbound checks that this machine can make the connections that webhooks need: it sends HEAD / to the https address
-// target, over proxy unless that is nil. Any answer is enough. It does not connect if target is "" or NoCheck.
+// Outbound sends HEAD / to the https address target, over proxy unless that is nil; any answer is enough. It checks nothing if target is "" or
+// NoCheck.
 func Outbound(ctx context.Context, target string, proxy *url.URL) Finding {
 	return withCheck("outbound-https", outbound(ctx, target, proxy))
 }
@@ -305,7 +296,6 @@ func outbound(ctx context.Context, target string, proxy *url.URL) Finding {
 	return fail(remedy+skip, "%s: %s", u.Host, message)
 }
 
-// explainUnreached returns why a request to a host failed with err, and what to do about it.
 func explainUnreached(err error) (message, remedy string) {
 	var (
 		name      *net.DNSError
@@ -321,7 +311,7 @@ func explainUnreached(err error) (message, remedy string) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer within " + answerTimeout.String(), "let the firewall pass connections out to port 443, or set --egress-proxy"
 	}
-	// Show only the inner error: err itself contains the URL of the proxy, which may contain a password.
+	// Show only the inner error: err contains the URL of the proxy, which may have a password.
 	if opErr, ok := errors.AsType[*net.OpError](err); ok {
 		return lowerCase(opErr.Err.Error()), "let the firewall pass connections out to port 443, or set --egress-proxy"
 	}

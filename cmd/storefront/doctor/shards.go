@@ -9,7 +9,7 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// nodes checks the nodes of a sharded database. It returns no finding if no table is distributed.
+// nodes returns no finding if no table is distributed.
 func nodes(ctx context.Context, d *db.DB, _ Installation) Finding {
 	cluster, sharded, err := shardedBy(ctx, d)
 	if err != nil || !sharded {
@@ -62,8 +62,8 @@ func nodesFinding(all []shard.Health) Finding {
 	return ok("%s, citus %s on each", plural(len(all), "node"), all[0].Extension)
 }
 
-// shards checks that tables are distributed or on the coordinator as they should be, that they have their foreign keys and
-// triggers, and that nothing is left of failed moves of shards. It returns no finding if no table is distributed.
+// shards checks that tables are where they should be, with foreign keys and triggers, and that failed moves of shards left nothing. It returns
+// no finding if no table is distributed.
 func shards(ctx context.Context, d *db.DB, _ Installation) Finding {
 	cluster, sharded, err := shardedBy(ctx, d)
 	if err != nil || !sharded {
@@ -97,7 +97,7 @@ func shards(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("%s distributed by store", plural(len(shard.Tables()), "table"))
 }
 
-// shardedBy returns the cluster of a database, and reports whether any table is distributed.
+// shardedBy also reports whether any table is distributed.
 func shardedBy(ctx context.Context, d *db.DB) (*shard.Cluster, bool, error) {
 	cluster, err := shard.New(d)
 	if err != nil {
@@ -107,7 +107,7 @@ func shardedBy(ctx context.Context, d *db.DB) (*shard.Cluster, bool, error) {
 	return cluster, err == nil && len(plan.Pending()) < len(plan.Tables), err
 }
 
-// unreadableIf returns the finding that a check could not read the database because of err, or no finding if err is nil.
+// unreadableIf returns no finding if err is nil.
 func unreadableIf(err error) Finding {
 	if err == nil {
 		return Finding{}

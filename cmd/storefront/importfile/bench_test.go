@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// tables returns a CSV file with n rows for each kind. No two orders have the same customer.
+// tables returns n rows of each kind, each order with a customer of its own.
 func tables(n int) map[kind][]byte {
 	var of [3]bytes.Buffer
 	of[0].WriteString("id,title,price,description,status\n")

@@ -29,13 +29,11 @@ type builder struct {
 	*loader
 	*record
 	entry *entry
-	// price is the lowest price of a product's variations, if the record is a product with variations and without a price. priced
-	// is true if price is set.
+	// price is the lowest price of the variations of a product without a price. priced is true if price is set.
 	price  int64
 	priced bool
 }
 
-// build sets the entry's message, which it makes from the record.
 func (b *builder) build() {
 	b.refuseRounded()
 	b.checkFurtherLines()
@@ -51,20 +49,19 @@ func (b *builder) build() {
 	b.noteColumns()
 }
 
-// note adds a remark on the value of a field on a line of the record, counted from 0.
+// note adds a remark on a field on a line of the record, counted from 0.
 func (b *builder) note(line int, field, problem string) {
 	value, column := b.valueOn(line, field)
 	b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[line].number, Column: column, Problem: problem, Value: value})
 }
 
-// noValue matches what spreadsheets write for an error, and what databases and programs write for an empty value.
+// noValue matches what spreadsheets write for an error, and databases and programs for an empty value.
 var noValue = regexp.MustCompile(`^(?:#[\p{Lu}/0-9]+[!?]|#N/A|#NV|Err:\d+|NULL|null|NaN|nan|None|undefined|FALSE|False|false)$`)
 
 var nameFields = []string{"name", "firstName", "lastName", "title", "itemTitle"}
 
-// noteColumns adds remarks on values that are left out, because another column of the same field, or the first column of the
-// same name, has another value. It passes over the country, which is not stored, and over other spellings of one phone. It
-// also adds remarks on names that are no names.
+// noteColumns remarks on values that are left out because another column of the same field or name has another value, and on names that are no
+// names. It passes over the country, which is not stored, and over other spellings of a phone.
 func (b *builder) noteColumns() {
 	for at, name := range b.record.table.header {
 		field := b.record.table.headerFields[at]
@@ -86,7 +83,7 @@ func (b *builder) noteColumns() {
 	}
 }
 
-// samePhone reports whether two phones differ only in the country's code, zeros before it, and signs between the digits.
+// samePhone ignores the country's code, zeros before it, and signs between the digits.
 func samePhone(a, b string) bool {
 	a, b = notDigits.ReplaceAllString(a, ""), notDigits.ReplaceAllString(b, "")
 	return min(len(a), len(b)) > 5 && (strings.HasSuffix(a, b) || strings.HasSuffix(b, a))
@@ -94,11 +91,11 @@ func samePhone(a, b string) bool {
 
 var notDigits = regexp.MustCompile(`^[^1-9]+|\D+`)
 
-// idFields are the fields that name an object: the row's object, or an object to which the row refers.
+// idFields name the row's object, or an object to which the row refers.
 var idFields = []string{"id", "sku", "slug", "reference", "customer", "paymentLink", "parent", "itemProduct", "itemSku"}
 
-// roundedNumber matches a number such as 1.23457E+12, whose last digits a spreadsheet has dropped. It knows the decimal
-// signs of all languages. It does not match a code such as 12E5, which has no + after the E.
+// roundedNumber matches a number such as 1.23457E+12, whose last digits a spreadsheet has dropped, in any language. It does not match a code
+// such as 12E5.
 var roundedNumber = regexp.MustCompile(`^'?[+-]?\d+(?:[.,\x{066B}]\d+)?[eE]\+\d{1,3}$`)
 
 const rounded = "is a number that a spreadsheet has rounded, so that its last digits are lost: format the column as text and save " +
@@ -117,10 +114,9 @@ func (b *builder) refuseRounded() {
 	}
 }
 
-// checkFurtherLines checks the second and later lines of a record, from which the import reads only items. It finds values of
-// other fields that differ from the first line's. If the record is an order that is not from a shop's export, these values make
-// the record bad, because its lines may be two orders. Otherwise the report only says that the values are left out. It also
-// reports lines of an order that are equal, because files that were joined may have one line twice.
+// checkFurtherLines compares the further lines of a record, of which only items are imported, with the first. A difference makes an order bad
+// that is not from a shop's export, because the lines may be two orders. Otherwise it is a remark, as are equal lines of an order, which joined
+// files may have.
 func (b *builder) checkFurtherLines() {
 	same := map[string]int{} // the number of the first line with the same values
 	for _, line := range b.lines {
@@ -148,9 +144,8 @@ func (b *builder) checkFurtherLines() {
 	}
 }
 
-// fieldsOf maps a field of a message to the fields of the file from which the import can make it. When the importer refuses
-// a field of the message, locate uses this map to find the column in the file. A field that is missing here has the same
-// name in both.
+// fieldsOf has the file's fields from which the import makes a field of a message, so that locate finds the column of a refused field. A
+// missing field has the same name in both.
 var fieldsOf = map[string][]string{
 	"priceAmount": {"price", "priceAmount"}, "compareAtAmount": {"compareAt", "compareAtAmount"},
 	"totalPaid": {"total", "totalPaid"}, "amount": {"total", "amount"}, "reference": {"reference", "id"},
@@ -162,7 +157,7 @@ var fieldsOf = map[string][]string{
 
 var itemField = regexp.MustCompile(`^items\[(\d+)\]\.(\w+)$`)
 
-// locate returns where a field of the message was read: the column's name, the line's number, and the value in the file.
+// locate returns where a field of the message was read.
 func (b *builder) locate(field string) (column string, line int, value string) {
 	at, names := 0, fieldsOf[field]
 	if item := itemField.FindStringSubmatch(field); item != nil && b.value("items") == "" {
@@ -184,7 +179,7 @@ func (b *builder) locate(field string) (column string, line int, value string) {
 	return names[0], b.lines[at].number, ""
 }
 
-// itemLine returns the index of the line with the order's item n, counted from 0. It returns 0 if there is no such item.
+// itemLine returns the line of the order's item n, both counted from 0, or 0.
 func (b *builder) itemLine(n int) int {
 	for i := range b.lines {
 		if b.hasItem(i) {
@@ -204,10 +199,8 @@ func (b *builder) optional(field string) *string {
 	return nil
 }
 
-// amount returns an amount in minor units from a line of the record. units is the name of a field with an amount in the
-// currency's unit, such as 12.50. minor is the name of a field with a whole number of minor units, which amount reads if the
-// first field is empty. given is false if both fields are empty. If the text is no valid amount, or its currency is not the
-// record's, amount reports a problem of the message's field target.
+// amount returns minor units. units is a field with an amount such as 12.50; minor is a field with minor units, read if the first is empty.
+// given is false if both are empty. A wrong amount or another currency than the record's is a problem of the message's field target.
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
 	currency := cmp.Or(b.currency(), b.loader.Store.GetCurrency())
 	text, minorColumn := b.valueOn(line, minor)
@@ -242,10 +235,10 @@ func (b *builder) timestamp(field string) *timestamppb.Timestamp {
 	return nil
 }
 
-// zeros are the characters of a date such as 0000-00-00 00:00:00, which MySQL has for none.
+// zeros are the characters of MySQL's date for none, 0000-00-00 00:00:00.
 const zeros = "0-/.: "
 
-// date returns the date in a field, or nil if the field is empty or refused. It adds a remark if the date names no zone.
+// date returns nil if the field is empty or refused. It adds a remark if the date names no zone.
 func (b *builder) date(field string) *date {
 	text, column := b.valueOn(0, field)
 	if strings.Trim(text, zeros) == "" {
@@ -291,11 +284,10 @@ func (b *builder) date(field string) *date {
 	return &d
 }
 
-// zoneInName matches a column's name that says that its dates are in UTC, as Created (UTC) and date_created_gmt do.
+// zoneInName matches a column such as Created (UTC) or date_created_gmt, whose dates are in UTC.
 var zoneInName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:utc|gmt)(?:[^a-z]|$)`)
 
-// count returns the whole number in a field on a line of the record, or 0 if the field is empty. It refuses a text that is
-// no whole number, and a number that int32 cannot hold. The refusal names target, a field of the message.
+// count returns 0 for an empty field. It refuses what int32 cannot hold; the refusal names target, a field of the message.
 func (b *builder) count(line int, field, target string) int64 {
 	text, _ := b.valueOn(line, field)
 	if text == "" {
@@ -312,14 +304,13 @@ func (b *builder) count(line int, field, target string) int64 {
 	return n / 100
 }
 
-// statusWord returns a status without the prefix wc-, which WooCommerce may write, and normalized (see normalize), so that all
-// spellings of a status are equal.
+// statusWord drops WooCommerce's prefix wc- and normalizes, so that all spellings are equal.
 func statusWord(text string) string {
 	return normalize(strings.TrimPrefix(strings.TrimSpace(text), "wc-"))
 }
 
-// word returns the number of the enum's value that a field names on a line of the record, or 0 if the field is empty. values
-// has these numbers by name. A name that is not in values is refused as a problem of target, a field of the message.
+// word returns the number that values has for the field's name, or 0 if the field is empty. Another name is refused as a problem of target, a
+// field of the message.
 func (b *builder) word(line int, field, target string, values map[string]int32) int32 {
 	text, _ := b.valueOn(line, field)
 	if text == "" {
@@ -338,9 +329,8 @@ func (b *builder) word(line int, field, target string, values map[string]int32) 
 	return n
 }
 
-// phone returns the row's phone number in international form, or nil. National numbers are read in the country of the row,
-// else of --country, else of the store. If the text is not a phone number and an e-mail identifies the row's customer, the text
-// is left out. Without an e-mail, the text is refused and returned.
+// phone reads national numbers in the country of the row, else of --country, else of the store. A text that is no phone is left out if an
+// e-mail identifies the customer; otherwise it is refused and returned.
 func (b *builder) phone() *string {
 	text := b.optional("phone")
 	if text == nil {
@@ -379,7 +369,7 @@ func (b *builder) phone() *string {
 	return text // not nil: a missing phone would be a second problem of the row
 }
 
-// flag reports whether a field means yes. It refuses a text that means neither yes nor no.
+// flag refuses a text that means neither yes nor no.
 func (b *builder) flag(field string) bool {
 	text := b.value(field)
 	if text != "" && !isYes(text) && !isNo(text) {
@@ -388,7 +378,7 @@ func (b *builder) flag(field string) bool {
 	return isYes(text)
 }
 
-// currency returns the currency of the record's amounts; "" means the store's currency.
+// currency returns "" for the store's currency.
 func (b *builder) currency() string {
 	return cmp.Or(strings.ToUpper(b.value("currency")), b.source.Currency)
 }
@@ -399,12 +389,12 @@ var (
 	blocks = regexp.MustCompile(`(?i)(?:</?(?:br|p|div|li|[uo]l|tr|h[1-6])\b[^>]*>\s*)+`)
 )
 
-// priceOf reads a product's price: the sale price during a sale, otherwise the regular price.
+// priceOf returns the sale price during a sale, otherwise the regular price.
 func (b *builder) priceOf() (price int64, given bool) {
 	if b.value("salePrice") != "" {
 		now := time.Now()
 		starts, ends := b.date("saleStarts"), b.date("saleEnds")
-		if ends != nil && ends.dateOnly { // an end without a time of day means that the sale lasts until the end of that day
+		if ends != nil && ends.dateOnly { // an end without a time of day means the end of that day
 			ends.at = ends.at.AddDate(0, 0, 1)
 		}
 		if (starts == nil || !starts.at.After(now)) && (ends == nil || ends.at.After(now)) {
@@ -421,8 +411,7 @@ func (b *builder) priceOf() (price int64, given bool) {
 	return price, given
 }
 
-// addVariation enters a variation's price in lowest, under the id or SKU of the variation's product. It does so only if the
-// variation can be bought, and no other variation of the product has a lower price so far.
+// addVariation enters the price of a variation that can be bought, if it is the lowest so far, under the id or SKU of its product.
 func (b *builder) addVariation(lowest map[string]int64) {
 	b.refuseRounded()
 	price, given := b.priceOf()
@@ -435,8 +424,7 @@ func (b *builder) addVariation(lowest map[string]int64) {
 	}
 }
 
-// lowestPrice returns the lowest price of the variations that refer to the record's product by its id or SKU, and whether there
-// is one.
+// lowestPrice finds the variations of the record's product by its id or SKU.
 func (b *builder) lowestPrice(lowest map[string]int64) (price int64, ok bool) {
 	for _, parent := range []string{"id:" + b.value("id"), b.value("sku")} {
 		if price, ok = lowest[parent]; ok {
@@ -454,8 +442,7 @@ func (b *builder) product() *storefrontv1.Product {
 		Status:      storefrontv1.Product_Status(b.word(0, "status", "status", storefrontv1.Product_Status_value)),
 		PublishedAt: b.timestamp("publishedAt"), CreatedAt: b.timestamp("createdAt"), UpdatedAt: b.timestamp("updatedAt"),
 	}
-	// In WooCommerce's export a line break is \n, and coverUrl has the addresses of all images. A shop's summary may be HTML,
-	// but the API's summary is plain text.
+	// In WooCommerce's export a line break is \n, and coverUrl has all images. A shop's summary may be HTML.
 	if b.source.shop {
 		text := blocks.ReplaceAllStringFunc(strings.ReplaceAll(m.GetSummary(), `\n`, "\n"), func(run string) string {
 			return cmp.Or(tag.ReplaceAllString(run, ""), "\n")
@@ -483,7 +470,7 @@ func (b *builder) product() *storefrontv1.Product {
 			m.Status = storefrontv1.Product_DRAFT // such as an active product on Shopify that no sales channel shows
 		}
 	}
-	// Ignore a shop's reference price that is not above the price: shops export such prices, but do not show them.
+	// Ignore a reference price that is not above the price: shops export it, but do not show it.
 	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (before > m.GetPriceAmount() ||
 		!b.source.shop) {
 		m.CompareAtAmount = &before
@@ -494,8 +481,7 @@ func (b *builder) product() *storefrontv1.Product {
 	return m
 }
 
-// slug returns the slug of a product. If the slug has letters beyond ASCII, which an address does not show as they are, slug
-// returns "", so that the importer makes one, and adds a remark.
+// slug returns "" with a remark for letters beyond ASCII, so that the importer makes a slug.
 func (b *builder) slug() string {
 	slug := b.value("slug")
 	if strings.IndexFunc(slug, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
@@ -505,9 +491,8 @@ func (b *builder) slug() string {
 	return ""
 }
 
-// fullName returns the name of a row's customer. The field name may have only the last name, if the file also has a column for
-// the first name, as in French (Nom, Prénom). It may have only the first name, if the file also has a column for the last name,
-// as in Spanish (Nombre, Apellidos). fullName then puts the first name before the last.
+// fullName puts the first name before the last. The field name may have only one of them if the file has a column for the other (Nom, Prénom;
+// Nombre, Apellidos).
 func (b *builder) fullName() string {
 	name, given, family := b.value("name"), b.value("firstName"), b.value("lastName")
 	full := strings.TrimSpace(given + " " + family)
@@ -525,8 +510,7 @@ func (b *builder) fullName() string {
 	return name
 }
 
-// customerID returns the customer's id in a field. Shops write 0 for the id of each guest, so 0 is read as no id. An order's
-// column Customer may have names instead of ids.
+// customerID reads 0, a shop's id of each guest, as no id. A column Customer may have names instead of ids.
 func (b *builder) customerID(field string) string {
 	id, column := b.valueOn(0, field)
 	if strings.Trim(id, "0") == "" {
@@ -580,7 +564,7 @@ func (b *builder) order() *storefrontv1.Order {
 	}
 	if b.source.shop && m.PaidAt != nil && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
 		b.note(0, "paidAt", "is left out: the order is stored as "+m.GetStatus().String())
-		m.PaidAt = nil // for an unpaid order, a shop may export another date as paidAt, such as the date of an authorization
+		m.PaidAt = nil // for an unpaid order, a shop may export another date as paidAt, such as that of an authorization
 	}
 	if cancelled && m.GetStatus() != storefrontv1.Order_CANCELLED {
 		b.note(0, "cancelledAt", "is left out: the order is stored as "+m.GetStatus().String())
@@ -609,7 +593,7 @@ func (b *builder) order() *storefrontv1.Order {
 	b.priceItems(m, given)
 	if b.Update && (!given && len(m.GetItems()) == 0 || b.entry.lacksPrice ||
 		customerKey(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "") {
-		m.Customer, given = nil, true // the importer never creates an order without a customer, but updates a stored order
+		m.Customer, given = nil, true // the importer creates no order without a customer, but updates a stored order
 	}
 	if !given {
 		m.Amount = sum.Int64()
@@ -638,8 +622,7 @@ func (b *builder) order() *storefrontv1.Order {
 	return m
 }
 
-// paid returns, as a text for people, how much of an order's amount was paid. It returns "" if the export has no outstanding
-// amount.
+// paid returns how much of an order's amount was paid, for people, or "" if the export has no outstanding amount.
 func (b *builder) paid(amount int64) string {
 	currency := cmp.Or(b.currency(), b.loader.Store.GetCurrency())
 	outstanding, err := validate.ParseAmount(b.value("outstanding"), currency)
@@ -649,7 +632,7 @@ func (b *builder) paid(amount int64) string {
 	return validate.FormatAmount(amount-outstanding, currency)
 }
 
-// items adds to m the items in the field items: a JSON list, as in an order of the API or in a line of `order list -o csv`.
+// items reads the field items: a JSON list, as in an order of the API or in `order list -o csv`.
 func (b *builder) items(m *storefrontv1.Order) {
 	text := b.value("items")
 	var items []json.RawMessage
@@ -676,8 +659,7 @@ func (b *builder) items(m *storefrontv1.Order) {
 	}
 }
 
-// item returns the order's item on a line of the record, and the price of its whole quantity. n is the item's index in the
-// order. The item may lack a title until its product is found.
+// item returns the order's item n and the price of its whole quantity. The item may lack a title until its product is found.
 func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.Int) {
 	field := func(name string) string { return fmt.Sprintf("items[%d].%s", n, name) }
 	item = &storefrontv1.Order_Item{
@@ -709,8 +691,7 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 	return item, cost
 }
 
-// priceFromTotal sets the price of the order's item n to total divided by the item's quantity. total is the price of the
-// whole quantity. It rounds down, and reports a total that is no multiple of the quantity.
+// priceFromTotal divides total, the price of item n's whole quantity. It rounds down, and reports a total that is no multiple.
 func (b *builder) priceFromTotal(item *storefrontv1.Order_Item, n int, total int64) {
 	quantity := int64(item.GetQuantity())
 	if quantity < 1 {
@@ -723,9 +704,8 @@ func (b *builder) priceFromTotal(item *storefrontv1.Order_Item, n int, total int
 		"is no multiple of the quantity: the price of one is stored rounded down, the order's total as it is", nil))
 }
 
-// priceItems sets the prices of items that have none in the file. given is true if the order has an amount. If it is true, and
-// the order has exactly one item, the item's price is the amount divided by the quantity. In all other cases priceItems refuses
-// the row or, if Update is set, sets lacksPrice.
+// priceItems divides the order's amount, if given, by the quantity of its only item. In all other cases an item without a price makes it refuse
+// the row or, if Update is set, set lacksPrice.
 func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	for _, n := range b.entry.unpricedItems {
 		switch {

@@ -10,12 +10,10 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// catalogue maps a field and its value, such as {"slug", "guide"}, to the store's product. The field is id, slug or title,
-// because an order's item may name a product by any of these. A title that several products share is mapped to the newest, and
-// {"shared", title} is then in the map.
+// catalogue finds the store's product by a field and its value, such as {"slug", "guide"}, because an item may name a product by id, slug or
+// title. A title of several products leads to the newest, and {"shared", title} is then in the map.
 type catalogue map[[2]string]*storefrontv1.Product
 
-// catalogueOf reads a store's products.
 func catalogueOf(ctx context.Context, api API, store string) (catalogue, error) {
 	ctx, err := api.WithStore(ctx, store)
 	if err != nil {
@@ -43,10 +41,9 @@ func catalogueOf(ctx context.Context, api API, store string) (catalogue, error) 
 	}
 }
 
-// link sets the product of an order's item: a product of the store whose id, slug or title equals the item's product id, SKU
-// or title. n is the item's index in the order. An item without a title gets the product's title. If there is no such
-// product, the report says so, and the item keeps the product id of the file. An item without a title then gets its SKU as
-// the title. If it has no SKU either, the order is refused or, if the import updates orders, can only change a stored order.
+// link finds the product whose id, slug or title equals the item's product id, SKU or title, and sets a missing title. Without such a product
+// the report says so, the product id stays, and the SKU becomes the missing title. If there is no SKU either, the order can only update a
+// stored one. n is the item's index.
 func (l *loader) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from string) {
 	keys := make([][2]string, 0, 8)
 	title := strings.TrimSpace(item.GetTitle())

@@ -11,8 +11,7 @@ import (
 	"go.storefront.example/cmd/storefront/importfile"
 )
 
-// UnescapeCell returns the text that EscapeCell was given, whatever the text is. A spreadsheet evaluates no escaped cell as
-// a formula.
+// UnescapeCell undoes EscapeCell for every text, and a spreadsheet evaluates no escaped cell.
 func TestACellIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	const begins = "=+-@\t\r\n＝＋－＠"

@@ -19,37 +19,34 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// identity is a field whose value no two rows of a kind may share (id, slug, reference), with its value as it is stored.
+// identity is a field whose stored value no two rows of a kind may share: id, slug or reference.
 type identity struct{ field, text string }
 
-// checker decides in the first pass which rows repeat earlier rows, which rows are merged into other rows, and which rows are
-// about customers of the store. The second pass obeys these decisions, so that a dry run reports what an import would do. A
-// nil checker, as in the second pass, sends all rows that it gets.
+// checker decides in the first pass which rows repeat earlier rows, are merged into others, or are about customers of the store. The second
+// pass obeys, so that a dry run reports what an import would do. A nil checker, as in the second pass, sends all rows.
 type checker struct {
 	update bool // whether the import updates what the store has
 	seed   maphash.Seed
 	seen   map[uint64]seenRow // the good rows of earlier batches, by the hash of an identity
 	people *transfer.People
-	// batch has the good rows of the current batch, by the hash of an identity, and merges has its merged rows. judge computes
-	// both anew each time it is called. accept adds batch to seen.
+	// batch and merges are of the current batch. judge computes both anew each time; accept adds batch to seen.
 	batch  map[uint64]seenRow
 	merges []merge
 }
 
-// seenRow is a row of the file: its line, and a hash of the whole row.
+// seenRow has the row's line, and a hash of the whole row.
 type seenRow struct {
 	sum  uint64
 	line int
 }
 
-// String returns the row's line, such as "line 2".
 func (s seenRow) String() string { return fmt.Sprint("line ", s.line) }
 
-// merge is a row of customers that is merged into another row. row and target are the numbers of the two rows in the file.
+// merge has the numbers of two rows in the file: row is merged into target.
 type merge struct {
 	row, target int
-	// adds is true if the two rows are two records of one customer, whose order counts and totals are summed. It is false if
-	// the file has one record twice: then the order count and the total of row are ignored.
+	// adds is true if the rows are two records of one customer, whose order counts and totals are summed. It is false if the file has one
+	// record twice.
 	adds bool
 	note LineError
 }
@@ -58,8 +55,7 @@ func newChecker(update bool) *checker {
 	return &checker{update: update, seed: maphash.MakeSeed(), seen: map[uint64]seenRow{}, people: transfer.NewPeople()}
 }
 
-// identify sets, in the first pass, the fields of e that the checker compares with other rows. It refuses a row of customers
-// with invalid values.
+// identify sets, in the first pass, what the checker compares with other rows. It refuses a row of customers with invalid values.
 func (l *loader) identify(e *entry) {
 	if l.check == nil {
 		return
@@ -75,7 +71,7 @@ func (l *loader) identify(e *entry) {
 		}
 	case *storefrontv1.Customer:
 		e.identities = []identity{{"id", m.GetId()}}
-		// Apply the importer's rules here, because send ignores the importer's refusal of a row that is merged into another row.
+		// Apply the importer's rules here, because send ignores the importer's refusal of a merged row.
 		var wrong []apijson.Field
 		e.contact, wrong = transfer.CheckCustomer(tenant.Store{Currency: l.Store.GetCurrency(), Country: l.Store.GetCountry()}, m)
 		for _, f := range wrong {
@@ -91,25 +87,22 @@ func (l *loader) identify(e *entry) {
 	e.sum = maphash.Bytes(l.check.seed, text)
 }
 
-// verdict is the checker's result for a batch: the rows to send, the rows that repeat earlier rows, and the rows that are
-// refused because of an earlier row.
+// verdict is the checker's result for a batch.
 type verdict struct {
 	fresh, repeated []*entry
 	conflicts       []conflict
 }
 
-// conflict is a row that is refused, because an earlier row has used one of its values for another object. field names the
-// value, and problem is the report's text about the value. related is the earlier row or, if the store has the earlier row's
-// customer, this customer.
+// conflict is a row that is refused because an earlier row has used its field's value for another object. related is the earlier row, or the
+// stored customer that it is about.
 type conflict struct {
 	*entry
 	field, problem string
 	related        fmt.Stringer
 }
 
-// judge splits rows into rows to send, rows that repeat earlier rows, and rows that conflict with earlier rows. Rows that
-// are merged into another row are in none of these groups. A bad row is sent too, so that the API finds all its errors, but
-// judge compares no other row with it. judge may be called again for the same batch when more is known about the rows.
+// judge leaves merged rows out of the verdict. It sends bad rows, so that the API finds all their errors, but compares no other row with them.
+// It may be called again for a batch when more is known.
 func (c *checker) judge(rows []*entry) (v verdict) {
 	if c == nil {
 		return verdict{fresh: rows}
@@ -153,13 +146,12 @@ func (c *checker) judge(rows []*entry) (v verdict) {
 	return v
 }
 
-// unchanged reports whether all rows are sent exactly as they were read: no row is left unsent, has lost its phone, or has got
-// the id of a stored customer.
+// unchanged reports whether all rows are sent exactly as they were read.
 func (v verdict) unchanged(rows []*entry) bool {
 	return len(v.fresh) == len(rows) && !slices.ContainsFunc(rows, func(e *entry) bool { return e.phoneless || e.id != "" })
 }
 
-// fate says what the import does with the customer of a row: it creates, changes or leaves the customer.
+// fate is what the import does with the customer of a row.
 type fate int
 
 const (
@@ -168,7 +160,6 @@ const (
 	skipped        // the store's customer stays unchanged
 )
 
-// accept makes the checker's decisions about the current batch final, so that they apply to later batches.
 func (c *checker) accept() {
 	if c == nil {
 		return
@@ -179,7 +170,7 @@ func (c *checker) accept() {
 	c.people.Begin()
 }
 
-// find returns the earlier row of the file that has an identity, and whether there is one.
+// find returns the earlier row of the file that has an identity.
 func (c *checker) find(id identity) (seenRow, bool) {
 	key := maphash.Comparable(c.seed, id)
 	s, ok := c.batch[key]
@@ -189,8 +180,7 @@ func (c *checker) find(id identity) (seenRow, bool) {
 	return s, ok && id.text != ""
 }
 
-// compare looks for a row's identities in earlier rows of the file. repeated is true if the row repeats an earlier row. If the
-// row conflicts with an earlier row, found describes the conflict; otherwise found is the zero value.
+// compare looks for a row's identities in earlier rows. repeated is true for a repeated row; found is zero unless the row conflicts.
 func (c *checker) compare(e *entry) (repeated bool, found conflict) {
 	grouped := e.table != nil && e.table.Group != ""
 	_, customer := e.message.(*storefrontv1.Customer)
@@ -216,9 +206,7 @@ func (c *checker) compare(e *entry) (repeated bool, found conflict) {
 	return false, conflict{}
 }
 
-// match looks for the customer of a row among the customers of the store and of earlier rows. repeated is true if the
-// row repeats an earlier row. If the row conflicts with an earlier row, found describes the conflict; otherwise found is the
-// zero value.
+// match looks for the row's customer in the store and in earlier rows. Its results are as in compare.
 func (c *checker) match(e *entry) (repeated bool, found conflict) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Customer:
@@ -231,9 +219,8 @@ func (c *checker) match(e *entry) (repeated bool, found conflict) {
 	return false, conflict{}
 }
 
-// matchCustomer decides what happens to a row of customers. A new customer is created. A customer of the store is changed or
-// left unchanged. If an earlier row has the same customer, e is merged into that row. If e shows that two persons are one
-// customer, such as two earlier rows, the rows of the two are merged too. The results are those of match.
+// matchCustomer merges e into an earlier row of the same customer. If e shows that two persons are one customer, their rows are merged too. Its
+// results are as in compare.
 func (c *checker) matchCustomer(e *entry) (repeated bool, found conflict) {
 	all := c.people
 	m := all.Find(e.contact, false)
@@ -298,8 +285,7 @@ func (c *checker) matchCustomer(e *entry) (repeated bool, found conflict) {
 	return false, conflict{}
 }
 
-// rowOf returns the number, and lineOf the line, of the row into which rows about person are merged: the first row about
-// person or, if the store already has this customer, the row e.
+// rowOf and lineOf return the row into which rows about person are merged: the first one about person or, for a stored customer, e.
 func rowOf(person transfer.Person, e *entry) int {
 	if person.Stored() {
 		return e.row
@@ -314,8 +300,8 @@ func lineOf(person transfer.Person, e *entry) int {
 	return person.Line
 }
 
-// The ends of remarks on a row that has the id, e-mail or phone of an earlier row or of a stored customer. "This one" is the
-// row of the remark. sameID is for products and orders, too.
+// The ends of remarks on a row with the id, e-mail or phone of an earlier row or a stored customer. "This one" is the row of the remark. sameID
+// is for products and orders, too.
 const (
 	sameID         = "is that of a row further up: this one is left out"
 	emailDiffers   = "is that of another line, which has another e-mail"
@@ -352,15 +338,14 @@ func (c *checker) matchBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	if m.Field != "id" {
 		all.Complete(m.Person, known, false)
 	} else if !person.Stored() && buyer.Email == nil && buyer.Phone == nil {
-		// The order names its customer only by an id, which an earlier row of the file has. The first pass stores no rows, so the
-		// API would refuse the id as unknown. Give the order an invented e-mail, so that the API checks the rest of the order.
-		// restore removes the e-mail.
+		// The API would refuse the id, which is that of an earlier row, because the first pass stores no rows. An invented e-mail lets the API
+		// check the rest of the order; restore removes it.
 		buyer.Email, e.inventedEmail = new(buyer.GetId()+"@checked.invalid"), true
 	}
 }
 
-// skip marks the rows that the store already has. out is the importer's answer for rows. rejudge is true if judge has treated
-// an order, or a product without a slug, as new although the store has it. judge must then be called again for the batch.
+// skip marks the rows that the store already has. rejudge is true if judge has treated such an order, or product without a slug, as new, and
+// must be called again.
 func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (rejudge bool) {
 	if c == nil {
 		return false
@@ -373,8 +358,7 @@ func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (rejudge bool
 	return rejudge
 }
 
-// addStored tells the checker about customers of the store. rejudge is true if the checker did not know one of these customers.
-// judge must then be called again for the batch.
+// addStored tells the checker about stored customers. rejudge is true if one was unknown, so that judge must be called again.
 func (c *checker) addStored(customers []*storefrontv1.Customer) (rejudge bool) {
 	if c == nil {
 		return false
@@ -396,8 +380,7 @@ func (c *checker) addStored(customers []*storefrontv1.Customer) (rejudge bool) {
 	return true
 }
 
-// note returns a remark about a field of the row or, if field is "", about the whole row. The remark ends with related,
-// the customer or earlier row that is the reason, unless it is nil.
+// note returns a remark, about the whole row if field is "". It ends with related, the reason, unless that is nil.
 func (e *entry) note(field, problem string, related fmt.Stringer) LineError {
 	n := LineError{Line: e.line, Problem: problem}
 	if related != nil {
@@ -409,8 +392,8 @@ func (e *entry) note(field, problem string, related fmt.Stringer) LineError {
 	return n
 }
 
-// dropTakenPhone removes the row's phone from the message, with a remark, if another customer has this phone. owner is that
-// customer's index, or Nobody. It returns the row's contact, without the phone if that was removed.
+// dropTakenPhone removes the phone, with a remark, if it is that of the customer with index owner, which may be Nobody. It returns the contact
+// that is left.
 func (e *entry) dropTakenPhone(all *transfer.People, owner int, field string) transfer.Contact {
 	contact := e.contact
 	if owner != transfer.Nobody {
@@ -421,23 +404,20 @@ func (e *entry) dropTakenPhone(all *transfer.People, owner int, field string) tr
 	return contact
 }
 
-// dropPhone removes the phone of a row's customer from the message.
 func (e *entry) dropPhone() {
 	if phone := phoneOf(e.message); phone != nil && *phone != nil {
 		e.phone, *phone, e.phoneless = *phone, nil, true
 	}
 }
 
-// useStoredID sets the id of the row's customer to person.Key, if person is a customer of the store. The importer then finds
-// the customer by this id. The row's e-mail and phone may not be enough, because the stored customer may get them only from an
-// earlier row of the file.
+// useStoredID makes the importer find a stored customer by its id. The e-mail and phone may not be enough, because the customer may get them
+// only from an earlier row.
 func (e *entry) useStoredID(person transfer.Person) {
 	if id := idOf(e.message); person.Key != "" && *id != person.Key {
 		e.id, *id = *id, person.Key
 	}
 }
 
-// idOf returns a pointer to the id of a row's customer.
 func idOf(m proto.Message) *string {
 	if order, ok := m.(*storefrontv1.Order); ok {
 		return &order.GetCustomer().Id
@@ -445,7 +425,7 @@ func idOf(m proto.Message) *string {
 	return &m.(*storefrontv1.Customer).Id
 }
 
-// restore undoes what judge has changed in e: the customer's id, a dropped phone, an invented e-mail, and the remarks.
+// restore undoes what judge has changed in e.
 func (e *entry) restore() {
 	e.notes = nil
 	if e.id != "" {
@@ -459,7 +439,6 @@ func (e *entry) restore() {
 	}
 }
 
-// phoneOf returns a pointer to the phone of a row's customer, or nil.
 func phoneOf(m proto.Message) **string {
 	switch m := m.(type) {
 	case *storefrontv1.Customer:

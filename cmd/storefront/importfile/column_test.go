@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A file may have a misspelled column in place of a needed one. The error then suggests a --map, and the import with this
-// --map succeeds.
+// The error about a misspelled column suggests a --map, with which the import succeeds.
 func TestHintsOfColumnsHelp(t *testing.T) {
 	t.Parallel()
 	hint := regexp.MustCompile(`--map ('[^']*'|\S+)`)

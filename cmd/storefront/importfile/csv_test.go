@@ -18,7 +18,6 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// The import reads what spreadsheets write: byte order marks, separators, line ends, quotes and encodings.
 func TestFormsOfCSV(t *testing.T) {
 	t.Parallel()
 	const title = "Café, „Été“"
@@ -51,7 +50,7 @@ func TestFormsOfCSV(t *testing.T) {
 	}
 }
 
-// Every kind of bad line is refused with its number and its column, and nothing of its batch is stored.
+// Every kind of bad line is refused with its number and column, and nothing of its batch is stored.
 func TestBadLines(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -136,7 +135,7 @@ func TestBadLines(t *testing.T) {
 	require.ErrorIs(t, err, importfile.ErrOptions)
 }
 
-// The report has all bad lines, not only the first, and a dry run reports the same as the run.
+// A dry run reports the same as the run.
 func TestEveryBadLineIsReported(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
@@ -167,7 +166,6 @@ func TestEveryBadLineIsReported(t *testing.T) {
 	}
 }
 
-// An import that waits for its input, such as a pipe, ends when its context is cancelled.
 func TestAnImportThatWaitsForItsInputEnds(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -184,7 +182,7 @@ func TestAnImportThatWaitsForItsInputEnds(t *testing.T) {
 	}
 }
 
-// One line with many members does not increase the memory for the other lines. Not parallel, because it counts allocations.
+// Not parallel, because it counts allocations.
 func TestMembersThatNothingReadsAreBounded(t *testing.T) {
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 	var text strings.Builder
@@ -204,7 +202,6 @@ func TestMembersThatNothingReadsAreBounded(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(200<<20))
 }
 
-// Any file is imported, or its bad lines are refused with their numbers.
 func FuzzFile(f *testing.F) {
 	for _, text := range []string{
 		"title,price\nA,5\n", "\ufefftitle;price\r\n\"A;\"\"b\";1.234,50\r\n", "Handle,Title,Variant Price\na,A,1\na,,2\n",
@@ -234,7 +231,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// A read error in the middle of a file is an error, not the file's end.
+// A read error in the middle of a file is not the file's end.
 func TestAFileThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

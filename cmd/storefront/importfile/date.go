@@ -12,43 +12,39 @@ import (
 	"unicode"
 )
 
-// dates reads the dates of a file.
 type dates struct {
-	// layout is --date-format as a layout of time.Parse, with fixed widths; empty without --date-format.
+	// layout is --date-format as a layout of time.Parse, with fixed widths, or empty.
 	layout string
-	// order is the part of layout with day, month and year. With separators between them, day and month may have one digit or
-	// two.
+	// order is the part of layout with day, month and year. With separators, day and month may have one digit or two.
 	order string
 	// clockFirst is true if --date-format has the time of day before the date.
 	clockFirst bool
-	// zone is the time zone of dates that name no zone. It is UTC unless --time-zone names another.
+	// zone is that of dates that name none: UTC unless --time-zone names another.
 	zone *time.Location
 }
 
-// date is a date as read from a file.
 type date struct {
 	at time.Time
 	// dateOnly is true for a day without a time.
 	dateOnly bool
 	// zoned is true if the text names its zone.
 	zoned bool
-	// repeatedHour is true if the zone's clocks showed the time of day twice on that day, because the clocks were set back. Then at
-	// is the earlier of the two times.
+	// repeatedHour is true if clocks were set back and showed the time twice. Then at is the earlier one.
 	repeatedHour bool
 }
 
-// tokens replaces the parts of --date-format by those of time.Parse's layouts.
+// tokens converts --date-format to time.Parse's layouts.
 var tokens = strings.NewReplacer("YYYY", "2006", "YY", "06", "MMMM", "January", "MMM", "Jan", "MM", "01", "DD", "02", "M", "1",
 	"D", "2", "HH", "15", "H", "15", "hh", "03", "h", "3", "mm", "04", "ss", "05", "A", "PM", "a", "PM")
 
 var (
 	knownFormat = regexp.MustCompile(`^[YMDHhmsAa \t/.,:T-]+$`)
 	timeTokens  = regexp.MustCompile(`[HhmsAa][HhmsAa :.]*`)
-	// unseparated finds two parts of --date-format with no separator between them, as in YYYYMMDD.
+	// unseparated finds two parts without a separator, as in YYYYMMDD.
 	unseparated = regexp.MustCompile(`YM|MY|MD|DM|YD|DY`)
 )
 
-// datesOf returns a reader of dates in a form such as DD/MM/YYYY or DD.MM.YYYY HH:mm and a time zone such as Europe/Paris.
+// datesOf takes a form such as DD/MM/YYYY or DD.MM.YYYY HH:mm and a zone such as Europe/Paris.
 func datesOf(format, zone string) (dates, error) {
 	d := dates{layout: tokens.Replace(format), zone: time.UTC}
 	if format != "" && (!knownFormat.MatchString(format) || !strings.Contains(format, "YY") || !strings.Contains(format, "M") ||
@@ -75,8 +71,7 @@ func datesOf(format, zone string) (dates, error) {
 	return d, nil
 }
 
-// clock matches a time of day, with or without seconds, AM or PM, and a zone. Of the zones' abbreviations it knows only UTC,
-// because the others have several meanings.
+// clock matches a time of day, with or without seconds, AM or PM, and a zone. The zones' abbreviations but UTC have several meanings.
 const clock = `(\d{1,2})[:.h](\d{2})(?:[:.](\d{2})(?:[.,](\d{1,9}))?)?(?: ?([ap])\.? ?m\.?)?` +
 	`(?: ?(Z|UTC|GMT|(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?)(?: UTC)?)?`
 
@@ -85,8 +80,7 @@ var (
 	clockBefore = regexp.MustCompile(`(?i)^` + clock + `,? (.*)$`)
 )
 
-// clockOf returns a time of day. match has the groups that the expression clock has found in a text. clockOf also returns
-// the zone that the text names, or nil.
+// clockOf takes the groups that clock has found. The zone is nil if the text names none.
 func clockOf(match []string) (time.Duration, *time.Location, error) {
 	hour, _ := strconv.Atoi(match[0])
 	minute, _ := strconv.Atoi(match[1])
@@ -124,8 +118,7 @@ func clockOf(match []string) (time.Duration, *time.Location, error) {
 
 var errDate = errors.New("must be a date such as 2026-01-31, 31.01.2026 or 2026-01-31 15:04:05 +0100")
 
-// tidy replaces each run of white space by one space, and drops the invisible marks that browsers add between the parts of a
-// date.
+// tidy makes runs of white space one space, and drops the invisible marks that browsers add to dates.
 func tidy(text string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -135,8 +128,7 @@ func tidy(text string) string {
 	}, text)), " ")
 }
 
-// parse reads a date or a date-time. Without --date-format it reads 21/11/2026, but refuses 01/02/2026 and names the formats
-// that would read it. zone is the zone that the column names; nil means the file's zone.
+// parse reads 21/11/2026 without --date-format, but refuses 01/02/2026 and names the formats that would read it. A nil zone means the file's.
 func (d dates) parse(text string, zone *time.Location) (date, error) {
 	wall, named, dateOnly, err := d.split(tidy(text))
 	if err != nil {
@@ -164,11 +156,9 @@ func (d dates) parse(text string, zone *time.Location) (date, error) {
 	return found, nil
 }
 
-// inZone returns the times when clocks in a zone show the date and time of wall. It returns none if the clocks were set forward
-// past that time, and two if they were set back.
+// inZone returns the times when clocks in a zone show wall: none if the clocks were set forward past it, two if they were set back.
 func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
-	// If clocks were changed near wall, the zone's offset a day before wall may differ from the offset a day after wall. Try
-	// both.
+	// Near a change of the clocks, the offset differs a day before and after wall. Try both.
 	const day = 24 * time.Hour
 	for _, near := range []time.Duration{-day, day} {
 		_, offset := wall.Add(near).In(zone).Zone()
@@ -181,8 +171,7 @@ func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
 	return times
 }
 
-// split reads a date with or without a time of day. wall is the date and time that the text shows, as a time in UTC. zone is
-// the zone that the text names, or nil. dateOnly is true if the text has no time of day.
+// split returns wall, what the text shows as a time in UTC, and the zone that the text names, or nil.
 func (d dates) split(text string) (wall time.Time, zone *time.Location, dateOnly bool, err error) {
 	if d.layout != "" {
 		if at, err := time.Parse(d.layout, text); err == nil {
@@ -211,15 +200,13 @@ func (d dates) split(text string) (wall time.Time, zone *time.Location, dateOnly
 var (
 	yearFirst = regexp.MustCompile(`^\d{4}([/.-])\d{1,2}([/.-])\d{1,2}$`)
 	yearLast  = regexp.MustCompile(`^(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{2}|\d{4})$`)
-	// oneSeparator replaces all separators of dates by /, because --date-format decides only the order of day, month and year.
+	// --date-format decides only the order of day, month and year, not the separators.
 	oneSeparator = strings.NewReplacer(".", "/", "-", "/")
-	// errAmbiguous means that the text does not show which number is the day and which the month or, if the year has two digits,
-	// which is the year. Then --date-format must decide.
+	// errAmbiguous means that only --date-format can tell day, month and two-digit year apart.
 	errAmbiguous = errors.New("is open")
 )
 
-// day returns the day that a text names, at 0:00 UTC. It returns errAmbiguous if only --date-format can tell day, month and year
-// apart.
+// day returns 0:00 UTC, or errAmbiguous.
 func (d dates) day(text string) (time.Time, error) {
 	if d.order != "" {
 		if at, err := time.Parse(oneSeparator.Replace(d.order), oneSeparator.Replace(text)); err == nil {
@@ -229,8 +216,7 @@ func (d dates) day(text string) (time.Time, error) {
 	first, last := yearFirst.FindStringSubmatch(text), yearLast.FindStringSubmatch(text)
 	var layout string
 	switch {
-	// A text that begins with the year is read as year, month and day. This is not done if --date-format begins with the year,
-	// because the format may have the day before the month.
+	// A text that begins with the year is year, month, day, unless --date-format begins with the year, and may have the day second.
 	case first != nil && first[1] == first[2] && !strings.HasPrefix(d.order, "2006"):
 		layout = "2006" + first[1] + "1" + first[1] + "2"
 	case d.order != "":
@@ -258,7 +244,7 @@ func (d dates) day(text string) (time.Time, error) {
 	return at, nil
 }
 
-// ambiguityError returns the error for an ambiguous date, which lists the values of --date-format that would read it.
+// ambiguityError lists the values of --date-format that would read the text.
 func (d dates) ambiguityError(text string) error {
 	separator := text[strings.IndexAny(text, "/.-"):][:1]
 	var forms []string

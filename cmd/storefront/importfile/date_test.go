@@ -10,7 +10,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// The report says how dates were read, and in which zone.
 func TestDatesOfAFile(t *testing.T) {
 	t.Parallel()
 	const header = "reference,status,total,email,createdAt\n"

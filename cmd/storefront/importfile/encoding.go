@@ -17,20 +17,18 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// textEncoding is the encoding of a file. The zero value is UTF-8.
+// textEncoding is UTF-8 if it is zero.
 type textEncoding struct {
 	name string
-	// decoder is nil for UTF-8, which needs no decoding.
+	// decoder is nil for UTF-8.
 	decoder encoding.Encoding
-	// assumed is true if the file is read as Windows-1252 only because it is not UTF-8, and neither a mark nor --encoding
-	// says what it is.
+	// assumed is true if the file is read as Windows-1252 only because it is not UTF-8, and nothing says what it is.
 	assumed bool
-	// overridden is the name in --encoding, if the file's byte order mark says another encoding, which is used; otherwise "".
+	// overridden is the name in --encoding if the file's byte order mark says another encoding, which is used.
 	overridden string
 }
 
-// encodingOf returns the encoding with a name of the WHATWG Encoding Standard or else of IANA's registry, such as
-// windows-1250, gbk or cp437. For "" it returns the zero value.
+// encodingOf takes a name of the WHATWG Encoding Standard or IANA's registry, such as windows-1250, gbk or cp437. "" means the zero value.
 func encodingOf(name string) (textEncoding, error) {
 	if name == "" {
 		return textEncoding{}, nil
@@ -53,7 +51,6 @@ func encodingOf(name string) (textEncoding, error) {
 	return textEncoding{name: known, decoder: found}, nil
 }
 
-// byteOrderMarks are the marks at the beginning of a file that identify its encoding.
 var byteOrderMarks = []struct {
 	mark     string
 	encoding textEncoding
@@ -63,10 +60,9 @@ var byteOrderMarks = []struct {
 	{"\xfe\xff", textEncoding{name: "utf-16be", decoder: unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)}},
 }
 
-// recognize returns the encoding of a file: the encoding of its byte order mark, else the one that --encoding names, else
-// UTF-8, else Windows-1252, which spreadsheets write in Western Europe. It refuses a file that is empty or is not text. If
-// the file has no mark and no encoding is named, it reads the whole file, and refuses a mixture of UTF-8 with other bytes,
-// and bytes that Windows-1252 does not define, because some letters would silently be wrong.
+// recognize follows the byte order mark, else --encoding, else takes UTF-8, else Windows-1252, which spreadsheets write in Western Europe. It
+// refuses a file that is empty or no text. Without mark and name it reads the whole file, and refuses a mixture with UTF-8 and bytes that
+// Windows-1252 does not define, because letters would silently be wrong.
 func recognize(file io.ReadSeeker, named textEncoding) (textEncoding, error) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return named, fmt.Errorf("read the file: %w", err)
@@ -105,18 +101,17 @@ func recognize(file io.ReadSeeker, named textEncoding) (textEncoding, error) {
 	return textEncoding{name: "windows-1252", decoder: charmap.Windows1252, assumed: true}, nil
 }
 
-// scannedBytes has the numbers of three lines of a file; 0 means that there is no such line. unicode is the first line that
-// has letters beyond ASCII and is valid UTF-8. other is the first line with bytes that are not UTF-8. undefinedLine is the
-// first line with a byte that Windows-1252 does not define, and undefined is this byte.
+// scannedBytes has numbers of lines, 0 for none: the first valid UTF-8 line beyond ASCII, the first line that is not UTF-8, and the first with
+// a byte that Windows-1252 does not define, which is undefined.
 type scannedBytes struct {
 	unicode, other, undefinedLine int
 	undefined                     byte
 }
 
-// undefinedBytes are the bytes that Windows-1252 does not define.
+// undefinedBytes are not defined in Windows-1252.
 const undefinedBytes = "\x81\x8d\x8f\x90\x9d"
 
-// scanBytes reads a text to its end and returns the numbers of the lines that decide about its encoding.
+// scanBytes finds the lines that decide about the encoding.
 func scanBytes(text *bufio.Reader) (found scannedBytes, err error) {
 	isUnicode, isOther, last := false, false, rune(0)
 	line := 1
@@ -154,7 +149,7 @@ func scanBytes(text *bufio.Reader) (found scannedBytes, err error) {
 	}
 }
 
-// reader returns a file's text as UTF-8, without a byte order mark.
+// reader returns UTF-8 without a byte order mark.
 func (e textEncoding) reader(in io.Reader) *bufio.Reader {
 	const buffer = 64 << 10
 	if e.decoder != nil {
@@ -167,8 +162,8 @@ func (e textEncoding) reader(in io.Reader) *bufio.Reader {
 	return text
 }
 
-// unreadable reports whether a line has bytes that are invalid in the file's encoding. A decoder has replaced such bytes by
-// U+FFFD. A line of UTF-8 was not decoded, so unreadable looks for the invalid bytes themselves.
+// unreadable reports whether a line has bytes that are invalid in the file's encoding. A decoder has replaced them by U+FFFD; a line of UTF-8
+// still has them.
 func (e textEncoding) unreadable(line string) bool {
 	if e.decoder == nil {
 		return !utf8.ValidString(line)
@@ -176,7 +171,6 @@ func (e textEncoding) unreadable(line string) bool {
 	return strings.ContainsRune(line, utf8.RuneError)
 }
 
-// problem returns the report's text about an unreadable line.
 func (e textEncoding) problem() string {
 	if e.name == "" {
 		return "has bytes that are not UTF-8"
@@ -184,22 +178,18 @@ func (e textEncoding) problem() string {
 	return "has bytes that are no letters in " + e.name
 }
 
-// letterSamples collects values with letters beyond ASCII. A person can see from them whether the encoding is right, because
-// the same bytes are other letters in another encoding.
+// letterSamples collects values beyond ASCII, from which a person sees whether the encoding is right.
 type letterSamples struct {
-	// The first values with letters beyond ASCII: s.read has values of columns that are imported, s.others has names of columns
-	// and values of columns that are not imported.
+	// The first values beyond ASCII: read is of columns that are imported, others is of names of columns and of other columns.
 	read, others []string
-	// readLines is empty, or has one remark with the numbers of all lines that have letters beyond ASCII in imported columns.
-	// otherLines is the same for the header and for columns that are not imported.
+	// readLines is empty, or one remark with the numbers of all such lines in imported columns. otherLines is the same for the header and other
+	// columns.
 	readLines, otherLines []*Remark
 }
 
-// maxSamples is how many values are shown.
 const maxSamples = 2
 
-// add adds the values of a line that have letters beyond ASCII. isRead reports whether a column is read as a field; it is
-// nil for the header.
+// add takes the values of a line. isRead reports whether a column is imported; it is nil for the header.
 func (s *letterSamples) add(number int, values []string, isRead func(column int) bool) {
 	if s == nil {
 		return
@@ -227,7 +217,7 @@ func (s *letterSamples) add(number int, values []string, isRead func(column int)
 	}
 }
 
-// aroundLetters shortens a long value so that its first letters beyond ASCII are shown.
+// aroundLetters shortens a value around its first letters beyond ASCII.
 func aroundLetters(value string) string {
 	const before = 20
 	if start := strings.IndexFunc(value, func(r rune) bool { return r >= utf8.RuneSelf }); start > maxValueRunes/2 {
@@ -239,8 +229,7 @@ func aroundLetters(value string) string {
 	return value
 }
 
-// samples returns an empty collector for a file in this encoding. It returns nil for UTF-8 and UTF-16, because a person need
-// not check their letters.
+// samples returns nil for UTF-8 and UTF-16, whose letters a person need not check.
 func (e textEncoding) samples() *letterSamples {
 	if e.decoder == nil || strings.HasPrefix(e.name, "utf-16") {
 		return nil
@@ -248,8 +237,7 @@ func (e textEncoding) samples() *letterSamples {
 	return &letterSamples{}
 }
 
-// remarks returns the report's remarks about the file's encoding. One says that the byte order mark contradicts --encoding.
-// Another shows the values collected in s, so that a person can see whether their letters are right.
+// remarks says that the byte order mark contradicts --encoding, and shows the values of s.
 func (e textEncoding) remarks(s *letterSamples) (all []*Remark) {
 	if e.overridden != "" {
 		all = append(all, &Remark{Problem: fmt.Sprintf("the file is read as %s, as its byte order mark says, and not as %s", e.name,

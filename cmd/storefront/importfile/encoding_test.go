@@ -27,7 +27,7 @@ func encoded(t *testing.T, name, text string) []byte {
 	return out
 }
 
-// peopleOf maps the name of an encoding to a customer's name in letters of that encoding.
+// peopleOf has customers' names in letters of each encoding.
 var peopleOf = map[string]string{
 	"windows-1250": "Zdeněk Říha", "windows-1251": "Ольга Зайцева", "windows-1253": "Ελένη Ζαφείρη", "windows-1254": "Işıl Güneş",
 	"windows-1255": "נועה ברק", "windows-1256": "سلمى حداد", "windows-1257": "Ģirts Žīgurs", "windows-1258": "Đăng",
@@ -36,7 +36,6 @@ var peopleOf = map[string]string{
 	"cp850": "Zoé Brûlé", "ibm866": "Ольга Зайцева", "utf-16le": "Zdeněk Říha", "utf-16be": "欧阳静", "utf-8": "Zdeněk 欧阳静",
 }
 
-// With --encoding, a CSV or JSON file in any code page is stored with the right letters.
 func TestEncodingsByName(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -64,7 +63,7 @@ func TestEncodingsByName(t *testing.T) {
 	})
 }
 
-// A file that is neither UTF-8 nor UTF-16 is read as Windows-1252, and the report shows some of its letters for checking.
+// A file that is neither UTF-8 nor UTF-16 is read as Windows-1252, and the report shows some letters.
 func TestAnAssumedEncodingIsShown(t *testing.T) {
 	t.Parallel()
 	const assumed = "the file is not UTF-8 and is read as Windows-1252; if these letters are wrong, name its encoding with --encoding "
@@ -107,7 +106,6 @@ func TestAnAssumedEncodingIsShown(t *testing.T) {
 	})
 }
 
-// A file that is not entirely in one encoding is refused before anything is stored.
 func TestFilesOfNoOneEncoding(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -137,7 +135,7 @@ func TestFilesOfNoOneEncoding(t *testing.T) {
 	require.ErrorContains(t, err, "was read as Windows-1252, unless --encoding names another")
 }
 
-// A line with bytes that are invalid in the file's encoding is refused. The import never stores other letters for such bytes.
+// The import never stores other letters for invalid bytes.
 func TestLinesThatAreNotInTheirEncoding(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -172,8 +170,7 @@ func TestLinesThatAreNotInTheirEncoding(t *testing.T) {
 	}
 }
 
-// The file of rejected rows is UTF-8, whatever the encoding of the imported file is. It can be imported with the same
-// --encoding, because its byte order mark takes precedence.
+// The file of rejected rows is always UTF-8. It can be imported with the same --encoding, because its byte order mark takes precedence.
 func TestRejectedRowsOfAnEncoding(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"name,email\nŽofie,nobody\n", `{"name":"Žofie","email":"nobody"}` + "\n", `[{"name":"Žofie","email":"nobody"}]`} {

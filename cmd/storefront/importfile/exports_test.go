@@ -33,7 +33,6 @@ func storeOn(t *testing.T, d *db.DB, currency, country string) store {
 	return store{admin.New(d, admin.Options{}), made, t, d}
 }
 
-// notes returns the problems of remarks, with their lines.
 func notes(all []*importfile.Remark) []string {
 	texts := make([]string, len(all))
 	for i, r := range all {
@@ -42,8 +41,7 @@ func notes(all []*importfile.Remark) []string {
 	return texts
 }
 
-// The import reads WooCommerce's headers in French, German, Spanish and Portuguese. A variable product gets the lowest price
-// of its variations.
+// A variable product gets the lowest price of its variations.
 func TestWooCommerceInFourLanguages(t *testing.T) {
 	t.Parallel()
 	for _, language := range []string{"fr", "de", "es", "pt"} {
@@ -64,8 +62,8 @@ func TestWooCommerceInFourLanguages(t *testing.T) {
 	}
 }
 
-// The sale price counts only during the sale, and a variation only if it can be bought. WooCommerce writes 1 for published,
-// 0 for private, -1 for a draft and 2 for a product that waits for a review.
+// The sale price counts only during the sale, and a variation only if it can be bought. WooCommerce writes 1 for published, 0 for private, -1
+// for a draft and 2 for a product that waits for a review.
 func TestPricesAndDraftsOfWooCommerce(t *testing.T) {
 	t.Parallel()
 	const header = "ID,Type,Name,Published,Sale price,Regular price,Date sale price starts,Date sale price ends,Parent\n"
@@ -105,8 +103,7 @@ func TestPricesAndDraftsOfWooCommerce(t *testing.T) {
 	}
 }
 
-// If no product has the SKU of a variation, an order's item with that SKU is linked to a product by title: the item's title
-// begins with the product's title.
+// An item with a variation's SKU is linked by title if no product has the SKU: it begins with the product's title.
 func TestItemsOfVariations(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -118,8 +115,6 @@ func TestItemsOfVariations(t *testing.T) {
 	require.Equal(t, s.products()[0].GetId(), s.orders()[0].GetItems()[0].GetProductId())
 }
 
-// With --skip-bad each row of the file counts once in the report. A row that repeats a bad row is not counted as repeated,
-// and is stored.
 func TestEachRowCountsOnce(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -155,8 +150,7 @@ func TestEachRowCountsOnce(t *testing.T) {
 	}
 }
 
-// A spreadsheet evaluates no text in the file of rejected rows as a formula, and shows its accents. A person corrects a
-// value in it and imports the file. The import then reads all other texts as they were in the original file.
+// A spreadsheet evaluates no rejected text, and shows its accents. All texts but the corrected one are read as in the original file.
 func TestRejectedRowsAreReadOncePutRight(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ reason, text, wrong, right, title, phone string }{
@@ -199,8 +193,7 @@ func TestRejectedRowsAreReadOncePutRight(t *testing.T) {
 	}
 }
 
-// In a file that is no shop's export, without --from, the owner may write statuses in their own language, with or without
-// accents.
+// Without --from, the owner may write statuses in their own language, with or without accents.
 func TestStatusesInFilesOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	for status, words := range map[string]string{
@@ -226,7 +219,6 @@ func TestStatusesInFilesOfOnesOwn(t *testing.T) {
 	}
 }
 
-// An error names the columns of the file instead of the API's fields.
 func TestComplaintsNameTheFilesColumns(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -257,8 +249,7 @@ func TestComplaintsNameTheFilesColumns(t *testing.T) {
 	}
 }
 
-// With --update, a row of an existing object needs only its key and the changed fields; a row of a new object needs the
-// other fields as well.
+// A row of an existing object needs only its key and the changed fields.
 func TestAnUpdateNeedsItsKeyAndWhatChanges(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -303,7 +294,7 @@ func TestAnUpdateNeedsItsKeyAndWhatChanges(t *testing.T) {
 	}
 }
 
-// Products that are hidden on Shopify stay hidden, and the report says that a partial payment is lost.
+// Hidden products stay hidden, and the report says that a partial payment is lost.
 func TestShopifyOfWhatIsPartly(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -325,7 +316,7 @@ func TestShopifyOfWhatIsPartly(t *testing.T) {
 		notes(done.Notes))
 }
 
-// A file with only bad rows is refused, even with --skip-bad.
+// Even with --skip-bad the file is refused.
 func TestAFileOfBadRowsStoresNothing(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -354,8 +345,7 @@ func TestStatusesOfWooCommerce(t *testing.T) {
 	require.Equal(t, []string{"Guide"}, done.Titles)
 }
 
-// A shop in Lagos: the import refuses an order in another currency and an order without a buyer, and stores the other
-// orders. It accepts a customer's foreign phone.
+// An order in another currency or without a buyer is refused; a customer's foreign phone is accepted.
 func TestShopifyOfAShopInLagos(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "NGN", "NG")
@@ -395,7 +385,7 @@ func TestStripe(t *testing.T) {
 	require.ErrorIs(t, err, importfile.ErrOptions)
 }
 
-// The import reads a French spreadsheet, with semicolons, Windows-1252, decimal commas, and French dates and phones.
+// The file has semicolons, Windows-1252, decimal commas, and French dates and phones.
 func TestAFrenchSpreadsheet(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -451,7 +441,6 @@ func TestFilesOfWhichNothingCanBeImported(t *testing.T) {
 	}
 }
 
-// Imports into a store work after its currency or its country was withdrawn.
 func TestAStoreOfAWithdrawnCurrencyImports(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

@@ -12,8 +12,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// objectID returns the id of an object. This is fileID, the id in the file, if that is a UUID. Otherwise it is a UUID
-// derived from the store, the kind, fileID and the parameter from, which names the shop that exported the file.
+// objectID returns fileID if it is a UUID, otherwise a UUID derived from the store, the kind, fileID and from, the shop that exported the file.
 func (o Options) objectID(kind transfer.Kind, from, fileID string) string {
 	if id, ok := validate.ParseID(fileID); ok {
 		return id.String()
@@ -22,8 +21,8 @@ func (o Options) objectID(kind transfer.Kind, from, fileID string) string {
 	return uuid.NewSHA1(store, []byte(string(kind)+"\n"+from+"\n"+fileID)).String()
 }
 
-// setIDs sets the ids and the type that a row's message lacks. Ids are derived from the id in the file. Without one,
-// they are derived from a product's title or else slug, a customer's e-mail or else phone, or an order's reference.
+// setIDs sets missing ids and types. Ids are derived from the file's id or else a product's title or slug, a customer's e-mail or phone, or an
+// order's reference.
 func (l *loader) setIDs(e *entry, from string) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Product:
@@ -58,7 +57,7 @@ func (l *loader) setIDs(e *entry, from string) {
 	}
 }
 
-// referenceOf returns the reference of an order that has only an id in the file. A reference must not have the form of an id.
+// referenceOf returns the reference of an order that has only an id, whose form a reference must not have.
 func referenceOf(id string) string {
 	if validate.IsIDForm(id) {
 		return "ID-" + id
@@ -66,8 +65,7 @@ func referenceOf(id string) string {
 	return id
 }
 
-// customerKey returns the text that identifies a customer: the id, else the e-mail, else the phone. It returns "" if all are
-// empty.
+// customerKey returns the id, else the e-mail, else the phone, else "".
 func customerKey(id, email, phone string) string {
 	return cmp.Or(id, strings.ToLower(strings.TrimSpace(email)), phone)
 }

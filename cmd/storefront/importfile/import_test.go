@@ -36,7 +36,7 @@ func (b bench) load(kind kind, objects ...transfertest.Fields) *importfile.Repor
 	return done
 }
 
-// If an installation imports objects from the API of another installation, both APIs return the same bytes for the objects.
+// The APIs of both installations return the same bytes.
 func TestImportKeepsEveryByte(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -108,12 +108,12 @@ func TestImportCountsNothingTwice(t *testing.T) {
 		b.load(customers, buyer)
 		require.Equal(t, [2]int64{3, 4500}, counters(buyer["id"]), "kept as given")
 
-		// Once orders of the customer are imported, the order count and the total are computed from these orders.
+		// Once orders of the customer are imported, the count and the total are computed from them.
 		b.load(orders, transfertest.OneOrder(buyer), transfertest.OneOrder(buyer).With("status", "REFUNDED"),
 			transfertest.OneOrder(buyer).With("status", "PENDING").With("paidAt", nil))
 		require.Equal(t, [2]int64{3, 1000}, counters(buyer["id"]))
 
-		// Orders that are paid in the store are counted together with the imported orders.
+		// Orders that are paid in the store are counted with the imported ones.
 		bought := b.Buy(buyer["email"].(string), b.Product("Guide", 100).Id, "")
 		_, err := b.MoveOrder(b.Ctx, bought.Id, "PAID")
 		require.NoError(t, err)
@@ -145,8 +145,8 @@ func TestImportCountsNothingTwice(t *testing.T) {
 	})
 }
 
-// An import writes one journal entry with the number of rows that it stored, however many batches it sends. An import that
-// is stopped leaves an entry with the rows stored so far. The import that continues it writes an entry of its own.
+// The entry has the number of stored rows, however many batches there are. A stopped import leaves an entry, and the one that continues it
+// writes its own.
 func TestAnImportHasOneJournalEntry(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -187,14 +187,13 @@ func TestAnImportHasOneJournalEntry(t *testing.T) {
 	})
 }
 
-// Imports and payments that run at the same time, for the same customers and link, lose no count.
+// Imports and payments of the same customers and link lose no count.
 func TestImportBesidePayments(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		link, guide := b.Link(nil), b.Product("Guide", 250)
-		// All payments and imports through one link change the row of the link. Those without a link change only one row in
-		// common: the customer's.
+		// All payments through one link change the row of the link. The others share only the customer's row.
 		linked, plain := transfertest.OneCustomer(), transfertest.OneCustomer()
 		b.load(customers, linked, plain)
 		const each = 10
@@ -233,7 +232,7 @@ func TestImportBesidePayments(t *testing.T) {
 	})
 }
 
-// The events of an import show the objects as GET returns them afterwards.
+// The events show the objects as GET returns them afterwards.
 func TestImportWithEvents(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -275,8 +274,7 @@ func TestAFileWithABadLineStoresNothing(t *testing.T) {
 		require.False(t, seen[1].Storing)
 		require.Zero(t, d.Client().Customer.Query().CountX(b.Ctx))
 
-		// A line may have a fault that only the database finds, such as a slug that a stored product has. Its whole batch is then
-		// not stored, unless the import skips bad lines.
+		// A fault that only the database finds, such as a taken slug, refuses the whole batch unless the import skips bad lines.
 		first := transfertest.OneProduct()
 		b.load(products, first)
 		lines := func() io.Reader {

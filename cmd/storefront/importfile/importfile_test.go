@@ -16,7 +16,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// newBench returns a new open store in the database d. Requests in the context bench.Ctx are made with an API key called "tests".
+// newBench returns a new open store. Requests in bench.Ctx are made with an API key called "tests".
 func newBench(t *testing.T, d *db.DB) bench {
 	t.Helper()
 	return bench{shoptest.New(t, d, shop.Options{})}
@@ -24,7 +24,6 @@ func newBench(t *testing.T, d *db.DB) bench {
 
 type bench struct{ shoptest.Bench }
 
-// load imports a file into the context's store.
 func load(ctx context.Context, d *db.DB, in io.Reader, o importfile.Options) (*importfile.Report, error) {
 	t, _, _ := tenant.From(ctx)
 	o.Store = &storefrontv1.Store{Id: t.ID.String(), Slug: t.Slug, Currency: t.Currency, Country: t.Country}

@@ -12,7 +12,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// itemsOf describes the items of an order: title, quantity, price, and whether the store has the product.
+// itemsOf returns title, quantity, price, and whether the store has the product.
 func (s store) itemsOf(reference string) []string {
 	s.t.Helper()
 	titles := by(s.products(), (*storefrontv1.Product).GetId)
@@ -23,8 +23,7 @@ func (s store) itemsOf(reference string) []string {
 	return all
 }
 
-// An item is linked to the product with its SKU, id, slug or title, even if its own title differs or is missing. If there is no
-// such product, the SKU becomes the missing title.
+// An item is linked to the product with its SKU, id, slug or title, even if its own title differs. Otherwise the SKU becomes the missing title.
 func TestItemsWithoutATitle(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -54,8 +53,7 @@ func TestItemsWithoutATitle(t *testing.T) {
 	})
 }
 
-// If an order has only one item, and the item has no price, the price is computed from the order's total. In any other order
-// an item without a price is refused.
+// The price of an order's only item is computed from the total. In other orders an item needs a price.
 func TestItemsWithoutAPrice(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -93,7 +91,7 @@ func TestItemsWithoutAPrice(t *testing.T) {
 	require.Equal(t, []string{"A 1 900 false"}, s.itemsOf("1"))
 }
 
-// WooCommerce exports two quantities of an item: as bought, and after refunds. The import reads the quantity as bought.
+// WooCommerce exports the quantity as bought, which is read, and the one after refunds.
 func TestWhatWasBoughtOfARefundedOrder(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -107,7 +105,7 @@ func TestWhatWasBoughtOfARefundedOrder(t *testing.T) {
 	})
 }
 
-// A text that is not a phone number is left out if an e-mail identifies the row's customer.
+// The text is left out if an e-mail identifies the customer.
 func TestAPhoneThatIsNone(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -130,7 +128,7 @@ func TestAPhoneThatIsNone(t *testing.T) {
 	})
 }
 
-// If a further line of a record has another value than the first line, the report names the value, or the line is refused.
+// The report names another value than the first line's, or the line is refused.
 func TestFurtherLinesThatSayOtherwise(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -161,7 +159,7 @@ func TestFurtherLinesThatSayOtherwise(t *testing.T) {
 	}
 }
 
-// A row must not name a slug that the import derived from an earlier title. A dry run reports this too.
+// A row must not name a slug that was derived from an earlier title, in a dry run either.
 func TestASlugThatIsMadeIsTaken(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

@@ -11,27 +11,25 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// jsonList reads the objects of a list in a JSON file. The list is the file's array, or an array that is a member of the file's
-// object, as in {"customers":[…]}. A file may have several such arrays or objects, one after the other.
+// jsonList reads the objects of a list: the file's array, or an array inside its object, as in {"customers":[…]}. A file may have several
+// arrays or objects, one after the other.
 type jsonList struct {
 	decoder *json.Decoder
-	// path are the names of the members that contain the list; empty if the file is an array.
+	// path leads to the list; empty if the file is an array.
 	path     []string
 	encoding textEncoding
-	// onSkip is called with the path of each member that does not lead to the list, so that the report can name the members
-	// that were not read.
+	// onSkip gets the path of each member that does not lead to the list, for the report.
 	onSkip func(name string)
 	inside bool
 	number int
 	broken bool
 }
 
-// newJSONList returns a reader of a list in a JSON text. path leads to the list.
 func newJSONList(text io.Reader, path []string, e textEncoding) *jsonList {
 	return &jsonList{decoder: json.NewDecoder(text), path: path, encoding: e, onSkip: func(string) {}}
 }
 
-// next returns the next object and its number, counted from 1.
+// next returns the next object and its number, from 1.
 func (l *jsonList) next() ([]byte, int, error) {
 	if l.broken {
 		return nil, 0, io.EOF
@@ -55,7 +53,7 @@ func (l *jsonList) next() ([]byte, int, error) {
 	return object, l.number, nil
 }
 
-// advance moves to the next object of the list. After the last object it returns io.EOF.
+// advance returns io.EOF after the last object.
 func (l *jsonList) advance() error {
 	for {
 		if l.inside && l.decoder.More() {
@@ -79,7 +77,7 @@ func (l *jsonList) advance() error {
 	}
 }
 
-// enter moves into the next list of the file, or returns io.EOF if there is none.
+// enter moves into the next list of the file, or returns io.EOF.
 func (l *jsonList) enter() error {
 	for i := range len(l.path) + 1 {
 		opening, want := json.Delim('['), "a list"
@@ -106,8 +104,7 @@ func (l *jsonList) enter() error {
 	return nil
 }
 
-// find skips the members of the object at path up to the value of the member called name, and reports whether it found that
-// member. If name is "", it skips all members.
+// find skips the members of the object at path up to the value of name, and reports whether there is one. If name is "", it skips all members.
 func (l *jsonList) find(path []string, name string) (bool, error) {
 	for l.decoder.More() {
 		member, err := l.token()
@@ -125,14 +122,13 @@ func (l *jsonList) find(path []string, name string) (bool, error) {
 	return false, nil
 }
 
-// token returns the next token. At the end of the text it returns io.ErrUnexpectedEOF.
+// token returns io.ErrUnexpectedEOF at the end of the text.
 func (l *jsonList) token() (json.Token, error) {
 	token, err := l.decoder.Token()
 	return token, unexpected(err)
 }
 
-// unexpected returns io.ErrUnexpectedEOF instead of io.EOF, for a text that ends within a list or an object. It returns
-// other errors, and nil, unchanged.
+// unexpected replaces io.EOF, for a text that ends within a list or an object.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -140,8 +136,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// skipValue skips the next value. If the decoder is already inside that value, depth is the number of its lists and objects
-// that are open; otherwise it is 0.
+// skipValue skips the next value or, if depth lists and objects of it are open, the rest of it.
 func skipValue(d *json.Decoder, depth int) error {
 	for {
 		token, err := d.Token()
@@ -160,18 +155,17 @@ func skipValue(d *json.Decoder, depth int) error {
 	}
 }
 
-// listFinder finds the list of rows in the first object of a JSON file, unless this object is itself a row.
+// listFinder finds the list of rows in a file's first object, unless the object is itself a row.
 type listFinder struct {
 	kind transfer.Kind
-	// lists are the paths of the object's arrays of objects; members are the names of its other members.
+	// lists are the paths of the arrays of objects; members are the names of the other members.
 	lists   [][]string
 	members []string
-	// named is the path of the list whose name is the kind, such as customers; nil if there is none.
+	// named is the path of the list whose name is the kind, such as customers, or nil.
 	named []string
 }
 
-// findListPath returns the path to the list of rows in the first object of a JSON text. It returns nil if that object is itself
-// a row: if it has members that a row needs, or has no list of objects.
+// findListPath returns nil if the first object is itself a row: if it has members that a row needs, or no list of objects.
 func findListPath(text io.Reader, t *table, kind transfer.Kind) ([]string, error) {
 	w := listFinder{kind: kind}
 	d := json.NewDecoder(text)
@@ -200,8 +194,7 @@ func findListPath(text io.Reader, t *table, kind transfer.Kind) ([]string, error
 	return w.lists[0], nil
 }
 
-// scan reads the object at path and adds the paths of its lists, and of its other members, to w. If it finds a list that is
-// named like the kind, it sets w.named and stops.
+// scan adds the lists and other members of the object at path. It stops at a list that is named like the kind.
 func (w *listFinder) scan(d *json.Decoder, path []string) error {
 	for d.More() {
 		member, err := d.Token()

@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// The import finds the list of rows within a JSON object, and reports the members beside the list.
+// The report has the members beside the list.
 func TestJSONFilesWithAWrapper(t *testing.T) {
 	t.Parallel()
 	const a, b = `{"name":"A","email":"a@example.com"}`, `{"name":"B","email":"b@example.com"}`
@@ -71,8 +71,7 @@ func TestJSONFilesWithAWrapper(t *testing.T) {
 		`"items":[{"title":"T","unitAmount":5,"quantity":1,"type":"FILE"}]}`+"\n"))
 	require.Equal(t, 1, done.Stored)
 	require.Len(t, o.orders()[0].GetItems(), 1)
-	// A product with a list of objects, such as variants, is a row. The import does not take its variants for the rows, even if
-	// only --map shows that the product's members are fields of products.
+	// A product is a row, not its variants, even if only --map shows that its members are fields.
 	p := storeOf(t, "EUR", "FR")
 	done = p.load(options{Kind: products, Columns: []column{{"cost", "price"}}},
 		[]byte(`{"title":"A","cost":1,"variants":[{"sku":"x"},{"sku":"y"}]}`+"\n"+`{"title":"B","cost":2,"variants":[]}`+"\n"))

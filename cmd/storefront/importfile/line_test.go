@@ -114,7 +114,6 @@ func TestImportRefusesALine(t *testing.T) {
 		shoptest.Actions(b.Journal()), "a refused line leaves no entry")
 }
 
-// Any line is imported or refused with its number.
 func FuzzImportLine(f *testing.F) {
 	for _, object := range []transfertest.Fields{transfertest.OneProduct(), transfertest.OneCustomer(),
 		transfertest.OneOrder(transfertest.OneCustomer()), {}, {"items": []transfertest.Fields{{}}}} {

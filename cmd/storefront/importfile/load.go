@@ -38,8 +38,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// maxBatchBytes is the maximum size of the messages of a batch; a larger row is a batch of its own. It is a little smaller than
-// the largest request that a server reads.
+// maxBatchBytes leaves a batch a little smaller than the largest request that a server reads. A larger row is a batch of its own.
 const maxBatchBytes = 900 << 10
 
 // API has the methods of storefront.admin.v1 that an import calls.
@@ -55,62 +54,57 @@ type API interface {
 
 // Options configure an import.
 type Options struct {
-	// Store is the store that the rows go to; required.
+	// Store is required.
 	Store *storefrontv1.Store
-	// Kind is the kind of the rows.
-	Kind transfer.Kind
-	// From is the shop that exported the file, such as shopify. Empty means a file in the columns of storefront, or a person's
-	// own file.
+	Kind  transfer.Kind
+	// From is the shop that exported the file, such as shopify. Empty means the columns of storefront, or a person's own file.
 	From string
-	// Columns maps columns to fields, and takes precedence over the columns of From. If several columns map to one field, the
-	// first that has a value is read.
+	// Columns maps columns to fields before those of From. Of several columns of a field, the first with a value is read.
 	Columns []Column
-	// Type is the type of products and order items whose row names no type; FILE unless set.
+	// Type is that of products and order items whose row names none; FILE unless set.
 	Type storefrontv1.Product_Type
-	// Country is the country of phone numbers in rows without a country; empty means the store's country.
+	// Country is that of phones in rows without a country; empty means the store's.
 	Country string
-	// DateFormat is the form of dates, such as DD/MM/YYYY; empty accepts all dates that are not ambiguous.
+	// DateFormat is such as DD/MM/YYYY; empty accepts all unambiguous dates.
 	DateFormat string
-	// TimeZone is the time zone, such as Europe/Paris, of dates that name no zone. Empty means UTC.
+	// TimeZone, such as Europe/Paris, is that of dates that name none. Empty means UTC.
 	TimeZone string
-	// Encoding is the name of the file's encoding in the WHATWG Encoding Standard, such as windows-1250. Empty means
-	// UTF-8, or else Windows-1252. A byte order mark takes precedence.
+	// Encoding is a name such as windows-1250. Empty means UTF-8, or else Windows-1252. A byte order mark takes precedence.
 	Encoding string
-	// Events is true if each row sends the events that the API would send if the object were created now.
+	// Events is true if each row sends the events of an object that is created now.
 	Events bool
 	// DryRun checks everything and stores nothing.
 	DryRun bool
-	// SkipBad stores the good lines of a file that also has bad lines. Without SkipBad nothing of such a file is stored.
+	// SkipBad stores the good lines of a file that has bad lines, instead of nothing.
 	SkipBad bool
-	// Update sets the fields of stored objects to the file's values. Without Update the import leaves stored objects unchanged,
-	// except for a customer who is found by e-mail or phone: such a customer's empty fields are set.
+	// Update sets the fields of stored objects to the file's values. Without it only the empty fields of a customer who is found by e-mail or
+	// phone are set.
 	Update bool
 	// Rejects, if not nil, gets the rows that are bad, repeated or left out, each with the reason.
 	Rejects io.Writer
 	// Progress, if not nil, is called after each batch.
 	Progress func(Progress)
-	// batchRows is the maximum number of rows in a batch: transfer.BatchRows, except in tests.
+	// batchRows is transfer.BatchRows, except in tests.
 	batchRows int
 }
 
-// Column says that the column Name is read as the field Field. If Field is empty, the column is ignored.
+// Column reads the column Name as Field. An empty Field ignores the column.
 type Column struct{ Name, Field string }
 
 // Progress is the progress of an import.
 type Progress struct {
-	// Storing is true if the rows are being stored, and false if they are only being checked.
+	// Storing is false while the rows are only being checked.
 	Storing bool
-	// Lines is how many rows are checked or stored so far; Bytes is how much of the file has been read for that.
+	// Lines is how many rows are checked or stored; Bytes is how much of the file has been read for that.
 	Lines int
 	Bytes int64
 }
 
-// ErrOptions means that the import cannot begin, because its options are wrong.
+// ErrOptions means that the import cannot begin.
 var ErrOptions = errors.New("import")
 
-// Load imports a file, which it reads twice: first it checks every line, then it stores them in batches. The Report is complete
-// even with an error. The error is a *FileError if the file as a whole cannot be imported. It is a *BadLinesError if lines are
-// bad, unless SkipBad is set and good lines are left.
+// Load reads a file twice: to check every line, and to store them in batches. The Report is complete even with an error, which is a *FileError
+// if the file as a whole cannot be imported, or a *BadLinesError unless SkipBad is set and good lines are left.
 func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error) {
 	r := &Report{}
 	l := &loader{Options: o, api: api, report: r, excluded: map[int]bool{}, rejects: rejects{w: o.Rejects},
@@ -165,24 +159,22 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 	return r, nil
 }
 
-// loader is an import in progress.
 type loader struct {
 	Options
-	id       uuid.UUID // the import's id, which gives all batches one journal entry
+	id       uuid.UUID // gives all batches one journal entry
 	api      API
 	dates    dates
 	encoding textEncoding
 	source   source
-	listPath []string // names of the members that lead to the list of rows in a JSON object; nil without such an object
+	listPath []string // the members that lead to the list of rows in a JSON object, or nil
 	table    *table   // the file's columns and lines, read anew in each pass
 	products catalogue
 	file     io.ReadSeeker
 	row      int          // number of the current record, from 1
-	excluded map[int]bool // numbers of bad and repeated records, which are not stored
+	excluded map[int]bool // bad and repeated records, which are not stored
 	check    *checker     // nil after the first pass
-	// What the first pass and collectMerged found out, by the number of a row. merged has the rows that are merged into other
-	// rows. completions has what a row gets from the rows merged into it. phoneless is true for a row whose phone is left out,
-	// because another customer has the phone.
+	// What the first pass and collectMerged found out, by the number of a row: which rows are merged into others, what rows get from those, and
+	// whose phone is left out because another customer has it.
 	merged      map[int]merge
 	completions map[int]*completion
 	phoneless   map[int]bool
@@ -196,55 +188,49 @@ type loader struct {
 type entry struct {
 	row, line int
 	message   proto.Message // nil if the line cannot be read
-	// hasCustomerID is true if the file has an id for the row's customer that is not just the e-mail. If it is false, the
-	// customer's id is derived from the e-mail, or else from the phone.
+	// hasCustomerID is true if the file has an id for the customer, instead of one derived from the e-mail or phone.
 	hasCustomerID bool
-	// idFromTitle is true for a product without an id in the file: its id is derived from its title.
+	// idFromTitle is true for a product without an id in the file.
 	idFromTitle bool
-	// clearsCompareAt is true if the CSV file has a column, or the JSON object a member, for a product's reference price. Then an
-	// update removes the stored reference price if the row's value is empty.
+	// clearsCompareAt is true if the row has a reference price's column or member. An update then clears the stored price if the value is
+	// empty.
 	clearsCompareAt bool
-	// unpriced is true if Update is set and the row of a product has no price. The stored product then keeps its price.
+	// unpriced is true if Update is set and a product has no price, so that the stored product keeps its price.
 	unpriced bool
 	bad      []LineError
 	lost     []LineError // remarks on values that are left out, or read differently than written
-	skus     []string    // the items' SKUs
-	// unpricedItems are the indexes of the order's items that have no price in the file. lacksPrice is true if Update is set, and
-	// priceItems could not compute such an item's price from the order's total. The row can then change an order of the store,
-	// but cannot create an order.
+	skus     []string
+	// unpricedItems are the indexes of items without a price. lacksPrice is true if Update is set and none could be computed: the row can then
+	// change a stored order, but create none.
 	unpricedItems []int
 	lacksPrice    bool
 	unknown       []string // titles of items that match no product of the store
-	// identities are the row's values that must be unique in the file; sum is a hash of the whole row.
+	// identities must be unique in the file; sum is a hash of the whole row.
 	identities []identity
 	sum        uint64
 	contact    transfer.Contact
-	slugs      [2]string // for a product without a slug: the slug that the store would make, and the slug if that is taken
-	// What the checker found out: remarks on the row (notes), whether the store already has the row's object (stored) and, for a
-	// row of customers, what happens to the customer (fate).
+	slugs      [2]string // the slug that the store would make for a product without one, and the slug if that is taken
+	// What the checker found out: remarks, whether the store already has the object, and what happens to a customer.
 	notes         []LineError
 	stored        bool
 	fate          fate
-	id            string // the customer's id from the file, while the message has a stored customer's id instead; otherwise ""
+	id            string // the customer's id from the file, while the message has a stored customer's; otherwise ""
 	phone         *string
 	phoneless     bool
 	inventedEmail bool // true if matchBuyer gave an order's customer an invented e-mail
 	lines         []line
 	table         *table
-	// locate returns where a field of the message was read: the column's name, the line's number, and the value in the file.
+	// locate returns where a field of the message was read.
 	locate func(field string) (column string, line int, value string)
 }
 
-// apiWord matches names of API fields, and null, in the API's messages. For a CSV file refuseWith replaces a field's name by
-// the name of the file's column, and null by "empty".
+// apiWord matches what refuseWith replaces in the API's messages: a field by the file's column, and null by "empty".
 var apiWord = regexp.MustCompile(`\b(priceAmount|compareAtAmount|paidAt|null)\b`)
 
-// refuse makes the row bad, because of a problem with a field of the message. Further problems with the same column are
-// dropped.
+// refuse makes the row bad. Further problems of the same column are dropped.
 func (e *entry) refuse(field, problem string) { e.refuseWith(field, problem, "") }
 
-// refuseWith makes the row bad, because of a problem between a field of the message and another line or customer. related
-// names this line or customer; it is "" if there is none. Further problems with the same column are dropped.
+// refuseWith is refuse for a conflict with related, another line or a customer; "" means none.
 func (e *entry) refuseWith(field, problem, related string) {
 	column, line, value := e.locate(field)
 	if e.table.separator != 0 {
@@ -264,8 +250,7 @@ func (e *entry) refuseWith(field, problem, related string) {
 	}
 }
 
-// pass reads the whole file and sends its rows to the API in batches. The first pass only checks the rows, the second stores
-// them.
+// pass sends the file's rows in batches: the first pass checks them, the second stores them.
 func (l *loader) pass(ctx context.Context) error {
 	next, err := l.open()
 	if err != nil {
@@ -312,9 +297,8 @@ func (l *loader) pass(ctx context.Context) error {
 	return nil
 }
 
-// open goes to the file's beginning and detects the file's format by its first character. It returns a function that returns
-// the next row, or io.EOF after the last row. For a line that cannot be read, the function returns an error and an entry
-// with what was read.
+// open goes to the file's beginning and detects its format by the first character. The returned function ends with io.EOF. For an unreadable
+// line it returns an error and an entry with what was read.
 func (l *loader) open() (func() (*entry, error), error) {
 	text, err := l.text()
 	if err != nil {
@@ -362,7 +346,6 @@ func (l *loader) open() (func() (*entry, error), error) {
 	return l.records(l.table), nil
 }
 
-// text returns the file's text from its beginning.
 func (l *loader) text() (*bufio.Reader, error) {
 	if _, err := l.file.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("read the file: %w", err)
@@ -370,9 +353,8 @@ func (l *loader) text() (*bufio.Reader, error) {
 	return l.encoding.reader(l.file), nil
 }
 
-// records returns a function that returns the next row of a table, or io.EOF. A variable product is a product with variations.
-// If it has no price, it gets the lowest price of its variations. The function returns such products after all other rows,
-// because the variations come later in the file.
+// records returns a function that ends with io.EOF. A product with variations and no price gets their lowest price, and comes after all other
+// rows, because the variations come later in the file.
 func (l *loader) records(t *table) func() (*entry, error) {
 	var waiting []*builder
 	lowest := map[string]int64{} // the lowest price of a product's variations, by the product's id or SKU
@@ -406,8 +388,7 @@ func (l *loader) records(t *table) func() (*entry, error) {
 					return b.entry, err
 				}
 			case t.Variation != "" && strings.Contains(kind, t.Variation):
-				// A bad variation is reported as a bad row, because without the variation's price the product may get a wrong lowest
-				// price.
+				// A bad variation is a bad row, because the product may get a wrong lowest price.
 				if b.addVariation(lowest); len(b.entry.bad) > 0 {
 					return b.entry, nil
 				}
@@ -426,8 +407,7 @@ func (l *loader) records(t *table) func() (*entry, error) {
 	}
 }
 
-// leaveOut counts a record that is not imported and adds it to the report. value is the value of the record that the report
-// shows beside reason. leaveOut does nothing after the first pass.
+// leaveOut counts and reports a record that is not imported. The report shows value beside reason. It does nothing after the first pass.
 func (l *loader) leaveOut(r *record, value, reason string) error {
 	if l.check == nil {
 		return nil
@@ -437,8 +417,7 @@ func (l *loader) leaveOut(r *record, value, reason string) error {
 	return l.reportLeftOut(r.table, r.lines, []LineError{{Line: r.lines[0].number, Problem: reason, Value: value}})
 }
 
-// skips reports whether a record is left out because of one of its values, such as the status of an unfinished checkout. reason
-// is the text that sources.yaml has for the report.
+// skips reports whether a value leaves a record out, such as the status of an unfinished checkout. sources.yaml has the reason.
 func (l *loader) skips(r *record) (reason string, skipped bool) {
 	for word := range strings.SplitSeq(r.value(l.source.SkipBy), ",") {
 		if reason, skipped = l.source.Skip[statusWord(word)]; skipped {
@@ -448,8 +427,7 @@ func (l *loader) skips(r *record) (reason string, skipped bool) {
 	return "", false
 }
 
-// add adds a row to the batch. If the row does not fit, or needs other ImportOptions than the rows in the batch, add first
-// sends that batch and begins another.
+// add sends the batch first if the row does not fit, or needs other ImportOptions.
 func (l *loader) add(ctx context.Context, e *entry) error {
 	size := 0
 	if e.message != nil {
@@ -466,8 +444,7 @@ func (l *loader) add(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// send sends the batch to the API, and begins an empty one. In the first pass the API checks the rows; in the second pass it
-// stores them.
+// send has the API check the batch in the first pass and store it in the second, and begins an empty one.
 func (l *loader) send(ctx context.Context) error {
 	batch, r := l.batch, l.report
 	l.batch, l.bytes = nil, 0
@@ -485,8 +462,8 @@ func (l *loader) send(ctx context.Context) error {
 		Events: l.Events, DryRun: l.check != nil, MatchCustomers: true, Update: l.Update, ClearCompareAt: batch[0].clearsCompareAt,
 		KeepPrice: batch[0].unpriced, ImportId: l.id.String(),
 	}
-	// In the first pass over a file of customers, ask the API first about all rows, because its answer (raw) has the stored
-	// customers that judge must know. If judge then decides to send all rows unchanged, raw is also the answer to that request.
+	// In the first pass over customers, ask first about all rows, because judge must know the stored customers. If judge then sends all rows
+	// unchanged, raw is also the answer to that.
 	var raw *adminv1.ImportResponse
 	if l.check != nil && l.Kind == transfer.Customers {
 		var err error
@@ -495,8 +472,8 @@ func (l *loader) send(ctx context.Context) error {
 		}
 		l.check.addStored(raw.GetCustomers())
 	}
-	// An importer that refuses a row stores nothing of the batch. Then the loop sends the batch again without the bad rows, except
-	// in the second pass without SkipBad. The loop counts only the answer for a batch whose rows are all good.
+	// An importer that refuses a row stores nothing of the batch. Send it again without the bad rows, except in the second pass without
+	// SkipBad, and count only the answer for good rows.
 	for len(rows) > 0 {
 		v := l.check.judge(rows)
 		out := raw
@@ -519,7 +496,7 @@ func (l *loader) send(ctx context.Context) error {
 			}
 			continue
 		}
-		// Call skip only if all rows are good: a bad row may have the id of another object, which the store has.
+		// A bad row may have the id of another object, which the store has.
 		if l.check.skip(out, v.fresh) {
 			continue
 		}
@@ -531,8 +508,7 @@ func (l *loader) send(ctx context.Context) error {
 		}
 		r.Lines += len(v.fresh)
 		if l.check != nil && l.Kind == transfer.Customers {
-			// Count the rows as the checker has decided. The importer sees only one batch, so it may count a row as new although an
-			// earlier batch has the same customer.
+			// Count as the checker has decided: the importer sees only one batch, and may count a customer of an earlier batch as new.
 			out = &adminv1.ImportResponse{}
 			for _, e := range v.fresh {
 				*[]*int32{&out.Stored, &out.Changed, &out.Skipped}[e.fate]++
@@ -555,8 +531,7 @@ func (l *loader) send(ctx context.Context) error {
 	return nil
 }
 
-// reportBatch adds to the report the problems of bad rows and, in the first pass, the remarks on all other rows of the batch.
-// It writes bad rows and, in the first pass, repeated rows to Rejects.
+// reportBatch reports bad rows and, in the first pass, remarks and repeated rows, and writes the rows to Rejects.
 func (l *loader) reportBatch(batch []*entry) error {
 	for _, e := range batch {
 		for _, bad := range e.bad {
@@ -585,7 +560,7 @@ func (l *loader) reportBatch(batch []*entry) error {
 	return nil
 }
 
-// reportLeftOut adds to the report why a row is left out, and writes the row's lines to Rejects.
+// reportLeftOut reports why a row is left out, and writes its lines to Rejects.
 func (l *loader) reportLeftOut(t *table, lines []line, reasons []LineError) error {
 	for _, note := range reasons {
 		l.report.Notes = addRemark(l.report.Notes, note)
@@ -596,8 +571,8 @@ func (l *loader) reportLeftOut(t *table, lines []line, reasons []LineError) erro
 	return nil
 }
 
-// accept keeps v, the checker's decisions about a batch, for the report and the second pass. rows are the good rows of the
-// batch. first is the number of the batch's first row, good or bad.
+// accept keeps the decisions v for the report and the second pass. rows are the good rows of the batch; first is the number of its first row,
+// good or bad.
 func (l *loader) accept(v verdict, rows []*entry, first int) {
 	l.check.accept()
 	for _, e := range v.repeated {
@@ -619,7 +594,7 @@ func (l *loader) accept(v verdict, rows []*entry, first int) {
 		l.merged[m.row] = m
 		l.report.Merged++
 		if m.row < first {
-			l.report.Stored-- // the row is of an earlier batch, which counted the row as stored
+			l.report.Stored-- // the row is of an earlier batch, which counted it as stored
 		} else {
 			l.report.Lines++
 		}
@@ -630,7 +605,7 @@ func (l *loader) accept(v verdict, rows []*entry, first int) {
 // tooLargeForServer is the problem of a row that is larger than a request may be.
 const tooLargeForServer = "is larger than the 1 MiB that a server reads; import the file with --database-url"
 
-// call calls the API's method for rows of the import's kind. It returns nil if there are no rows.
+// call returns nil if there are no rows.
 func (l *loader) call(ctx context.Context, rows []*entry, o *adminv1.ImportOptions) (out *adminv1.ImportResponse, err error) {
 	if len(rows) == 0 {
 		return nil, nil

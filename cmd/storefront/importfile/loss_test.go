@@ -13,7 +13,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// The import stores a row only in part, or reads it as something that it may not be. Each row here says what was lost.
+// Each row of the test says what was lost or may be read wrongly.
 func TestValuesThatAreLostAreNamed(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -104,7 +104,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// An item with the title of several products is linked to the newest, with a remark.
+// The item is linked to the newest, with a remark.
 func TestATitleOfSeveralProductsIsNamed(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -115,7 +115,6 @@ func TestATitleOfSeveralProductsIsNamed(t *testing.T) {
 		notes(done.Notes))
 }
 
-// A national number is one of the country of its own address.
 func TestAPhoneIsOfItsAddress(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -126,7 +125,7 @@ func TestAPhoneIsOfItsAddress(t *testing.T) {
 	require.Equal(t, "+33470123456", byEmail["b@example.com"].GetPhone())
 }
 
-// A text that means neither yes nor no is refused. Spreadsheets write yes and no in their language.
+// A text that means neither is refused. Spreadsheets write yes and no in their language.
 func TestYesAndNo(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -149,7 +148,7 @@ func TestYesAndNo(t *testing.T) {
 	require.Equal(t, storefrontv1.Product_PUBLISHED, bySlug["c"].GetStatus())
 }
 
-// An order without a reference is refused. It is not an item of the order above it, unless it has only the columns of items.
+// The order is refused. Only a line with nothing but the columns of items is an item of the order above.
 func TestAnOrderWithoutAReferenceIsNoItem(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -161,7 +160,7 @@ func TestAnOrderWithoutAReferenceIsNoItem(t *testing.T) {
 	require.Len(t, s.orders()[0].GetItems(), 2)
 }
 
-// An update of an order changes only its status, so the report lists the columns that it does not use.
+// An update changes only an order's status.
 func TestAnUpdateNamesTheColumnsThatItLeaves(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -175,8 +174,7 @@ func TestAnUpdateNamesTheColumnsThatItLeaves(t *testing.T) {
 	})
 }
 
-// If a line of an order cannot be read, the whole order is bad. Otherwise the order would be stored without an item, and the
-// corrected line could not be imported, because the store has the order already.
+// Otherwise the corrected line could not be imported, because the store has the order already.
 func TestAnOrderIsStoredWithAllItsLinesOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{`"1","PAID","10","a@example.com","12" vinyl","5"`, `1,PAID,10,a@example.com,B,5,x`, `"1",PAID,10,a@example.com,"B,5`,
@@ -195,8 +193,7 @@ func TestAnOrderIsStoredWithAllItsLinesOrNotAtAll(t *testing.T) {
 	}
 }
 
-// The customer's id in an order is not kept if the order is of a customer with another id. A dry run refuses a later order with
-// only this id, as the run does.
+// An order of a customer with another id does not keep its own. A later order with only this id is refused.
 func TestADryRunKnowsThatAnIDIsNotKept(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -208,7 +205,7 @@ func TestADryRunKnowsThatAnIDIsNotKept(t *testing.T) {
 	})
 }
 
-// A file that is right has no remark, if its columns have one value in several spellings, or values that mean none.
+// Its columns have one value in several spellings, or values that mean none.
 func TestARightFileHasNoRemark(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -227,7 +224,7 @@ func TestARightFileHasNoRemark(t *testing.T) {
 	require.Len(t, s.customers(), 4, "0 is the id of no guest")
 }
 
-// On Gumroad, the column for the time of a sale also has the date, and the price of an item is the price of its whole quantity.
+// The column for the time also has the date, and an item's price is that of its whole quantity.
 func TestASaleOfSeveralOnGumroad(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "USD", "US")
@@ -244,7 +241,7 @@ func TestASaleOfSeveralOnGumroad(t *testing.T) {
 	require.EqualValues(t, 3, order.GetItems()[0].GetQuantity())
 }
 
-// A variation's product is the one with its SKU, or the one with the id after id:. A number may be a SKU and an id.
+// The product has the variation's SKU, or the id after id:. A number may be both.
 func TestAVariationIsOfOneProduct(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -256,7 +253,7 @@ func TestAVariationIsOfOneProduct(t *testing.T) {
 	require.Contains(t, notes(done.Notes), `left out: it has no price, and the file has no published variation of it ("Box"): line 4`)
 }
 
-// The tags of a shop's summary are removed, and no words are joined or lost by this.
+// Removing tags joins or loses no words.
 func TestASummaryWithoutTags(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -282,7 +279,6 @@ func TestARefusedAmountNamesItsMap(t *testing.T) {
 	require.EqualValues(t, 2000, s.orders()[0].GetAmount())
 }
 
-// JSON of another program may have false, or an empty list, for no value. It is not the text "false".
 func TestJSONOfOtherTypes(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")

@@ -14,23 +14,20 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// completion has what a row of customers gets from the rows that were merged into it.
+// completion has what a row of customers gets from the rows merged into it.
 type completion struct {
-	// fill has, for each field, the first value among the rows that were merged into this row. complete uses it if this row
-	// has none.
+	// fill has the first value of each field among the merged rows, for fields that this row lacks.
 	fill          *storefrontv1.Customer
 	orders, total int64
-	// present, ownOrders and ownTotal are about this row alone: the names of its set fields, its order count and its total. They
-	// are zero until collectMerged reads this row.
+	// present, ownOrders and ownTotal are this row's set fields, order count and total; zero until collectMerged reads this row.
 	present             map[protoreflect.Name]bool
 	ownOrders, ownTotal int64
 }
 
-// summedFields are never set in completion.fill, because addCounts sums their values.
+// summedFields are never in completion.fill, because addCounts sums them.
 var summedFields = map[protoreflect.Name]bool{"orders_count": true, "total_paid": true}
 
-// root follows merges: if row 7 was merged into row 5, and row 5 into row 2, root(7) is 2. If a row was not merged, root returns
-// the row's own number.
+// root follows merges: if 7 was merged into 5, and 5 into 2, root(7) is 2. An unmerged row is its own root.
 func (l *loader) root(row int) int {
 	for {
 		m, merged := l.merged[row]
@@ -41,8 +38,7 @@ func (l *loader) root(row int) int {
 	}
 }
 
-// collectMerged fills l.completions. If the first pass merged rows, collectMerged reads the file once more, to get their
-// values. It runs after the first pass, because only then are all merges known.
+// collectMerged reads the file once more for the values of merged rows. It runs after the first pass, because only then are all merges known.
 func (l *loader) collectMerged(ctx context.Context) error {
 	l.completions = map[int]*completion{}
 	for row := range l.merged {
@@ -92,8 +88,8 @@ func (l *loader) collectMerged(ctx context.Context) error {
 	}
 }
 
-// addCounts adds the order count and the total of m to c, unless adds is false. m is the message of the merged row e. If the
-// customer's order count or total would exceed its limit, addCounts refuses e and clears all values of m.
+// addCounts adds the counts of m, the merged row e, unless adds is false. If the customer's count or total would exceed its limit, it refuses e
+// and clears m.
 func (l *loader) addCounts(e *entry, c *completion, m *storefrontv1.Customer, adds bool) error {
 	if !adds {
 		return nil
@@ -114,8 +110,8 @@ func (l *loader) addCounts(e *entry, c *completion, m *storefrontv1.Customer, ad
 	return l.reportBatch([]*entry{e})
 }
 
-// complete prepares a row for the second pass. It removes a phone that another customer has, fills empty fields with values
-// of the rows merged into this row, and adds their order counts and totals. In the first pass complete changes nothing.
+// complete prepares a row for the second pass with the values and counts of the rows merged into it, and without a phone that another customer
+// has.
 func (l *loader) complete(e *entry) {
 	if phone := phoneOf(e.message); l.phoneless[e.row] && phone != nil {
 		*phone = nil
@@ -131,8 +127,7 @@ func (l *loader) complete(e *entry) {
 		}
 		return true
 	})
-	// Cut a sum that exceeds its limit. addCounts has let it pass only if e comes later in the file than the rows merged into e.
-	// Then e is about a stored customer, who keeps the stored order count and total, so that the importer does not use the sum.
+	// The sum exceeds its limit only if e comes after the merged rows. Then e is about a stored customer, who keeps the stored count and total.
 	m.OrdersCount += int32(min(c.orders, math.MaxInt32-int64(m.OrdersCount))) //nolint:gosec // The sum is at most the largest int32.
 	m.TotalPaid += min(c.total, max(0, validate.MaxAmount-m.TotalPaid))
 }

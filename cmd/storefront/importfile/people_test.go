@@ -22,8 +22,7 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// s.agreed imports a text, first in a dry run. It requires that the dry run and the import have the same report, the same
-// error and the same rejected rows.
+// s.agreed imports a text after a dry run, and requires the same report, error and rejected rows of both.
 func (s store) agreed(o options, text string) (*importfile.Report, string) {
 	s.t.Helper()
 	var rejects, again bytes.Buffer
@@ -38,8 +37,7 @@ func (s store) agreed(o options, text string) (*importfile.Report, string) {
 	return done, rejects.String()
 }
 
-// Two rows with one phone and different e-mails are stored as two customers. An order with this phone belongs to the
-// customer whose e-mail the order has.
+// An order with this phone belongs to the customer whose e-mail it has.
 func TestTwoCustomersWithOnePhone(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -65,8 +63,8 @@ func TestTwoCustomersWithOnePhone(t *testing.T) {
 			require.Equal(t, email+"@example.com", by(s.orders(), (*storefrontv1.Order).GetReference)[reference].GetCustomer().GetEmail())
 		}
 
-		// A row with a new e-mail and a stored customer's phone creates a customer without the phone. A row with only the phone is
-		// about the stored customer.
+		// A new e-mail with a stored customer's phone creates a customer without the phone. A row with only the phone is about the stored
+		// customer.
 		other := transfertest.OneCustomer().With("phone", "+237670000001").With("email", "dora@example.com")
 		text := transfertest.Lines(other, transfertest.Fields{"name": "A.", "phone": "+237670000001"})
 		var lines bytes.Buffer
@@ -80,8 +78,7 @@ func TestTwoCustomersWithOnePhone(t *testing.T) {
 	})
 }
 
-// Rows of one customer are merged. Each field comes from the first row that has a value. Order counts and totals are summed,
-// unless two rows are the same record.
+// Each field comes from the first row that has a value. Counts and totals are summed, unless two rows are the same record.
 func TestRowsOfOneCustomer(t *testing.T) {
 	t.Parallel()
 	const sums = "they are stored as one customer, with what the first row that has it says, and the sums of their counts and totals; a customer of the store keeps its own"
@@ -139,15 +136,13 @@ func TestRowsOfOneCustomer(t *testing.T) {
 	_, err = s.try(options{Kind: customers}, []byte("email,totalPaid\na@example.com,9007199254740991\na@example.com,1\n"))
 	require.EqualError(t, err, `totalPaid takes the customer's totalPaid past 9007199254740991 ("1"): line 3`)
 	require.Empty(t, s.customers())
-	// A row can be merged into a later row, if both rows are about a customer of the store. The customer then keeps the stored
-	// order count and total, whatever the rows' sums are.
+	// A row of a stored customer can be merged into a later one. The customer keeps the stored count and total.
 	s.load(options{Kind: customers}, []byte("email,ordersCount,totalPaid\na@example.com,5,50\n"))
 	s.load(options{Kind: customers, Update: true}, []byte("email,phone,ordersCount,totalPaid\n"+
 		",670000001,2147483647,9007199254740991\na@example.com,670000001,10,100\n"))
 	require.Equal(t, []string{" a@example.com +237670000001 5 50"}, described(s.customers()))
 }
 
-// described lists customers as texts, sorted.
 func described(all []*storefrontv1.Customer) []string {
 	texts := make([]string, len(all))
 	for i, c := range all {
@@ -164,8 +159,7 @@ func described(all []*storefrontv1.Customer) []string {
 	return texts
 }
 
-// An order fills the empty fields of its customer, as an order of the API does. If a field of the customer has another value
-// than the order, the field stays unchanged, and the report names the order's value.
+// An order fills empty fields of its customer, as in the API. Another value changes nothing, and the report names it.
 func TestOrdersCompleteTheirCustomers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -182,8 +176,7 @@ func TestOrdersCompleteTheirCustomers(t *testing.T) {
 	})
 }
 
-// An import of orders computes the totals of the orders' customers again. It does not change the total of another customer,
-// even if an order has that customer's phone.
+// An import of orders computes their customers' totals, but not that of another customer with the order's phone.
 func TestAnOrderLeavesTheOwnerOfItsPhoneAlone(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -192,8 +185,6 @@ func TestAnOrderLeavesTheOwnerOfItsPhoneAlone(t *testing.T) {
 	require.Equal(t, []string{" a@example.com +237670000001 3 300", " b@example.com - 1 5"}, described(s.customers()))
 }
 
-// The importer refuses a row with the e-mail or the phone of another customer, unless the batch asks to match customers. But
-// even then it refuses a row with a new e-mail and another customer's phone.
 func TestABatchThatTakesAnothersEmailIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -241,8 +232,7 @@ func init() {
 	}
 }
 
-// Whatever values rows share, each row is stored, merged into another row or left out. The report names all rows that are
-// not stored.
+// Whatever values rows share. The report names all rows that are not stored.
 func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 	t.Parallel()
 	of := func(values ...string) *rapid.Generator[string] { return rapid.SampledFrom(values) }
@@ -307,8 +297,7 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 					}
 				}
 				if done.Bad > 0 {
-					// Do not import the file again, because more rows may be stored. For example, an order is bad until its customer is
-					// stored.
+					// A second import may store more rows: an order is bad until its customer is stored.
 					continue
 				}
 				state := s.state()
@@ -320,9 +309,8 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 	})
 }
 
-// checkTotals requires that the sum of all customers' total_paid has grown by the total_paid of the rows that were stored or
-// whose amounts were added to another row. If a row is about a customer of the store, the sum may have grown by less. remarks
-// has the report's remark on each row that was merged or left out, by line number.
+// checkTotals requires that the sum of all total_paid has grown by that of the rows that were stored or added to others, or by less for stored
+// customers. remarks has why rows were merged or left out, by line.
 func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, remarks map[int]string) {
 	s.t.Helper()
 	want, has, known := 0, map[string]bool{}, false
@@ -344,7 +332,7 @@ func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, remar
 	for _, c := range s.customers() {
 		got += int(c.GetTotalPaid())
 	}
-	// A stored customer keeps the stored total, so the customers' totals may be less than the sum of the rows' totals.
+	// A stored customer keeps the stored total.
 	if known {
 		require.LessOrEqual(s.t, got, want, "%v", rows)
 	} else {

@@ -10,16 +10,14 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// interpreted lists the fields that copyFields leaves to other functions. These functions accept more spellings than the API
-// does, or leave a value out.
+// interpreted lists fields that accept more spellings than the API, or may be left out.
 var interpreted = map[transfer.Kind][]string{
 	transfer.Products:  {"id", "slug", "summary", "coverUrl", "status", "priceAmount", "compareAtAmount"},
 	transfer.Customers: {"id", "name", "email", "phone", "totalPaid"},
 	transfer.Orders:    {"id", "reference", "status", "amount", "paidAt"},
 }
 
-// copyFields sets the fields of m from the fields of the record with the same names. It skips fields that m already has, lists,
-// and the fields in interpreted.
+// copyFields sets the fields of m with the record's names, except those that are set, lists, or interpreted.
 func (b *builder) copyFields(m protoreflect.Message) {
 	for fields, i := m.Descriptor().Fields(), 0; i < fields.Len(); i++ {
 		fd := fields.Get(i)

@@ -14,29 +14,28 @@ import (
 
 // Report is the result of an import or of a dry run.
 type Report struct {
-	// Lines is the number of the file's rows, and the sum of the other numbers. A skipped row is in the store already. A merged
-	// row became part of another row of the same customer. A repeated row repeats an earlier row. A row left out has nothing to
-	// import.
+	// Lines is the sum of the other numbers. The store has a skipped row already. A merged row became part of another row of its customer. A
+	// repeated row repeats an earlier one. A row left out has nothing to import.
 	Lines, Stored, Changed, Skipped, Merged, Repeated, LeftOut, Bad int
 	// Read lists the columns of a CSV file that were read, with their fields; NotRead lists the others.
 	Read, NotRead []string
-	// Problems say why lines are bad; Notes say which values of good lines were left out or lost.
+	// Problems say why lines are bad; Notes say what good lines lost.
 	Problems, Notes []*Remark
 	// Items is how many order items match no product of the store; Titles has some of their titles.
 	Items  int
 	Titles []string
-	// Objects is true if the file is JSON with a list of objects. Line numbers then count objects.
+	// Objects is true for a list of JSON objects. Line numbers then count objects.
 	Objects bool
 }
 
-// Remark says what is wrong, or was changed, in one or many lines of the imported file.
+// Remark says what is wrong, or was changed, in one or many lines of the file.
 type Remark struct {
 	// Column is the column or field; empty for whole lines.
 	Column string
-	// Problem says what is wrong, as the end of a sentence that begins with the column's name, such as "is left out".
+	// Problem is the end of a sentence that begins with the column's name, such as "is left out".
 	Problem string
-	// Values has the first few values, at most maxValues. Count is the number of lines. Lines has ranges of their numbers, at
-	// most maxRanges. Related has, for each range, the other row or customer that these lines conflict with, or "".
+	// Values has at most maxValues values. Count is the number of lines, and Lines has at most maxRanges ranges of their numbers. Related has,
+	// for each range, the row or customer that it conflicts with, or "".
 	Values     []string
 	Lines      [][2]int
 	Related    []string
@@ -44,7 +43,7 @@ type Remark struct {
 	moreValues bool // true if Values does not have all values
 }
 
-// Limits of a report: ranges of lines in a remark, values in a remark, letters of a value, and titles of unknown items.
+// Limits of a report: ranges and values of a remark, letters of a value, and titles of unknown items.
 const (
 	maxRanges     = 50
 	maxValues     = 3
@@ -52,8 +51,7 @@ const (
 	maxTitles     = 20
 )
 
-// addRemark adds the line of e to the remark that has the same column and problem, or adds a remark if there is none. It
-// returns the changed list of all remarks.
+// addRemark adds the line of e to the remark with the same column and problem, or adds one.
 func addRemark(all []*Remark, e LineError) []*Remark {
 	at := slices.IndexFunc(all, func(r *Remark) bool { return r.Column == e.Column && r.Problem == e.Problem })
 	if at < 0 {
@@ -81,7 +79,7 @@ func addRemark(all []*Remark, e LineError) []*Remark {
 	return all
 }
 
-// Text returns the remark as one line of text. unit is what the remark's line numbers count: "line" or "object".
+// Text returns one line. unit is "line" or "object", as of Unit.
 func (r *Remark) Text(unit string) string {
 	var text strings.Builder
 	if r.Column != "" {
@@ -126,7 +124,7 @@ func (r *Remark) Text(unit string) string {
 	return text.String()
 }
 
-// Unit returns what the report's line numbers count: "line" or, in a list of JSON objects, "object".
+// Unit is what line numbers count: "line" or, in a list of JSON objects, "object".
 func (r *Report) Unit() string {
 	if r.Objects {
 		return "object"
@@ -134,10 +132,10 @@ func (r *Report) Unit() string {
 	return "line"
 }
 
-// BadLinesError means that lines are bad and the import therefore stored nothing, or stopped; the report lists the lines.
+// BadLinesError means that the import stored nothing, or stopped, because of the bad lines in the report.
 type BadLinesError struct{ Report *Report }
 
-// Error returns what is wrong with the first bad line, and how many lines are bad.
+// Error names the problem of the first bad line, and how many lines are bad.
 func (e *BadLinesError) Error() string {
 	r := e.Report
 	text := r.Problems[0].Text(r.Unit())
@@ -147,7 +145,7 @@ func (e *BadLinesError) Error() string {
 	return text
 }
 
-// addUnknown counts order items that match no product of the store, and keeps some of their titles.
+// addUnknown counts order items that match no product of the store.
 func (r *Report) addUnknown(titles []string) {
 	for _, title := range titles {
 		r.Items++
@@ -157,10 +155,9 @@ func (r *Report) addUnknown(titles []string) {
 	}
 }
 
-// rejects writes to a file the rows that are not imported. The reason is written before each row, so that a person can
-// correct the rows and import the file.
+// rejects writes the rows that are not imported to a file, each with its reason, for a person to correct and import.
 type rejects struct {
-	w     io.Writer // file of the rejected rows; nil if nobody asked for it
+	w     io.Writer // nil if nobody asked for it
 	begun bool
 }
 
@@ -194,7 +191,7 @@ func (r *rejects) add(t *table, lines []line, problems []LineError) error {
 	w.Comma = t.separator
 	write := func(row []string) error {
 		for i := range row {
-			if UnescapeCell(row[i]) == row[i] { // leave a cell that is escaped as it is
+			if UnescapeCell(row[i]) == row[i] { // leave an escaped cell as it is
 				row[i] = EscapeCell(row[i])
 			}
 		}
@@ -232,8 +229,7 @@ func (r *rejects) add(t *table, lines []line, problems []LineError) error {
 	return w.Error()
 }
 
-// withReason returns a JSON object in one line, with the reason as its first member. It returns a text that is no object
-// unchanged.
+// withReason returns an object in one line, with the reason as its first member. It leaves other texts unchanged.
 func withReason(object, reason string) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(object), &members) != nil {

@@ -11,7 +11,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// An id is refused if a spreadsheet kept only its first digits, in any column and language.
 func TestRoundedIdsAreRefused(t *testing.T) {
 	t.Parallel()
 	const problem = "is a number that a spreadsheet has rounded, so that its last digits are lost"

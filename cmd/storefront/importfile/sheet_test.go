@@ -12,7 +12,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// The import ignores what spreadsheets write around a table, and loses no row of the table.
+// No row of the table is lost.
 func TestWhatStandsAroundATable(t *testing.T) {
 	t.Parallel()
 	const short = "has fewer columns than the header; those that it lacks are read as empty: "
@@ -48,7 +48,7 @@ func TestWhatStandsAroundATable(t *testing.T) {
 	}
 }
 
-// The refusals of a row longer than the header, and of a title above the header, say what is wrong.
+// A row longer than the header, and a title above the header, are refused with the reason.
 func TestWhatIsNoRowOfATable(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -73,7 +73,7 @@ func TestWhatIsNoRowOfATable(t *testing.T) {
 	require.Empty(t, s.customers())
 }
 
-// The file of rejected rows names its separator in its first line, so that an import can read it again.
+// The first line names the separator, so that an import can read the file.
 func TestRejectedRowsKeepTheirSeparator(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -83,8 +83,7 @@ func TestRejectedRowsKeepTheirSeparator(t *testing.T) {
 	require.Equal(t, "A, B", by(s.customers(), (*storefrontv1.Customer).GetEmail)["a@example.com"].GetName())
 }
 
-// The import reads empty cells beyond the header, quotes after a comma and a space, and byte order marks inside a file that was
-// made of several files.
+// Empty cells beyond the header, quotes after a comma and a space, and byte order marks inside a joined file.
 func TestHarmlessFormsOfRows(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -105,8 +104,7 @@ func TestHarmlessFormsOfRows(t *testing.T) {
 	}
 }
 
-// A stray quote makes the rows below it a part of a value. That is valid CSV, so the import names each line that looks like a
-// row.
+// A stray quote makes rows a part of a value, in valid CSV. The import names each line that looks like a row.
 func TestRowsInsideAValueAreNamed(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -118,8 +116,7 @@ func TestRowsInsideAValueAreNamed(t *testing.T) {
 	require.Len(t, s.orders(), 2)
 }
 
-// A row with a cell that is also the name of a column, as in the exports of address books, is not taken for the header. A file
-// of HTML is refused as that.
+// A cell may be the name of a column, as in the exports of address books. A file of HTML is refused as that.
 func TestRowsAreNoHeader(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

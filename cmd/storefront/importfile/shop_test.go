@@ -34,7 +34,7 @@ func TestPublishedWithoutAStatus(t *testing.T) {
 	require.Equal(t, storefrontv1.Product_DRAFT, s.products()[0].GetStatus())
 }
 
-// A handle in another script does not refuse its product: the product gets a slug of its own, and is found again by its handle.
+// The product gets a slug of its own, and is found again by its handle.
 func TestHandlesOfOtherScripts(t *testing.T) {
 	t.Parallel()
 	handles := []string{"日本のカップ", "เสื้อยืด", "כוס-כחולה", "नीली-कप", "café", "cafe\u0301-2", "kitap-i\u0307stanbul", "سَلام"}
@@ -102,7 +102,7 @@ func TestPreordersAndDisputesOfGumroad(t *testing.T) {
 	}
 }
 
-// A part of an order that was refunded is named, whatever the order's status.
+// It is named, whatever the order's status.
 func TestPartOfARefundedOrder(t *testing.T) {
 	t.Parallel()
 	const header = "Order Number,Order Status,Order Date,Email,Order Refund Amount,Order Total Amount\n"
@@ -134,7 +134,7 @@ func TestAPriceThatIsRounded(t *testing.T) {
 	require.EqualValues(t, 333, by(s.products(), (*storefrontv1.Product).GetTitle)["Jar"].GetPriceAmount())
 }
 
-// A currency other than the store's is refused, whatever the name of its column.
+// Whatever the name of the currency's column.
 func TestOtherCurrenciesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"CURRENCY_CODE", "Currency Code", "currency", "Order Currency", "Währung", "Devise"} {
@@ -155,7 +155,7 @@ func TestOtherCurrenciesAreRefused(t *testing.T) {
 	}
 }
 
-// Programs of .NET write the first day of the year 1 for no date. It is no date of an order, and is named.
+// Programs of .NET write the first day of the year 1 for no date.
 func TestTheDateThatMeansNone(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"0001-01-01", "0001-01-01T00:00:00", "0001-01-01T00:00:00Z", "0001-01-01 00:00:00 +0100", "01/01/0001 00:00:00"} {

@@ -20,7 +20,7 @@ import (
 //go:embed sources.yaml
 var sourcesText []byte
 
-// sources has the content of sources.yaml. That file explains its members.
+// sources has the content of sources.yaml, which explains its members.
 type sources struct {
 	Fields   map[transfer.Kind][]string
 	Kept     map[transfer.Kind][]string
@@ -38,10 +38,9 @@ var knownSources = sync.OnceValue(func() (s sources) {
 	return s
 })
 
-// meanings maps words, as normalize returns them, to their meanings. In sources.yaml, a list of words stands below each meaning.
+// meanings maps normalized words to their meanings. In sources.yaml, a list of words stands below each meaning.
 type meanings map[string]string
 
-// UnmarshalYAML implements yaml.Unmarshaler.
 func (w *meanings) UnmarshalYAML(n *yaml.Node) error {
 	var lists map[string][]string
 	if err := n.Decode(&lists); err != nil {
@@ -56,33 +55,30 @@ func (w *meanings) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// source says how the columns of an export are read as the fields of a kind.
+// source is how the columns of an export are read as the fields of a kind.
 type source struct {
 	// Columns lists the column names of each field, in all languages in which the shop writes them.
 	Columns map[string][]string
-	// Group is the field whose value all lines of one record share; further lines of a record may leave it empty. If Group is
-	// empty, each line is a record.
+	// Group is the field whose value all lines of a record share; further lines may leave it empty. If Group is empty, each line is a record.
 	Group string
-	// Statuses has the words that only this shop writes for statuses, and the API's status for each.
+	// Statuses has the API's status for words that only this shop writes.
 	Statuses meanings
-	// Currency is the currency of the amounts, if the export always has the same currency; otherwise "".
+	// Currency is that of all amounts of the export, or "".
 	Currency string
-	// Zone is "UTC" if the export's dates are in UTC without saying so; otherwise "".
+	// Zone is "UTC" if dates are in UTC without saying so, or "".
 	Zone string
-	// SkipBy is a field. Skip maps values of that field to reasons: a record with such a value is left out, and the report
-	// has the reason.
+	// SkipBy is a field whose values in Skip leave a record out, for the reason there.
 	SkipBy string `yaml:"skipBy"`
 	Skip   meanings
-	// Variation and Variable are words in the field kind, in lower case. A product with the word Variable has variations, and
-	// may lack a price. A line with the word Variation is one of the variations, with its price.
+	// Variation and Variable are words in the field kind, in lower case: a variation with its price, and a product that has variations and may
+	// lack a price.
 	Variation, Variable string
-	// shop is true if the file is another shop's export. The amounts and times in such a file may contradict each other.
+	// shop is true for another shop's export, whose amounts and times may contradict each other.
 	shop bool
-	// ignored has the names of columns that are left out, as normalize returns them.
+	// ignored has the normalized names of columns that are left out.
 	ignored []string
 }
 
-// sourceOf returns the source for the kind and the shop in o, with the columns of o.Columns.
 func sourceOf(o Options) (source, error) {
 	fields, ok := knownSources().Fields[o.Kind]
 	if !ok {
@@ -134,9 +130,8 @@ func sourceOf(o Options) (source, error) {
 	return s, nil
 }
 
-// normalize returns a column's name or a word in lower case, without spaces, accents, apostrophes, _ and -. So Cover URL,
-// cover_url and coverUrl become one text, and so are Téléphone and telephone. A leading - stays, because WooCommerce
-// writes -1 for a draft and 1 for a published product.
+// normalize makes Cover URL, cover_url and coverUrl, or Téléphone and telephone, one text. A leading - stays, because WooCommerce writes -1 for
+// a draft and 1 for a published product.
 func normalize(name string) string {
 	for i := range len(name) {
 		if name[i] >= 0x80 {

@@ -30,7 +30,7 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-// s.twice imports an export two times, after a dry run. It requires that the second import changes nothing.
+// s.twice requires that a second import of an export, after a dry run, changes nothing.
 func (s store) twice(from string, kind kind, text []byte, stored int) {
 	s.t.Helper()
 	o := options{Kind: kind, From: from, DryRun: true}
@@ -186,7 +186,7 @@ func TestColumnsOfOnesOwn(t *testing.T) {
 	})
 }
 
-// A row with its own id is not read as a further line of the order above. A title that contains a number stays a text.
+// A row with its own id is no further line of the order above. A title that contains a number stays a text.
 func TestRowsThatLookLikeOthers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -230,7 +230,7 @@ func TestADryRunReadsIdentifiersAsTheImportDoes(t *testing.T) {
 	s.twice("", transfer.Customers, []byte(text.String()), transfer.BatchRows+1)
 }
 
-// A dry run recognizes the customers that orders of earlier batches would have created, as the import does.
+// It recognizes the customers that orders of earlier batches would have created.
 func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
@@ -258,7 +258,7 @@ func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
 	}
 }
 
-// away is an API that fails in the middle of an import: a.left is how many more calls of ImportCustomers succeed.
+// away fails after a.left more calls of ImportCustomers.
 type away struct {
 	importfile.API
 	left int
@@ -273,7 +273,6 @@ func (a *away) ImportCustomers(ctx context.Context, in *adminv1.ImportCustomersR
 	return a.API.ImportCustomers(ctx, in)
 }
 
-// An import that failed is continued by importing the same file again.
 func TestAnImportIsContinued(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -18,7 +18,6 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// Short names for types that every test uses.
 type (
 	options = importfile.Options
 	column  = importfile.Column
@@ -31,7 +30,7 @@ const (
 	orders    = transfer.Orders
 )
 
-// store is the store of a shop in Cameroon, with functions to import into it.
+// store is a shop in Cameroon into which tests import.
 type store struct {
 	*admin.Operator
 	*storefrontv1.Store

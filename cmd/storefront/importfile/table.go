@@ -21,8 +21,8 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// line is one line of a table: its number, and its values in the order of the columns. For a JSON object it also has the
-// object's text, the indexes of the columns that the object has (given), and the problems of its members.
+// line has its number and its values in the order of the columns. For a JSON object it also has the text, the columns that the object has
+// (given), and the problems of its members.
 type line struct {
 	number int
 	values []string
@@ -43,9 +43,9 @@ type table struct {
 	encoding       textEncoding
 	letters        *letterSamples
 	unreadMembers  []string          // members of a JSON file outside the list of rows
-	indexByName    map[string]int    // a column's index, by the folded name
+	indexByName    map[string]int    // by the folded name
 	fields         map[string]string // the field as which a column is read, by the column's folded name
-	indexesByField map[string][]int  // column indexes, by field; several columns may be read as one field
+	indexesByField map[string][]int  // by field; several columns may be read as one field
 	read           func() (line, error)
 	peeked         *line // the next record's first line, if it was read already
 	peekErr        error // the error with which peeked was read
@@ -54,7 +54,7 @@ type table struct {
 // otherTypes are the fields whose values in JSON may be true or false, or a list.
 var otherTypes = []string{"refunded", "published", "disputed", "disputeWon", "preorder", "freeTrial", "items"}
 
-// reasonColumn is the first column in the file of rejected rows, and the first member of its objects.
+// reasonColumn is the first column, or member, of rejected rows.
 const reasonColumn = "reason"
 
 func newTable(s source) *table {
@@ -71,8 +71,7 @@ func newTable(s source) *table {
 	return t
 }
 
-// newCSV reads the header of a CSV file and returns a table of the lines below. Blank lines, and a line that names the
-// separator, may come before the header.
+// newCSV reads the header, before which blank lines and a line that names the separator may come.
 func newCSV(text *bufio.Reader, s source, e textEncoding) (*table, error) {
 	head, _ := text.Peek(headBytes)
 	lines, t := newLines(text, e), newTable(s)
@@ -128,12 +127,11 @@ func newCSV(text *bufio.Reader, s source, e textEncoding) (*table, error) {
 	return t, nil
 }
 
-// isRead reports whether a column of the header is read as a field.
 func (t *table) isRead(column int) bool {
 	return column < len(t.header) && t.headerFields[column] != ""
 }
 
-// columnsIn returns the names of the columns that are read as one of fields.
+// columnsIn returns the columns that are read as one of fields.
 func (t *table) columnsIn(fields []string) (names []string) {
 	for i, name := range t.header {
 		if slices.Contains(fields, t.headerFields[i]) {
@@ -143,12 +141,11 @@ func (t *table) columnsIn(fields []string) (names []string) {
 	return names
 }
 
-// maxTitleLines is how many lines below a file's first line titleError examines, to find the header.
+// maxTitleLines is how many lines titleError examines to find the header.
 const maxTitleLines = 20
 
-// titleError returns an error if the file has a title above its header. head is the beginning of the file. There is a title
-// if the first line is no header, but a line below it has a column for each needed field, and more names of columns than the
-// first line. A row may have one such name in a cell, such as Mobile, the type of its phone.
+// titleError looks in head for a title above the header: the first line is none, but a line below has a column for each needed field, and more
+// names of columns. A row may have one such name in a cell, such as Mobile, the type of its phone.
 func (t *table) titleError(head []byte, needed [][]string, columns []Column) error {
 	number, fields := 0, slices.Collect(maps.Keys(t.Columns))
 	for text := range bytes.Lines(head) {
@@ -185,12 +182,11 @@ func blank(values []string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) != "" })
 }
 
-// maxMembers bounds the columns of a JSON file, because a line in memory may have a value for every column. Once a table has
-// this many columns, a new member gets a column only if it is read as a field.
+// maxMembers bounds the columns of a JSON file, because a line may have a value for every column. Beyond it a new member gets a column only if
+// it is read as a field.
 const maxMembers = 1000
 
-// newObjects returns a table of JSON objects, with a column for each member of the objects. A member of an object inside an
-// object is a column with a name such as customer.email, as `list -o csv` writes it. If strict is true, objects with unknown
+// newObjects has a column for each member; one inside an object is a column such as customer.email. If strict is true, objects with unknown
 // members are bad.
 func newObjects(next func() ([]byte, int, error), s source, e textEncoding, strict bool) *table {
 	t := newTable(s)
@@ -223,8 +219,7 @@ func newObjects(next func() ([]byte, int, error), s source, e textEncoding, stri
 	return t
 }
 
-// flatten adds the members of a JSON object to the values of a line. prefix is put before the members' names: "" for the
-// object of the line, "customer." for the object in its member customer.
+// flatten puts prefix before the members' names: "" for the object of the line, "customer." for the object in its member customer.
 func (t *table) flatten(l *line, prefix string, object map[string]any, strict bool) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		value := object[name]
@@ -266,7 +261,7 @@ func (t *table) flatten(l *line, prefix string, object map[string]any, strict bo
 	}
 }
 
-// add adds a column after the others, and returns its index. If two columns share a name, the first is read.
+// add returns the index of the new, last column. If two columns share a name, the first is read.
 func (t *table) add(name string) int {
 	at := len(t.header)
 	if _, twice := t.indexByName[normalize(name)]; !twice {
@@ -277,11 +272,11 @@ func (t *table) add(name string) int {
 	return at
 }
 
-// maxRecordLines is the maximum number of lines of one record. It bounds the memory for a record.
+// maxRecordLines bounds the memory for a record.
 const maxRecordLines = 10_000
 
-// next returns the next record: a line, or consecutive lines with the same value of the field Group. If one of them cannot be
-// read, next returns an error and a record with what was read, so that no order is stored without one of its items.
+// next returns a line, or consecutive lines with the same value of the field Group. If one cannot be read, it returns an error and a record
+// with what was read, so that no order is stored without one of its items.
 func (t *table) next() (*record, error) {
 	begun, err := t.nextFilled()
 	r := &record{lines: []line{begun}, table: t}
@@ -304,7 +299,7 @@ func (t *table) next() (*record, error) {
 	return r, err
 }
 
-// nextFilled returns the next line that is not blank. A line that next has read ahead comes first.
+// nextFilled returns the next line that is not blank, first one that next has read ahead.
 func (t *table) nextFilled() (line, error) {
 	if t.peeked != nil {
 		l, err := *t.peeked, t.peekErr
@@ -318,7 +313,6 @@ func (t *table) nextFilled() (line, error) {
 	}
 }
 
-// columnsOf returns the indexes of a field's columns.
 func (t *table) columnsOf(field string) []int {
 	indexes, known := t.indexesByField[field]
 	if !known {
@@ -332,8 +326,8 @@ func (t *table) columnsOf(field string) []int {
 	return indexes
 }
 
-// readColumns returns the columns that are read, each with its field if the names differ. It also returns the columns that are
-// not read, with a question if the name is probably a misspelled one. fields are the fields that a misspelled name can mean.
+// readColumns returns the read columns, each with its field if the names differ. It adds a question to an unread column that is probably a
+// misspelled name of one of fields.
 func (t *table) readColumns(fields []string) (read, unread []string) {
 	for i, name := range t.header {
 		field := t.fields[normalize(name)]
@@ -353,16 +347,15 @@ func (t *table) readColumns(fields []string) (read, unread []string) {
 	return read, append(unread, t.unreadMembers...)
 }
 
-// addUnread keeps the name of a JSON file's member that is not read, because it is outside the list of rows.
+// addUnread keeps the name of a JSON member outside the list of rows.
 func (t *table) addUnread(member string) {
 	if !slices.Contains(t.unreadMembers, member) && len(t.unreadMembers) < maxMembers {
 		t.unreadMembers = append(t.unreadMembers, member)
 	}
 }
 
-// nearest returns the column that a person probably meant by the misspelled name, and its field. It compares name with the
-// columns of those fields for which the file has no column. It returns "" if no such column is similar. The first letters
-// must be equal: otherwise nearest would take "rate" for "date", and people rarely misspell the first letter.
+// nearest returns the column that a person probably meant, of a field that the file lacks, or "". The first letters must be equal, because
+// people rarely misspell the first, and "rate" is not "date".
 func (t *table) nearest(name string, fields []string) (best, bestField string) {
 	word := normalize(name)
 	farthest := min(2, len(word)/2)
@@ -390,19 +383,19 @@ func mapping(column, field string) string {
 	return text
 }
 
-// needed has groups of fields. A file must have at least one field of each group.
+// needed has groups of fields, of each of which a file must have one.
 var needed = map[transfer.Kind][][]string{
 	transfer.Products:  {{"title"}, {"price", "priceAmount"}},
 	transfer.Customers: {{"email", "phone"}},
 	transfer.Orders:    {{"reference", "id"}, {"email", "phone", "customer"}},
 }
 
-// keys has groups of fields that identify a row to update. A file must have at least one field of each group.
+// keys has groups of fields that identify a row to update. A file must have a field of each group.
 var keys = map[transfer.Kind][][]string{
 	transfer.Products: {{"title", "id", "sku", "slug"}}, transfer.Customers: {{"email", "phone", "id"}}, transfer.Orders: {{"reference", "id"}},
 }
 
-// checkColumns returns an error if the header has no column for a needed field, or lacks a column that --map names.
+// checkColumns requires a column for each needed field, and each column that --map names.
 func (t *table) checkColumns(needed [][]string, columns []Column) error {
 	for _, c := range columns {
 		if _, ok := t.indexByName[normalize(c.Name)]; !ok && c.Field != "" {
@@ -425,7 +418,7 @@ func (t *table) checkColumns(needed [][]string, columns []Column) error {
 	return nil
 }
 
-// shortList returns the first twelve names as a list, and how many more there are.
+// shortList returns the first twelve names, and how many more there are.
 func shortList(names []string) string {
 	const maxNames = 12
 	if len(names) > maxNames {
@@ -440,14 +433,14 @@ type record struct {
 	table *table
 }
 
-// value returns a field's value on the first line.
+// value is the field's value on the first line.
 func (r *record) value(field string) string {
 	value, _ := r.valueOn(0, field)
 	return value
 }
 
-// valueOn returns the value of a field on the record's line n, counted from 0, and the name of the column that has it. If no
-// column has a value, value is "" and column is the field's first column, or the field if the file has no column for it.
+// valueOn returns a value on line n, from 0, and its column. Without a value it returns the field's first column, or the field if there is
+// none.
 func (r *record) valueOn(n int, field string) (value, column string) {
 	indexes := r.table.columnsOf(field)
 	if len(indexes) == 0 {
@@ -461,7 +454,6 @@ func (r *record) valueOn(n int, field string) (value, column string) {
 	return "", r.table.header[indexes[0]]
 }
 
-// cell returns the value of a column on the record's line n, counted from 0.
 func (r *record) cell(n, column int) string {
 	if column >= len(r.lines[n].values) {
 		return ""
@@ -473,14 +465,12 @@ func (r *record) cell(n, column int) string {
 	return value
 }
 
-// columnOf returns the column from which a field is read.
 func (r *record) columnOf(field string) string {
 	_, column := r.valueOn(0, field)
 	return column
 }
 
-// key returns the value that the lines of a record share: the value of the field Group, or else the id. If key returns "", no
-// further line can belong to the record.
+// key is what the lines of a record share: the field Group, or else the id. No further line can belong to a record whose key is "".
 func (r *record) key() string {
 	if r.table.Group == "" {
 		return ""
@@ -488,9 +478,9 @@ func (r *record) key() string {
 	return cmp.Or(r.value(r.table.Group), r.value("id"))
 }
 
-// continuedBy reports whether next, a record of one line, is a further line of record r. The line must have the same group as
-// r, or none, and may not have another id, buyer or e-mail than r. A further line of an order must have an item, and without a
-// group or id it may have no status, amount or buyer, because it may be an order without a reference.
+// continuedBy reports whether next, of one line, is a further line of r: it has the same group or none, and no other id, buyer or e-mail. A
+// further line of an order must have an item, and without a group or id no status, amount or buyer, because it may be an order without a
+// reference.
 func (r *record) continuedBy(next *record) bool {
 	for _, field := range []string{r.table.Group, "id", "customer"} {
 		if other := next.value(field); other != "" && other != r.value(field) {
@@ -505,7 +495,7 @@ func (r *record) continuedBy(next *record) bool {
 	return email == "" || strings.EqualFold(email, r.value("email"))
 }
 
-// hasItem reports whether a line has an order's item: a value other than zero in one of the columns of items.
+// hasItem looks for a value other than zero in the columns of items.
 func (r *record) hasItem(n int) bool {
 	for _, field := range []string{"itemTitle", "itemProduct", "itemSku", "itemQuantity", "itemPrice", "itemTotal"} {
 		if text, _ := r.valueOn(n, field); strings.Trim(text, "0.,") != "" {

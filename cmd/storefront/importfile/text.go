@@ -27,9 +27,9 @@ type LineError struct {
 	Line int
 	// Column is the column, or the field of a JSON object; empty for the whole line.
 	Column string
-	// Problem says what is wrong, such as "must be an amount"; Value is the wrong value.
+	// Problem is such as "must be an amount"; Value is the wrong value.
 	Problem, Value string
-	// Related names the other row or the customer that the row conflicts with, such as "line 2"; "" if there is none.
+	// Related names the other row or the customer that the row conflicts with, such as "line 2", or "".
 	Related string
 }
 
@@ -37,9 +37,8 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("line %d: %s %s", e.Line, e.Column, e.Problem)
 }
 
-// seekable returns the input as a file that can be read twice. If the input can be read only once, such as a pipe, seekable
-// copies the input to a temporary file, which remove deletes. If ctx ends while seekable waits for the input, seekable returns
-// the context's error.
+// seekable copies an input that can be read only once, such as a pipe, to a temporary file, which remove deletes. If ctx ends while it waits
+// for the input, it returns the context's error.
 func seekable(ctx context.Context, in io.Reader) (file io.ReadSeeker, remove func(), err error) {
 	if s, ok := in.(io.ReadSeeker); ok {
 		if _, err := s.Seek(0, io.SeekStart); err == nil {
@@ -70,11 +69,10 @@ func seekable(ctx context.Context, in io.Reader) (file io.ReadSeeker, remove fun
 	return spool, remove, nil
 }
 
-// spoolPattern is the name of temporary files for the input.
 const spoolPattern = "storefront-import-*"
 
-// newSpool creates a temporary file. remove closes and deletes it. On Unix the file has no name, so it is gone even if this
-// process is killed. Windows cannot delete an open file, so newSpool first deletes the files of killed imports.
+// newSpool creates a temporary file that remove deletes. On Unix the file has no name, so it is gone even if this process is killed. On Windows
+// newSpool first deletes the files of killed imports.
 func newSpool() (spool *os.File, remove func(), err error) {
 	leftovers, _ := filepath.Glob(filepath.Join(os.TempDir(), spoolPattern))
 	for _, path := range leftovers {
@@ -93,10 +91,10 @@ func newSpool() (spool *os.File, remove func(), err error) {
 	}, nil
 }
 
-// headBytes is how many bytes from a file's beginning are examined to find out what kind of file it is.
+// headBytes are examined to find out what kind of file it is.
 const headBytes = 32 << 10
 
-// binaryFormats has, for kinds of files that are not text, their first bytes and what to tell the person.
+// binaryFormats has the first bytes of files that are not text, and what to tell the person.
 var binaryFormats = []struct{ mark, problem string }{
 	{"PK\x03\x04", "is an Excel workbook (or another ZIP file): save the sheet as CSV (in Excel: Save As, CSV UTF-8), and " +
 		"import that"},
@@ -106,8 +104,7 @@ var binaryFormats = []struct{ mark, problem string }{
 	{"<", "is HTML or XML, as in some shops' files that end in .xls: open it in a spreadsheet, save it as CSV, and import that"},
 }
 
-// checkText returns an error if a file is empty or not text. It sees this from the file's first bytes, which are in head. If
-// utf16 is true, zero bytes may be part of a text.
+// checkText judges by head, the first bytes. If utf16 is true, zero bytes may be part of a text.
 func checkText(head []byte, utf16 bool) error {
 	for _, f := range binaryFormats {
 		if bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \r\n\t"), []byte(f.mark)) {
@@ -126,8 +123,7 @@ func checkText(head []byte, utf16 bool) error {
 	return nil
 }
 
-// utf16Order recognizes UTF-16 without a byte order mark, if the text begins with ASCII letters: every second byte is then
-// zero. It returns "utf-16le", "utf-16be", or "" if the first bytes are not like that.
+// utf16Order recognizes UTF-16 without a byte order mark by the zero bytes between ASCII letters. It returns "utf-16le", "utf-16be" or "".
 func utf16Order(head []byte) string {
 	const letters = 8
 	var zeros [2]int
@@ -145,16 +141,15 @@ func utf16Order(head []byte) string {
 	return ""
 }
 
-// maxLineBytes is the maximum size of a line, or of a record of a CSV file. It is also the maximum size of a request to the
-// API.
+// maxLineBytes limits a line or a record of a CSV file, as a request to the API.
 const maxLineBytes = 1 << 20
 
-// lines is a reader that counts the lines of a text, which end with \n, \r\n or \r.
+// lines counts lines that end with \n, \r\n or \r.
 type lines struct {
 	*bufio.Scanner
 	number int
-	// csv parses the lines. It gets them one by one from the method Read. If a record of several lines is invalid, all its
-	// lines but the first are read again, one by one, so that a stray quote does not swallow them.
+	// csv gets the lines one by one from Read. The lines of an invalid record but the first are read again, so that a stray quote does not
+	// swallow them.
 	csv         *csv.Reader
 	separator   rune
 	encoding    textEncoding
@@ -201,8 +196,7 @@ func (l *lines) next() ([]byte, int, error) {
 	return nil, 0, l.end()
 }
 
-// end returns the error that ended the lines, or io.EOF at the end of the text. If a line is too long, the first call returns
-// the error, and all later calls return io.EOF.
+// end returns the error that ended the lines, or io.EOF. It returns the error for a line that is too long only once.
 func (l *lines) end() error {
 	switch err := l.Err(); {
 	case errors.Is(err, bufio.ErrTooLong) && !l.tooLong:
@@ -214,7 +208,6 @@ func (l *lines) end() error {
 	return io.EOF
 }
 
-// Read returns the next line to the csv.Reader.
 func (l *lines) Read(p []byte) (int, error) {
 	for l.unread == "" {
 		var text string
@@ -243,9 +236,8 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// record returns the values of the next record of a CSV file, and the number of its first line. A record has several lines
-// if a quoted value has several. If the CSV is invalid, record returns the values of the first line only, with quotes inside
-// values as letters. It then also returns an error if a value begins with a quote.
+// record returns the values and the number of the first line. For invalid CSV it returns the values of the first line only, with quotes inside
+// values as letters, and an error if a value begins with a quote.
 func (l *lines) record() (values []string, at int, err error) {
 	l.recordLines, l.size, l.ended = nil, 0, false
 	values, err = l.csv.Read()
@@ -278,12 +270,10 @@ func (l *lines) record() (values []string, at int, err error) {
 	return values, at, &LineError{Line: at, Problem: problem}
 }
 
-// sepLine matches a first line that names a file's separator for Excel. It allows quotes and empty cells, because programs that
-// save the file again may add them.
+// sepLine matches a first line that names a file's separator for Excel. Programs that save the file again may add quotes and empty cells.
 var sepLine = regexp.MustCompile(`(?i)^"?sep=([^"\r\n])"?[,;\t|]*(?:\r\n?|\n)`)
 
-// separatorIn returns the separator of the columns in a file that begins with head: the separator in a first line such as
-// sep=;, otherwise the header's. mark is the length of that first line, or 0.
+// separatorIn returns the separator in a first line such as sep=;, whose length is mark, or else the header's.
 func separatorIn(head []byte) (separator rune, mark int) {
 	if named := sepLine.FindSubmatch(head); named != nil {
 		separator, _ = utf8.DecodeRune(named[1])
@@ -298,13 +288,13 @@ func separatorIn(head []byte) (separator rune, mark int) {
 	return separatorOf(head), 0
 }
 
-// isBlank reports whether a line has only separators, quotes and spaces.
+// isBlank is true for a line of only separators, quotes and spaces.
 func isBlank(line string) bool { return strings.Trim(strings.TrimSpace(line), separators+"\" ") == "" }
 
-// separators are the separators that are recognized in a header.
+// separators are recognized in a header.
 const separators = ",;\t|"
 
-// separatorOf returns the separator that occurs most often in a header, outside of quotes.
+// separatorOf returns the most frequent separator outside of quotes.
 func separatorOf(head []byte) rune {
 	counts, quoted := make([]int, len(separators)), false
 	for _, c := range bytes.TrimSpace(head) {

@@ -12,7 +12,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// A row's country may be written in the ways that people use. In an unknown country, no national phone number is read.
+// In an unknown country, no national phone number is read.
 func TestCountriesOfPhones(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -44,8 +44,7 @@ func TestCountriesOfPhones(t *testing.T) {
 	})
 }
 
-// A phone that was copied from a contact may have invisible characters, which the import drops. A text with words beside the
-// number is not a phone.
+// Invisible characters, which copying adds, are dropped. A text with words beside the number is no phone.
 func TestPhonesAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -71,7 +70,7 @@ func TestPhonesAsPeopleWriteThem(t *testing.T) {
 	})
 }
 
-// Rows are of one customer if their e-mails differ only in invisible characters at the beginning or end.
+// E-mails that differ only in invisible characters around them are of one customer.
 func TestMarksAroundAnEmail(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -86,8 +85,7 @@ func TestMarksAroundAnEmail(t *testing.T) {
 	})
 }
 
-// An import reads amounts of the store's currency as people write them. It refuses a line whose amount is in another
-// currency, or could mean two numbers.
+// An amount in another currency, or one that could mean two numbers, is refused.
 func TestAmountsAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
 	for currency, rows := range map[string]map[string]int64{

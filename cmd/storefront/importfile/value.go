@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// isYes reports whether a text means yes; isNo reports whether it means no. Spreadsheets write true and false in their language.
+// isYes and isNo also read the words of spreadsheets in other languages.
 func isYes(text string) bool {
 	return slices.Contains([]string{"1", "true", "yes", "y", "vrai", "oui", "wahr", "ja", "verdadero", "si", "verdadeiro", "sim"}, normalize(text))
 }
@@ -16,20 +16,18 @@ func isNo(text string) bool {
 	return slices.Contains([]string{"0", "false", "no", "n", "faux", "non", "falsch", "nein", "falso", "nao"}, normalize(text))
 }
 
-// harmless matches texts that begin like a formula but compute nothing: phone numbers and negative numbers.
+// harmless matches phone numbers and negative numbers, which begin like a formula.
 var harmless = regexp.MustCompile(`^\+[0-9][0-9 ().-]*$|^-[0-9]+([.,][0-9]+)?$`)
 
-// isFormula reports whether a spreadsheet may evaluate a text as a formula (OWASP, CSV Injection). Such a text begins with
-// =, +, - or @, or with one of these signs in full width, as in Japanese and Chinese spreadsheets. It may also begin with a tab
-// or a line end, because some spreadsheets drop these characters. Texts that harmless matches are no formulas.
+// isFormula reports whether a spreadsheet may evaluate a text (OWASP, CSV Injection): it begins with =, +, - or @, also in full width, or with
+// a tab or a line end, which some spreadsheets drop. Texts that harmless matches are no formulas.
 func isFormula(text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	return text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) && !harmless.MatchString(text)
 }
 
-// EscapeCell returns a text for a cell of a CSV file that people open in a spreadsheet. It puts an apostrophe before a text
-// that begins like a formula, so that the spreadsheet does not evaluate it; UnescapeCell removes the apostrophe. A text that
-// itself begins with such an apostrophe gets another one, so that UnescapeCell restores it.
+// EscapeCell puts an apostrophe before a text that begins like a formula, so that a spreadsheet does not evaluate it, or with such an
+// apostrophe.
 func EscapeCell(text string) string {
 	if isFormula(text) || UnescapeCell(text) != text {
 		return "'" + text
@@ -37,8 +35,7 @@ func EscapeCell(text string) string {
 	return text
 }
 
-// UnescapeCell returns a cell without the apostrophe at its beginning, if EscapeCell added it, or a person did to keep a
-// number unchanged. It keeps the apostrophe of a title such as '90s Hits.
+// UnescapeCell removes the apostrophe of EscapeCell, or of a person before a number. It keeps that of a title such as '90s Hits.
 func UnescapeCell(cell string) string {
 	text, marked := strings.CutPrefix(cell, "'")
 	inner := strings.TrimLeft(text, "'")

@@ -38,19 +38,19 @@ var searchTool = &sdk.Tool{
 		OpenWorldHint: &closedWorld},
 }
 
-// section is a part of the guide or the reference, with the file that contains it.
+// section is a part of the guide or the reference, with its file.
 type section struct {
 	file, title, text string
-	// titleWords is the section's title, and allWords is its title with its text. Both are normalized for the search.
+	// titleWords is the section's title, and allWords its title and text, both normalized.
 	titleWords, allWords string
 }
 
 var heading = regexp.MustCompile(`^##+ (.+)$`)
 
-// sections returns the sections of all files except llms.txt, which only lists the files.
+// sections leaves out llms.txt, which only lists the files.
 var sections = sync.OnceValue(func() (all []*section) {
 	seen := map[string]bool{"": true}
-	// WalkDir returns no error, because the files are embedded in the binary.
+	// WalkDir returns no error, because the files are embedded.
 	_ = fs.WalkDir(docs.Markdown, ".", func(name string, entry fs.DirEntry, _ error) error {
 		if entry.IsDir() || name == "llms.txt" {
 			return nil
@@ -61,7 +61,7 @@ var sections = sync.OnceValue(func() (all []*section) {
 		var lines []string
 		end := func() {
 			body := strings.TrimSpace(strings.Join(lines, "\n"))
-			if !seen[title+body] { // skip repetitions: an object's description follows each operation that returns the object
+			if !seen[title+body] { // an object's description follows each operation that returns the object
 				seen[title+body] = true
 				s := &section{file: name, title: strings.TrimSuffix(page+": "+title, ": "), text: body}
 				s.titleWords, s.allWords = normalize(s.title), normalize(s.title+" "+body)
@@ -85,8 +85,7 @@ var sections = sync.OnceValue(func() (all []*section) {
 	return all
 })
 
-// normalize returns the words of a text in lower case, each after a space. To find the words that begin with some letters,
-// search the result for a space and these letters.
+// normalize returns words in lower case, each after a space, with which a search finds the beginnings of words.
 func normalize(text string) string {
 	return " " + strings.Join(word.FindAllString(strings.ToLower(text), -1), " ")
 }
@@ -102,7 +101,7 @@ var (
 	sample = regexp.MustCompile("(?s)(?:(?:With|The) [^\n]*:\n\n|[A-Za-z]+:\n\n)?```(\\w+)\n.*?\n```\n?")
 )
 
-// search returns the sections that best match the searched words. A word in a title counts more than a word in the text.
+// search counts a word in a title more than a word in the text.
 func search(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	var asked struct{ Query, Language string }
 	_ = json.Unmarshal(r.Params.Arguments, &asked) // a query that is no text stays ""

@@ -16,9 +16,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// transport connects an agent over standard input and output as the Model Context Protocol defines: each line is a message of
-// JSON-RPC 2.0 (https://www.jsonrpc.org/specification). It answers an invalid line with an error and reads the next line.
-// The transport in the SDK would end the session.
+// transport is the Model Context Protocol over standard input and output: each line is a message of JSON-RPC 2.0
+// (https://www.jsonrpc.org/specification). It answers an invalid line with an error, where the SDK's transport would end the session.
 type transport struct {
 	in io.Reader
 
@@ -28,8 +27,7 @@ type transport struct {
 
 	writing sync.Mutex // guards out and calls
 	out     io.Writer
-	// calls are the ids of the calls that have no answer yet. answered gets a signal when a call has been answered; it has
-	// room for one signal.
+	// calls are the ids of unanswered calls. answered gets a signal when a call is answered; it has room for one.
 	calls    map[jsonrpc.ID]bool
 	answered chan struct{}
 }
@@ -41,18 +39,15 @@ type line struct {
 	err     error
 }
 
-// maxLineBytes is how long a line may be. The API accepts bodies of at most 1 MiB, and JSON's escapes can make a text six
-// times as long.
+// maxLineBytes is well above the 1 MiB that the API accepts, because JSON's escapes can make a text six times as long.
 const maxLineBytes = 16 << 20
 
-// maxID is the largest number that an id may be. The SDK reads ids as float64, which has no exact value for some larger
-// numbers.
+// maxID is the largest id that the SDK, which reads ids as float64, keeps exactly.
 const maxID = 1 << 53
 
-// byteOrderMark is the character U+FEFF, with which some programs begin their output.
+// byteOrderMark begins the output of some programs.
 var byteOrderMark = []byte("\uFEFF")
 
-// Connect starts to read lines.
 func (t *transport) Connect(context.Context) (sdk.Connection, error) {
 	t.read, t.closed = make(chan line), make(chan struct{})
 	t.calls, t.answered = map[jsonrpc.ID]bool{}, make(chan struct{}, 1)
@@ -72,7 +67,7 @@ func (t *transport) Connect(context.Context) (sdk.Connection, error) {
 	return t, nil
 }
 
-// readLine reads the next line to its end. It keeps no text of a line that is too long.
+// readLine keeps no text of a line that is too long.
 func readLine(in *bufio.Reader) (next line) {
 	for {
 		part, err := in.ReadSlice('\n')
@@ -90,8 +85,8 @@ func readLine(in *bufio.Reader) (next line) {
 	}
 }
 
-// Read returns the next valid message. It first writes an error as the answer to each invalid line that precedes this
-// message. It returns io.EOF only when every call has been answered, because the SDK gives up unanswered calls at io.EOF.
+// Read answers invalid lines with errors and returns the next valid message. It returns io.EOF only when every call is answered, because the
+// SDK then gives up the others.
 func (t *transport) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		var next line
@@ -121,7 +116,7 @@ func (t *transport) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// begin records a call that has no answer yet. It returns false if an earlier call with the same id has no answer yet.
+// begin records an unanswered call. It returns false if another one has the same id.
 func (t *transport) begin(id jsonrpc.ID) bool {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -132,7 +127,6 @@ func (t *transport) begin(id jsonrpc.ID) bool {
 	return true
 }
 
-// awaitAnswers waits until every call has been answered, or ctx or the session ends.
 func (t *transport) awaitAnswers(ctx context.Context) {
 	for {
 		t.writing.Lock()
@@ -162,8 +156,8 @@ func refuse(id json.RawMessage, code int64, message string) (jsonrpc.Message, *r
 	return nil, &refusal{"2.0", id, jsonrpc.Error{Code: code, Message: message}}
 }
 
-// decode returns the message in a line, or else the answer to an invalid line. Both are nil for an empty line and for an
-// invalid response: two programs that answer errors with errors would never stop.
+// decode returns a message, or the answer to an invalid line. Both are nil for an empty line and for an invalid response: two programs that
+// answer errors with errors would never stop.
 func decode(l line) (jsonrpc.Message, *refusal) {
 	id := json.RawMessage("null")
 	text := bytes.TrimSpace(bytes.TrimPrefix(l.text, byteOrderMark))
@@ -205,7 +199,7 @@ func decode(l line) (jsonrpc.Message, *refusal) {
 	return refuse(id, jsonrpc.CodeInvalidRequest, err.Error())
 }
 
-// isID reports whether the JSON text may be the id of a request: a text, or a whole number of at most maxID. null may not.
+// isID accepts a text, or a whole number of at most maxID, but not null.
 func isID(text json.RawMessage) bool {
 	if text[0] == '"' {
 		return true
@@ -214,7 +208,7 @@ func isID(text json.RawMessage) bool {
 	return err == nil && -maxID <= n && n <= maxID
 }
 
-// Write sends a message to the agent. If the message is an answer, Write records that its call has been answered.
+// Write records that a call has been answered if the message is an answer.
 func (t *transport) Write(_ context.Context, message jsonrpc.Message) error {
 	err := t.write(jsonrpc.EncodeMessage(message))
 	if answer, ok := message.(*jsonrpc.Response); ok {
@@ -223,7 +217,7 @@ func (t *transport) Write(_ context.Context, message jsonrpc.Message) error {
 		t.writing.Unlock()
 		select {
 		case t.answered <- struct{}{}:
-		default: // t.answered is full: it has a signal that nobody has read yet
+		default: // t.answered has a signal that nobody has read yet
 		}
 	}
 	return err
@@ -239,8 +233,7 @@ func (t *transport) write(text []byte, err error) error {
 	return err
 }
 
-// Close ends a call of Read that waits for a line. The goroutine that reads the input may wait on, until the input has more
-// bytes or ends.
+// Close ends a waiting Read. The goroutine that reads the input may wait on, until the input has more bytes or ends.
 func (t *transport) Close() error {
 	t.closing.Do(func() { close(t.closed) })
 	return nil

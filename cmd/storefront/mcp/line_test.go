@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/cmd/storefront/mcp"
 )
 
-// wire is a session with a server. The test writes the agent's lines and reads the server's.
+// wire writes the agent's lines and reads the server's.
 type wire struct {
 	*testing.T
 	to     *io.PipeWriter
@@ -67,7 +67,7 @@ func (w *wire) answer() (a wireAnswer) {
 	return a
 }
 
-// ping sends a ping and requires its answer, which shows that the session continues.
+// ping requires an answer, which shows that the session continues.
 func (w *wire) ping() {
 	w.Helper()
 	w.send(`{"jsonrpc":"2.0","id":"alive","method":"ping"}` + "\n")
@@ -76,7 +76,6 @@ func (w *wire) ping() {
 	require.Equal(w, `"alive"`, string(a.ID))
 }
 
-// An invalid line is answered with a JSON-RPC error, and the session continues.
 func TestALineThatIsNoMessageIsAnswered(t *testing.T) {
 	t.Parallel()
 	const parse, invalid, noMethod, params = -32700, -32600, -32601, -32602
@@ -128,8 +127,7 @@ func TestALineThatIsNoMessageIsAnswered(t *testing.T) {
 	}
 }
 
-// A line that is no request gets no answer, even if it is wrong. A byte order mark, spaces and empty lines around a request
-// do not matter.
+// A line that is no request gets no answer, even if it is wrong. A byte order mark, spaces and empty lines do not matter.
 func TestLinesWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWire(t)
@@ -156,7 +154,7 @@ func TestLinesWithoutAnAnswer(t *testing.T) {
 	require.NoError(t, <-w.served)
 }
 
-// A call is refused if a call with the same id has no answer yet, because nobody could tell the two answers apart.
+// The call is refused, because nobody could tell the two answers apart.
 func TestAnIDThatIsInUse(t *testing.T) {
 	t.Parallel()
 	begun, proceed := make(chan struct{}), make(chan struct{})

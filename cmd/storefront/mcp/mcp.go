@@ -29,15 +29,15 @@ import (
 type Options struct {
 	// URL is the address of the service, without /v1. Key is an API key.
 	URL, Key string
-	// Write is true to offer also the operations that change something.
+	// Write offers also the operations that change something.
 	Write bool
-	// Version is the version of this program.
+	// Version is that of this program.
 	Version string
 	// Log gets a line for each problem that the agent's operator should know.
 	Log io.Writer
 }
 
-// requestTimeout is how long a request may take. The service itself answers within ten seconds.
+// requestTimeout is above the ten seconds in which the service answers.
 const requestTimeout = 30 * time.Second
 
 const instructions = `These tools call the API of one online store. Amounts are integers in minor units of their currency: ` +
@@ -46,12 +46,12 @@ const instructions = `These tools call the API of one online store. Amounts are 
 	`get shows one object whole. An error has a code, a message and a requestId; after rate_limited wait as many seconds as ` +
 	`Retry-After names. Ask searchGuide how the API works.`
 
-// settings replaces the words of the Go client's errors by the names of this program's settings.
+// settings replaces the words of the Go client's errors by this program's settings.
 var settings = strings.NewReplacer("client: base URL: ", "SHOP_URL ", "client: API key: ", "SHOP_KEY ",
 	"; where that network is private, use WithPlainHTTP", "")
 
-// New returns a server with searchGuide and a tool for each operation that the key's scopes allow. It sends requests to the
-// service to find out the scopes. The error says what is wrong with the address or the key, and never contains the key.
+// New sends requests to find out the key's scopes, and offers searchGuide and a tool for each operation that they allow. The error never
+// contains the key.
 func New(ctx context.Context, o Options) (*sdk.Server, error) {
 	// client.New refuses an address to which the key would be sent unencrypted, and a text that is no key.
 	if _, err := client.New(o.URL, o.Key); err != nil {
@@ -84,10 +84,9 @@ func New(ctx context.Context, o Options) (*sdk.Server, error) {
 	return s, nil
 }
 
-// allowed returns the operations whose scope the key has. The API does not list a key's scopes, so allowed sends one request
-// for each scope: a read, or a change that cannot happen because the object does not exist or the body is invalid. The
-// service checks the scope first, so its answer shows whether the key has the scope. If it gives no such answer, for example
-// because it is down, allowed returns the operations too; the API still refuses them.
+// allowed returns the operations whose scope the key has. It sends one request for each scope: a read, or a change that cannot happen, because
+// the service checks the scope first. It returns the operations too if the service gives no such answer, for example because it is down; the
+// API still refuses them.
 func (c *caller) allowed(ctx context.Context, all []operation, log io.Writer) ([]operation, error) {
 	granted := map[string]bool{}
 	probes := slices.SortedFunc(slices.Values(all), func(a, b operation) int {
@@ -117,7 +116,7 @@ func (c *caller) allowed(ctx context.Context, all []operation, log io.Writer) ([
 	return slices.DeleteFunc(all, func(op operation) bool { return !granted[op.Scope] }), nil
 }
 
-// Serve serves one agent until the agent's input or ctx ends. The agent writes to the stream in and reads from the stream out.
+// Serve serves one agent, which writes to in and reads from out, until its input or ctx ends.
 func Serve(ctx context.Context, s *sdk.Server, in io.Reader, out io.Writer) error {
 	session, err := s.Connect(ctx, &transport{in: in, out: out}, nil)
 	if err != nil {

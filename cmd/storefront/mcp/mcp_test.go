@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// agent starts `storefront mcp` as an agent's program does. It returns the session, and what the command has logged.
+// agent starts `storefront mcp` as an agent's program does. said has what the command logged.
 func agent(t *testing.T, dev devtest.Server, key string, flags ...string) (session *sdk.ClientSession, said string) {
 	t.Helper()
 	command := exec.Command(dev.File, append([]string{"mcp"}, flags...)...)
@@ -59,7 +59,7 @@ func call(t *testing.T, session *sdk.ClientSession, name string, arguments any) 
 	return texts, result.IsError
 }
 
-// object calls a tool that must succeed, and returns the object in its result.
+// object calls a tool that must succeed.
 func object(t *testing.T, session *sdk.ClientSession, name string, arguments any) map[string]any {
 	t.Helper()
 	texts, failed := call(t, session, name, arguments)
@@ -72,7 +72,7 @@ func object(t *testing.T, session *sdk.ClientSession, name string, arguments any
 	return got
 }
 
-// refusal calls a tool that must fail, and returns the API's error in its result.
+// refusal calls a tool that must fail, and returns the API's error.
 func refusal(t *testing.T, session *sdk.ClientSession, name string, arguments any) map[string]any {
 	t.Helper()
 	texts, failed := call(t, session, name, arguments)
@@ -234,8 +234,7 @@ func TestAnAgent(t *testing.T) {
 			texts, failed := call(t, session, "getStore", nil)
 			return failed && strings.Contains(texts[0], `"code":"rate_limited"`) && strings.Contains(texts[0], "\nRetry-After: ")
 		}, devtest.Timeout, time.Millisecond)
-		// A new session cannot find out the key's scopes, because the API refuses further requests of the key in this minute. The
-		// session then offers the tools of all scopes.
+		// The API refuses further requests of the key in this minute, so a new session cannot find out its scopes and offers all tools.
 		require.Eventually(t, func() bool {
 			exhaust()
 			again, log := agent(t, dev, key)

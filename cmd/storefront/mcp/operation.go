@@ -20,11 +20,10 @@ import (
 type operation struct {
 	ID, Method, Path, Scope string
 	summary, description    string
-	// inPath and inQuery are the names of the parameters in the path and in the query. body is true if requests have a body.
-	// All arguments that are not parameters are then members of the body.
+	// inPath and inQuery are the names of parameters. If body is true, all other arguments are members of the body.
 	inPath, inQuery []string
 	body            bool
-	// schema is the JSON schema of the tool's arguments: the parameters and the members of the body together.
+	// schema is that of the tool's arguments: the parameters and the members of the body together.
 	schema map[string]any
 }
 
@@ -53,7 +52,6 @@ type document struct {
 	} `json:"components"`
 }
 
-// operations returns the operations of the OpenAPI document in the binary.
 func operations() ([]operation, error) {
 	var d document
 	if err := json.Unmarshal([]byte(openapi.Document), &d); err != nil {
@@ -104,8 +102,7 @@ func operations() ([]operation, error) {
 	return all, nil
 }
 
-// plain returns a schema in which each reference is replaced by the schema that it names. It leaves out patterns, extensions,
-// and all formats but date-time, because they do not help an agent.
+// plain replaces references by what they name. It leaves out patterns, extensions, and all formats but date-time, which do not help an agent.
 func (d *document) plain(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -129,13 +126,10 @@ func (d *document) plain(v any) any {
 	return v
 }
 
-// reads is true if the operation changes nothing.
 func (op operation) reads() bool { return op.Method == http.MethodGet }
 
-// risk returns how much harm the operation's probe could do if the service did not refuse it, from 0 (none) to 3. A probe is
-// a request that only shows whether the key has a scope. For each scope, allowed sends the probe with the lowest risk. A
-// probe that reads, or names an object that does not exist, changes nothing. Every other probe has a body that the service
-// refuses.
+// risk is the harm of the operation's probe if the service did not refuse it, from 0 (none) to 3; allowed sends the probe with the lowest. A
+// probe that reads, or names an object that does not exist, changes nothing. Every other one has a body that the service refuses.
 func (op operation) risk() int {
 	switch {
 	case op.reads() && len(op.inPath) == 0:
@@ -148,8 +142,7 @@ func (op operation) risk() int {
 	return 3
 }
 
-// tool describes the operation to agents. A change of an existing object is marked as destructive, because its old values
-// are lost.
+// tool marks a change of an existing object as destructive, because its old values are lost.
 func (op operation) tool() *sdk.Tool {
 	destructive, open := op.Method != http.MethodPost && !op.reads(), false
 	return &sdk.Tool{
@@ -162,14 +155,14 @@ func (op operation) tool() *sdk.Tool {
 	}
 }
 
-// request is a request of the API, without the service's address and the key.
+// request is a request without the service's address and the key.
 type request struct {
 	method, path string
 	query        url.Values
 	body         []byte
 }
 
-// noID is a UUID that is no object's id.
+// noID is no object's id.
 const noID = "00000000-0000-0000-0000-000000000000"
 
 // probe returns a request that the service answers only for a key with the operation's scope, and that changes nothing.
@@ -187,10 +180,10 @@ func (op operation) probe() request {
 	return r
 }
 
-// pathValue matches the values that a parameter in the path may have: an id, or a text for which the API answers 404.
+// pathValue matches an id, or a text for which the API answers 404.
 var pathValue = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
 
-// request returns the request for a tool's call with these arguments. Its error is a sentence for the agent.
+// request returns the request of a tool's call. Its error is a sentence for the agent.
 func (op operation) request(arguments json.RawMessage) (request, error) {
 	r := request{method: op.Method, path: op.Path, query: url.Values{}}
 	var given map[string]json.RawMessage
@@ -230,11 +223,10 @@ func (op operation) request(arguments json.RawMessage) (request, error) {
 	return r, err
 }
 
-// integerText matches the JSON text of an integer.
 var integerText = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
 
-// number returns a text such as "1500" or "null" as the number or null in it, if the field of the body is an integer. Some
-// agents send integers as texts, above all those that may be null. Other values are returned as they are.
+// number takes a text such as "1500" or "null" for an integer field's value, because some agents send integers as texts. It leaves other values
+// unchanged.
 func (op operation) number(field string, value json.RawMessage) json.RawMessage {
 	properties, _ := op.schema["properties"].(map[string]any)
 	schema, _ := properties[field].(map[string]any)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Even a page of the longest objects is shortened to at most maxResultBytes, and every cut is marked.
+// A page of the longest objects is shortened to maxResultBytes, and every cut is marked.
 func TestALargePageIsCut(t *testing.T) {
 	t.Parallel()
 	item := fmt.Sprintf(`{"id":"1","amount":9007199254740991,"note":null,"text":%q,"items":[1,2,3,4,5]}`, strings.Repeat("ü<", 5000))
