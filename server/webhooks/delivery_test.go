@@ -232,6 +232,8 @@ func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 		shoptest.Refused(t, err, apierr.WebhookDisabled)
 		_, err = b.EnableWebhook(b.Ctx, w.ID.String())
 		require.NoError(t, err)
+		for last := d.Now(); !d.Now().After(last); { //nolint:revive // It waits for the next millisecond.
+		}
 		late := b.hook() // both events are older than this webhook
 		for _, made := range []webhooks.SecretWebhook{w, late} {
 			n, err := b.CountUndelivered(b.Ctx, made.ID.String(), since)
