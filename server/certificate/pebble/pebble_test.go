@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"io"
 	"log/slog"
@@ -53,10 +54,12 @@ func TestMain(m *testing.M) {
 // authority is a Pebble that looks for its challenges at the ports of a listener for TLS and of one for plain HTTP.
 type authority struct {
 	*httptest.Server
-	db *db.MemoryStore
+	db    *db.MemoryStore
+	names *challtestsrv.ChallSrv // it resolves all names to 127.0.0.1
 }
 
-func newAuthority(t *testing.T, tlsPort, plainPort int) *authority {
+// newAuthority starts an authority. Its certificates are valid for some seconds, or for 90 days if seconds is 0.
+func newAuthority(t *testing.T, tlsPort, plainPort int, seconds uint64) *authority {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -77,8 +80,8 @@ func newAuthority(t *testing.T, tlsPort, plainPort int) *authority {
 		return err == nil
 	}, time.Minute, 10*time.Millisecond)
 
-	a := &authority{db: db.NewMemoryStore()}
-	issuer := ca.New(quiet, a.db, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {Description: "The default profile"}})
+	a := &authority{db: db.NewMemoryStore(), names: names}
+	issuer := ca.New(quiet, a.db, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {Description: "The default profile", ValidityPeriod: seconds}})
 	checker := va.New(quiet, plainPort, tlsPort, false, resolver, a.db)
 	front := wfe.New(quiet, a.db, checker, issuer, []string{"pebble.example"}, false, false, 1, 1)
 	a.Server = httptest.NewTLSServer(front.Handler())
@@ -169,14 +172,16 @@ func awaitCertificate(t *testing.T, s *site, source *certificate.Source, name st
 const api, dashboard = "api.shop.example", "dashboard.shop.example"
 
 func TestCertificatesComeByEitherChallengeAndAreKept(t *testing.T) {
+	t.Parallel()
 	for _, challenge := range []string{"tls-alpn-01", "http-01"} {
 		t.Run(challenge, func(t *testing.T) {
+			t.Parallel()
 			s := newSite(t)
 			tlsPort, plainPort := portOf(s.tls), 1
 			if challenge == "http-01" {
 				tlsPort, plainPort = 1, portOf(s.plain)
 			}
-			a := newAuthority(t, tlsPort, plainPort)
+			a := newAuthority(t, tlsPort, plainPort, 0)
 			folder := filepath.Join(t.TempDir(), "certificates")
 			config := certificate.Config{Domains: []string{api, dashboard}, Folder: folder, Directory: a.URL + wfe.DirectoryPath}
 			source, end := s.serve(t, config)
@@ -219,8 +224,9 @@ func TestCertificatesComeByEitherChallengeAndAreKept(t *testing.T) {
 }
 
 func TestANameThatFailsDoesNotDelayTheOthers(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
-	a := newAuthority(t, portOf(s.tls), portOf(s.plain))
+	a := newAuthority(t, portOf(s.tls), portOf(s.plain), 0)
 	require.NoError(t, a.db.AddBlockedDomain(dashboard))
 	source, _ := s.serve(t, certificate.Config{Domains: []string{dashboard, api}, Folder: t.TempDir(), Directory: a.URL + wfe.DirectoryPath})
 	awaitCertificate(t, s, source, api)
@@ -231,9 +237,46 @@ func TestANameThatFailsDoesNotDelayTheOthers(t *testing.T) {
 	require.Zero(t, source.Expiries()[dashboard])
 }
 
-func TestPlainHTTPOnlyRedirects(t *testing.T) {
+// A name whose challenge failed gets its certificate at the next attempt, once the name leads to this server.
+func TestANameThatFailedRecovers(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
-	a := newAuthority(t, portOf(s.tls), portOf(s.plain))
+	a := newAuthority(t, portOf(s.tls), portOf(s.plain), 0)
+	a.names.AddDNSARecord(dashboard, []string{"127.0.0.9"}) // where nobody listens
+	source, _ := s.serve(t, certificate.Config{Domains: []string{api, dashboard}, Folder: t.TempDir(), Directory: a.URL + wfe.DirectoryPath})
+	awaitCertificate(t, s, source, api)
+	require.Eventually(t, func() bool { return strings.Contains(s.logged(), "reached neither port 443 nor port 80") }, time.Minute, 10*time.Millisecond)
+	a.names.DeleteDNSARecord(dashboard)
+	require.Eventually(t, func() bool { return !source.Expiries()[dashboard].IsZero() }, 3*time.Minute, 100*time.Millisecond, s.logged())
+	state, err := s.dial(dashboard, 0)
+	require.NoError(t, err)
+	require.NoError(t, state.PeerCertificates[0].VerifyHostname(dashboard))
+}
+
+func TestACertificateIsRenewedBeforeItEnds(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	a := newAuthority(t, portOf(s.tls), portOf(s.plain), 15)
+	s.serve(t, certificate.Config{Domains: []string{api}, Folder: t.TempDir(), Directory: a.URL + wfe.DirectoryPath})
+	var first *x509.Certificate
+	require.Eventually(t, func() bool {
+		state, err := s.dial(api, 0)
+		if err == nil {
+			first = state.PeerCertificates[0]
+		}
+		return err == nil
+	}, time.Minute, 100*time.Millisecond)
+	require.Eventually(t, func() bool {
+		state, err := s.dial(api, 0)
+		require.NoError(t, err, "there is a certificate meanwhile")
+		return state.PeerCertificates[0].SerialNumber.Cmp(first.SerialNumber) != 0
+	}, time.Until(first.NotAfter), 100*time.Millisecond)
+}
+
+func TestPlainHTTPOnlyRedirects(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	a := newAuthority(t, portOf(s.tls), portOf(s.plain), 0)
 	s.serve(t, certificate.Config{Domains: []string{api}, Folder: t.TempDir(), Directory: a.URL + wfe.DirectoryPath})
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for _, row := range []struct {
