@@ -148,22 +148,7 @@ func TestNginxInFront(t *testing.T) {
 	status, page := get("/v1/products")
 	require.Equal(t, http.StatusOK, status, page)
 
-	for _, options := range [][]connect.ClientOption{{connect.WithGRPC()}, {connect.WithGRPCWeb()}, {connect.WithProtoJSON()}} {
-		products := storefrontv1connect.NewProductServiceClient(front.caller, "https://"+front.addr, options...)
-		ctx, call := connect.NewClientContext(t.Context())
-		call.RequestHeader().Set("Authorization", "Bearer "+key.Key)
-		_, err := products.ListProducts(ctx, &storefrontv1.ListProductsRequest{})
-		require.NoError(t, err)
-	}
-	stream := grpcreflect.NewClient(front.caller, "https://"+front.addr).NewStream(t.Context())
-	names, err := stream.ListServices()
-	require.NoError(t, err)
-	require.Contains(t, names, protoreflect.FullName("grpc.health.v1.Health"))
-	files, err := stream.FileContainingSymbol("grpc.health.v1.Health")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	_, err = stream.Close()
-	require.NoError(t, err)
+	requireEveryProtocol(t, front.caller, "https://"+front.addr, key.Key)
 
 	for _, path := range []string{"/docs", "/docs/openapi.json", "/docs/llms.txt"} {
 		status, page := get(path)
@@ -207,6 +192,27 @@ func TestNginxInFront(t *testing.T) {
 		status, body := get("/docs")
 		require.Equal(t, http.StatusOK, status, body)
 	}
+}
+
+// requireEveryProtocol requires that a proxy passes on gRPC, gRPC-Web, Connect, and the streams of reflection.
+func requireEveryProtocol(t *testing.T, caller *http.Client, base, key string) {
+	t.Helper()
+	for _, options := range [][]connect.ClientOption{{connect.WithGRPC()}, {connect.WithGRPCWeb()}, {connect.WithProtoJSON()}} {
+		products := storefrontv1connect.NewProductServiceClient(caller, base, options...)
+		ctx, call := connect.NewClientContext(t.Context())
+		call.RequestHeader().Set("Authorization", "Bearer "+key)
+		_, err := products.ListProducts(ctx, &storefrontv1.ListProductsRequest{})
+		require.NoError(t, err)
+	}
+	stream := grpcreflect.NewClient(caller, base).NewStream(t.Context())
+	names, err := stream.ListServices()
+	require.NoError(t, err)
+	require.Contains(t, names, protoreflect.FullName("grpc.health.v1.Health"))
+	files, err := stream.FileContainingSymbol("grpc.health.v1.Health")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	_, err = stream.Close()
+	require.NoError(t, err)
 }
 
 // apiHost is the host name of the API in nginx.conf.

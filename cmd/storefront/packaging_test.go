@@ -93,6 +93,32 @@ func TestComposeFileFitsTheCommands(t *testing.T) {
 	}
 }
 
+func TestComposeFileOfOneMachineFitsTheCommand(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("machine.yaml")
+	require.NoError(t, err)
+	var file struct {
+		Services map[string]struct {
+			Command     []string
+			Environment map[string]string
+			Grace       time.Duration `yaml:"stop_grace_period"`
+			Volumes     []string
+			Healthcheck struct{ Test []string }
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(text, &file))
+	s := file.Services["storefront"]
+	requireCommand(t, s.Command...)
+	requireCommand(t, s.Healthcheck.Test[2:]...)
+	require.Subset(t, s.Command, []string{"--migrate", "--worker", "--backup-to"})
+	require.Greater(t, s.Grace, grace)
+	require.Equal(t, []string{"data:/data"}, s.Volumes, "where the image keeps its SQLite file")
+	for v, value := range s.Environment {
+		requireVariable(t, v)
+		require.True(t, v == "STOREFRONT_ACME_EMAIL" || strings.Contains(value, ":?"), "%s has no default", v)
+	}
+}
+
 // unit maps "Section.Key" to the values of that key in their order.
 type unit map[string][]string
 
@@ -140,11 +166,14 @@ func secretsOf(t *testing.T, command string) (credentials []string) {
 	return credentials
 }
 
+// oneMachine is the unit that listens on ports 80 and 443, and takes the place of the others.
+const oneMachine = "systemd/storefront.service"
+
 func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("systemd/*.service")
 	require.NoError(t, err)
-	require.Len(t, paths, 4)
+	require.Len(t, paths, 5)
 	first := parseUnit(t, paths[0])
 	for _, path := range paths {
 		u := parseUnit(t, path)
@@ -159,7 +188,15 @@ func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
 			"PrivateDevices", "PrivateTmp", "MemoryDenyWriteExecute", "RestrictAddressFamilies", "SystemCallFilter", "UMask",
 		} {
 			require.NotEmpty(t, u["Service."+key], "%s: %s", path, key)
-			require.Equal(t, first["Service."+key], u["Service."+key], "%s: %s", path, key)
+			if want := first["Service."+key]; key != "CapabilityBoundingSet" || path != oneMachine {
+				require.Equal(t, want, u["Service."+key], "%s: %s", path, key)
+			}
+		}
+		if path == oneMachine {
+			require.Equal(t, []string{"CAP_NET_BIND_SERVICE"}, u["Service.CapabilityBoundingSet"])
+			require.Equal(t, []string{"CAP_NET_BIND_SERVICE"}, u["Service.AmbientCapabilities"])
+			require.Contains(t, u["Unit.Conflicts"][0], "storefront-worker.service")
+			continue
 		}
 		if !strings.Contains(path, "migrate") && !strings.Contains(path, "backup") {
 			stop, err := time.ParseDuration(u["Service.TimeoutStopSec"][0] + "s")
@@ -180,6 +217,7 @@ func TestTheTimerStartsABackup(t *testing.T) {
 	require.Equal(t, []string{"timers.target"}, timer["Install.WantedBy"])
 	folder := strings.Fields(service["Service.ExecStart"][0])[3]
 	require.Equal(t, []string{"-" + folder}, service["Service.ReadWritePaths"])
+	require.Equal(t, service["Service.ReadWritePaths"], parseUnit(t, oneMachine)["Service.ReadWritePaths"])
 	for _, script := range []string{"systemd/postinst", "manual/install.md"} {
 		text, err := os.ReadFile(script)
 		require.NoError(t, err)
