@@ -14,7 +14,6 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// activityEntry converts an entry of an activity journal.
 func activityEntry(row *ent.ActivityEntry) *adminv1.ActivityEntry {
 	m := &adminv1.ActivityEntry{
 		Id: row.ID.String(), Action: row.Action, Changes: string(row.Changes), CreatedAt: apijson.Timestamp(row.CreatedAt),
@@ -27,12 +26,10 @@ func activityEntry(row *ent.ActivityEntry) *adminv1.ActivityEntry {
 	return m
 }
 
-// maxScanned is how many entries one call of ListActivity reads at most if it filters by resource or actor. The journal has
-// an index only by time, so such a call also reads the entries that do not match.
+// maxScanned bounds the entries that one filtered call reads, because the journal has an index only by time.
 const maxScanned = 20_000
 
-// ListActivity returns a page of a store's activity journal. It refuses with store_not_found or
-// validation_failed.
+// ListActivity returns a page of a store's activity journal.
 func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityRequest) (*adminv1.ListActivityResponse, error) {
 	var refused problems
 	p := refused.page(in.PageSize, in.GetPageToken())

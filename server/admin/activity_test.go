@@ -16,8 +16,7 @@ import (
 	"go.storefront.example/server/admin"
 )
 
-// A filtered list that finds nothing stops after maxScanned entries. Its answer says how far back it read, and has a token
-// with which the next call continues.
+// A filtered list stops after maxScanned entries, and says how far it read.
 func TestARareChangeIsLookedForInSteps(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

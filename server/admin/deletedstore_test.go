@@ -20,8 +20,7 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// ofStore returns how many rows of the store each table has, by the table's name. It looks at the tables with a column
-// store_id.
+// ofStore counts the store's rows in each table with a column store_id.
 func ofStore(t *testing.T, d *db.DB, store uuid.UUID) map[string]int {
 	t.Helper()
 	tables := "SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'store_id'"
@@ -37,8 +36,7 @@ func ofStore(t *testing.T, d *db.DB, store uuid.UUID) map[string]int {
 	return counts
 }
 
-// fill gives the store of b rows in every table with a column store_id, and returns the store's id. It creates orders
-// through the API's methods, and inserts a row into each table that has no row of the store yet.
+// fill gives the store of b rows in every table with a column store_id, by the API's methods and then by inserts, and returns its id.
 func fill(t *testing.T, b shoptest.Bench, orders int) uuid.UUID {
 	t.Helper()
 	store, err := tenant.StoreOf(b.Ctx)
@@ -92,14 +90,14 @@ func fill(t *testing.T, b shoptest.Bench, orders int) uuid.UUID {
 		require.NoError(t, err, table)
 	}
 	have = ofStore(t, b.DB, store.ID)
-	delete(have, "row_deltas") // this table may be empty, because workers delete the deltas that they added up
+	delete(have, "row_deltas") // workers delete the deltas that they added up
 	for table, n := range have {
 		require.NotZero(t, n, "the store has rows of %s", table)
 	}
 	return store.ID
 }
 
-// After a deleted store's grace, its rows disappear from every table. Other stores keep all their rows.
+// After the grace its rows are in no table, and other stores keep theirs.
 func TestNothingIsLeftOfADeletedStore(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -126,8 +124,7 @@ func TestNothingIsLeftOfADeletedStore(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []uuid.UUID{gone}, due)
 
-		// Begin the deletion five times, and stop it after 20 ms each time. Each call continues where the call before it
-		// stopped.
+		// Stop the deletion after 20 ms each time. Each call continues it.
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			_ = erase.Store(ctx, d, gone)

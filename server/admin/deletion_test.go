@@ -24,13 +24,13 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// deletion is an operator of two stores, with a clock and a hook on SQL statements, for tests that delete the store "two".
+// deletion has two stores, a clock and a hook on SQL statements, for tests that delete the store "two".
 type deletion struct {
 	two
 	db    *db.DB
 	clock *shoptest.Clock
 	id    uuid.UUID
-	// observe has the function that is called with the text of each SQL statement, or nil.
+	// observe has the function that gets the text of each SQL statement, or nil.
 	observe *atomic.Pointer[func(query string)]
 }
 
@@ -51,16 +51,15 @@ func newDeletion(t *testing.T, test func(t *testing.T, d deletion)) {
 	}
 }
 
-// now schedules the deletion of the store "two" without a grace period, so that workers may delete the store at once.
+// now schedules the deletion without a grace period.
 func (d deletion) now(t *testing.T) {
 	t.Helper()
 	_, err := d.DeleteStore(t.Context(), &adminv1.DeleteStoreRequest{Store: "two", GraceSeconds: new(int64(0)), ConfirmSlug: "two"})
 	require.NoError(t, err)
-	d.clock.Advance(time.Second) // because the deletion's time may be some milliseconds later than the clock
+	d.clock.Advance(time.Second) // the deletion's time may be some milliseconds later than the clock
 }
 
-// begin deletes rows of the store "two", as a worker does, and stops at the orders: the store has no API keys then, but
-// still has products.
+// begin deletes rows as a worker does, up to the orders: the store has no API keys then, but still has products.
 func (d deletion) begin(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -76,7 +75,7 @@ func (d deletion) begin(t *testing.T) {
 	require.NotZero(t, dbtest.Count(t, d.db, "products WHERE store_id = $1", d.id))
 }
 
-// state returns the status of the store "two", and the time at which it is to be deleted, as an operator sees them.
+// state returns the store's status and the time of its deletion, as an operator sees them.
 func (d deletion) state(t *testing.T) [2]string {
 	t.Helper()
 	shown, err := d.GetStoreSettings(t.Context(), &adminv1.GetStoreSettingsRequest{Store: "two"})
@@ -84,8 +83,7 @@ func (d deletion) state(t *testing.T) [2]string {
 	return [2]string{shown.GetStore().GetStatus().String(), shown.GetSettings().GetDeleteAt().AsTime().String()}
 }
 
-// After a deleted store's grace, DeleteStore, RestoreStore and UpdateStore are refused and change nothing, whether a worker
-// has begun to delete the rows or not, and even if a clock is set back. Then the worker deletes all rows.
+// After the grace, changes are refused whether a worker has begun or not, and even if a clock is set back. Then the worker deletes all rows.
 func TestAStoreThatIsBeingDeletedIsNeitherRestoredNorDeletedLater(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -119,8 +117,7 @@ func TestAStoreThatIsBeingDeletedIsNeitherRestoredNorDeletedLater(t *testing.T) 
 	})
 }
 
-// A worker has found a store to delete. Before the worker's first deletion, an operator restores the store or prolongs its
-// grace. Then the worker deletes nothing.
+// A worker has found the store. Before its first deletion, an operator restores it or prolongs its grace, and nothing is deleted.
 func TestARestoredStoreKeepsItsRows(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -157,7 +154,7 @@ func TestARestoredStoreKeepsItsRows(t *testing.T) {
 	})
 }
 
-// If operators delete and restore a store while workers run, either all of its rows stay or all are deleted.
+// While workers run, either all rows stay or all are deleted.
 func TestARestoredStoreIsWholeOrGone(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -201,8 +198,7 @@ func TestARestoredStoreIsWholeOrGone(t *testing.T) {
 	})
 }
 
-// Once a worker has begun to delete a store's rows, every request for the store is refused. Otherwise an export of the
-// remaining rows would look complete.
+// An export of the remaining rows would look complete.
 func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -218,7 +214,7 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 		d.now(t)
 		require.NoError(t, export(), "all of it is there")
 
-		// Once the following export has looked up the store, a worker begins to delete the store's rows.
+		// Once the export has looked up the store, a worker begins to delete its rows.
 		d.observe.Store(new(func(query string) {
 			if query == "BEGIN" {
 				d.observe.Store(nil)
@@ -281,13 +277,10 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 	})
 }
 
-// The erasure of a customer's data can finish while an export is open, and other stores can write meanwhile. On SQLite, the
-// log can be emptied only after the export. Until then the receipt names the export; afterwards it says that the log is
-// empty.
+// Other stores can write meanwhile. On SQLite the log can be emptied only after the export: until then the receipt names the export.
 func TestAForgettingEndsBesideAnExport(t *testing.T) {
 	t.Parallel()
-	// With this timeout, a request that waits for a lock of the SQLite file fails the test, because it waits longer than a
-	// test may run.
+	// With this timeout, waiting for a lock of the SQLite file fails the test.
 	dbtest.RunWith(t, db.Config{LockTimeout: time.Hour}, func(t *testing.T, d *db.DB) {
 		w := newTwo(t, d)
 		ctx := t.Context()
@@ -319,7 +312,7 @@ func TestAForgettingEndsBesideAnExport(t *testing.T) {
 		})
 		require.ErrorIs(t, err, done)
 
-		// If a transaction that is no export keeps the log from being emptied, the receipt says "reader".
+		// If another transaction keeps the log from being emptied, the receipt says "reader".
 		require.NoError(t, d.Snapshot(ctx, "other", func(ctx context.Context, tx *ent.Tx) error {
 			_, err := tx.Store.Query().Count(ctx)
 			require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// delivery converts a delivery and its attempts to a message, without the receivers' answers.
+// delivery leaves out the receivers' answers.
 func delivery(e queue.Entry) *adminv1.Delivery {
 	m := &adminv1.Delivery{
 		Id: e.ID.String(), StoreId: e.StoreID.String(), EventId: e.EventID.String(), EventType: e.EventType,
@@ -29,8 +29,7 @@ func delivery(e queue.Entry) *adminv1.Delivery {
 	return m
 }
 
-// deliveryWithAnswers converts a delivery and its attempts to a message, with the receivers' answers. Lists leave the
-// answers out, because they are long.
+// deliveryWithAnswers is for one delivery, because answers are too long for lists.
 func deliveryWithAnswers(e queue.Entry) *adminv1.Delivery {
 	m := delivery(e)
 	for i, a := range e.Attempts {
@@ -55,16 +54,12 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 	return m
 }
 
-// ListDeliveries returns a page of a store's deliveries that match the request. If the request names a webhook, which may be
-// deleted, the page has only deliveries to this webhook. If the request has a text, the page has the deliveries of the
-// newest events that contain the text; the next page has deliveries of older events. ListDeliveries refuses with store_not_found
-// or webhook_not_found and as webhooks.ListDeliveries does.
+// ListDeliveries accepts the id of a deleted webhook. With a text, a page has the deliveries of the newest events that contain it.
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse,
 	error) {
 	var refused problems
 	refused.Enum("status", in.GetStatus())
-	// The page token is the id of the last delivery, because deliveries are listed by id. Only a search for a text has a
-	// token with a time and the id of an event.
+	// Deliveries are listed by id, so the last id is the token. A search for a text has a token with a time and the id of an event.
 	token := in.GetPageToken()
 	before, isID := validate.ParseID(token)
 	if isID {
@@ -103,10 +98,8 @@ func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliverie
 	return out, nil
 }
 
-// withSearchStore returns the context for the store that ctx has or the search names or, if both are missing, for the store
-// of the webhook that the search names. If the argument refused has problems, withSearchStore refuses with them. If the
-// search names a store and a webhook, withSearchStore refuses a webhook of another store, but accepts the id of a deleted
-// webhook.
+// withSearchStore returns the context of the store that ctx has, the search names, or the named webhook has. It refuses with refused's
+// problems, and refuses a webhook of another store, but not the id of a deleted one.
 func (o *Operator) withSearchStore(ctx context.Context, refused *problems, in *adminv1.ListDeliveriesRequest) (context.Context,
 	error) {
 	_, _, hasStore := tenant.From(ctx)
@@ -135,7 +128,7 @@ func (o *Operator) withSearchStore(ctx context.Context, refused *problems, in *a
 	return ctx, nil
 }
 
-// GetDelivery returns a delivery with its payload. It refuses with delivery_not_found.
+// GetDelivery returns a delivery with its payload and the receivers' answers.
 func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryRequest) (*adminv1.GetDeliveryResponse, error) {
 	return byID(ctx, o, deliveryKind, in, o.webhooks.GetDelivery, func(d webhooks.Delivery) *adminv1.GetDeliveryResponse {
 		out := &adminv1.GetDeliveryResponse{Delivery: deliveryWithAnswers(d.Entry)}
@@ -146,8 +139,7 @@ func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryReque
 	})
 }
 
-// ResendDelivery makes the next attempt of a waiting delivery due now, and returns that delivery. For a finished delivery it
-// sends the event again, and returns the new delivery. It refuses as webhooks.ResendDelivery does.
+// ResendDelivery makes a waiting delivery due now, and returns it. The event of a finished one it sends again, and returns the new delivery.
 func (o *Operator) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliveryRequest) (*adminv1.Delivery, error) {
 	return byID(ctx, o, deliveryKind, in, o.webhooks.ResendDelivery, delivery)
 }

@@ -23,15 +23,13 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// DefaultGrace is the grace period, in which a deleted store can be restored, if the request names none. maxGrace is the
-// longest grace period that a request may name.
+// DefaultGrace and maxGrace are how long a deleted store can be restored, by default and at most.
 const (
 	DefaultGrace = 30 * 24 * time.Hour
 	maxGrace     = 3650 * 24 * time.Hour
 )
 
-// DeleteStore closes a store; workers delete it after a grace period. It refuses with store_not_found or validation_failed, or
-// with store_being_deleted after the grace period of an earlier call.
+// DeleteStore closes a store; workers delete it after a grace period.
 func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreRequest) (*adminv1.StoreSettings, error) {
 	ctx, t, err := o.withExistingStore(ctx, in.GetStore())
 	if err != nil {
@@ -62,8 +60,7 @@ func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreReque
 	}, settingsOf)
 }
 
-// RestoreStore cancels the scheduled deletion of a store and opens the store; a store without a scheduled deletion stays as it
-// is. It refuses with store_not_found, or with store_being_deleted after the grace period.
+// RestoreStore cancels a scheduled deletion and opens the store. Other stores stay as they are.
 func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreRequest) (*storefrontv1.Store, error) {
 	ctx, t, err := o.withExistingStore(ctx, in.GetStore())
 	if err != nil {
@@ -81,8 +78,7 @@ func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreReq
 	}, resource.Store)
 }
 
-// checkGrace refuses with store_being_deleted after a store's grace period. The caller has locked the store's row, so a worker
-// begins the deletion either before or after this transaction.
+// checkGrace refuses after a store's grace period. The caller has locked the store's row, so a worker begins before or after this transaction.
 func (o *Operator) checkGrace(row *ent.Store) error {
 	if row.DeletionBeganAt == nil && (row.DeleteAt == nil || row.DeleteAt.After(o.db.Now())) {
 		return nil
@@ -90,13 +86,13 @@ func (o *Operator) checkGrace(row *ent.Store) error {
 	return storeBeingDeleted(row.Slug)
 }
 
-// storeBeingDeleted returns the refusal of a request for a store whose deletion can no longer be stopped.
+// storeBeingDeleted refuses a request for a store whose deletion can no longer be stopped.
 func storeBeingDeleted(slug string) error {
 	return apierr.New(apierr.StoreBeingDeleted, "The store "+slug+" is being deleted, and nothing was changed: its grace is over, "+
 		"and what is gone cannot be brought back. Once it is no longer listed, an export of it can be imported into a new store.")
 }
 
-// changeStore locks the row of the store t, calls change with it, and returns the changed row as a message.
+// changeStore calls change with the locked row of the store.
 func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 	change func(context.Context, *ent.Store) (*ent.Store, error), message func(*ent.Store) M) (out M, err error) {
 	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
@@ -113,7 +109,6 @@ func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 	return out, err
 }
 
-// forgetting converts the progress of an erasure of a customer's data.
 func forgetting(f erase.Forgetting) *adminv1.Forgetting {
 	receipt := &adminv1.Forgetting{
 		CustomerId: f.CustomerID.String(), StoreId: f.StoreID.String(), Events: f.Events, Deliveries: f.Deliveries,
@@ -126,7 +121,7 @@ func forgetting(f erase.Forgetting) *adminv1.Forgetting {
 	return receipt
 }
 
-// forget calls step, which erases a part of a customer's data, and returns the progress. It refuses with customer_not_found.
+// forget calls step, which erases a part of a customer's data.
 func (o *Operator) forget(ctx context.Context, in rowRequest,
 	step func(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (erase.Forgetting, error)) (*adminv1.Forgetting, error) {
 	return byID(ctx, o, customerKind, in, func(ctx context.Context, id string) (f erase.Forgetting, err error) {
@@ -144,21 +139,17 @@ func (o *Operator) forget(ctx context.Context, in rowRequest,
 	}, forgetting)
 }
 
-// ForgetCustomer erases the personal data in a customer's row, and begins their erasure from all other rows of the store.
-// The caller continues with ContinueForgetting; if the caller stops, a worker continues. It refuses with customer_not_found.
+// ForgetCustomer erases the personal data in a customer's row, and begins with the other rows. ContinueForgetting, or a worker, continues.
 func (o *Operator) ForgetCustomer(ctx context.Context, in *adminv1.ForgetCustomerRequest) (*adminv1.Forgetting, error) {
 	return o.forget(ctx, in, erase.BeginForgetting)
 }
 
-// ContinueForgetting does the next step of erasing a customer's data, and returns the progress or, at the end, the receipt.
-// If all rows are done and only SQLite's log still has the data, it tries to empty the log. It refuses with
-// customer_not_found.
+// ContinueForgetting does the next step. At the end it returns the receipt. If only SQLite's log still has data, it tries to empty the log.
 func (o *Operator) ContinueForgetting(ctx context.Context, in *adminv1.ContinueForgettingRequest) (*adminv1.Forgetting, error) {
 	return o.forget(ctx, in, erase.Step)
 }
 
-// Forget erases a customer's personal data, and calls report after each step. If the caller stops, a worker continues. It
-// refuses as ForgetCustomer does.
+// Forget erases a customer's personal data, and calls report after each step. If the caller stops, a worker continues.
 func Forget(ctx context.Context, o API, id string, report func(*adminv1.Forgetting)) (*adminv1.Forgetting, error) {
 	job, err := o.ForgetCustomer(ctx, &adminv1.ForgetCustomerRequest{Id: id})
 	for again := job.GetLogWaitsFor() != ""; err == nil && (again || job.GetFinishedAt() == nil); again = false {
@@ -169,8 +160,7 @@ func Forget(ctx context.Context, o API, id string, report func(*adminv1.Forgetti
 	return job, err
 }
 
-// ListCustomerOrders returns a page of a customer's orders, newest first. It refuses with customer_not_found or
-// validation_failed.
+// ListCustomerOrders returns a page of a customer's orders, newest first.
 func (o *Operator) ListCustomerOrders(ctx context.Context, in *adminv1.ListCustomerOrdersRequest) (
 	*adminv1.ListCustomerOrdersResponse, error) {
 	var refused problems

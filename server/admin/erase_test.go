@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// DeleteStore closes the store, and UpdateStore cannot open it. RestoreStore opens it during the grace, but not afterwards.
+// UpdateStore cannot open the store. RestoreStore opens it during the grace, but not afterwards.
 func TestAStoreIsDeletedAfterItsGrace(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

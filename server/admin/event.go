@@ -16,7 +16,6 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// eventMessage converts an event to a message with its payload.
 func eventMessage(row *ent.Event) *adminv1.Event {
 	return &adminv1.Event{
 		Id: row.ID.String(), StoreId: row.StoreID.String(), Type: row.Type, CreatedAt: apijson.Timestamp(row.CreatedAt),
@@ -24,8 +23,7 @@ func eventMessage(row *ent.Event) *adminv1.Event {
 	}
 }
 
-// ListEvents returns a page of a store's events that match the request, with their payloads. It refuses with store_not_found
-// or validation_failed.
+// ListEvents returns a page of a store's events with their payloads.
 func (o *Operator) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error) {
 	var refused problems
 	p := refused.page(in.PageSize, in.GetPageToken())
@@ -48,7 +46,7 @@ func (o *Operator) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest
 	return &adminv1.ListEventsResponse{Events: events, NextPageToken: next}, nil
 }
 
-// GetEvent returns an event. It refuses with event_not_found.
+// GetEvent returns an event.
 func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*adminv1.Event, error) {
 	id, ok := validate.ParseID(in.GetId())
 	if !ok {
@@ -75,8 +73,7 @@ func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*
 	return eventMessage(row), nil
 }
 
-// PayloadsOf returns the payloads of the events with these ids, by id. It leaves out ids of deleted events. The context must
-// have the events' store (see WithStore).
+// PayloadsOf returns payloads by the event's id, without deleted events. The context must have the store (see WithStore).
 func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]string, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -93,8 +90,7 @@ func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]str
 	return payloads, nil
 }
 
-// DeliveriesOf returns the deliveries of up to 25 events, by the event's id, newest first. The context must have the events'
-// store (see WithStore).
+// DeliveriesOf returns the deliveries of up to 25 events by the event's id, newest first. The context must have the store (see WithStore).
 func (o *Operator) DeliveriesOf(ctx context.Context, events []string) (map[string][]*adminv1.Delivery, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -111,7 +107,7 @@ func (o *Operator) DeliveriesOf(ctx context.Context, events []string) (map[strin
 	return byEvent, nil
 }
 
-// CreatePing creates a ping event. Streams of WatchEvents get it, webhooks do not. It refuses with store_not_found.
+// CreatePing creates an event that streams of WatchEvents get, and webhooks do not.
 func (o *Operator) CreatePing(ctx context.Context, in *adminv1.CreatePingRequest) (*adminv1.Event, error) {
 	ctx, err := o.WithStore(ctx, in.GetStore())
 	if err != nil {

@@ -20,8 +20,7 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// exportedRows returns an export: a store, and two rows of each kind. All fields have different values; the fields with ids
-// refer to rows of the export.
+// exportedRows returns an export with two rows of each kind. All fields have different values, and ids refer to rows of the export.
 func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore, rows map[transfer.Kind][]proto.Message) {
 	var f transfertest.Filler
 	rows = map[transfer.Kind][]proto.Message{}
@@ -59,8 +58,7 @@ func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore
 	return store, rows
 }
 
-// An import into another installation keeps the value of every field of an export. The test fills every field by reflection,
-// so it also covers fields that are added later.
+// Fields are filled by reflection, so that the test covers later ones.
 func TestAnExportKeepsEveryField(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

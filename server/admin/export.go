@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// maxExports is how many exports may run at a time. Each uses a database connection and a snapshot until it ends.
+	// maxExports run at a time, because each needs a connection and a snapshot until it ends.
 	maxExports = 2
-	// MaxExport is how long an export may take, because vacuum cannot remove dead rows while the export's snapshot is open.
+	// MaxExport bounds an export, because vacuum cannot remove dead rows while its snapshot is open.
 	MaxExport = time.Hour
 )
 
@@ -33,12 +33,10 @@ func (o *Operator) ExportStore(ctx context.Context, in *adminv1.ExportStoreReque
 	return o.Export(ctx, in, stream.Send)
 }
 
-// Export reads all rows of a store as of one instant, and calls handle with one page of rows after the other. A page may be
-// used only until handle returns. If handle returns an error, the export ends with this error.
+// Export reads all rows of a store as of one instant, and calls handle with one page after the other. A page may be used only until handle
+// returns; its error ends the export.
 //
-// Export refuses with store_not_found, or with unavailable while maxExports exports run. It first finishes the erasures of the
-// store's customers, and refuses with unavailable if one waits for a running delivery. If the request asks for secrets, it also refuses with origin_refused unless they may be sent (see
-// checkSecretsAllowed), and with secret_key_missing if a secret cannot be decrypted.
+// Export first finishes the erasures of the store's customers, and refuses with unavailable if one waits for a running delivery.
 func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	handle func(*adminv1.ExportStoreResponse) error) error {
 	if in.GetWithSecrets() {
@@ -78,13 +76,11 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 		if err != nil {
 			return fmt.Errorf("export the store: %w", err)
 		}
-		// Run a statement on the store's rows first. They may be on another machine than the store's row, and that machine
-		// takes its snapshot only at its first statement.
+		// The rows may be on another machine than the store's, and it takes its snapshot only at its first statement.
 		if _, err := tx.Product.Query().Where(product.StoreID(t.ID)).Exist(ctx); err != nil {
 			return fmt.Errorf("export the store: %w", err)
 		}
-		// The snapshot is older than this statement. So if the deletion of the store's rows has not begun by now, the
-		// snapshot has all rows.
+		// The snapshot is older than this statement. So it has all rows if their deletion has not begun by now.
 		complete, err := o.db.Client().Store.Query().Where(store.ID(t.ID), store.DeletionBeganAtIsNil()).Exist(ctx)
 		switch {
 		case err != nil:
@@ -118,8 +114,8 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	})
 }
 
-// checkForgettings refuses with unavailable if an erasure of a customer of the store is unfinished in the snapshot tx. An
-// export would have values that are not erased yet, and nothing would erase them in the store into which it is imported.
+// checkForgettings refuses with unavailable if an erasure is unfinished in the snapshot tx, because nothing would erase the values where they
+// are imported.
 func checkForgettings(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
 	const unfinished = "SELECT CAST(id AS text) FROM forgettings WHERE store_id = $1 AND finished_at IS NULL LIMIT 1"
 	ids, err := selectIDs(ctx, tx, unfinished, storeID)

@@ -6,10 +6,9 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// problems collects the refused fields of a request.
 type problems struct{ validate.Problems }
 
-// enum returns the enum's value with this name, or the zero value.
+// enum returns the zero value for a name that the enum lacks.
 func enum[E interface {
 	~int32
 	protoreflect.Enum

@@ -14,7 +14,6 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// Nobody takes an address of forgotten customers, by any request or import.
 func TestNoCustomerGetsAnAddressOfForgottenCustomers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -28,38 +28,32 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// ImportProducts imports a batch of products into a store. It refuses with store_not_found or
-// validation_failed.
+// ImportProducts imports a batch of products into a store.
 func (o *Operator) ImportProducts(ctx context.Context, in *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error) {
 	return callInStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Products)
 }
 
-// ImportCustomers imports a batch of customers into a store. It refuses with store_not_found or
-// validation_failed.
+// ImportCustomers imports a batch of customers into a store.
 func (o *Operator) ImportCustomers(ctx context.Context, in *adminv1.ImportCustomersRequest) (*adminv1.ImportResponse, error) {
 	return callInStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Customers)
 }
 
-// ImportOrders imports a batch of orders into a store. It refuses with store_not_found or
-// validation_failed.
+// ImportOrders imports a batch of orders into a store.
 func (o *Operator) ImportOrders(ctx context.Context, in *adminv1.ImportOrdersRequest) (*adminv1.ImportResponse, error) {
 	return callInStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Orders)
 }
 
-// FinishImport writes the notice to the platform that an import has ended. It refuses with store_not_found or
-// validation_failed.
+// FinishImport writes the notice that an import has ended.
 func (o *Operator) FinishImport(ctx context.Context, in *adminv1.FinishImportRequest) (*adminv1.FinishImportResponse, error) {
 	return callInStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Finish)
 }
 
-// ImportRows imports rows of an export into a store. It refuses with store_not_found, validation_failed or, for webhooks,
-// secret_key_missing.
+// ImportRows imports rows of an export into a store.
 func (o *Operator) ImportRows(ctx context.Context, in *adminv1.ImportRowsRequest) (*adminv1.ImportResponse, error) {
 	return callInStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Rows)
 }
 
-// ImportStore finds or creates the store into which the rows of an export are to be imported. It refuses with
-// store_not_found, validation_failed or secret_key_missing.
+// ImportStore finds or creates the store for the rows of an export.
 func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreRequest) (*storefrontv1.Store, error) {
 	from, settings := in.GetExported().GetStore(), in.GetExported().GetSettings()
 	p := &problems{}
@@ -152,10 +146,9 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 	})
 }
 
-// imported is the journal's action of an import.
 const imported = "store.imported"
 
-// importBegun reports whether the store's journal has an entry of an earlier import of this export.
+// importBegun looks in the store's journal for an earlier import of this export.
 func (o *Operator) importBegun(ctx context.Context, store uuid.UUID, export string) (bool, error) {
 	rows, err := o.db.Client().ActivityEntry.Query().Where(activityentry.StoreID(store), activityentry.Action(imported)).
 		Select(activityentry.FieldChanges).All(ctx)

@@ -18,8 +18,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// An import checks the journal rows of an export as strictly as the body of a request. It accepts the rows that an export
-// writes. It refuses rows in which an erasure could not find personal data, such as a payload with an unknown form.
+// An import refuses journal rows in which an erasure could not find personal data, such as a payload with an unknown form.
 func TestRowsOfJournalsAreReadAsBodies(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

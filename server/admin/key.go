@@ -13,7 +13,6 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// key converts an API key to a message.
 func (o *Operator) key(row *ent.ApiKey) *adminv1.Key {
 	k := &adminv1.Key{
 		Id: row.ID.String(), Name: invisible.OneLine(row.Name), Hint: row.Hint, Scopes: row.Scopes, Status: adminv1.Key_active,
@@ -29,8 +28,7 @@ func (o *Operator) key(row *ent.ApiKey) *adminv1.Key {
 	return k
 }
 
-// CreateKey creates an API key of a store. Only this answer has the key's text. It refuses with store_not_found and as
-// shop.CreateKey does.
+// CreateKey creates an API key of a store. Only its answer has the key's text.
 func (o *Operator) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) (*adminv1.CreateKeyResponse, error) {
 	ctx, err := o.WithStore(ctx, in.GetStore())
 	if err != nil {
@@ -45,7 +43,7 @@ func (o *Operator) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) 
 	return &adminv1.CreateKeyResponse{Key: o.key(created.ApiKey), Secret: created.Text}, nil
 }
 
-// ListKeys returns a page of a store's keys. It refuses with store_not_found or validation_failed.
+// ListKeys returns a page of a store's keys.
 func (o *Operator) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*adminv1.ListKeysResponse, error) {
 	var refused problems
 	p := refused.page(in.PageSize, in.GetPageToken())
@@ -61,11 +59,11 @@ func (o *Operator) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*
 	return &adminv1.ListKeysResponse{Keys: keys, NextPageToken: next}, nil
 }
 
-// MaxEndedKeys is how many revoked or expired keys RecentKeys returns at most, because a store can have any number of them.
+// MaxEndedKeys bounds RecentKeys, because a store can have any number of revoked or expired keys.
 const MaxEndedKeys = 100
 
-// RecentKeys returns the store's active keys, and up to MaxEndedKeys revoked or expired keys, both newest first. The context must
-// have the store (see WithStore).
+// RecentKeys returns the store's active keys, and up to MaxEndedKeys revoked or expired ones, newest first. The context must have the store
+// (see WithStore).
 func (o *Operator) RecentKeys(ctx context.Context) (active, ended []*adminv1.Key, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -84,12 +82,12 @@ func (o *Operator) RecentKeys(ctx context.Context) (active, ended []*adminv1.Key
 	return convertAll(rows, o.key), convertAll(others, o.key), nil
 }
 
-// GetKey returns a key. It refuses with api_key_not_found.
+// GetKey returns a key.
 func (o *Operator) GetKey(ctx context.Context, in *adminv1.GetKeyRequest) (*adminv1.Key, error) {
 	return byID(ctx, o, keyKind, in, o.shop.GetKey, o.key)
 }
 
-// RevokeKey revokes a key for good. If the key is revoked already, nothing changes. It refuses with api_key_not_found.
+// RevokeKey revokes a key for good.
 func (o *Operator) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) (*adminv1.Key, error) {
 	return byID(ctx, o, keyKind, in, o.shop.RevokeKey, o.key)
 }

@@ -31,14 +31,14 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// kind describes a kind of row that belongs to a store, such as orders. A request may name such a row by its id alone.
+// kind is a kind of row of a store, such as orders, that a request may name by its id alone.
 type kind struct {
 	code  apierr.Code
 	noun  string
 	table string
-	// otherTable is a second table with rows of this kind, such as finished deliveries; empty if there is none.
+	// otherTable is a second table with rows of this kind, such as finished deliveries, or empty.
 	otherTable string
-	// nameColumn is the column, or the SQL expression, of a row's name for people; empty if rows have no name.
+	// nameColumn is the column or SQL expression of a row's name for people, or empty.
 	nameColumn string
 }
 
@@ -55,7 +55,7 @@ var (
 	sessionKind     = kind{apierr.SessionNotFound, "session or sign-in link", session.Table, signinlink.Table, ""}
 )
 
-// journaled maps the activity journal's resource types to the kinds with names.
+// journaled has the kinds with names by the activity journal's resource types.
 var journaled = map[string]kind{
 	"product": productKind, "order": orderKind, "customer": customerKind, "payment_link": paymentLinkKind, "api_key": keyKind,
 	"webhook": webhookKind,
@@ -70,7 +70,7 @@ func (k kind) severalStores(id string) error {
 	return apierr.New(k.code, fmt.Sprintf("Several stores have a %s with the id %s: name the store too.", k.noun, id))
 }
 
-// owner returns a condition that finds the store of the row with this id.
+// owner is a condition that finds the store of the row with this id.
 func (k kind) owner(id uuid.UUID) predicate.Store {
 	in := func(table string) *sql.Selector {
 		return sql.Select("store_id").From(sql.Table(table)).Where(sql.EQ("id", id))
@@ -82,8 +82,7 @@ func (k kind) owner(id uuid.UUID) predicate.Store {
 	return func(stores *sql.Selector) { stores.Where(sql.In(stores.C(store.FieldID), owner)) }
 }
 
-// withRowStore returns the context for the store with this slug or id or, if store is empty, for the store that owns the row with
-// this id.
+// withRowStore returns the context of the named store or, if store is empty, of the row's.
 func (o *Operator) withRowStore(ctx context.Context, k kind, store, id string) (context.Context, error) {
 	ctx, err := o.withOptionalStore(ctx, store)
 	if err != nil {
@@ -109,8 +108,7 @@ func (o *Operator) withRowStore(ctx context.Context, k kind, store, id string) (
 	return o.WithStore(ctx, row.ID.String())
 }
 
-// withPlatformRow returns the context for a row that belongs to the platform and to no store, such as a notice. If there is no
-// row with this id, it refuses with the kind's code for a missing row.
+// withPlatformRow is for a row that belongs to no store, such as a notice.
 func (o *Operator) withPlatformRow(ctx context.Context, k kind, id string, parsed uuid.UUID) (context.Context, error) {
 	query := "SELECT CAST(id AS text) FROM " + k.table + " WHERE id = $1 AND store_id = $2"
 	if k.otherTable != "" {
@@ -136,10 +134,9 @@ func selectIDs(ctx context.Context, q db.Querier, query string, args ...any) (fo
 	return found, nil
 }
 
-// NamesOf returns the names of resources by their ids. A name is an order's reference, a title, a name, a webhook's URL, or
-// the e-mail or phone of a customer without a name. idsByType lists the ids by the activity journal's resource type. The map
-// called names has no entry for a deleted resource. The map called deleted has, for a deleted webhook, the URL with which it
-// was registered. The context must have the store (see WithStore).
+// NamesOf returns what people call resources, by their ids: a reference, a title, a name, a webhook's URL, or the e-mail or phone of a customer
+// without a name. names lacks deleted resources; deleted has the URLs with which deleted webhooks were registered. The context must have the
+// store (see WithStore).
 func (o *Operator) NamesOf(ctx context.Context, idsByType map[string][]string) (names, deleted map[string]string, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -172,11 +169,10 @@ func (o *Operator) NamesOf(ctx context.Context, idsByType map[string][]string) (
 	return names, deleted, nil
 }
 
-// registrationDelay is the longest time between the time in a new webhook's id and the webhook's first entry in the journal.
+// registrationDelay is the longest time between the time in a webhook's id and its first journal entry.
 const registrationDelay = time.Minute
 
-// registeredURL returns the URL with which a webhook was registered. It reads the URL from the webhook's first entry in the
-// activity journal, and returns "" if the journal has no such entry.
+// registeredURL reads a webhook's URL from its first journal entry, or returns "".
 func (o *Operator) registeredURL(ctx context.Context, t tenant.Store, webhook uuid.UUID) (string, error) {
 	createdAt := id.Time(webhook)
 	row, err := o.db.Client().ActivityEntry.Query().Where(
@@ -194,7 +190,7 @@ func (o *Operator) registeredURL(ctx context.Context, t tenant.Store, webhook uu
 	return changes.URL.To, nil
 }
 
-// parseIDs parses the texts that are ids, and leaves out the others.
+// parseIDs leaves out what is no id.
 func parseIDs(texts []string) []uuid.UUID {
 	ids := make([]uuid.UUID, 0, len(texts))
 	for _, text := range texts {

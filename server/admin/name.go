@@ -17,8 +17,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// named maps the kinds of ResolveName to the rows, and to the functions that return by which column and value people know them.
-// A nil function means that people know them by their ids only.
+// named has the rows of each kind, and by which column and value people know them; nil if by their ids only.
 var named = map[adminv1.ResolveNameRequest_Kind]struct {
 	kind   kind
 	lookup func(t tenant.Store, name string) (column, value string)
@@ -34,7 +33,7 @@ func byColumn(column string) func(tenant.Store, string) (string, string) {
 	return func(_ tenant.Store, name string) (string, string) { return column, name }
 }
 
-// byContact finds a customer by e-mail or phone. A phone without a country code is one of the store's country.
+// byContact takes an e-mail or a phone. A phone without a country code is one of the store's country.
 func byContact(t tenant.Store, name string) (column, value string) {
 	if email, ok := validate.Address(name); ok {
 		return customer.FieldEmail, email
@@ -46,18 +45,14 @@ func byContact(t tenant.Store, name string) (column, value string) {
 	return customer.FieldEmail, "" // finds nobody, because no customer has an empty e-mail
 }
 
-// partOfID matches a text that can be the beginning or the end of an id.
+// partOfID matches what can be the beginning or the end of an id.
 var partOfID = regexp.MustCompile(`^[0-9a-f-]{8,35}$`)
 
 // maxAmbiguous is how many ids a refusal lists if a part of an id matches several rows.
 const maxAmbiguous = 5
 
-// ResolveName returns the id and the store of the object to which a name refers. A whole id may be of any store, unless the
-// request names one. Any other name is looked up as the object's name and then, if no object has it, as the beginning or the
-// end of an id.
-//
-// It refuses with validation_failed, store_not_found, name_ambiguous, or with the kind's code for a missing object, such as
-// order_not_found.
+// ResolveName finds a whole id in any store, unless the request names one. Other names it looks up as the object's name and then as the
+// beginning or the end of an id.
 func (o *Operator) ResolveName(ctx context.Context, in *adminv1.ResolveNameRequest) (*adminv1.ResolveNameResponse, error) {
 	var refused problems
 	of, known := named[in.GetKind()]
@@ -104,8 +99,7 @@ func (o *Operator) ResolveName(ctx context.Context, in *adminv1.ResolveNameReque
 	return &adminv1.ResolveNameResponse{Id: found[0], Store: t.Slug}, nil
 }
 
-// idsOf returns the ids of the rows of a kind that meet a condition, newest first and at most maxAmbiguous. In args the store's id
-// comes first.
+// idsOf returns at most maxAmbiguous ids, newest first. In args the store's id comes first.
 func (o *Operator) idsOf(ctx context.Context, k kind, condition string, args ...any) ([]string, error) {
 	rows := "SELECT CAST(id AS text) AS id FROM " + k.table + " WHERE store_id = $1 AND (" + condition + ")"
 	if k.otherTable != "" {

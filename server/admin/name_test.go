@@ -24,8 +24,7 @@ var missingOf = map[adminv1.ResolveNameRequest_Kind]apierr.Code{
 	adminv1.ResolveNameRequest_DELIVERY:     apierr.DeliveryNotFound,
 }
 
-// ResolveName finds a whole id in all stores. It finds a slug, an e-mail, a reference, a code or a part of an id only in the
-// store that the request names.
+// A whole id is found in all stores; a slug, an e-mail, a reference, a code or a part of an id only in the named one.
 func TestANameIsResolved(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -80,8 +79,7 @@ func TestANameIsResolved(t *testing.T) {
 		_, code := resolve(adminv1.ResolveNameRequest_KIND_UNSPECIFIED, "two", two.order)
 		require.Equal(t, apierr.ValidationFailed, code)
 
-		// An id begins with its time, and its first eight characters change every 66 seconds. So of three ids made in a row, two
-		// neighbours have the same first eight characters.
+		// An id's first eight characters change every 66 seconds. So of three ids made in a row, two neighbours share them.
 		ids := []string{two.product}
 		for len(ids) < 3 && (len(ids) < 2 || ids[0][:8] != ids[1][:8]) {
 			q, err := w.CreateProduct(t.Context(), &adminv1.CreateProductRequest{Store: "two", Title: "Q", Type: storefrontv1.Product_FILE,

@@ -26,8 +26,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// Names, titles and references are texts of one line, because they go into subjects of mails. Texts of several lines, such as
-// descriptions, keep their lines.
+// These texts go into subjects of mails. Others, such as descriptions, keep their lines.
 func TestNamesTitlesAndReferencesAreOneLine(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -28,8 +28,8 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// API has the methods of storefront.v1 and of storefront.admin.v1 that return one answer, unlike a stream. An Operator runs them
-// in this process, an rpc.Client on a server. Both refuse with an *apierr.Refusal.
+// API has the methods of both services that return one answer. An Operator runs them in this process, an rpc.Client on a server. Both refuse
+// with an *apierr.Refusal.
 type API interface {
 	// WithStore returns a context for calls about the store with this slug or id. The services of storefront.v1 need it.
 	WithStore(ctx context.Context, name string) (context.Context, error)
@@ -48,19 +48,18 @@ type API interface {
 	adminv1connect.DashboardServiceHandler
 	adminv1connect.ImportServiceHandler
 
-	// Export reads all rows of a store as of one instant, and calls handle with one page of rows after the other.
+	// Export reads all rows of a store as of one instant, and calls handle with one page after the other.
 	Export(ctx context.Context, in *adminv1.ExportStoreRequest, handle func(*adminv1.ExportStoreResponse) error) error
 
 	ListEvents(context.Context, *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error)
 	GetEvent(context.Context, *adminv1.GetEventRequest) (*adminv1.Event, error)
 	CreatePing(context.Context, *adminv1.CreatePingRequest) (*adminv1.Event, error)
 
-	// Now returns the current time, from which commands count back for "one hour ago". It is the time of the database or,
-	// for a client, the time in the server's answers, in whole seconds.
+	// Now is the time of the database or, for a client, of the server, in whole seconds.
 	Now(context.Context) (time.Time, error)
 }
 
-// Handlers has every method of storefront.v1 and storefront.admin.v1, including streams.
+// Handlers has every method of both services, including streams.
 type Handlers interface {
 	API
 	adminv1connect.EventServiceHandler
@@ -69,7 +68,7 @@ type Handlers interface {
 
 var _ Handlers = (*Operator)(nil)
 
-// Operator implements the methods of storefront.v1 and storefront.admin.v1. Goroutines may share it.
+// Operator implements both services. Goroutines may share it.
 type Operator struct {
 	shop.Services
 
@@ -103,13 +102,12 @@ var operator = tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
 
 type memberKey struct{}
 
-// WithMember returns a context in which a member of the store makes the changes, for the activity journal. member is a name that
-// MemberName returned.
+// WithMember names the member who makes the changes, as MemberName returned it, for the activity journal.
 func WithMember(ctx context.Context, member string) context.Context {
 	return context.WithValue(ctx, memberKey{}, member)
 }
 
-// MemberOf returns the member that WithMember put into the context, or "".
+// MemberOf returns the member of WithMember, or "".
 func MemberOf(ctx context.Context) string {
 	member, _ := ctx.Value(memberKey{}).(string)
 	return member
@@ -117,14 +115,12 @@ func MemberOf(ctx context.Context) string {
 
 type tokenlessKey struct{}
 
-// WithoutToken returns a context for a request that came over the network without the operator's token, because the listener
-// requires none.
+// WithoutToken marks a request that came over the network without the operator's token, because the listener requires none.
 func WithoutToken(ctx context.Context) context.Context {
 	return context.WithValue(ctx, tokenlessKey{}, true)
 }
 
-// checkSecretsAllowed refuses requests that may not get secrets. It refuses with origin_refused if a member makes the request, or
-// if the request came over the network without a token.
+// checkSecretsAllowed refuses with origin_refused if a member makes the request, or if it came over the network without a token.
 func checkSecretsAllowed(ctx context.Context) error {
 	_, actor, _ := tenant.From(ctx)
 	switch {
@@ -137,7 +133,6 @@ func checkSecretsAllowed(ctx context.Context) error {
 	return nil
 }
 
-// actorOf returns the actor of the context's changes: a member or the operator.
 func actorOf(ctx context.Context) tenant.Actor {
 	if member := MemberOf(ctx); member != "" {
 		return tenant.Actor{Type: tenant.ActorMember, Name: member}
@@ -145,10 +140,9 @@ func actorOf(ctx context.Context) tenant.Actor {
 	return operator
 }
 
-// WithStore returns a context for the store whose slug or id is name. The context keeps its actor. If ctx already has a store,
-// name may be empty, and must not name another store. WithStore refuses with store_not_found, also for a store whose id is
-// reserved, because its rows would be mixed with notices. Once the deletion of the store's
-// rows has begun, it refuses with store_being_deleted, because lists would lack rows and new rows would stay after the deletion.
+// WithStore keeps the actor of ctx. If ctx already has a store, name may be empty, and must not name another. It refuses a store with a
+// reserved id, whose rows would be mixed with notices, and one whose rows are being deleted, because lists would lack rows and new rows would
+// stay.
 func (o *Operator) WithStore(ctx context.Context, name string) (context.Context, error) {
 	ctx, t, err := o.withExistingStore(ctx, name)
 	switch {
@@ -163,8 +157,7 @@ func (o *Operator) WithStore(ctx context.Context, name string) (context.Context,
 	return ctx, nil
 }
 
-// withExistingStore returns the store whose slug or id is name, and a context for it. Unlike WithStore, it accepts a store
-// whose rows are being deleted. It refuses with store_not_found.
+// withExistingStore is WithStore, but accepts a store whose rows are being deleted.
 func (o *Operator) withExistingStore(ctx context.Context, name string) (context.Context, tenant.Store, error) {
 	if t, _, ok := tenant.From(ctx); ok {
 		if name == "" || name == t.Slug || strings.EqualFold(name, t.ID.String()) {
@@ -183,15 +176,13 @@ func storeNotFound(name string) error {
 	return apierr.New(apierr.StoreNotFound, "There is no store "+name+".")
 }
 
-// Notices is given in place of a store's name to list the notices to the platform. No store has this slug, because slugs
-// contain no @.
+// Notices is given in place of a store's name to list the notices. No store has this slug, because slugs contain no @.
 const Notices = "@notices"
 
-// platform is the tenant.Store to which the notices belong.
+// platform is what the notices belong to.
 var platform = tenant.Store{ID: notice.Platform, Slug: Notices}
 
-// withReadableStore returns a context for the store with this name, as WithStore does, for methods that only read. It also
-// accepts Notices as the name, for the platform's notices.
+// withReadableStore is WithStore for methods that only read. It also accepts Notices.
 func (o *Operator) withReadableStore(ctx context.Context, name string) (context.Context, error) {
 	if _, _, ok := tenant.From(ctx); !ok && name == Notices {
 		return tenant.With(ctx, platform, actorOf(ctx)), nil
@@ -199,8 +190,7 @@ func (o *Operator) withReadableStore(ctx context.Context, name string) (context.
 	return o.WithStore(ctx, name)
 }
 
-// withOptionalStore returns a context for the store with this name, as withReadableStore does. If name is empty, it returns
-// ctx unchanged.
+// withOptionalStore is withReadableStore, but returns ctx if name is empty.
 func (o *Operator) withOptionalStore(ctx context.Context, name string) (context.Context, error) {
 	if name == "" {
 		return ctx, nil
@@ -208,8 +198,7 @@ func (o *Operator) withOptionalStore(ctx context.Context, name string) (context.
 	return o.withReadableStore(ctx, name)
 }
 
-// check returns the store with this slug or id, and a context for it. If the argument refused, which may be nil, has
-// problems, check refuses with them. Otherwise it refuses as withReadableStore does.
+// check is withReadableStore, but first refuses with refused's problems; refused may be nil.
 func (o *Operator) check(ctx context.Context, refused *problems, name string) (context.Context, tenant.Store, error) {
 	if refused != nil && refused.Any() {
 		return nil, tenant.Store{}, refused.Err()
@@ -222,7 +211,7 @@ func (o *Operator) check(ctx context.Context, refused *problems, name string) (c
 	return ctx, t, nil
 }
 
-// callInStore calls a method with the context of the store that a request names.
+// callInStore calls a method with the context of the named store.
 func callInStore[In, Out any](ctx context.Context, o *Operator, name string, in In,
 	method func(context.Context, In) (Out, error)) (
 	out Out, err error) {
@@ -232,14 +221,13 @@ func callInStore[In, Out any](ctx context.Context, o *Operator, name string, in 
 	return method(ctx, in)
 }
 
-// rowRequest is a request that names a row by its id and may name its store.
+// rowRequest names a row by its id and may name its store.
 type rowRequest interface {
 	GetId() string
 	GetStore() string
 }
 
-// callInRowStore calls a method with the context of the store that a request names or, if it names none, with the context of the
-// store that owns the request's row.
+// callInRowStore calls a method with the context of the named store, or else of the row's.
 func callInRowStore[In, Out any](ctx context.Context, o *Operator, k kind, row rowRequest, in In,
 	method func(context.Context, In) (Out, error)) (out Out, err error) {
 	if ctx, err = o.withRowStore(ctx, k, row.GetStore(), row.GetId()); err != nil {
@@ -248,8 +236,7 @@ func callInRowStore[In, Out any](ctx context.Context, o *Operator, k kind, row r
 	return method(ctx, in)
 }
 
-// byID calls a method that takes only the row's id, with the context that callInRowStore chooses, and converts the method's
-// result to a message.
+// byID is callInRowStore for a method that takes only the row's id.
 func byID[Row, Message any](ctx context.Context, o *Operator, k kind, in rowRequest,
 	method func(context.Context, string) (Row, error), message func(Row) Message) (out Message, err error) {
 	row, err := callInRowStore(ctx, o, k, in, in.GetId(), method)

@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// two is an operator of two stores, with a product, an order, a payment link and a key in each.
+// two has two stores, with a product, an order, a payment link and a key in each.
 type two struct {
 	*admin.Operator
 	stores [2]owned
@@ -92,8 +92,7 @@ func codeOf(err error) apierr.Code {
 	return ""
 }
 
-// A request that names a row only by its id changes the row in the store that owns it. The journal shows the operator as the
-// actor.
+// The row is changed in the store that owns it, and the journal shows the operator.
 func TestOperatorFindsTheOwner(t *testing.T) {
 	t.Parallel()
 	rows := []struct {

@@ -9,8 +9,7 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// CreateOrder creates a PENDING order of a store. If the request has an idempotency key, CreateOrder creates one order for
-// this key. It refuses with store_not_found and as shop.RecordOrder does.
+// CreateOrder creates a PENDING order, one for each idempotency key.
 func (o *Operator) CreateOrder(ctx context.Context, in *adminv1.CreateOrderRequest) (*storefrontv1.Order, error) {
 	d := shop.OrderDraft{
 		CustomerID: in.GetCustomerId(), Buyer: shop.Buyer{Name: in.GetName(), Email: in.Email, Phone: in.Phone},
@@ -22,37 +21,31 @@ func (o *Operator) CreateOrder(ctx context.Context, in *adminv1.CreateOrderReque
 	return callInStore(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, in.GetStore(), d, o.shop.RecordOrder)
 }
 
-// PayOrder marks an order as paid. If it is paid already, nothing changes. It refuses with order_not_found,
-// order_transition_invalid, total_limit or idempotency_key_reused.
+// PayOrder marks an order as paid. Repeated, it changes nothing.
 func (o *Operator) PayOrder(ctx context.Context, in *adminv1.PayOrderRequest) (*storefrontv1.Order, error) {
 	return o.move(ctx, in, order.StatusPAID)
 }
 
-// FailOrder marks an order as failed, because its payment failed. If it is marked already, nothing changes. It refuses with
-// order_not_found, order_transition_invalid or idempotency_key_reused.
+// FailOrder marks an order as failed. Repeated, it changes nothing.
 func (o *Operator) FailOrder(ctx context.Context, in *adminv1.FailOrderRequest) (*storefrontv1.Order, error) {
 	return o.move(ctx, in, order.StatusFAILED)
 }
 
-// CancelOrder cancels an order. If it is cancelled already, nothing changes. It refuses with order_not_found,
-// order_transition_invalid or idempotency_key_reused.
+// CancelOrder cancels an order. Repeated, it changes nothing.
 func (o *Operator) CancelOrder(ctx context.Context, in *adminv1.CancelOrderRequest) (*storefrontv1.Order, error) {
 	return o.move(ctx, in, order.StatusCANCELLED)
 }
 
-// RefundOrder marks a paid order as refunded. If it is refunded already, nothing changes. It refuses with order_not_found,
-// order_transition_invalid or idempotency_key_reused.
+// RefundOrder marks a paid order as refunded. Repeated, it changes nothing.
 func (o *Operator) RefundOrder(ctx context.Context, in *adminv1.RefundOrderRequest) (*storefrontv1.Order, error) {
 	return o.move(ctx, in, order.StatusREFUNDED)
 }
 
-// orderMove is a request to change an order's status.
 type orderMove interface {
 	rowRequest
 	GetIdempotencyKey() string
 }
 
-// move changes the status of an order.
 func (o *Operator) move(ctx context.Context, in orderMove, to order.Status) (*storefrontv1.Order, error) {
 	ctx, err := o.withRowStore(ctx, orderKind, in.GetStore(), in.GetId())
 	if err != nil {

@@ -13,21 +13,19 @@ import (
 )
 
 const (
-	// DefaultPageSize is how many items a page of a list has if the request names no size.
+	// DefaultPageSize is that of a request that names no size.
 	DefaultPageSize = 50
-	// MaxPageSize is how many items a page of a list has at most.
+	// MaxPageSize bounds a page.
 	MaxPageSize = 1000
 )
 
-// page is a page of a list: at most size items, newest first. It begins after the item that has this id and was created at
-// this time, the last item of the page before. id is zero for the first page.
+// page is at most size items, newest first, after the item with this id and time, which is zero for the first page.
 type page struct {
 	size int
 	at   time.Time
 	id   uuid.UUID
 }
 
-// page reads the page that a request names.
 func (r *problems) page(size *int32, token string) page {
 	p := page{size: DefaultPageSize}
 	if size != nil {
@@ -52,7 +50,7 @@ func (r *problems) page(size *int32, token string) page {
 	return p
 }
 
-// timeOf reads an optional time of a request; the zero time means none.
+// timeOf returns the zero time for none.
 func (r *problems) timeOf(name string, at *timestamppb.Timestamp) time.Time {
 	switch {
 	case at == nil:
@@ -64,8 +62,7 @@ func (r *problems) timeOf(name string, at *timestamppb.Timestamp) time.Time {
 	return at.AsTime()
 }
 
-// older restricts a query to items older than the last item of the previous page. The query's table must have the columns
-// created_at and id.
+// older selects items after the previous page. The table must have the columns created_at and id.
 func (p page) older(s *sql.Selector) {
 	if p.id != uuid.Nil {
 		s.Where(sql.CompositeLT([]string{s.C("created_at"), s.C("id")}, p.at, p.id))
@@ -74,21 +71,20 @@ func (p page) older(s *sql.Selector) {
 
 func newest(s *sql.Selector) { s.OrderBy(sql.Desc(s.C("created_at")), sql.Desc(s.C("id"))) }
 
-// rows makes a query return the items of the page, newest first, and one item more if there is a next page.
+// rows selects the items of the page, newest first, and one more if there is a next page.
 func (p page) rows(s *sql.Selector) {
 	p.older(s)
 	newest(s)
 	s.Limit(p.size + 1)
 }
 
-// datedMessage is a message with the fields by which lists are sorted.
+// datedMessage has the fields by which lists are sorted.
 type datedMessage interface {
 	GetId() string
 	GetCreatedAt() *timestamppb.Timestamp
 }
 
-// pageOf converts rows, the result of a query that page.rows limited, to the messages of the page. next is the token of the
-// next page, or "" if this page is the last.
+// pageOf converts rows, which page.rows limited. next is the token of the next page, or "".
 func pageOf[Row any, Message datedMessage](p page, rows []Row, message func(Row) Message) (messages []Message, next string) {
 	messages = convertAll(rows, message)
 	if len(rows) <= p.size {
@@ -98,7 +94,7 @@ func pageOf[Row any, Message datedMessage](p page, rows []Row, message func(Row)
 	return messages[:p.size], tokenOf(last.GetCreatedAt().AsTime(), uuid.MustParse(last.GetId()))
 }
 
-// tokenOf returns the token of the page that begins after the item with this time and id.
+// tokenOf returns the token of the page after the item with this time and id.
 func tokenOf(at time.Time, id uuid.UUID) string {
 	token := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMilli())) //nolint:gosec // It is converted back when read.
 	return base64.RawURLEncoding.EncodeToString(append(token, id[:]...))
@@ -112,8 +108,7 @@ func convertAll[Row, Message any](rows []Row, message func(Row) Message) []Messa
 	return all
 }
 
-// Collect reads the pages of a list until it has as many items as limit says, or the list ends. A limit of 0 means no limit.
-// page calls the method of the list for one page, and returns its items and its nextPageToken.
+// Collect reads pages until it has limit items or the list ends. 0 means no limit. page returns one page's items and its nextPageToken.
 func Collect[Item any](ctx context.Context, limit int,
 	page func(ctx context.Context, size *int32, token string) ([]Item, string, error)) ([]Item, error) {
 	all, token := []Item{}, ""

@@ -7,8 +7,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// DisablePaymentLink disables a payment link: it takes no payments until it is enabled again. If it is disabled already,
-// nothing changes. It refuses with payment_link_not_found.
+// DisablePaymentLink makes a payment link take no payments until it is enabled again.
 func (o *Operator) DisablePaymentLink(ctx context.Context, in *adminv1.DisablePaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
 	return callInRowStore(ctx, o, paymentLinkKind, in, in.GetId(), o.shop.DisablePaymentLink)

@@ -16,31 +16,26 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// resealBatch is how many secrets one transaction reseals. It is small, because other changes of these webhooks wait until
-// the transaction ends.
+// resealBatch is small, because other changes of these webhooks wait until the transaction ends.
 const resealBatch = 200
 
-// resealPasses is how many times ResealSecrets goes through all webhooks at most. A second pass reseals secrets that a
-// server sealed with an older key during the first.
+// resealPasses bounds ResealSecrets. A second pass reseals what a server sealed with an older key during the first.
 const resealPasses = 3
 
 // ResealProgress is the progress of resealing.
 type ResealProgress struct {
-	// Webhooks is the number of all webhooks. Done is the number of secrets that were resealed.
+	// Webhooks counts all webhooks, and Done the secrets that were resealed.
 	Webhooks, Done int
-	// Left is the number of secrets that are still sealed with an older key. Unknown are the webhooks among them whose key is
-	// not in the keyring.
+	// Left counts the secrets that are still sealed with an older key. Unknown are those of them whose key is not in the keyring.
 	Left    int
 	Unknown []seal.Sealed
 }
 
-// ResealSecrets reseals, in all stores, each signing secret that is not sealed with the keyring's current key. It works in
-// batches in the order of the webhooks' ids, and calls report after each batch and at the end of each pass. It writes no
-// journal entry, because the secrets themselves do not change.
+// ResealSecrets reseals, in all stores, each signing secret that is not sealed with the current key. It calls report after each batch and each
+// pass, and writes no journal entry.
 //
-// It may run while workers deliver and members rotate secrets: it changes a row only if the row's secret is still the secret
-// that it read. If it is interrupted, a second run reseals the remaining secrets. It skips and counts secrets whose key is
-// not in the keyring. It fails with seal.ErrTampered.
+// It may run while workers deliver and members rotate secrets, and may be run again: it changes only a secret that is as it read it. It skips
+// and counts secrets whose key is not in the keyring. It fails with seal.ErrTampered.
 func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report func(ResealProgress)) (progress ResealProgress,
 	err error) {
 	older := webhook.SecretKeyNEQ(secrets.Current())
@@ -78,8 +73,7 @@ func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report 
 	return progress, nil
 }
 
-// reseal reseals the secrets of a batch in one transaction and returns how many it resealed. It skips secrets whose key is
-// not in the keyring, and secrets that changed since the batch was read.
+// reseal reseals a batch in one transaction. It skips secrets whose key is unknown, or that changed since the batch was read.
 func reseal(ctx context.Context, d *db.DB, secrets *seal.Keyring, batch []*ent.Webhook) (done int, err error) {
 	tx, err := d.Writer().BeginTx(ctx, nil)
 	if err != nil {
@@ -109,9 +103,8 @@ func reseal(ctx context.Context, d *db.DB, secrets *seal.Keyring, batch []*ent.W
 	return done, tx.Commit()
 }
 
-// ReplaceLostSecrets gives each webhook a new signing secret whose secret is sealed with a key that the keyring lacks, and
-// calls replaced with the webhook's id and the new secret. The sink of notices gets a secret that nobody knows: the next server
-// or worker with --notices-secret sets it.
+// ReplaceLostSecrets gives each webhook whose secret's key is not in the keyring a new secret, and calls replaced. The sink of notices gets one
+// that nobody knows, until a server or worker with --notices-secret sets it.
 func ReplaceLostSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, replaced func(webhook, secret string)) error {
 	lost, err := secrets.Unknown(ctx, d)
 	if err != nil {

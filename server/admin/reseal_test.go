@@ -28,11 +28,10 @@ func newSecretKey(t *testing.T) seal.Key {
 	return key
 }
 
-// canary returns the secret of the webhook whose description is the number n.
+// canary is the secret of the webhook whose description is n.
 func canary(n int) string { return fmt.Sprintf("whsec_canary-%04d", n) }
 
-// seed inserts a webhook for each number n that is at least from and below to. The webhook has the secret that canary
-// returns for n, sealed with ring.
+// seed inserts webhooks with descriptions from from to below, exclusive, and their canaries sealed with ring.
 func (b vault) seed(from, to int, ring *seal.Keyring) {
 	b.t.Helper()
 	owner := b.db.Client().Store.Query().OnlyX(b.ctx)
@@ -48,8 +47,7 @@ func (b vault) seed(from, to int, ring *seal.Keyring) {
 	}
 }
 
-// opens checks that the database has this number of webhooks, and that the keyring ring decrypts the secret of each webhook
-// to canary(n), where n is the number in the webhook's description.
+// opens requires that ring decrypts the secrets of count webhooks to their canaries.
 func (b vault) opens(ring *seal.Keyring, count int) {
 	b.t.Helper()
 	rows := b.db.Client().Webhook.Query().AllX(b.ctx)
@@ -64,7 +62,7 @@ func (b vault) opens(ring *seal.Keyring, count int) {
 	}
 }
 
-// vault is a database with one store, s, and an operator who seals secrets with a keyring.
+// vault is a database with one store, s, and an operator who seals with a keyring.
 type vault struct {
 	*admin.Operator
 	db  *db.DB
@@ -160,8 +158,7 @@ func TestResealSecretsLeavesWhatItCannotOpen(t *testing.T) {
 	})
 }
 
-// A key under which nothing is stored seals nothing while there are secrets that it does not open. For a key that is lost,
-// ReplaceLostSecrets makes new secrets.
+// Nothing is sealed while the keyring lacks the key of stored secrets. If that is lost, ReplaceLostSecrets makes new secrets.
 func TestAnotherSecretKeyIsRefusedAtEachDoorThatSeals(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -240,7 +237,7 @@ func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, secret, plain, "the secret that the owner was shown last")
 
-		// If a server never stops sealing with the older key, ResealSecrets reports the remaining secrets and ends.
+		// If a server never stops doing so, ResealSecrets reports the remaining secrets and ends.
 		progress, err = admin.ResealSecrets(late.ctx, d, both, func(admin.ResealProgress) {
 			_, err := late.RotateSecret(late.ctx, &adminv1.RotateSecretRequest{Id: made.String()})
 			require.NoError(t, err)

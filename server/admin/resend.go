@@ -15,7 +15,6 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// resendMessage converts the progress of a resend job.
 func resendMessage(r queue.Resend) *adminv1.Resend {
 	m := &adminv1.Resend{
 		Id: r.ID.String(), WebhookId: r.WebhookID.String(), Since: apijson.Timestamp(r.Since),
@@ -30,9 +29,7 @@ func resendMessage(r queue.Resend) *adminv1.Resend {
 	return m
 }
 
-// StartResend creates a job that sends a webhook every event since a time, except events that were already delivered to it.
-// The caller runs the job with ContinueResend; if the caller stops, a worker continues. It refuses with validation_failed,
-// webhook_not_found or webhook_disabled.
+// StartResend creates a job that sends a webhook every event since a time that was not delivered to it. ContinueResend, or a worker, runs it.
 func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendRequest) (*adminv1.Resend, error) {
 	var refused problems
 	if in.GetSince().CheckValid() != nil {
@@ -60,8 +57,7 @@ func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendReque
 	return resendMessage(job), nil
 }
 
-// ContinueResend does the next step of a resend job and returns the progress. It refuses with resend_not_found or
-// validation_failed.
+// ContinueResend does the next step of a resend job.
 func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResendRequest) (*adminv1.Resend, error) {
 	id, ok := validate.ParseID(in.GetId())
 	if !ok {
@@ -88,14 +84,13 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 	return resendMessage(job), nil
 }
 
-// SendWaiting makes the next attempts of a webhook's waiting deliveries due now, for a bounded number of deliveries, and
-// returns their number. The context must have the store (see WithStore). It refuses with webhook_not_found or webhook_disabled.
+// SendWaiting makes a bounded number of a webhook's waiting deliveries due now, and returns how many. The context must have the store (see
+// WithStore).
 func (o *Operator) SendWaiting(ctx context.Context, webhookID string) (int, error) {
 	return o.webhooks.SendWaiting(ctx, webhookID)
 }
 
-// Retries counts the deliveries to a webhook that wait for another attempt. The context must have the webhook's store (see
-// WithStore).
+// Retries counts the deliveries to a webhook that wait for another attempt. The context must have the store (see WithStore).
 func (o *Operator) Retries(ctx context.Context, webhookID string) (queue.Retries, error) {
 	t, id, err := validate.StoreAndID(ctx, webhookID, func() error { return webhookKind.notFound(webhookID) })
 	if err != nil {
@@ -104,8 +99,7 @@ func (o *Operator) Retries(ctx context.Context, webhookID string) (queue.Retries
 	return queue.ReadRetries(ctx, o.db, t.ID, id)
 }
 
-// Resend creates a resend job and runs it to its end, and calls report after each step. If the caller stops, a worker
-// continues. It refuses as StartResend does.
+// Resend runs a resend job to its end, and calls report after each step. If the caller stops, a worker continues.
 func Resend(ctx context.Context, o adminv1connect.DeliveryServiceClient, in *adminv1.StartResendRequest,
 	report func(*adminv1.Resend)) (*adminv1.Resend, error) {
 	job, err := o.StartResend(ctx, in)

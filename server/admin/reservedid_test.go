@@ -29,7 +29,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// notIDs are the texts that no row from outside may have as its id. In upper case they are the same ids.
+// notIDs may be no row's id from outside. In upper case they are the same ids.
 var notIDs = []string{uuid.Nil.String(), uuid.Max.String(), strings.ToUpper(uuid.Max.String()), id.Sink.String(),
 	strings.ToUpper(id.Sink.String()), "123", "", "{" + uuid.NewString() + "}", strings.ReplaceAll(uuid.NewString(), "-", "")}
 
@@ -62,8 +62,7 @@ func filledStore(t *testing.T, o *admin.Operator, d *db.DB) kept {
 	return withSecrets(t, o, "s")
 }
 
-// An id from outside that is zero, all ones, or reserved, and an id that is no UUID, is refused by line and field, by every door
-// through which rows come in.
+// Zero, all ones, a reserved id and no UUID are refused by line and field, wherever rows come in.
 func TestNoRowFromOutsideHasAReservedID(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{dbtest.SQLite, dbtest.Postgres} {
@@ -143,15 +142,14 @@ func oneOrder() *storefrontv1.Order {
 			Quantity: 1}}}
 }
 
-// importOrder imports an order into the store "empty", after change has changed it.
+// importOrder imports a changed order into the store "empty".
 func importOrder(o *admin.Operator, change func(*storefrontv1.Order)) (*adminv1.ImportResponse, error) {
 	in := oneOrder()
 	change(in)
 	return o.ImportOrders(context.Background(), &adminv1.ImportOrdersRequest{Store: "empty", Orders: []*storefrontv1.Order{in}})
 }
 
-// The tables refuse reserved ids themselves, and a store that an older release let in with one is closed to everything but its
-// deletion.
+// A store that an older release let in with one is closed to everything but its deletion.
 func TestTheTablesRefuseReservedIDs(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -193,7 +191,7 @@ func dropConstraint(t *testing.T, d *db.DB, table string) {
 	require.NoError(t, err)
 }
 
-// A slug, a reference or a code in any form of a UUID is refused, so that no name can stand for another row's id.
+// No slug, reference or code can stand for another row's id, in any form of a UUID.
 func TestNoNameHasTheFormOfAnID(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -253,7 +251,7 @@ func TestNoNameHasTheFormOfAnID(t *testing.T) {
 			require.NotContains(t, transfer.SlugsOf(name, made), strings.ToLower(strings.TrimSpace(name)))
 		}
 
-		// Release 2026-09 used the id of an order as its reference, if the file had no other. Its exports are still imported.
+		// Release 2026-09 used an order's id as its missing reference. Its exports are still imported.
 		order := oneOrder()
 		for reference, refused := range map[string]int{uuid.NewString(): 1, order.GetId(): 0} {
 			order.Reference = reference
@@ -270,8 +268,7 @@ func TestNoNameHasTheFormOfAnID(t *testing.T) {
 	})
 }
 
-// Of two imports of one export into two stores, one is refused, and the refusal names the id. On PostgreSQL the primary keys
-// would accept an id in each of the stores.
+// Of two imports of one export into two stores, one is refused by the id. On PostgreSQL the primary keys would accept both.
 func TestTwoImportsAtOnceDoNotStoreOneIDTwice(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -286,7 +283,7 @@ func TestTwoImportsAtOnceDoNotStoreOneIDTwice(t *testing.T) {
 			require.NoError(t, err)
 		}
 		for _, kind := range []transfer.Kind{transfer.Products, transfer.Customers, transfer.Links, transfer.Events, transfer.Activity} {
-			// Hold the lock of the row of each store, so that both imports have begun before one can store its rows.
+			// Hold the lock of each store's row, so that both imports have begun before one can store its rows.
 			holding, held := make(chan struct{}), make(chan struct{})
 			var holder, imports sync.WaitGroup
 			holder.Go(func() {

@@ -29,13 +29,11 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// sealing returns an operator with a new key for sealing secrets.
 func sealing(t *testing.T, d *db.DB) *admin.Operator {
 	t.Helper()
 	return admin.New(d, admin.Options{Webhooks: webhooks.Options{Secrets: sealingRing(t)}})
 }
 
-// sealingRing returns a ring with a new key.
 func sealingRing(t *testing.T) *seal.Keyring {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
@@ -66,8 +64,7 @@ func (k kept) loadSecrets(t *testing.T, o admin.API, store string) (stored int) 
 	return stored
 }
 
-// An export with secrets is imported into an installation with another secret key, into a new or an existing store. The
-// imported keys and webhooks work as before, whatever their state. An export without secrets has no keys and no webhooks.
+// Into another installation with another secret key, whatever the state of keys and webhooks. An export without secrets has none of them.
 func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.Postgres}, {dbtest.Postgres, dbtest.SQLite}} {
@@ -157,7 +154,7 @@ func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 	}
 }
 
-// An export with secrets is refused to members, and to callers over the network without the token.
+// They are refused to members, and to callers over the network without the token.
 func TestSecretsAreTheOperatorsOnly(t *testing.T) {
 	t.Parallel()
 	o := sealing(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

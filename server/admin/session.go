@@ -24,7 +24,6 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// sessionOf converts a session in the store with this slug.
 func sessionOf(row *ent.Session, slug string) *adminv1.Session {
 	return &adminv1.Session{
 		Id: row.ID.String(), Kind: adminv1.Session_session, Store: &adminv1.Session_Store{Id: row.StoreID.String(), Slug: slug},
@@ -34,7 +33,6 @@ func sessionOf(row *ent.Session, slug string) *adminv1.Session {
 	}
 }
 
-// linkOf converts an unused sign-in link of the store with this slug.
 func linkOf(row *ent.SignInLink, slug string) *adminv1.Session {
 	return &adminv1.Session{
 		Id: row.ID.String(), Kind: adminv1.Session_link, Store: &adminv1.Session_Store{Id: row.StoreID.String(), Slug: slug},
@@ -43,8 +41,7 @@ func linkOf(row *ent.SignInLink, slug string) *adminv1.Session {
 	}
 }
 
-// ListSessions returns a page of running sessions and of links that can still be used, in one store or, if the request names
-// none, in all stores. It refuses with store_not_found or validation_failed.
+// ListSessions returns a page of running sessions and usable links, in one store or in all.
 func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsRequest) (*adminv1.ListSessionsResponse, error) {
 	var refused problems
 	p := refused.page(in.PageSize, in.GetPageToken())
@@ -62,8 +59,8 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 		t, _, _ := tenant.From(ctx)
 		links, sessions = links.Where(signinlink.StoreID(t.ID)), sessions.Where(session.StoreID(t.ID))
 	}
-	// Read the links first. If a member signs in with a link between the two statements, both the link and its session are
-	// read, and the link is left out below. In the other order neither would be read.
+	// Read the links first: a member who signs in between the statements is read twice, and the link left out below. In the other order neither
+	// would be read.
 	unused, err := links.Where(p.rows).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list sign-in links: %w", err)
@@ -89,7 +86,6 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 	return &adminv1.ListSessionsResponse{Sessions: all, NextPageToken: next}, nil
 }
 
-// slugs returns the slugs of the stores that have these sessions and links.
 func (o *Operator) slugs(ctx context.Context, sessions []*ent.Session, links []*ent.SignInLink) (map[uuid.UUID]string, error) {
 	slugs := map[uuid.UUID]string{}
 	for _, s := range sessions {
@@ -108,9 +104,8 @@ func (o *Operator) slugs(ctx context.Context, sessions []*ent.Session, links []*
 	return slugs, nil
 }
 
-// RevokeSession ends a session, or a link that was not used. Every server refuses the session's next request. If a member
-// has signed in with the link meanwhile, RevokeSession ends the session, which has the link's id. If the session has ended
-// already, nothing changes. It refuses with session_not_found.
+// RevokeSession ends a session, or an unused link. If a member has signed in with the link meanwhile, it ends the session, which has the link's
+// id.
 func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionRequest) (*adminv1.Session, error) {
 	ctx, err := o.withRowStore(ctx, sessionKind, in.GetStore(), in.GetId())
 	if err != nil {
@@ -142,8 +137,7 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 	return revoked, err
 }
 
-// readSession returns the session with this id. If there is none, it returns the sign-in link with this id, which no member
-// has used.
+// readSession returns the session or else the unused sign-in link with this id.
 func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*adminv1.Session, error) {
 	begun, err := tx.Session.Query().Where(session.StoreID(t.ID), session.ID(id)).Only(ctx)
 	if err == nil {
@@ -162,8 +156,7 @@ func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) 
 	return linkOf(link, t.Slug), nil
 }
 
-// RevokeSessions ends all sessions and unused links of a store or, if the request names a member, of this member. From then
-// on every server refuses requests in these sessions. RevokeSessions refuses with store_not_found or validation_failed.
+// RevokeSessions ends all sessions and unused links of a store, or of one member.
 func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSessionsRequest) (*adminv1.RevokeSessionsResponse,
 	error) {
 	ctx, err := o.WithStore(ctx, in.GetStore())
@@ -198,8 +191,7 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 	return ended, nil
 }
 
-// CreateSignInLink creates a link with which a member signs in to a store, once. Only the answer has the link's secret,
-// because it is not stored. It refuses with store_not_found or validation_failed.
+// CreateSignInLink creates a link that signs a member in once. Only the answer has its secret.
 func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignInLinkRequest) (*adminv1.CreateSignInLinkResponse,
 	error) {
 	ctx, err := o.WithStore(ctx, in.GetStore())

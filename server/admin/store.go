@@ -13,12 +13,12 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// CreateStore creates a store. It refuses with validation_failed, phone_invalid or slug_taken.
+// CreateStore creates a store.
 func (o *Operator) CreateStore(ctx context.Context, in *adminv1.CreateStoreRequest) (*storefrontv1.Store, error) {
 	return o.shop.CreateStore(ctx, actorOf(ctx), in)
 }
 
-// ListStores returns a page of the stores. It refuses with validation_failed.
+// ListStores returns a page of the stores.
 func (o *Operator) ListStores(ctx context.Context, in *adminv1.ListStoresRequest) (*adminv1.ListStoresResponse, error) {
 	var refused problems
 	p := refused.page(in.PageSize, in.GetPageToken())
@@ -39,8 +39,7 @@ func (o *Operator) ListStores(ctx context.Context, in *adminv1.ListStoresRequest
 	return out, nil
 }
 
-// GetStoreSettings returns a store, also one that is being deleted, and the settings that only the operator changes. It
-// refuses with store_not_found.
+// GetStoreSettings also returns a store that is being deleted, with the settings that only the operator changes.
 func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSettingsRequest) (*adminv1.GetStoreSettingsResponse,
 	error) {
 	ctx, t, err := o.withExistingStore(ctx, in.GetStore())
@@ -54,7 +53,6 @@ func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSet
 	return &adminv1.GetStoreSettingsResponse{Store: resource.Store(row), Settings: settingsOf(row)}, nil
 }
 
-// settingsOf returns a store's settings that only the operator changes.
 func settingsOf(row *ent.Store) *adminv1.StoreSettings {
 	return &adminv1.StoreSettings{
 		PaymentLinksOpen: row.PaymentLinksOpen, PlatformFeePercent: row.PlatformFeePercent,
@@ -63,7 +61,7 @@ func settingsOf(row *ent.Store) *adminv1.StoreSettings {
 	}
 }
 
-// UpdateStore changes the named fields of a store. It refuses with store_not_found, and as shop.UpdateStore does.
+// UpdateStore changes the named fields of a store.
 func (o *Operator) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
 	return callInStore(ctx, o, in.GetStore(), in, o.shop.UpdateStore)
 }

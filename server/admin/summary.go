@@ -7,8 +7,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// EventSummary describes in a few words what an event is about, such as "Order ORD-1 · 12,000 XAF". It returns "" if the payload
-// has neither a name nor an amount.
+// EventSummary returns a text such as "Order ORD-1 · 12,000 XAF", or "" if the payload has neither a name nor an amount.
 func EventSummary(payload []byte) string {
 	var event struct {
 		Type string

@@ -60,7 +60,7 @@ func (k kept) request(t require.TestingT, store string, create bool) *adminv1.Im
 	return in
 }
 
-// importInto imports the export as the command storefront import does, and returns how many rows were stored.
+// importInto imports as the command storefront import does, and counts the stored rows.
 func (k kept) importInto(t require.TestingT, o admin.API, store string, create bool) (stored int) {
 	made, err := o.ImportStore(context.Background(), k.request(t, store, create))
 	require.NoError(t, err)
@@ -72,8 +72,7 @@ func (k kept) importInto(t require.TestingT, o admin.API, store string, create b
 	return stored
 }
 
-// withoutStores removes the journal entries about the store itself, because an import adds two: the store's creation and the
-// import.
+// withoutStores removes the journal entries about the store itself, because an import adds two.
 func withoutStores(lines []byte) string {
 	kept := strings.Split(string(lines), "\n")
 	return strings.Join(slices.DeleteFunc(kept, func(line string) bool {
@@ -179,8 +178,7 @@ func refusedOrDone(t *rapid.T, err error) {
 	}
 }
 
-// listsOf returns pages of all lists of a store, as JSON. The pages show totals and the order of rows. An export shows
-// neither.
+// listsOf returns all lists of a store, which also show totals and the order of rows.
 func listsOf(t require.TestingT, o *admin.Operator, slug string) (all []string) {
 	ctx := context.Background()
 	note := func(m proto.Message, err error) {
@@ -211,8 +209,7 @@ func init() {
 	}
 }
 
-// The store's data are random. After its export is imported, every list of the new store shows what the old store's list
-// shows, even in the other kind of database. A change has the same effect on both stores.
+// Every list of a random store is the same after its import, even in the other kind of database, and a change has the same effect.
 func TestAnExportIsImportedWhole(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.SQLite}, {dbtest.SQLite, dbtest.Postgres},
@@ -260,7 +257,7 @@ func TestAnExportIsImportedWhole(t *testing.T) {
 	}
 }
 
-// An export shows a store as of one instant, although an order is paid meanwhile. Only maxExports exports may run at once.
+// An order is paid meanwhile. Only maxExports exports may run at once.
 func TestAnExportIsOfOneInstant(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -293,8 +290,7 @@ func TestAnExportIsOfOneInstant(t *testing.T) {
 	})
 }
 
-// An export is not imported if the store already has other rows, has another currency or country, is about to be deleted, or
-// is in the same database as the exported store.
+// The store has other rows, another currency or country, is about to be deleted, or is in the database of the exported one.
 func TestAnExportIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// A request with a value that a database cannot store is refused as invalid, and is no failure of the service.
+// It is refused as invalid, and is no failure of the service.
 func TestWhatCannotBeStoredIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -74,7 +74,7 @@ func TestWhatCannotBeStoredIsRefused(t *testing.T) {
 	})
 }
 
-// A store's settings have limits, because the service reads some of them at each request with the store's keys.
+// The service reads some settings at each request with the store's keys.
 func TestSettingsOfAStoreAreBounded(t *testing.T) {
 	t.Parallel()
 	o := admin.New(dbtest.New(t, dbtest.SQLite, db.Config{}), admin.Options{})

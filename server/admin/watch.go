@@ -25,40 +25,35 @@ import (
 )
 
 const (
-	// MaxWatches is how many streams of events one server may have open at a time.
+	// MaxWatches is how many streams one server may have open.
 	MaxWatches = 100
-	// MaxStoreWatches is how many streams of one store's events one server may have open at a time.
+	// MaxStoreWatches is how many streams of one store's events one server may have open.
 	MaxStoreWatches = 10
-	// MaxWatch is how long a stream lasts. After that the client opens another stream, perhaps on a new server. So the stream
-	// of a client that vanished ends too, and no longer counts against MaxWatches.
+	// MaxWatch ends every stream, so that a client moves to a new server, and one that vanished no longer counts against MaxWatches.
 	MaxWatch = 10 * time.Minute
 	// WatchBeat is how often a stream without events sends an answer.
 	WatchBeat = 15 * time.Second
 
-	// watchPoll is how often a stream looks for events that other processes have committed. watchGap is the shortest time
-	// between two reads. A read in a store with 100 events a second takes 7 ms on PostgreSQL.
+	// watchPoll is how often a stream looks for events of other processes. watchGap is the shortest time between two reads.
 	watchPoll = 500 * time.Millisecond
 	watchGap  = 100 * time.Millisecond
-	// watchOverlap is how far each read looks back. An event gets its time shortly before its commit, so it may become
-	// visible after an event with a later time. --request-timeout bounds how long a commit takes, by default 10 seconds; the
-	// other 20 seconds allow for servers whose clocks differ. If a commit takes longer than watchOverlap, which a longer
-	// --request-timeout allows, streams miss its event. Webhooks get the event all the same.
+	// watchOverlap is how far each read looks back, because an event gets its time before its commit. It allows for --request-timeout, by
+	// default 10 seconds, and for servers whose clocks differ. Streams miss an event whose commit takes longer; webhooks get it.
 	watchOverlap = 30 * time.Second
-	// watchTimeout is how long one statement may take.
+	// watchTimeout limits one statement.
 	watchTimeout = 10 * time.Second
 	// watchPage is how many ids one statement reads. watchChunk is how many events one answer has.
 	watchPage  = 1000
 	watchChunk = 20
 )
 
-// watches counts the open streams.
 type watches struct {
 	mu       sync.Mutex
 	total    int
 	perStore map[uuid.UUID]int
 }
 
-// open counts a new stream. If too many are open, it fails with the code unavailable. close counts a stream as ended.
+// open fails with the code unavailable if too many streams are open. close counts a stream as ended.
 func (w *watches) open(store uuid.UUID) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,9 +82,8 @@ func (w *watches) close(store uuid.UUID) {
 	}
 }
 
-// WatchEvents streams the events of a store once they are committed. It looks for new events again and again, and has no
-// database connection between two reads. It returns nil when the context ends. It refuses with store_not_found,
-// validation_failed, or unavailable while too many streams are open.
+// WatchEvents streams a store's events once they are committed, without a database connection between two reads. It returns nil when the
+// context ends.
 func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsRequest,
 	stream *connect.ServerStream[adminv1.WatchEventsResponse]) error {
 	var refused problems
@@ -130,15 +124,14 @@ type watch struct {
 	store uuid.UUID
 	types []string
 	send  func(*adminv1.WatchEventsResponse) error
-	// from is the time from which the client wants events. If the client names none, from is the beginning of the stream. An
-	// answer's position, the time up to which all events are sent, is never earlier than from.
+	// from is the time from which the client wants events, by default the stream's beginning. No answer's position is earlier.
 	from time.Time
-	// floor is the earliest time of events that the stream reads. If the client names a time, floor is this time. Otherwise
-	// it is watchOverlap before the stream's beginning, because an event of that time may still be uncommitted.
+	// floor is the earliest time that the stream reads: the client's, or watchOverlap before the stream's beginning, because an event of that
+	// time may be uncommitted.
 	floor time.Time
 	// next is the time from which the next read looks for events.
 	next time.Time
-	// seen has the ids of the sent events from the time next on, because the next read finds them again.
+	// seen has the sent events from next on, which the next read finds again.
 	seen map[uuid.UUID]bool
 }
 
@@ -150,8 +143,7 @@ func (w *watch) run(ctx context.Context) error {
 		w.from = w.db.Now()
 		w.floor = w.from.Add(-watchOverlap)
 		w.next = w.floor
-		// If the client names no time, it gets only events that are committed after the stream's beginning. The first read
-		// marks earlier events as seen, and sends none.
+		// Without a time of the client, the first read marks events from before the beginning as seen, and sends none.
 		if err := w.poll(ctx, func([]uuid.UUID, time.Time) error { return nil }); err != nil {
 			return err
 		}
@@ -184,14 +176,14 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// poll reads the ids of the events from the time w.next on, without those in w.seen. It passes these ids to send, oldest
-// first, with the time of the read. Then it moves w.next forward and updates w.seen.
+// poll passes the ids of events from w.next on, without those in w.seen, to send, oldest first, with the time of the read. Then it updates
+// both.
 func (w *watch) poll(ctx context.Context, send func([]uuid.UUID, time.Time) error) error {
 	now := w.db.Now()
 	next := latest(now.Add(-watchOverlap), w.floor)
 	oldest := id.Floor(next) // is below the ids of all events from the time next on
 	isOld := func(id uuid.UUID) bool { return bytes.Compare(id[:], oldest[:]) < 0 }
-	// An id begins with its event's time. So the condition on created_at and the condition on the id agree.
+	// An id begins with its event's time, so the conditions on created_at and on the id agree.
 	after, more := id.Floor(w.next), true
 	for more {
 		ids, err := withTimeout(ctx, w.query(ctx, event.CreatedAtGTE(id.Time(after)), event.IDGT(after)).Limit(watchPage).IDs)
@@ -219,7 +211,6 @@ func (w *watch) poll(ctx context.Context, send func([]uuid.UUID, time.Time) erro
 	return nil
 }
 
-// query finds events of the store, oldest first.
 func (w *watch) query(ctx context.Context, conditions ...predicate.Event) *ent.EventQuery {
 	return w.db.ForStore(ctx).Client().Event.Query().Where(append(conditions, event.StoreID(w.store))...).Order(event.ByCreatedAt(),
 		event.ByID())
@@ -236,8 +227,7 @@ func withTimeout[Found any](ctx context.Context, find func(context.Context) ([]F
 	return found, nil
 }
 
-// sendEvents sends the events with these ids, except erased events and events of types that the client does not want. now is
-// the time at which the ids were read.
+// sendEvents leaves out erased events and types that the client does not want. now is when the ids were read.
 func (w *watch) sendEvents(ctx context.Context, ids []uuid.UUID, now time.Time) error {
 	for chunk := range slices.Chunk(ids, watchChunk) {
 		query := w.query(ctx, event.IDIn(chunk...), event.PayloadNEQ([]byte(hook.Forgotten)))
@@ -262,7 +252,7 @@ func (w *watch) sendEvents(ctx context.Context, ids []uuid.UUID, now time.Time) 
 	return nil
 }
 
-// answer sends events and a position: the stream has sent all events up to this time.
+// answer sends events and a position up to which all are sent.
 func (w *watch) answer(events []*adminv1.Event, position time.Time) error {
 	return w.send(&adminv1.WatchEventsResponse{Events: events, Position: apijson.Timestamp(latest(position, w.from))})
 }

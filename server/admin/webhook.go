@@ -12,7 +12,6 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// webhook converts a webhook to a message, without its secret.
 func (o *Operator) webhook(row *ent.Webhook) *adminv1.Webhook {
 	w := &adminv1.Webhook{
 		Id: row.ID.String(), Url: row.URL, Description: row.Description, Events: row.Events, State: adminv1.Webhook_enabled,
@@ -29,8 +28,7 @@ func (o *Operator) webhook(row *ent.Webhook) *adminv1.Webhook {
 	return w
 }
 
-// CreateWebhook creates a webhook of a store. Only this answer has its secret. It refuses with store_not_found and as
-// webhooks.CreateWebhook does.
+// CreateWebhook creates a webhook of a store. Only its answer has the secret.
 func (o *Operator) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookRequest) (*adminv1.CreateWebhookResponse, error) {
 	ctx, err := o.WithStore(ctx, in.GetStore())
 	if err != nil {
@@ -45,8 +43,7 @@ func (o *Operator) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookR
 	return &adminv1.CreateWebhookResponse{Webhook: o.webhook(created.Webhook), Secret: created.Secret}, nil
 }
 
-// ListWebhooks returns a page of a store's webhooks. It refuses with store_not_found or
-// validation_failed.
+// ListWebhooks returns a page of a store's webhooks.
 func (o *Operator) ListWebhooks(ctx context.Context, in *adminv1.ListWebhooksRequest) (*adminv1.ListWebhooksResponse, error) {
 	var refused problems
 	p := refused.page(in.PageSize, in.GetPageToken())
@@ -62,12 +59,12 @@ func (o *Operator) ListWebhooks(ctx context.Context, in *adminv1.ListWebhooksReq
 	return &adminv1.ListWebhooksResponse{Webhooks: found, NextPageToken: next}, nil
 }
 
-// GetWebhook returns a webhook. It refuses with webhook_not_found.
+// GetWebhook returns a webhook.
 func (o *Operator) GetWebhook(ctx context.Context, in *adminv1.GetWebhookRequest) (*adminv1.Webhook, error) {
 	return byID(ctx, o, webhookKind, in, o.webhooks.GetWebhook, o.webhook)
 }
 
-// UpdateWebhook changes the named fields of a webhook. It refuses as webhooks.UpdateWebhook does.
+// UpdateWebhook changes the named fields of a webhook.
 func (o *Operator) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookRequest) (*adminv1.Webhook, error) {
 	row, err := callInRowStore(ctx, o, webhookKind, in, in, o.webhooks.UpdateWebhook)
 	if err != nil {
@@ -76,24 +73,22 @@ func (o *Operator) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookR
 	return o.webhook(row), nil
 }
 
-// EnableWebhook makes a webhook receive events again. It refuses with webhook_not_found.
+// EnableWebhook makes a webhook receive events again.
 func (o *Operator) EnableWebhook(ctx context.Context, in *adminv1.EnableWebhookRequest) (*adminv1.Webhook, error) {
 	return byID(ctx, o, webhookKind, in, o.webhooks.EnableWebhook, o.webhook)
 }
 
-// DisableWebhook makes a webhook receive nothing until it is enabled again. It refuses with
-// webhook_not_found.
+// DisableWebhook makes a webhook receive nothing until it is enabled again.
 func (o *Operator) DisableWebhook(ctx context.Context, in *adminv1.DisableWebhookRequest) (*adminv1.Webhook, error) {
 	return byID(ctx, o, webhookKind, in, o.webhooks.DisableWebhook, o.webhook)
 }
 
-// DeleteWebhook deletes a webhook for good and returns it as it was. It refuses with webhook_not_found.
+// DeleteWebhook deletes a webhook for good and returns it as it was.
 func (o *Operator) DeleteWebhook(ctx context.Context, in *adminv1.DeleteWebhookRequest) (*adminv1.Webhook, error) {
 	return byID(ctx, o, webhookKind, in, o.webhooks.DeleteWebhook, o.webhook)
 }
 
-// RotateSecret gives a webhook a new signing secret. Only this answer contains the secret. It refuses as webhooks.RotateSecret
-// does.
+// RotateSecret gives a webhook a new signing secret. Only its answer has it.
 func (o *Operator) RotateSecret(ctx context.Context, in *adminv1.RotateSecretRequest) (*adminv1.RotateSecretResponse, error) {
 	return byID(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, webhookKind, in, o.webhooks.RotateSecret,
 		func(made webhooks.SecretWebhook) *adminv1.RotateSecretResponse {
@@ -101,7 +96,7 @@ func (o *Operator) RotateSecret(ctx context.Context, in *adminv1.RotateSecretReq
 		})
 }
 
-// PingWebhook sends a ping event to a webhook and returns the delivery. It refuses with webhook_not_found or webhook_disabled.
+// PingWebhook sends a ping event to a webhook and returns the delivery.
 func (o *Operator) PingWebhook(ctx context.Context, in *adminv1.PingWebhookRequest) (*adminv1.Delivery, error) {
 	return byID(ctx, o, webhookKind, in, o.webhooks.PingWebhook, delivery)
 }

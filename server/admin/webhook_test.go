@@ -26,7 +26,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// newHooked returns an operator of two stores with one webhook each, and the ids of the webhooks.
+// newHooked returns two stores with one webhook each, and the ids of the webhooks.
 func newHooked(t *testing.T, d *db.DB) (o *admin.Operator, one, two string) {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
@@ -44,8 +44,7 @@ func newHooked(t *testing.T, d *db.DB) (o *admin.Operator, one, two string) {
 	return o, ids[0], ids[1]
 }
 
-// A request that names a webhook only by its id changes the webhook in the store that owns it. The journal shows the
-// operator as the actor.
+// The webhook is changed in the store that owns it, and the journal shows the operator.
 func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -65,7 +64,7 @@ func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 			return err
 		}},
 		{"", func(ctx context.Context, o *admin.Operator, id string) error {
-			// Send "-" in place of an empty id, because for ListDeliveries an empty id means all webhooks.
+			// For ListDeliveries an empty id means all webhooks.
 			_, err := o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{WebhookId: cmp.Or(id, "-")})
 			return err
 		}},
@@ -146,8 +145,7 @@ func TestOperatorFindsTheOwnerOfADelivery(t *testing.T) {
 	})
 }
 
-// If another process finishes a resend job, Resend returns the finished job. If the context is cancelled, Resend fails with
-// context.Canceled.
+// If another process finishes a resend job, Resend returns it. It fails with context.Canceled if the context is cancelled.
 func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 	t.Parallel()
 	const n = 1100

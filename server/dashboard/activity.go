@@ -24,31 +24,28 @@ type activityBody struct {
 	Actors  []adminv1.ActivityEntry_Actor_Type
 }
 
-// entry is an entry of the journal, in words.
 type entry struct {
 	*adminv1.ActivityEntry
-	// Who is the kind of actor, and What is the action, both in words.
+	// Who is the kind of actor, and What the action, in words.
 	Who, What string
-	// Kind is the kind of resource in words. Name is the resource's name, or "". To is the address to which the entry links,
-	// as resourceURL returns it, or "".
+	// Kind is the kind of resource in words. Name and To, as resourceURL returns it, may be "".
 	Kind, Name, To string
 	Changes        []change
 }
 
-// change is a field with its old and its new value. If New is true, the field had no old value.
+// change has no old value if New is true.
 type change struct {
 	Field    string
 	From, To value
 	New      bool
 }
 
-// value is a field's value: At if it is a time, otherwise Text. Both are empty for no value.
+// value is At for a time, otherwise Text. Both are empty for no value.
 type value struct {
 	Text string
 	At   *timestamppb.Timestamp
 }
 
-// activity shows a page of the journal, newest entries first.
 func (d *dashboard) activity(v *visit) error {
 	f, err := filterOf(v, "kind", "by", "who")
 	if err != nil {
@@ -98,15 +95,14 @@ func (d *dashboard) activity(v *visit) error {
 	return d.page(v, view{Title: "Activity", Section: "activity", Template: "activity", Body: body})
 }
 
-// kinds are the kinds of resource that the filter offers.
+// kinds are what the filter offers.
 var kinds = []string{"product", "order", "customer", "payment_link", "api_key", "webhook", "delivery", "store", "session", "sign_in_link"}
 
-// referred maps the fields that have the id of another resource to the kind of that resource.
+// referred has the kind of the resource whose id a field has.
 var referred = map[string]string{"customerId": "customer", "paymentLinkId": "payment_link", "webhookId": "webhook"}
 
-// resourceURL returns the address to which an entry of the activity journal links: the page of a webhook, the line of a key
-// in the list of keys or, for any other resource, the deliveries that a search for the resource's id finds. It returns "" if
-// the resource has no name in the map called names, because it was deleted or is of a kind without names.
+// resourceURL returns the page of a webhook, the line of a key or, for others, the deliveries that a search for the id finds. It returns "" for
+// a resource that names lacks, because it was deleted or has no name.
 func resourceURL(r *adminv1.ActivityEntry_Resource, names map[string]string) string {
 	if names[r.GetId()] == "" {
 		return ""
@@ -120,20 +116,18 @@ func resourceURL(r *adminv1.ActivityEntry_Resource, names map[string]string) str
 	return Path + "/deliveries?" + url.Values{"q": {r.GetId()}}.Encode()
 }
 
-// actors has the words with which pages name the kinds of actor.
+// actors are the words for the kinds of actor.
 var actors = map[adminv1.ActivityEntry_Actor_Type]string{
 	adminv1.ActivityEntry_Actor_api_key: "API key", adminv1.ActivityEntry_Actor_operator: "Platform",
 	adminv1.ActivityEntry_Actor_member: "Member",
 }
 
-// spaced writes an action in words: payment_link.created is "Payment link created".
 func spaced(action string) string {
 	words := strings.NewReplacer("api_key", "API key", "_", " ", ".", " ").Replace(action)
 	return strings.ToUpper(words[:min(1, len(words))]) + words[min(1, len(words)):]
 }
 
-// changesOf reads the changes of a journal entry from its column, a JSON object, and returns them in the order of the
-// object's members. currency is the currency of amounts.
+// changesOf keeps the order of the JSON object in column. currency is that of amounts.
 func changesOf(column []byte, currency string) ([]change, error) {
 	d := json.NewDecoder(bytes.NewReader(column))
 	d.UseNumber()
@@ -157,10 +151,10 @@ func changesOf(column []byte, currency string) ([]change, error) {
 	return changes, nil
 }
 
-// maxShownRunes is how many characters of a value the page shows, because descriptions are long.
+// maxShownRunes bounds values such as long descriptions.
 const maxShownRunes = 200
 
-// displayValue formats a value for the page. currency is the currency of amounts.
+// displayValue formats amounts in currency.
 func displayValue(field string, v any, currency string) value {
 	switch v := v.(type) {
 	case nil:
@@ -190,7 +184,7 @@ func displayValue(field string, v any, currency string) value {
 		}
 		return value{Text: cut(strings.Join(texts, ", "), maxShownRunes)}
 	}
-	text, _ := json.Marshal(v) // cannot fail, because the value was read from JSON
+	text, _ := json.Marshal(v)
 	return value{Text: cut(string(text), maxShownRunes)}
 }
 

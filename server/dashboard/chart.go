@@ -7,31 +7,28 @@ import (
 	"go.storefront.example/ent/usage"
 )
 
-// chart is a bar chart over time, with its title, the labels of its axes, and its figures.
+// chart is a bar chart over time.
 type chart struct {
 	Title, Summary string
-	// Top is the label at the top of the vertical axis; Times are the labels of the horizontal axis. Top and Times are empty
-	// if the chart has no data. Most says in words how high the highest bar is, for readers who cannot see the chart.
+	// Top labels the vertical axis and Times the horizontal one, if there are data. Most says how high the highest bar is, for readers who
+	// cannot see the chart.
 	Top, Most string
 	Times     []string
 	Bars      []bar
 	Width     int
-	// Attempts is true if the bars show attempts, each in two parts: succeeded and failed. It is false if the bars show one
-	// number each.
+	// Attempts is true if each bar has two parts: succeeded and failed.
 	Attempts bool
 }
 
-// bar is a rectangle of a chart.
 type bar struct {
 	Class        string
 	X, Y, Height int
 }
 
-// Height returns the height of the drawing, in its own units.
+// Height is in the drawing's own units.
 func (chart) Height() int { return chartHeight }
 
-// span is a period that a chart shows in bars of equal length, such as the last day. bar is how much time one bar shows, and
-// bars is the number of bars.
+// span is a period shown in bars bars, of length bar each.
 type span struct {
 	name, unit string
 	bar        time.Duration
@@ -44,7 +41,6 @@ var (
 	lastWeek = span{"the last 7 days", "in 6 hours", 6 * usage.Hour, 28, []string{"7 d ago", "5 d", "3 d", "now"}}
 )
 
-// start returns when the first bar begins.
 func (s span) start(now time.Time) time.Time {
 	return now.UTC().Truncate(s.bar).Add(-time.Duration(s.bars-1) * s.bar)
 }
@@ -52,8 +48,7 @@ func (s span) start(now time.Time) time.Time {
 // barWidth and chartHeight are in the drawing's own units.
 const barWidth, chartHeight = 6, 48
 
-// counts adds up tallies, each of which counts the attempts of one hour. bars has a sum for each bar of the chart, and all
-// is the sum of bars. counts ignores tallies outside the span.
+// counts sums tallies, of one hour each, for each bar and in all. It ignores those outside the span.
 func (s span) counts(tallies []usage.Tally, now time.Time) (bars []usage.Tally, all usage.Tally) {
 	bars, first := make([]usage.Tally, s.bars), s.start(now)
 	for _, t := range tallies {
@@ -68,7 +63,7 @@ func (s span) counts(tallies []usage.Tally, now time.Time) (bars []usage.Tally, 
 	return bars, all
 }
 
-// attempts draws a chart of how many attempts succeeded and failed.
+// attempts draws how many attempts succeeded and failed.
 func (s span) attempts(tallies []usage.Tally, now time.Time) chart {
 	bars, all := s.counts(tallies, now)
 	c := chart{Title: "Attempts in " + s.name, Summary: "none", Attempts: true}
@@ -96,7 +91,6 @@ func (s span) attempts(tallies []usage.Tally, now time.Time) chart {
 	return c
 }
 
-// durations draws a chart of how long attempts took on average.
 func (s span) durations(tallies []usage.Tally, now time.Time) chart {
 	bars, all := s.counts(tallies, now)
 	c := chart{Title: "Time of an attempt in " + s.name, Summary: "none"}
@@ -119,7 +113,7 @@ func (s span) durations(tallies []usage.Tally, now time.Time) chart {
 	return c
 }
 
-// shareOf returns the percentage of successes. It is 100 % only if none failed: with a failure it is 99.9 % at most.
+// shareOf returns a percentage that is 100 only if none failed, and otherwise at most 99.9.
 func shareOf(t usage.Tally) string {
 	all := t.Succeeded + t.Failed
 	perMille := (t.Succeeded*1000 + all/2) / all

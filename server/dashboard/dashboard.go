@@ -36,24 +36,21 @@ import (
 // Path is the path under which the dashboard is served.
 const Path = "/dashboard"
 
-// maxFormBytes is the size limit of a form's body. The largest form has a webhook's URL, description and events.
+// maxFormBytes bounds a form's body. The largest form has a webhook's URL, description and events.
 const maxFormBytes = 64 << 10
 
-// Config configures the dashboard. Every field is required.
+// Config requires every field.
 type Config struct {
-	// Sessions signs members in.
 	Sessions *signin.Sessions
-	// Operator reads and changes what the pages show.
 	Operator *admin.Operator
-	// Now returns the time of the database's clock.
-	Now func() time.Time
+	Now      func() time.Time
 	// Unreachable reports whether an error means that the database is unavailable.
 	Unreachable func(error) bool
-	// Logger gets a line for each request, sign-in, refused form and failure. No line contains a secret.
+	// Logger gets no secret.
 	Logger *slog.Logger
-	// Slots bounds how many requests of one store use the database at a time, and how many requests without a session.
+	// Slots bounds how many requests use the database, per store and without a session.
 	Slots *limit.Slots
-	// Platform is the operator's branding; the caller has checked it (Platform.Check).
+	// Platform has passed Platform.Check.
 	Platform Platform
 }
 
@@ -62,7 +59,7 @@ type dashboard struct {
 	files map[string]asset
 }
 
-// New returns the dashboard, to be mounted at Path and below. Goroutines may share it.
+// New returns the handler for Path and below. Goroutines may share it.
 func New(c Config) http.Handler {
 	d := &dashboard{c, c.Platform.assets()}
 	mux := http.NewServeMux()
@@ -119,28 +116,26 @@ func New(c Config) http.Handler {
 	}))
 }
 
-// protect sets the headers with which every answer protects the reader's browser.
+// protect sets the headers that protect the reader's browser.
 func (d *dashboard) protect(h http.Header) {
 	ancestors := "'none'"
 	if len(d.Platform.FrameAncestors) > 0 {
 		ancestors = strings.Join(d.Platform.FrameAncestors, " ")
 	} else {
-		h.Set("X-Frame-Options", "DENY") // set only here, because this header cannot name the sites that may frame a page
+		h.Set("X-Frame-Options", "DENY") // this header cannot name the sites that may frame a page
 	}
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
 		"connect-src 'self'; form-action 'self'; frame-ancestors "+ancestors+"; base-uri 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
-	// A page's address may contain a sign-in link's token. So a browser may tell other sites only the origin of the page.
-	// The stricter no-referrer would also make browsers send the dashboard's own forms with an empty Origin (Fetch standard,
-	// "append a request Origin header"), and in browsers without Sec-Fetch-Site only Origin shows from which site a form
-	// comes.
+	// A page's address may have a sign-in link's token, so other sites may learn only its origin. no-referrer would send the dashboard's own
+	// forms with an empty Origin (Fetch standard, "append a request Origin header"), by which browsers without Sec-Fetch-Site show a form's
+	// site.
 	h.Set("Referrer-Policy", "strict-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// visit is a request of a signed-in member. Its context has the member's store, so that d.Operator finds only rows of this
-// store.
+// visit is a request of a signed-in member, whose store is in its context.
 type visit struct {
 	context.Context
 	w       http.ResponseWriter
@@ -151,8 +146,7 @@ type visit struct {
 	session string
 }
 
-// member returns a handler that calls do for requests of signed-in members. It refuses a request without a session, and a
-// form that a page of another site sent or that lacks the session's token.
+// member calls do for signed-in members. It refuses a request without a session, and a form from another site or without the session's token.
 func (d *dashboard) member(do func(*visit) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		malformed := parseForm(r)
@@ -199,7 +193,7 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 	})
 }
 
-// parseForm reads a form. It is called before the request takes a slot, so that a slow sender occupies none.
+// parseForm is called before the request takes a slot, so that a slow sender occupies none.
 func parseForm(r *http.Request) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil
@@ -207,7 +201,7 @@ func parseForm(r *http.Request) error {
 	return r.ParseForm()
 }
 
-// unreadable returns the status and the title of the answer to a form that cannot be parsed.
+// unreadable answers a form that cannot be parsed.
 func unreadable(err error) (status int, title string) {
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
 		return http.StatusRequestEntityTooLarge, "This form is too large"
@@ -215,8 +209,7 @@ func unreadable(err error) (status int, title string) {
 	return http.StatusBadRequest, "This form cannot be read"
 }
 
-// redirect sends the browser to a page. done is the name of the message that the page shows, such as "webhook-saved"; empty
-// means none.
+// redirect sends the browser to a page with the message done, such as "webhook-saved", or none.
 func (v *visit) redirect(path, done string) error {
 	if done != "" {
 		path += "?done=" + done
@@ -225,7 +218,7 @@ func (v *visit) redirect(path, done string) error {
 	return nil
 }
 
-// refuse answers a member with a page that says why an action was refused.
+// refuse shows a member why an action was refused.
 func (d *dashboard) refuse(v *visit, err error) {
 	r := apierr.FromRequest(v.r.Context(), err, d.Unreachable)
 	shown := message("This was not done", r.Message)
@@ -246,7 +239,7 @@ func (d *dashboard) refuse(v *visit, err error) {
 	d.show(v, r.Status(), shown)
 }
 
-// fail answers a request that failed, whether or not its reader is signed in.
+// fail answers any reader, signed in or not.
 func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, limit.ErrBusy) {
 		d.writeMessage(w, r, http.StatusServiceUnavailable, "The dashboard is busy",
@@ -257,8 +250,6 @@ func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	d.write(w, r, f.Status(), d.failed(r, f))
 }
 
-// failed returns the page for a failure of the service. The page shows the request id, by which the operator finds the cause
-// in the log.
 func (d *dashboard) failed(r *http.Request, f *apierr.Refusal) view {
 	reference := tenant.RequestOf(r.Context()).ID.String()
 	if !f.CallerGaveUp() {
@@ -283,7 +274,7 @@ func (d *dashboard) refuseForeign(w http.ResponseWriter, r *http.Request) {
 			"https:// instead.")
 }
 
-// writeMessage answers with a page that shows a message to a reader who is not signed in.
+// writeMessage answers a reader who is not signed in.
 func (d *dashboard) writeMessage(w http.ResponseWriter, r *http.Request, status int, title, text string) {
 	// Read the rest of the body, because the connection's next request comes after it.
 	_, _ = io.Copy(io.Discard, r.Body)

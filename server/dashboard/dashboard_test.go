@@ -40,8 +40,7 @@ func TestSessionReachesItsStoreOnly(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, a.status, path)
 			require.NotContains(t, a.text, "two.example.com", path)
 		}
-		// The page of a webhook answers 404 if its address has the id of a key, and the page of a key if its address has the
-		// id of a webhook.
+		// A page answers 404 if its address has the id of another kind.
 		for _, path := range append(pages(things{mine.webhook, mine.key, mine.webhook, ""}), pages(things{"x", "x", "x", ""})...) {
 			require.Equal(t, http.StatusNotFound, r.get(path).status, path)
 		}
@@ -65,7 +64,7 @@ func (p place) activity(slug string) []*adminv1.ActivityEntry {
 	return found.GetEntries()
 }
 
-// state returns a text about the rows of a store, to compare it with a later text.
+// state returns a text about the rows of a store.
 func (p place) state(slug string) string {
 	p.t.Helper()
 	deliveries, err := p.operator.ListDeliveries(p.t.Context(), &adminv1.ListDeliveriesRequest{Store: slug})
@@ -183,7 +182,7 @@ func TestEveryAnswerProtectsItself(t *testing.T) {
 		require.Contains(t, policy, "default-src 'none'; script-src 'self'; style-src 'self'")
 		require.Contains(t, policy, "frame-ancestors 'none'")
 		require.NotContains(t, policy, "unsafe")
-		// The pages contain nothing that their Content-Security-Policy forbids, and load nothing from other hosts.
+		// The pages obey their Content-Security-Policy, and load nothing from other hosts.
 		require.NotRegexp(t, `(?i)<script>|\son\w+=|\sstyle=|<style|src="http|href="//|href="http`, a.text)
 	}
 	styles := regexp.MustCompile(`/dashboard(/static/style\.css\?v=\w+)`).FindStringSubmatch(r.get("/keys").text)

@@ -14,15 +14,14 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// retrying is what the pages call a pending delivery whose last attempt failed.
+// retrying is a pending delivery whose last attempt failed.
 const retrying = "retrying"
 
 type deliveryRow struct {
 	*adminv1.Delivery
 	// Webhook is nil if it was deleted.
 	Webhook *adminv1.Webhook
-	// About describes the event in words.
-	About string
+	About   string
 }
 
 type deliveriesBody struct {
@@ -30,11 +29,10 @@ type deliveriesBody struct {
 	Deliveries      []deliveryRow
 	Webhooks        []*adminv1.Webhook
 	Types, Statuses []string
-	// Live reports whether the page shows new deliveries without a reload.
+	// Live is true if the page shows new deliveries without a reload.
 	Live bool
 }
 
-// deliveries shows a page of the delivery journal, newest first.
 func (d *dashboard) deliveries(v *visit) error {
 	f, err := filterOf(v, "q", "webhook", "type", "status")
 	if err != nil {
@@ -73,8 +71,7 @@ func (d *dashboard) deliveries(v *visit) error {
 	return d.page(v, view{Title: "Deliveries", Section: "deliveries", Template: "deliveries", Body: body})
 }
 
-// list returns a row for each of the deliveries, with the delivery's webhook, which is one of hooks, and the description of
-// its event.
+// list describes deliveries, whose webhooks are among hooks.
 func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*adminv1.Webhook) ([]deliveryRow, error) {
 	payloads, err := d.Operator.PayloadsOf(v, idsOf(deliveries, (*adminv1.Delivery).GetEventId))
 	if err != nil {
@@ -88,8 +85,7 @@ func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*admi
 	return rows, nil
 }
 
-// idsOf returns one id for each message, in the same order. The function id finds it in the message: the message's own id, or
-// the id of another object that the message names, such as the webhook of a delivery.
+// idsOf returns one id for each message, in the same order.
 func idsOf[Message any](all []Message, id func(Message) string) []string {
 	ids := make([]string, len(all))
 	for i, m := range all {
@@ -106,26 +102,23 @@ func byID(all []*adminv1.Webhook) map[string]*adminv1.Webhook {
 	return hooks
 }
 
-// refreshSeconds is how often a browser without scripts reloads the page of a delivery that waits for an attempt.
+// refreshSeconds is for browsers without scripts, while a delivery waits for an attempt.
 const refreshSeconds = 3
 
-// sentHeader is a header that an attempt sent.
 type sentHeader struct{ Name, Value string }
 
 type deliveryBody struct {
 	*adminv1.Delivery
 	// Webhook is nil if it was deleted.
 	Webhook *adminv1.Webhook
-	// CanSend reports whether the member may send the delivery now or again.
+	// CanSend is true if the member may send the delivery now or again.
 	CanSend bool
-	// Headers are the headers of the newest attempt.
+	// Headers are those of the newest attempt.
 	Headers []sentHeader
-	// About describes the event in words. Payload is the event's envelope with line breaks and indentation, and Raw the
-	// envelope as it was signed.
+	// Payload is the event's envelope indented, and Raw as it was signed.
 	About, Payload, Raw string
 }
 
-// delivery shows one delivery with its attempts, headers and payload.
 func (d *dashboard) delivery(v *visit) error {
 	found, err := d.Operator.GetDelivery(v, &adminv1.GetDeliveryRequest{Id: v.r.PathValue("id")})
 	if err != nil {
@@ -152,8 +145,7 @@ func (d *dashboard) delivery(v *visit) error {
 	return d.page(v, page)
 }
 
-// headersOf returns the headers that an attempt sent (specification, Delivery), except the signature: it is not stored,
-// because the secret, the time and the payload determine it.
+// headersOf leaves out the signature (specification, Delivery): the secret, the time and the payload determine it, so it is not stored.
 func headersOf(d *adminv1.Delivery, a *adminv1.Delivery_Attempt) []sentHeader {
 	return []sentHeader{
 		{"Content-Type", "application/json"},
@@ -165,7 +157,7 @@ func headersOf(d *adminv1.Delivery, a *adminv1.Delivery_Attempt) []sentHeader {
 	}
 }
 
-// payload sends a delivery's payload as a file, byte for byte as it was signed and sent.
+// payload sends the bytes that were signed and sent, as a file.
 func (d *dashboard) payload(v *visit) error {
 	found, err := d.Operator.GetDelivery(v, &adminv1.GetDeliveryRequest{Id: v.r.PathValue("id")})
 	if err != nil {
@@ -180,8 +172,7 @@ func (d *dashboard) payload(v *visit) error {
 	return nil
 }
 
-// resendDelivery makes a waiting delivery due now, or sends the event of a finished delivery again, and redirects to the
-// delivery's page.
+// resendDelivery makes a waiting delivery due now, or sends the event of a finished one again.
 func (d *dashboard) resendDelivery(v *visit) error {
 	again, err := d.Operator.ResendDelivery(v, &adminv1.ResendDeliveryRequest{Id: v.r.PathValue("id")})
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// labels maps the names of fields to their labels in forms.
+// labels are those of forms' fields.
 var labels = map[string]string{
 	"name": "Name", "scopes": "Scopes", "lifetime": "Expires", "url": "URL", "description": "Description", "events": "Events",
 	"since": "Since", "window": "Since", "from": "From", "until": "Until", "eventType": "Event", "status": "Status", "pageToken": "Page",
 	"text": "Search",
 }
 
-// meanings describe what scopes allow and when events are sent (specification, Scopes, Event types).
+// meanings describe scopes and event types (specification, Scopes, Event types).
 var meanings = map[string]string{
 	"store:read":          "Read the store's own data",
 	"products:read":       "List and read products, whatever their status",
@@ -33,8 +33,7 @@ var meanings = map[string]string{
 	"ping":              "Somebody pressed the test button",
 }
 
-// refusalsToOwners describes error codes to a store's owner. It has only the codes whose general description mentions a part
-// of the answer, because owners do not see the answer.
+// refusalsToOwners replaces descriptions that mention a part of the answer, which owners do not see.
 var refusalsToOwners = map[apierr.Code]string{
 	apierr.ValidationFailed:  "A parameter or a field of the body is invalid.",
 	apierr.InsufficientScope: "The key lacks a scope that the request needs.",
@@ -43,12 +42,11 @@ var refusalsToOwners = map[apierr.Code]string{
 	apierr.RateLimited:       "The key made too many requests in one minute.",
 }
 
-// refusalOf describes an error code to a store's owner.
 func refusalOf(code string) string {
 	return cmp.Or(refusalsToOwners[apierr.Code(code)], apierr.Meanings[apierr.Code(code)])
 }
 
-// refusedLabels has, for error codes that come with a list of names, the label of the list.
+// refusedLabels has the label of the list of names that a code comes with.
 var refusedLabels = map[apierr.Code]string{apierr.InsufficientScope: "Scope", apierr.ProductIncomplete: "Missing"}
 
 func refusedLabel(code string) string { return cmp.Or(refusedLabels[apierr.Code(code)], "Refused") }

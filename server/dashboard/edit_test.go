@@ -12,9 +12,8 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// Two members open the form of the same webhook, and both save. Each saves only the fields that they edited. If both edited
-// the same field, the second form comes back with an explanation and with what the second member typed; saved again, it
-// replaces the first member's value.
+// Each of two members saves only the fields that they edited. If both edited one, the second form comes back with an explanation, and saved
+// again replaces the value.
 func TestTwoEditAWebhookAtOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

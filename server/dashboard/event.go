@@ -12,10 +12,9 @@ import (
 	"go.storefront.example/server/admin"
 )
 
-// eventRow is an event with its deliveries, in a list.
 type eventRow struct {
 	*adminv1.Event
-	// About describes the event in words. Text is its payload with line breaks and indentation.
+	// Text is the payload indented.
 	About, Text string
 	Deliveries  []deliveryRow
 }
@@ -26,7 +25,6 @@ type eventsBody struct {
 	Types  []string
 }
 
-// events shows a page of the store's events, newest first, each with its deliveries.
 func (d *dashboard) events(v *visit) error {
 	f, err := filterOf(v, "type")
 	if err != nil {
@@ -58,18 +56,16 @@ func (d *dashboard) events(v *visit) error {
 	return d.page(v, view{Title: "Events", Section: "events", Template: "events", Body: body})
 }
 
-// eventType is an event type with its description.
 type eventType struct {
 	Type string
-	// Meaning says when the event is sent, in the words of the reference. Payload is an example of the event's envelope.
+	// Meaning is in the words of the reference. Payload is an example of the envelope.
 	Meaning, Payload string
 	// Reference is the address of the event type in the reference.
 	Reference string
-	// Webhooks are the store's webhooks that receive the event.
-	Webhooks []*adminv1.Webhook
+	Webhooks  []*adminv1.Webhook
 }
 
-// catalogue has the event types as the OpenAPI document describes them, ping last.
+// catalogue has the event types of the OpenAPI document, ping last.
 var catalogue = sync.OnceValues(func() ([]eventType, error) {
 	var document struct {
 		Webhooks map[string]struct {
@@ -100,7 +96,6 @@ var catalogue = sync.OnceValues(func() ([]eventType, error) {
 	return all, nil
 })
 
-// eventTypes lists the event types with the store's webhooks that receive them.
 func (d *dashboard) eventTypes(v *visit) error {
 	types, err := catalogue()
 	if err != nil {

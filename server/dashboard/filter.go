@@ -12,21 +12,20 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// pageSize is how many entries a page of a list shows.
 const pageSize = 25
 
-// filter has the filters and the position of a list, which are the parameters of the page's address.
+// filter has the filters and the position of a list, from the page's address.
 type filter struct {
 	url.Values
-	// from and until bound the times of the entries; nil means no bound.
+	// from and until are nil without a bound.
 	from, until *timestamppb.Timestamp
-	// Older is the address of the page with the next older entries; empty on the last page.
+	// Older is the address of the next page; empty on the last.
 	Older string
-	// LookedBackTo is the time to which a search looked back, if it stopped before the oldest entry; otherwise nil.
+	// LookedBackTo is how far a search looked if it stopped before the oldest entry, or nil.
 	LookedBackTo *timestamppb.Timestamp
 }
 
-// filterOf reads the page's address: the filters with these names, the bounds of time, and the position in the list.
+// filterOf reads the filters with these names, the bounds of time, and the position.
 func filterOf(v *visit, names ...string) (f filter, err error) {
 	f.Values = url.Values{}
 	for name, values := range v.r.URL.Query() {
@@ -40,7 +39,7 @@ func filterOf(v *visit, names ...string) (f filter, err error) {
 	return f, err
 }
 
-// timeOf reads a parameter that is a time. It also rewrites the parameter in the form of the page's input field.
+// timeOf also rewrites the parameter as the page's input field needs it.
 func (f filter) timeOf(name string) (*timestamppb.Timestamp, error) {
 	if !f.Has(name) {
 		return nil, nil
@@ -50,13 +49,12 @@ func (f filter) timeOf(name string) (*timestamppb.Timestamp, error) {
 	return timestamppb.New(at), err
 }
 
-// Later reports whether the page is not the first of its list.
+// Later is true unless the page is the first.
 func (f filter) Later() bool { return f.Has("before") }
 
-// Filtered reports whether the list is filtered.
 func (f filter) Filtered() bool { return len(f.Values) > 1 || len(f.Values) == 1 && !f.Later() }
 
-// next sets Older from the token of the next page. An empty token means that this page is the last.
+// next sets Older. An empty token means that this page is the last.
 func (f *filter) next(v *visit, token string) {
 	if token == "" {
 		return
@@ -70,13 +68,12 @@ func (f *filter) next(v *visit, token string) {
 	f.Older = v.r.URL.Path + "?" + older.Encode()
 }
 
-// inputTimes are the accepted formats of a time in a filter. A browser's input field sends UTC with or without seconds; the
-// page's script sends a time with its zone.
+// inputTimes are what a browser's input field sends, in UTC, and what the page's script sends, with a zone.
 var inputTimes = []string{"2006-01-02T15:04", inputTime, time.RFC3339}
 
 const inputTime = "2006-01-02T15:04:05"
 
-// timeOf reads text as a date and time in UTC. It refuses any other text with validation_failed for the field name.
+// timeOf refuses what is no time with validation_failed for the field name.
 func timeOf(name, text string) (time.Time, error) {
 	for _, form := range inputTimes {
 		if at, err := time.Parse(form, text); err == nil {

@@ -70,8 +70,7 @@ func TestDeliveriesAreSearched(t *testing.T) {
 	})
 }
 
-// The page's script replaces the list when there are new deliveries. The link “Older” must then continue after the last
-// delivery of the new list.
+// The link “Older” must continue after the list that the page's script has replaced.
 func TestTheFollowedListHasItsNextPage(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -123,7 +122,7 @@ func TestTheActivityNamesWhatItIsAbout(t *testing.T) {
 		}
 		require.Empty(t, bareID.FindString(a.text))
 
-		// After these changes, no entry on the first page of the journal contains the webhook's URL.
+		// Then no entry on the first page contains the webhook's URL.
 		for range 30 {
 			_, err = p.operator.DisableWebhook(ctx, &adminv1.DisableWebhookRequest{Id: o.webhook})
 			require.NoError(t, err)

@@ -13,19 +13,16 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// formKeyBytes is how many random bytes identify a form.
 const formKeyBytes = 16
 
-// newFormKey returns a new random value for the hidden field that identifies a form. A form that is sent again has the same
-// value.
+// newFormKey is for the hidden field that identifies a form, also when it is sent again.
 func newFormKey() string {
 	var random [formKeyBytes]byte
 	_, _ = rand.Read(random[:]) // rand.Read never fails; it ends the process instead
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// idempotencyKey returns the form's idempotency key. With it the change happens once, even if the member reloads the answer, goes
-// back to it or clicks twice.
+// idempotencyKey makes the change happen once, even if the member reloads the answer, goes back to it or clicks twice.
 func idempotencyKey(v *visit) (string, error) {
 	key := v.r.PostForm.Get("once")
 	if random, err := base64.RawURLEncoding.DecodeString(key); err != nil || len(random) != formKeyBytes {
@@ -34,47 +31,43 @@ func idempotencyKey(v *visit) (string, error) {
 	return key, nil
 }
 
-// repeatedForm is the page for a form that was sent again, after the first answer had shown a secret. Made says what the form
-// created, and To is the address of its page.
+// repeatedForm answers a form that was sent again after its secret was shown. To is the address of what it Made.
 type repeatedForm struct{ Made, To string }
 
-// isRepeated reports whether err means that the same form was sent before and has taken effect.
+// isRepeated reports whether the same form has taken effect before.
 func isRepeated(err error) bool {
 	var r *apierr.Refusal
 	return errors.As(err, &r) && r.Code == apierr.IdempotencyKeyReused
 }
 
-// showRepeated answers a form that was sent again. The page does not show the secret, because only the first answer shows it.
+// showRepeated shows no secret, because only the first answer does.
 func (d *dashboard) showRepeated(v *visit, title, section string, body repeatedForm) error {
 	d.show(v, http.StatusConflict, view{Title: title, Section: section, Template: "repeated", Body: body})
 	return nil
 }
 
-// problems maps the fields of a form to what is wrong with them; the key "" is for the whole form.
+// problems are by field; the key "" is for the whole form.
 type problems map[string]string
 
-// problem says what is wrong with a field; an empty Text means nothing. First is true for the form's first wrong field, on
-// which the page sets the focus.
+// problem has an empty Text if nothing is wrong. First is true for the form's first wrong field, which gets the focus.
 type problem struct {
 	Name, Text string
 	First      bool
 }
 
-// fieldOrder lists the fields of the forms from top to bottom.
 var fieldOrder = []string{"name", "scopes", "lifetime", "url", "description", "events", "window", "since"}
 
-// field returns the problem of the field with this name. Its Text is empty if the field is right.
+// field returns an empty Text for a right field.
 func (p problems) field(name string) problem {
 	first := slices.IndexFunc(fieldOrder, func(field string) bool { return p[field] != "" })
 	return problem{name, p[name], first >= 0 && fieldOrder[first] == name}
 }
 
-// chooseOne is the problem of check boxes if none is ticked.
+// chooseOne is for check boxes of which none is ticked.
 const chooseOne = "Choose at least one."
 
-// problemsOf converts err to the problems that the form shows, if err is a refusal that the member can correct in the form.
-// codeFields maps further codes to the field that they concern, or to "" if they concern the whole form. problemsOf returns any
-// other err unchanged.
+// problemsOf converts a refusal that the member can correct, and returns other errors. codeFields has the field of further codes, or "" for the
+// whole form.
 func problemsOf(err error, sent url.Values, codeFields map[apierr.Code]string) (problems, error) {
 	var r *apierr.Refusal
 	if !errors.As(err, &r) {
@@ -99,7 +92,6 @@ func problemsOf(err error, sent url.Values, codeFields map[apierr.Code]string) (
 	return p, nil
 }
 
-// sentence makes a sentence of a field's error.
 func sentence(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:] + "."
@@ -110,13 +102,12 @@ type form struct {
 	url.Values
 	Choices  []string
 	Problems problems
-	// ID is the id of the object that the form changes; empty for a new object. Was has the values of the fields when the
-	// member opened the form.
+	// ID is empty for a new object. Was has the values when the member opened the form.
 	ID  string
 	Was url.Values
 }
 
-// Time returns the time in a field, in the form of its input field; "" if the text is no time.
+// Time formats a field for its input field; "" if the text is no time.
 func (f form) Time(field string) string {
 	at, err := timeOf(field, f.Get(field))
 	if err != nil {
@@ -125,5 +116,4 @@ func (f form) Time(field string) string {
 	return at.Format(inputTime)
 }
 
-// Ticked reports whether the box of a choice is ticked.
 func (f form) Ticked(field, choice string) bool { return slices.Contains(f.Values[field], choice) }

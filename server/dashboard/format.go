@@ -15,7 +15,6 @@ import (
 	"go.storefront.example/worker/egress"
 )
 
-// functions format values in the templates.
 var functions = template.FuncMap{
 	"once":      newFormKey,
 	"lifetimes": func() []lifetime { return lifetimes },
@@ -30,7 +29,7 @@ var functions = template.FuncMap{
 	"took":      formatMilliseconds,
 	"grouped":   grouped,
 	"plural":    plural,
-	// short returns the last digits of an id, because ids that are made within a minute begin with the same digits.
+	// ids that are made within a minute begin with the same digits
 	"short":     func(id string) string { return id[max(0, len(id)-8):] },
 	"badge":     badge,
 	"state":     stateOf,
@@ -61,7 +60,7 @@ var functions = template.FuncMap{
 // secret is a text to be copied, which is shown once.
 type secret struct{ Label, Text, Hint string }
 
-// rows is a table of deliveries. Webhook is true if the table has a column with the webhook of each delivery.
+// rows is a table of deliveries, with a column for the webhook if Webhook is true.
 type rows struct {
 	frame
 	Caption    string
@@ -69,7 +68,7 @@ type rows struct {
 	Deliveries []deliveryRow
 }
 
-// length returns in words how long d is, in at most two units, such as days and hours.
+// length uses at most two units, such as days and hours.
 func length(d time.Duration) string {
 	d = max(d, 0)
 	days, hours, minutes := int(d/(24*time.Hour)), int(d/time.Hour)%24, int(d/time.Minute)%60
@@ -106,7 +105,6 @@ func ago(now, t time.Time) string {
 	return length(now.Sub(t)) + " ago"
 }
 
-// formatMilliseconds returns in words how long an attempt of ms milliseconds lasted.
 func formatMilliseconds(ms int64) string {
 	switch {
 	case ms == 0:
@@ -117,7 +115,6 @@ func formatMilliseconds(ms int64) string {
 	return strconv.FormatFloat(float64(ms)/1000, 'f', 1, 64) + " s"
 }
 
-// grouped returns a count with separated thousands.
 func grouped(n int64) string { return humanize.Comma(n) }
 
 func plural(n int, one, many string) string {
@@ -127,8 +124,7 @@ func plural(n int, one, many string) string {
 	return grouped(int64(n)) + " " + many
 }
 
-// waiting says how many deliveries of a webhook wait for another attempt, and when the next attempt is due; empty if none
-// waits.
+// waiting says how many deliveries wait for another attempt, and when it is due, or "".
 func waiting(now time.Time, r queue.Retries) string {
 	if r.Count == 0 {
 		return ""
@@ -140,8 +136,7 @@ func waiting(now time.Time, r queue.Retries) string {
 	return text + " for another attempt, the next " + timeLeft(now, *r.Next) + "."
 }
 
-// badge returns the CSS class of a state's badge. The badge also has the state as a word, for readers who do not see its
-// colour.
+// badge returns the CSS class of a state's badge, which also has the state as a word.
 func badge(state string) string {
 	switch state {
 	case adminv1.Delivery_succeeded.String(), adminv1.Key_active.String(), adminv1.Webhook_enabled.String():
@@ -162,8 +157,7 @@ type state struct {
 	Live       bool
 }
 
-// stateOf returns the state of a delivery. For a pending delivery it also says whether an attempt has failed, and when the next
-// one is due.
+// stateOf says of a pending delivery whether an attempt has failed, and when the next is due.
 func stateOf(now time.Time, d *adminv1.Delivery) state {
 	s := state{Text: d.GetStatus().String(), Look: badge(d.GetStatus().String())}
 	if d.GetStatus() != adminv1.Delivery_pending {
@@ -180,10 +174,10 @@ func stateOf(now time.Time, d *adminv1.Delivery) state {
 	return s
 }
 
-// maxNameRunes is how many characters of a webhook's name a line of a table shows.
+// maxNameRunes bounds a webhook's name in a table.
 const maxNameRunes = 60
 
-// maxUnbroken is how many characters of a URL stay on one line at most.
+// maxUnbroken is how many characters of a URL stay on one line.
 const maxUnbroken = 24
 
 // parts splits an address where a line may break: after slashes and dots.
@@ -195,7 +189,7 @@ func parts(address string) []string {
 	return slices.DeleteFunc(all, func(part string) bool { return part == "" })
 }
 
-// lastAttempt is the newest attempt of a delivery, or nil before the first attempt has ended.
+// lastAttempt is nil before the first attempt has ended.
 func lastAttempt(d *adminv1.Delivery) *adminv1.Delivery_Attempt {
 	if n := len(d.GetAttempts()); n > 0 {
 		return d.GetAttempts()[n-1]
@@ -203,7 +197,7 @@ func lastAttempt(d *adminv1.Delivery) *adminv1.Delivery_Attempt {
 	return nil
 }
 
-// attemptResult is the status that an attempt was answered with, or why there was no answer.
+// attemptResult is the status of the answer, or why there was none.
 func attemptResult(a *adminv1.Delivery_Attempt) string {
 	status := strconv.Itoa(int(a.GetStatusCode()))
 	switch {

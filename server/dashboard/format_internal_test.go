@@ -76,7 +76,7 @@ func TestAttemptsShowWhatTheyWereAnsweredWith(t *testing.T) {
 	require.Equal(t, "10.0 s", formatMilliseconds(10_000))
 }
 
-// The headers that a delivery's page shows equal the headers that the worker sends, except the signature.
+// They equal the worker's, except the signature.
 func TestHeadersAreThoseOfTheAttempt(t *testing.T) {
 	t.Parallel()
 	d := &adminv1.Delivery{EventId: uuid.NewString(), EventType: "order.paid"}

@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// If a store has the maximum number of keys or webhooks, the pages say so before a form is filled in, and explain what to do.
+// The pages say so before a form is filled in, and explain what to do.
 func TestFullListsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -57,7 +57,7 @@ func TestFullListsSayWhatToDo(t *testing.T) {
 	})
 }
 
-// A form comes back with errors. Even without JavaScript, the browser sets the focus on the first wrong field.
+// Even without JavaScript, a form with errors has the focus on the first wrong field.
 func TestTheFirstBadFieldHasTheFocus(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

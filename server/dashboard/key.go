@@ -12,13 +12,12 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// keysBody is the page of a store's keys: all active keys, and the newest revoked or expired keys, at most Most of them.
+// keysBody has all active keys, and at most Most of the newest revoked or expired ones.
 type keysBody struct {
 	Active, Over []*adminv1.Key
 	Limit, Most  int
 }
 
-// Full reports whether the store has its maximum number of active keys.
 func (b keysBody) Full() bool { return len(b.Active) >= b.Limit }
 
 func (d *dashboard) keys(v *visit) error {
@@ -30,19 +29,18 @@ func (d *dashboard) keys(v *visit) error {
 	return d.page(v, view{Title: "API keys", Section: "keys", Template: "keys", Body: body})
 }
 
-// lifetime is a choice of how long a new key can be used.
 type lifetime struct {
 	Value, Name string
 	lifetime    adminv1.Key_Lifetime
 }
 
-// lifetimes are the choices that the form offers (specification, Authentication).
+// lifetimes are those of the specification (Authentication).
 var lifetimes = []lifetime{
 	{"30d", "After 30 days", adminv1.Key_DAYS_30}, {"90d", "After 90 days", adminv1.Key_DAYS_90},
 	{"1y", "After 1 year", adminv1.Key_YEAR_1}, {"never", "Never", adminv1.Key_NEVER},
 }
 
-// lifetimeOf returns the lifetime for the value of the form's choice, or LIFETIME_UNSPECIFIED if no choice has this value.
+// lifetimeOf returns LIFETIME_UNSPECIFIED for a value that no choice has.
 func lifetimeOf(value string) adminv1.Key_Lifetime {
 	for _, l := range lifetimes {
 		if l.Value == value {
@@ -69,8 +67,8 @@ func (d *dashboard) newKey(v *visit) error {
 	return d.showKeyForm(v, http.StatusOK, form{Values: url.Values{"lifetime": {"90d"}}})
 }
 
-// createKey creates a key and shows its text once, in the answer to the form. There is no redirect, because then an address
-// would contain the key or the server would have to store it. If the same form is sent again, it creates no second key.
+// createKey shows the key's text once, in the answer to the form: after a redirect, an address would contain it or the server would have to
+// store it. The same form, sent again, creates no second key.
 func (d *dashboard) createKey(v *visit) error {
 	key, err := idempotencyKey(v)
 	if err != nil {
@@ -93,18 +91,17 @@ func (d *dashboard) createKey(v *visit) error {
 	return d.page(v, view{Title: "Your new API key", Section: "keys", Template: "key_created", Body: created})
 }
 
-// question asks the member to confirm an action; ask.html has the texts of the questions.
+// question asks the member to confirm an action; ask.html has the texts.
 type question struct {
 	// About is the name of the action, and What the object that it changes.
 	About, What string
-	// Action is the address to which the answer is sent, and Back the page to return to.
+	// Action is the address of the answer, and Back the page to return to.
 	Action, Back string
 	// Resend is what a resend would send; nil for any other action.
 	Resend *undelivered
 }
 
-// ask shows a question on a page of its own, whose form is sent to the page's address. With JavaScript, a dialog shows the
-// question instead.
+// ask shows a question on a page of its own, whose form is sent to the page's address. With JavaScript, a dialog shows it instead.
 func (d *dashboard) ask(v *visit, title, section, action, object, back string) error {
 	return d.page(v, view{Title: title, Section: section, Template: "ask", Body: question{action, object, v.r.URL.Path, back, nil}})
 }

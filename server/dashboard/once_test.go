@@ -20,7 +20,7 @@ import (
 
 var secretText = regexp.MustCompile(`svc_live_[0-9A-Za-z]{42}|whsec_[\w-]{43}`)
 
-// wasField matches a hidden field such as was_url, which has the value that the field url had when the form was opened.
+// wasField matches a hidden field such as was_url, which has the value of url when the form was opened.
 var wasField = regexp.MustCompile(`<input type="hidden" name="(was_\w+)" value="([^"]*)">`)
 
 // onceForm is a form whose answer shows a secret once.
@@ -41,7 +41,7 @@ func onceForms(webhook string) []onceForm {
 	}
 }
 
-// form returns the form of a page as a browser would send it, with the values that the reader typed.
+// form returns a page's form as a browser would send it, with what the reader typed.
 func (r reader) form(page string, typed url.Values) url.Values {
 	r.t.Helper()
 	text := r.get(page).text
@@ -57,7 +57,7 @@ func (r reader) form(page string, typed url.Values) url.Values {
 	return all
 }
 
-// insist sends a form, and sends it again while the dashboard answers that it is busy.
+// insist sends a form until the dashboard is not busy.
 func (r reader) insist(path string, form url.Values) answer {
 	r.t.Helper()
 	for tries := 1; ; tries++ {
@@ -85,8 +85,7 @@ func (p place) made() (n [3]int) {
 	return [3]int{len(keys.GetKeys()), len(hooks.GetWebhooks()), rotated}
 }
 
-// A form is sent several times: the reader reloads the answer, goes back, or clicks twice. It takes effect once, and only
-// one answer shows its secret.
+// The reader reloads the answer, goes back, or clicks twice. The form takes effect once, and only one answer shows its secret.
 func TestFormThatShowsASecretIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -131,8 +130,7 @@ func TestFormThatShowsASecretIsCarriedOutOnce(t *testing.T) {
 	})
 }
 
-// A form that was refused for a mistake can be sent again after a correction. A form without a valid hidden field "once" is
-// refused.
+// A refused form can be corrected. One without a valid hidden field "once" is refused.
 func TestFormThatWasRefusedIsSentAgain(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -157,7 +155,7 @@ func TestFormThatWasRefusedIsSentAgain(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.send(http.MethodPost, "/keys", form).status)
 }
 
-// Two stores may send forms with the same hidden field "once": each form takes effect.
+// Forms of two stores with the same hidden field "once" take effect.
 func TestFormsOfStoresAreApart(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

@@ -10,21 +10,18 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// expirySoon is how long before and after its expiry a key is shown in the overview.
+// expirySoon is how long before and after its expiry the overview shows a key.
 const expirySoon = 14 * 24 * time.Hour
 
-// health is a webhook with its waiting retries and its attempts of the last day, as the overview shows them.
+// health is a webhook with its waiting retries and its attempts of the last day.
 type health struct {
 	*adminv1.Webhook
 	Retries queue.Retries
-	// Day counts the attempts to the webhook in the last day.
-	Day usage.Tally
+	Day     usage.Tally
 }
 
-// Share returns the percentage of the day's attempts that succeeded.
 func (h health) Share() string { return shareOf(h.Day) }
 
-// Total counts the day's attempts.
 func (h health) Total() int64 { return h.Day.Succeeded + h.Day.Failed }
 
 // refusals is a key with the number of its refused requests.
@@ -33,12 +30,11 @@ type refusals struct {
 	Count int64
 }
 
-// overviewBody is the first page: what needs attention, and the state of each webhook.
 type overviewBody struct {
 	Webhooks []health
-	// Failing are webhooks that fail, or that a worker disabled because they failed. Expiring are active keys that expire
-	// within 14 days (expirySoon). Expired are keys that expired in the last 14 days, unless an active key has the same
-	// name. Unused are active keys that were never used. Refused are active keys with refused requests today or yesterday.
+	// Failing are webhooks that fail, or that a worker disabled because they failed. Expiring are active keys that expire within expirySoon;
+	// Expired did so within it, unless an active key has the same name. Unused are active keys that were never used. Refused have refused
+	// requests today or yesterday.
 	Failing                   []health
 	Expiring, Expired, Unused []*adminv1.Key
 	Refused                   []refusals
@@ -48,12 +44,11 @@ type overviewBody struct {
 	DayDeliveries string
 }
 
-// Calm reports whether the page has nothing that needs attention.
+// Calm is true if nothing needs attention.
 func (b overviewBody) Calm() bool {
 	return len(b.Failing)+len(b.Expiring)+len(b.Expired)+len(b.Unused)+len(b.Refused) == 0
 }
 
-// overview shows what needs attention, and the state of each webhook.
 func (d *dashboard) overview(v *visit) error {
 	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
 	if err != nil {

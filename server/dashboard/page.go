@@ -24,13 +24,11 @@ var pageFiles embed.FS
 //go:embed static
 var staticFiles embed.FS
 
-// view is what a handler wants a page to show.
 type view struct {
-	// Title is the page's heading and the title of the browser's tab.
 	Title string
-	// Section is the part of the dashboard to which the page belongs, as in its address: "keys", for example.
+	// Section is the part of the dashboard, as in its address: "keys", for example.
 	Section string
-	// Template is the name of the page's file, without .html.
+	// Template is the page's file, without .html.
 	Template string
 	// Refresh is after how many seconds a browser without scripts reloads the page; 0 means never.
 	Refresh int
@@ -50,27 +48,24 @@ func message(title, text string) view {
 // frame is what the template of every page gets.
 type frame struct {
 	view
-	// Member is nil on the pages of readers who are not signed in.
+	// Member is nil for readers who are not signed in.
 	Member *signin.Member
 	Store  tenant.Store
-	// Token is the session's token, which the page's forms send.
+	// Token is the session's, which the page's forms send.
 	Token string
-	// Done is the name of the message about the form that led to this page (part.html has the messages). Resent is how many
-	// deliveries that form sent again.
+	// Done is the name of the message about the form that led here, in part.html. Resent is how many deliveries that form sent again.
 	Done   string
 	Resent int
 	Now    time.Time
-	// Failing is how many webhooks fail, or were disabled by a worker because they failed.
-	Failing int
-	// Platform is the operator's branding.
+	// Failing counts the webhooks that fail, or that a worker disabled because they failed.
+	Failing  int
 	Platform Platform
 	files    map[string]asset
 }
 
-// Path returns the beginning of the dashboard's addresses.
 func (frame) Path() string { return Path }
 
-// show sends a page to a signed-in member.
+// show answers a signed-in member.
 func (d *dashboard) show(v *visit, status int, page view) {
 	query := v.r.URL.Query()
 	resent, _ := strconv.Atoi(query.Get("resent"))
@@ -80,15 +75,15 @@ func (d *dashboard) show(v *visit, status int, page view) {
 	})
 }
 
-// page sends a page with status 200 to a signed-in member. It returns nil, so that a handler can end with it.
+// page is show with status 200. It returns nil, so that a handler can end with it.
 func (d *dashboard) page(v *visit, page view) error {
 	d.show(v, http.StatusOK, page)
 	return nil
 }
 
-// failing counts the webhooks that fail, or that a worker disabled because they failed.
+// failing is 0 after an error.
 func (d *dashboard) failing(v *visit) (n int) {
-	all, _ := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{}) // after an error the page shows no count
+	all, _ := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
 	for _, w := range all.GetWebhooks() {
 		if w.GetState() == adminv1.Webhook_failing || w.GetDisabledAutomatically() {
 			n++
@@ -97,14 +92,14 @@ func (d *dashboard) failing(v *visit) (n int) {
 	return n
 }
 
-// write sends a page to a reader who may not be signed in.
+// write answers a reader who may not be signed in.
 func (d *dashboard) write(w http.ResponseWriter, r *http.Request, status int, page view) {
 	d.render(w, r, status, frame{view: page, Now: d.Now()})
 }
 
 func (d *dashboard) render(w http.ResponseWriter, r *http.Request, status int, f frame) {
 	f.Platform, f.files = d.Platform, d.files
-	// Render the page into memory first. If rendering fails half-way, the browser must not get the first half with status 200.
+	// If rendering fails half-way, the browser must not get the first half with status 200.
 	var page bytes.Buffer
 	if err := pages()[f.Template].Execute(&page, f); err != nil {
 		d.Logger.ErrorContext(r.Context(), "a page of the dashboard cannot be made", "page", f.Template, "error", err)
@@ -119,14 +114,13 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, status int, f
 	_, _ = page.WriteTo(w)
 }
 
-// pages returns the templates by the names of the page files, each with the layout and the shared parts. The first call parses
-// them: a command that shows no page starts 10 ms sooner.
+// pages has a template for each page file, with the layout and the shared parts. The first call parses them, because commands need none.
 var pages = sync.OnceValue(func() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pageFiles, "page/layout.html", "page/part.html"))
 	all := map[string]*template.Template{}
 	files, err := pageFiles.ReadDir("page")
 	if err != nil {
-		panic(err) // cannot happen, because the files are embedded in the binary
+		panic(err) // the files are embedded in the binary
 	}
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".html")
@@ -141,7 +135,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 type asset struct {
 	content   []byte
 	mediaType string
-	// version is a part of the file's address and changes with its content, so that browsers may cache the file for good.
+	// version is a part of the address and changes with the content, so that browsers may cache the file for good.
 	version string
 }
 
@@ -157,7 +151,7 @@ var assets = func() map[string]asset {
 	all := map[string]asset{}
 	files, err := staticFiles.ReadDir("static")
 	if err != nil {
-		panic(err) // cannot happen, because the files are embedded in the binary
+		panic(err) // the files are embedded in the binary
 	}
 	for _, f := range files {
 		content, err := staticFiles.ReadFile(path.Join("static", f.Name()))
@@ -169,7 +163,7 @@ var assets = func() map[string]asset {
 	return all
 }()
 
-// Asset returns the address of a file, with its version, or "" if there is no such file.
+// Asset returns a file's address with its version, or "" if there is no such file.
 func (f frame) Asset(name string) string {
 	a, known := f.files[name]
 	if !known {

@@ -13,11 +13,11 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// If a page panics, the reader gets an error page without the cause, and the log gets the cause.
+// The reader gets an error page without the cause, which is in the log.
 func TestPanicIsAnswered(t *testing.T) {
 	t.Parallel()
 	logs := &log{}
-	// This configuration has no Sessions, so looking for a session panics.
+	// Without Sessions, looking for a session panics.
 	pages := dashboard.New(dashboard.Config{Unreachable: func(error) bool { return false },
 		Logger: slog.New(slog.NewTextHandler(logs, nil)), Now: time.Now, Slots: limit.NewSlots(2, 1)})
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/dashboard/keys", nil)

@@ -79,13 +79,13 @@ func newPlace(t *testing.T, d *db.DB, platforms ...dashboard.Platform) place {
 
 func (p place) logger() *slog.Logger { return slog.New(slog.NewTextHandler(p.logs, nil)) }
 
-// link creates a sign-in link for http on this machine, and returns its secret.
+// link returns the secret of a sign-in link for http on this machine.
 func (p place) link(slug string) string {
 	p.t.Helper()
 	return p.linkUnder("http://127.0.0.1:8081", slug)
 }
 
-// linkUnder creates a sign-in link whose address begins with base, and returns its secret.
+// linkUnder returns the secret of a sign-in link whose address begins with base.
 func (p place) linkUnder(base, slug string) string {
 	p.t.Helper()
 	link, err := p.operator.CreateSignInLink(p.t.Context(), &adminv1.CreateSignInLinkRequest{
@@ -96,7 +96,7 @@ func (p place) linkUnder(base, slug string) string {
 	return secret
 }
 
-// reader is a browser without scripts. It keeps cookies and follows no redirects.
+// reader is a browser without scripts that follows no redirects.
 type reader struct {
 	place
 	*http.Client
@@ -167,7 +167,7 @@ func (r reader) once() string {
 	return found[1]
 }
 
-// post sends a form with the session's token. fields are pairs of a name and a value.
+// post sends the session's token and fields, pairs of a name and a value.
 func (r reader) post(path string, fields ...string) answer {
 	r.t.Helper()
 	form := url.Values{"csrf": {r.token()}, "once": {r.once()}}
@@ -196,7 +196,7 @@ func (p place) fill(slug string) things {
 	return things{k.GetKey().GetId(), w.GetWebhook().GetId(), ping.GetId(), p.activity(slug)[0].GetId()}
 }
 
-// pages returns the addresses of all pages about a store's rows; forms returns the addresses to which their forms are sent.
+// pages and forms return the addresses of all pages about a store's rows, and of their forms.
 func pages(o things) []string {
 	return []string{
 		"/keys/" + o.key + "/revoke", "/webhooks/" + o.webhook, "/webhooks/" + o.webhook + "/edit", "/webhooks/" + o.webhook +

@@ -12,17 +12,15 @@ import (
 	"go.storefront.example/server/dashboard/signin"
 )
 
-// Platform is the branding of the dashboard: the name, the logo, the colour and the links of the platform that runs it. Each
-// field may be empty.
+// Platform is the branding of the platform that runs the dashboard. Each field may be empty.
 type Platform struct {
 	// Name replaces "Storefront" on the pages and in their titles.
 	Name string
-	// Logo is the content of an SVG, PNG, JPEG or WebP file; nil means the dashboard's own.
+	// Logo is an SVG, PNG, JPEG or WebP file.
 	Logo []byte
-	// Color is the colour of links and buttons, such as #0b6b5e; empty means the dashboard's own. The dashboard makes the
-	// colour darker or lighter until text in it is readable.
+	// Color is that of links and buttons, such as #0b6b5e. The dashboard makes it darker or lighter until text is readable.
 	Color string
-	// SignInURL is the platform's page where a member gets a new sign-in link; empty means none.
+	// SignInURL is the page where a member gets a new sign-in link.
 	SignInURL string
 	// FrameAncestors are the origins whose pages may show the dashboard in a frame.
 	FrameAncestors []string
@@ -30,8 +28,7 @@ type Platform struct {
 
 const maxLogoBytes = 512 << 10
 
-// Check checks the branding. It returns an error, or the branding with FrameAncestors in the form in which browsers write
-// origins.
+// Check returns the branding with FrameAncestors as browsers write origins.
 func (p Platform) Check() (Platform, error) {
 	if _, err := parseColor(p.Color); p.Color != "" && err != nil {
 		return p, err
@@ -64,7 +61,7 @@ func (p Platform) Check() (Platform, error) {
 	return p, nil
 }
 
-// imageType returns the media type of a logo, or "" if pages cannot show it.
+// imageType returns "" if pages cannot show the logo.
 func imageType(content []byte) string {
 	switch kind := http.DetectContentType(content); kind {
 	case "image/png", "image/jpeg", "image/webp":
@@ -76,7 +73,7 @@ func imageType(content []byte) string {
 	return ""
 }
 
-// assets returns the files that pages load, with the platform's logo and colours.
+// assets have the platform's logo and colours.
 func (p Platform) assets() map[string]asset {
 	all := map[string]asset{}
 	for name, a := range assets {
@@ -91,16 +88,16 @@ func (p Platform) assets() map[string]asset {
 	return all
 }
 
-// color is a colour's red, green and blue, each from 0 to 1.
+// color is red, green and blue, each from 0 to 1.
 type color [3]float64
 
-// Of the background colours in style.css, these two have the least contrast with links and buttons.
+// Of style.css's backgrounds, these two have the least contrast with links and buttons.
 var lightGround, darkCard = mustColor("#f6f7f8"), mustColor("#191f22")
 
-// minContrast is the lowest contrast ratio that text may have (WCAG 2.2, 1.4.3).
+// minContrast is that of text (WCAG 2.2, 1.4.3).
 const minContrast = 4.5
 
-// styleOf returns a style sheet that replaces the accent colour of style.css by the colour in text.
+// styleOf returns a style sheet that replaces the accent colour of style.css.
 func styleOf(text string) string {
 	brand := mustColor(text)
 	light, dark := brand.withContrast(minContrast, lightGround, color{0, 0, 0}),
@@ -126,7 +123,6 @@ func parseColor(text string) (c color, err error) {
 	return c, nil
 }
 
-// mustColor parses a valid colour. It panics if the text is none.
 func mustColor(text string) color {
 	c, err := parseColor(text)
 	if err != nil {
@@ -139,7 +135,7 @@ func (c color) String() string {
 	return fmt.Sprintf("#%02x%02x%02x", int(c[0]*0xff), int(c[1]*0xff), int(c[2]*0xff))
 }
 
-// mix returns a mixture of two colours, c and other. share is how much of the mixture is other, from 0 to 1.
+// mix returns a mixture of which share, from 0 to 1, is other.
 func (c color) mix(other color, share float64) color {
 	for i := range c {
 		c[i] += (other[i] - c[i]) * share
@@ -147,8 +143,7 @@ func (c color) mix(other color, share float64) color {
 	return c
 }
 
-// withContrast mixes c with the colour target, in growing shares. It returns the first mixture whose contrast with the colour
-// ground is high enough, or the colour target if none is.
+// withContrast mixes target into c until the contrast with ground is high enough, or returns target.
 func (c color) withContrast(contrast float64, ground, target color) color {
 	for share := 0.0; share < 1; share += .02 {
 		if mixed := c.mix(target, share); mixed.contrast(ground) >= contrast {
@@ -158,7 +153,7 @@ func (c color) withContrast(contrast float64, ground, target color) color {
 	return target
 }
 
-// contrast returns the contrast ratio of two colours, from 1 to 21 (WCAG 2.2, Definitions).
+// contrast is from 1 to 21 (WCAG 2.2, Definitions).
 func (c color) contrast(other color) float64 {
 	a, b := c.luminance(), other.luminance()
 	return (max(a, b) + .05) / (min(a, b) + .05)

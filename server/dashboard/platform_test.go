@@ -55,7 +55,7 @@ func TestThePlatformsPagesMayShowItInAFrame(t *testing.T) {
 		require.Regexp(t, `^__Host-storefront_session=[\w-]{43}; Path=/; Max-Age=43200; HttpOnly; Secure; SameSite=None; Partitioned$`,
 			cookie)
 
-		// The platform's page, which shows the dashboard in a frame, cannot prolong the session. Only a form of the dashboard can.
+		// Only a form of the dashboard can prolong the session, not the page around its frame.
 		r := p.signedIn("one")
 		require.Contains(t, r.get("/keys").text, `data-ancestors="https://app.example.com http://localhost:3000 "`)
 		begun := d.Client().Session.Query().Where(session.Origin("http://127.0.0.1:8081")).OnlyX(t.Context())
@@ -143,7 +143,7 @@ func TestTheOverviewSaysWhatNeedsAttention(t *testing.T) {
 	})
 }
 
-// Owners see no notices to the platform, even if they know the notices' ids.
+// Not even if owners know their ids.
 func TestNoticesAreNotTheOwners(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

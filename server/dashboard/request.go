@@ -11,8 +11,7 @@ import (
 	"go.storefront.example/server/httplog"
 )
 
-// routeOf returns a request's method, and the pattern of the page that answers it, such as /dashboard/keys/{id}/revoke. The
-// log shows the pattern, because the request's path may contain a sign-in link's token.
+// routeOf returns the pattern, such as /dashboard/keys/{id}/revoke, for the log, because the path may contain a sign-in link's token.
 func routeOf(r *http.Request) (method, route string) {
 	method, route, known := strings.Cut(r.Pattern, " ")
 	if !known {
@@ -21,8 +20,7 @@ func routeOf(r *http.Request) (method, route string) {
 	return method, route
 }
 
-// logRequests wraps all pages. It gives each request an id, sets the headers that protect the browser, writes the log line,
-// and answers panics.
+// logRequests gives each request an id, protecting headers, a log line, and an answer to panics.
 func (d *dashboard) logRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := httplog.Begin(w)

@@ -12,7 +12,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// A log line shows the pattern of the page, and no text from the request's address.
 func TestLogNamesThePage(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

@@ -11,13 +11,13 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// requestDays is how many days the page of requests shows, including today.
+// requestDays includes today.
 const requestDays = 7
 
-// keyDays has the numbers of a key's succeeded and refused requests on each of the last days.
+// keyDays has a key's succeeded and refused requests of the last days.
 type keyDays struct {
 	*adminv1.Key
-	// Days has the days in the order of requestsBody.Days.
+	// Days has the order of requestsBody.Days.
 	Days []keyDay
 }
 
@@ -31,15 +31,13 @@ type refusedRequest struct {
 type requestsBody struct {
 	Days []time.Time
 	Keys []keyDays
-	// Key is the key whose refused requests are listed; nil if the store has no key.
+	// Key is the one whose refused requests are listed; nil if the store has no key.
 	Key     *adminv1.Key
 	Refused []refusedRequest
 	// Most is how many refused requests are stored for each key.
 	Most int
 }
 
-// requests shows, for each key and day, how many requests succeeded and how many were refused. It lists the refused requests
-// of one key.
 func (d *dashboard) requests(v *visit) error {
 	active, ended, err := d.Operator.RecentKeys(v)
 	if err != nil {
@@ -91,7 +89,6 @@ func (d *dashboard) requests(v *visit) error {
 	return d.page(v, view{Title: "Requests", Section: "requests", Template: "requests", Body: body})
 }
 
-// maxRefused returns the key with the most refused requests.
 func maxRefused(keys []keyDays) *adminv1.Key {
 	most, found := int64(-1), keys[0].Key
 	for _, k := range keys {

@@ -69,7 +69,7 @@ func TestRequestsAndAttemptsAreShown(t *testing.T) {
 	})
 }
 
-// A store can have any number of revoked keys. The pages show only some of them.
+// A store can have any number of revoked keys.
 func TestOldKeysAreBounded(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

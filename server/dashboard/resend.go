@@ -13,13 +13,13 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// window is a choice in the form that sends events again: all events of the last hour, for example.
+// window is a choice of the form that sends events again.
 type window struct {
 	Value, Name string
 	length      time.Duration
 }
 
-// windows are the choices that the form offers. The longest is as long as events are kept (specification, Limits).
+// windows end at how long events are kept (specification, Limits).
 var windows = []window{
 	{"1h", "The last hour", time.Hour},
 	{"6h", "The last 6 hours", 6 * time.Hour},
@@ -29,11 +29,10 @@ var windows = []window{
 	{"30d", "The last 30 days", 30 * 24 * time.Hour},
 }
 
-// resendTime is how long the answer to a form waits for the resend; after that a worker continues it.
+// resendTime is how long an answer waits for the resend; a worker continues it.
 const resendTime = 5 * time.Second
 
-// resendSince sends a webhook all events since a time again, except events that were already delivered to the webhook. The
-// member types the time, or leaves the field empty and chooses one of windows.
+// resendSince sends a webhook the events that it did not get since a time, which the member types or chooses from windows.
 func (d *dashboard) resendSince(v *visit, id string) error {
 	var job *adminv1.Resend
 	confirmed := v.r.PostForm.Has("confirmed")
@@ -63,7 +62,7 @@ func (d *dashboard) resendSince(v *visit, id string) error {
 	return v.redirect("/webhooks/"+id, fmt.Sprintf("resent-%s&resent=%d", job.GetState(), job.GetResent()))
 }
 
-// askResend says how many events a resend would send, and asks for confirmation.
+// askResend says how many events a resend would send.
 func (d *dashboard) askResend(v *visit, counted *adminv1.Resend) error {
 	w, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: counted.GetWebhookId()})
 	if err != nil {
@@ -78,12 +77,11 @@ func (d *dashboard) askResend(v *visit, counted *adminv1.Resend) error {
 // undelivered is what a resend would send.
 type undelivered struct {
 	*adminv1.Resend
-	// Created is when the webhook was created, and Typed the time of Since as the form has it.
+	// Created is when the webhook was created, and Typed is Since as the form has it.
 	Created *timestamppb.Timestamp
 	Typed   string
 }
 
-// Count says how many events there are.
 func (u undelivered) Count() string {
 	if u.GetEvents() > queue.MaxUndelivered {
 		return "More than " + grouped(queue.MaxUndelivered) + " events"
@@ -91,7 +89,7 @@ func (u undelivered) Count() string {
 	return plural(int(u.GetEvents()), "event", "events")
 }
 
-// Older says how many of the events are older than the webhook; "" if none is.
+// Older says how many of the events are older than the webhook, or "".
 func (u undelivered) Older() string {
 	if u.EventsBeforeWebhook == 0 {
 		return ""
@@ -111,7 +109,7 @@ func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
 	return time.Time{}, apierr.Invalid("Choose since when to send again.", apijson.Field{Name: "window", Message: "must be one of the choices"})
 }
 
-// sendWaiting makes the next attempts of a webhook's waiting deliveries due now.
+// sendWaiting makes the next attempts of waiting deliveries due now.
 func (d *dashboard) sendWaiting(v *visit, id string) error {
 	sent, err := d.Operator.SendWaiting(v, id)
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// The session's cookie has one of two names. With the prefix __Host-, browsers accept it only over HTTPS and only for this
-// host (RFC 6265bis, section 4.1.3.2). The name without the prefix is for http on this machine.
+// secureCookie, with the prefix __Host-, is accepted only over HTTPS and only for this host (RFC 6265bis, section 4.1.3.2). plainCookie is for
+// http on this machine.
 const (
 	plainCookie  = "storefront_session"
 	secureCookie = "__Host-" + plainCookie
 )
 
-// cookie returns the session's cookie without its value. secure comes from the sign-in link, because a request that came
-// through a proxy does not show whether the browser used HTTPS.
+// cookie returns the session's cookie without its value. secure comes from the sign-in link, because behind a proxy a request does not show
+// whether the browser used HTTPS.
 //
-// With SameSite=Lax, browsers send the cookie if the member follows a link from another site, but not with another site's
-// form. If other sites may show the dashboard in a frame, the cookie needs SameSite=None, and browsers keep a cookie for
-// each site around the frame (CHIPS). Then only the form token and the headers show that a form came from another site.
+// With SameSite=Lax, browsers send the cookie if the member follows a link from another site, but not with another site's form. In a frame of
+// another site the cookie needs SameSite=None, and browsers keep one for each site around the frame (CHIPS). Then only the form token and the
+// headers show that a form came from another site.
 func (d *dashboard) cookie(secure bool) *http.Cookie {
 	if secure {
 		c := &http.Cookie{Name: secureCookie, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
@@ -34,12 +34,11 @@ func (d *dashboard) cookie(secure bool) *http.Cookie {
 		}
 		return c
 	}
-	// Without HTTPS, a browser cannot bind a cookie to a port: it also sends this one to other servers on this machine.
+	// Without HTTPS, a cookie cannot be bound to a port: other servers on this machine get this one too.
 	return &http.Cookie{Name: plainCookie, Path: Path, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 }
 
-// cookieValue returns the secret in the cookie secureCookie or, if secure is false, in plainCookie. It returns "" if the
-// request has no such cookie.
+// cookieValue returns the secret in secureCookie or plainCookie, or "".
 func cookieValue(r *http.Request, secure bool) string {
 	name := plainCookie
 	if secure {
@@ -52,8 +51,7 @@ func cookieValue(r *http.Request, secure bool) string {
 	return c.Value
 }
 
-// session finds the session whose secret is in a cookie of the request. It returns a context with the session's store and
-// member, the member, and the secret. It fails with signin.ErrNoSession if no cookie has the secret of a running session.
+// session returns a context with the session's store and member, and the secret from its cookie. It fails with signin.ErrNoSession.
 func (d *dashboard) session(r *http.Request) (context.Context, signin.Member, string, error) {
 	if cookieValue(r, true) == "" && cookieValue(r, false) == "" {
 		return nil, signin.Member{}, "", signin.ErrNoSession
@@ -78,9 +76,8 @@ func (d *dashboard) session(r *http.Request) (context.Context, signin.Member, st
 
 var crossOrigin = http.NewCrossOriginProtection()
 
-// isCrossOrigin reports whether a page of another site sent a request. The standard check does not suffice if a browser from
-// before 2023 sends no Sec-Fetch-Site and a proxy replaces the Host header. Then isCrossOrigin compares the Origin header
-// with the origin of the sign-in link.
+// isCrossOrigin adds to the standard check for a browser from before 2023, which sends no Sec-Fetch-Site, behind a proxy that replaces the Host
+// header: the Origin header must be the origin of the sign-in link.
 func isCrossOrigin(r *http.Request, origin string) bool {
 	if crossOrigin.Check(r) == nil {
 		return false
@@ -88,8 +85,7 @@ func isCrossOrigin(r *http.Request, origin string) bool {
 	return r.Header.Get("Sec-Fetch-Site") != "" || origin == "" || r.Header.Get("Origin") != origin
 }
 
-// formToken returns the token that every form of a session contains. It is computed from the session's secret, which other
-// sites do not know. The token does not reveal the secret.
+// formToken computes from the session's secret, without revealing it, the token in every form of a session.
 func formToken(session string) string {
 	mac := hmac.New(sha256.New, []byte(session))
 	mac.Write([]byte("form"))
@@ -105,8 +101,7 @@ type signInBody struct {
 	Token  string
 }
 
-// signInPage shows a button that uses the link. The page itself does not use it up, because chat programs and mail scanners
-// fetch pages, but send no forms.
+// signInPage does not use up the link, because chat programs and mail scanners fetch pages, but send no forms.
 func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Query().Get("token")
 	if token == "" {
@@ -144,8 +139,7 @@ func (d *dashboard) linkExpired(w http.ResponseWriter, r *http.Request) {
 		"A sign-in link works once and for a short time. "+d.newLink())
 }
 
-// signIn uses up a link and begins a session. It also ends the session that the browser had before, because the new cookie
-// replaces the old one, and nobody could sign out of the old session any more.
+// signIn uses up a link. It also ends the browser's earlier session, because nobody could sign out of it once its cookie is replaced.
 func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	if err := parseForm(r); err != nil {
 		status, title := unreadable(err)
@@ -186,14 +180,14 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, Path+"/", http.StatusSeeOther)
 }
 
-// clearCookie makes the browser delete the cookie secureCookie or, if secure is false, plainCookie.
+// clearCookie makes the browser delete secureCookie or plainCookie.
 func (d *dashboard) clearCookie(w http.ResponseWriter, secure bool) {
 	c := d.cookie(secure)
 	c.MaxAge = -1
 	http.SetCookie(w, c)
 }
 
-// newLink explains how a reader gets a new sign-in link.
+// newLink explains how to get a new sign-in link.
 func (d *dashboard) newLink() string {
 	if d.Platform.SignInURL != "" {
 		return "You can get a new link here:"
@@ -201,7 +195,7 @@ func (d *dashboard) newLink() string {
 	return "Ask the platform's operator for a new sign-in link."
 }
 
-// keepAlive prolongs the session. A script in the frame calls it when the page around the frame says that its reader is active.
+// keepAlive prolongs the session. A script in the frame calls it while the page around it says that its reader is active.
 func (d *dashboard) keepAlive(v *visit) error {
 	if len(d.Platform.FrameAncestors) == 0 {
 		return noPage()
@@ -225,7 +219,6 @@ func (d *dashboard) signOut(v *visit) error {
 	return v.redirect("/sign-in", "signed-out")
 }
 
-// askSignOutEverywhere asks for confirmation before ending all of the member's sessions.
 func (d *dashboard) askSignOutEverywhere(v *visit) error {
 	return d.ask(v, "Sign out everywhere?", "", "sign-out-everywhere", v.member.Name+" · "+v.member.StoreName, "/")
 }

@@ -23,11 +23,11 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// public is the address of the dashboard behind the proxy. The certificate of a test server is valid for this name.
+// public is a name for which the certificate of a test server is valid.
 const public = "https://example.com"
 
-// proxied starts a TLS proxy in front of the dashboard, and returns a reader who uses the proxy. The proxy passes on neither
-// the Host header nor any X-Forwarded header, like nginx's `proxy_pass http://127.0.0.1:8081`.
+// proxied starts a TLS proxy that passes on neither the Host header nor any X-Forwarded header, like nginx's `proxy_pass
+// http://127.0.0.1:8081`.
 func (p place) proxied() reader {
 	p.t.Helper()
 	target, err := url.Parse(p.url)
@@ -46,8 +46,7 @@ func (p place) proxied() reader {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// These are the headers of a form that the dashboard's own page sends, from a browser that sends Sec-Fetch-Site and from one
-// that does not.
+// The headers of the dashboard's own form, from browsers with and without Sec-Fetch-Site.
 var (
 	recentBrowser = []string{"Origin", public, "Sec-Fetch-Site", "same-origin"}
 	olderBrowser  = []string{"Origin", public}
@@ -91,7 +90,7 @@ func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 	})
 }
 
-// The scheme of the sign-in link decides which cookie a session has. Headers of the request do not.
+// Headers of the request do not.
 func TestLinkDecidesTheCookie(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -120,8 +119,7 @@ func TestLinkDecidesTheCookie(t *testing.T) {
 	}
 }
 
-// A session's secret is accepted only in the cookie in which it was set: the cookie for https or the one for http. So a page
-// of plain http or of a sister domain, which can set the cookie for http, gains nothing by it.
+// So a page of plain http or of a sister domain, which can set the cookie for http, gains nothing by it.
 func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -143,8 +141,7 @@ func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 	} {
 		require.Equal(t, status, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", cookie).status, cookie)
 	}
-	// If both cookies have a running session, the session of the __Host- cookie is used. Signing out ends it and deletes its
-	// cookie.
+	// If both cookies have a running session, that of the __Host- cookie is used and signed out.
 	theirs, err := signin.New(d).SignIn(t.Context(), p.link("two"))
 	require.NoError(t, err)
 	both := []string{"Cookie", "storefront_session=" + theirs + "; __Host-storefront_session=" + secure}
@@ -158,8 +155,7 @@ func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 		secure).status)
 }
 
-// Signing in ends the session that the browser had before, even if the old session is in the cookie for http and the new one
-// in the cookie for https.
+// Even if the earlier session is in the cookie for http and the new one in that for https.
 func TestSigningInReplacesTheSession(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -230,7 +226,7 @@ func TestSigningOutEverywhere(t *testing.T) {
 	})
 }
 
-// When the operator revokes a session, every server refuses its next request, even a form that was open.
+// Every server refuses its next request, even a form that was open.
 func TestRevokedSessionIsOverOnEveryServer(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

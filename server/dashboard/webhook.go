@@ -21,7 +21,6 @@ type webhooksBody struct {
 	Limit    int
 }
 
-// Full reports whether the store has its maximum number of webhooks.
 func (b webhooksBody) Full() bool { return len(b.Webhooks) >= b.Limit }
 
 func (d *dashboard) webhooks(v *visit) error {
@@ -46,7 +45,6 @@ type webhookBody struct {
 	Resend form
 }
 
-// webhook shows one webhook and its newest deliveries.
 func (d *dashboard) webhook(v *visit) error {
 	return d.showWebhook(v, http.StatusOK, form{Values: url.Values{"window": {"24h"}}})
 }
@@ -89,7 +87,7 @@ func (d *dashboard) showWebhookForm(v *visit, status int, f form) error {
 	return nil
 }
 
-// newWebhook shows the form of a new webhook, with all events chosen (specification, Webhook registration).
+// newWebhook offers a form with all events chosen (specification, Webhook registration).
 func (d *dashboard) newWebhook(v *visit) error {
 	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
 	if err != nil {
@@ -101,7 +99,6 @@ func (d *dashboard) newWebhook(v *visit) error {
 	return d.showWebhookForm(v, http.StatusOK, form{Values: url.Values{"events": hook.EventTypes()}})
 }
 
-// editWebhook shows the form that changes a webhook.
 func (d *dashboard) editWebhook(v *visit) error {
 	w, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: v.r.PathValue("id")})
 	if err != nil {
@@ -110,8 +107,7 @@ func (d *dashboard) editWebhook(v *visit) error {
 	return d.showWebhookForm(v, http.StatusOK, form{ID: w.GetId(), Values: formValues(w), Was: formValues(w)})
 }
 
-// createWebhook creates a webhook and shows its secret once, in the answer to the form. If the same form is sent again, it
-// creates no second webhook.
+// createWebhook shows the secret once, in the answer to the form. The same form, sent again, creates no second webhook.
 func (d *dashboard) createWebhook(v *visit) error {
 	key, err := idempotencyKey(v)
 	if err != nil {
@@ -119,8 +115,7 @@ func (d *dashboard) createWebhook(v *visit) error {
 	}
 	sent := v.r.PostForm
 	if len(sent["events"]) == 0 {
-		// Refuse a form without a ticked event. The API would take an empty list as all events, but a member who unticks all
-		// boxes does not mean all events.
+		// The API would take an empty list as all events, but a member who unticks all boxes does not mean that.
 		return d.showWebhookForm(v, http.StatusUnprocessableEntity, form{Values: sent, Problems: problems{"events": chooseOne}})
 	}
 	created, err := d.Operator.CreateWebhook(v, &adminv1.CreateWebhookRequest{
@@ -135,13 +130,13 @@ func (d *dashboard) createWebhook(v *visit) error {
 	return d.showSecret(v, "Your webhook is registered", created)
 }
 
-// formValues returns the values of a webhook's fields that the form can change, by the fields' names.
+// formValues are those of the fields that the form can change.
 func formValues(w *adminv1.Webhook) url.Values {
 	return url.Values{"url": {w.GetUrl()}, "description": {w.GetDescription()}, "events": w.GetEvents()}
 }
 
-// updateWebhook saves the fields that the member changed in the form. If another member has given one of these fields
-// another value since the form was opened, updateWebhook saves nothing, and shows the form again with an explanation.
+// updateWebhook saves the fields that the member changed. If another member has changed one since the form was opened, it saves nothing and
+// shows the form with an explanation.
 func (d *dashboard) updateWebhook(v *visit) error {
 	sent, id := v.r.PostForm, v.r.PathValue("id")
 	current, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: id})
@@ -194,7 +189,6 @@ func (d *dashboard) showSecret(v *visit, title string, response secretResponse) 
 	return d.page(v, view{Title: title, Section: "webhooks", Template: "webhook_secret", Body: response})
 }
 
-// askWebhook asks for confirmation before a webhook is disabled or deleted, or its secret rotated.
 func (d *dashboard) askWebhook(v *visit) error {
 	action := v.r.PathValue("ask")
 	title, ok := map[string]string{
@@ -210,8 +204,7 @@ func (d *dashboard) askWebhook(v *visit) error {
 	return d.ask(v, title, "webhooks", action, w.GetUrl(), "/webhooks/"+w.GetId())
 }
 
-// webhookAction carries out the action of the button that the member pressed on a webhook's page, such as enable, rotate or
-// ping.
+// webhookAction carries out a button of a webhook's page, such as enable, rotate or ping.
 func (d *dashboard) webhookAction(v *visit) error {
 	id := v.r.PathValue("id")
 	switch v.r.PathValue("move") {
@@ -246,8 +239,8 @@ func (d *dashboard) webhookAction(v *visit) error {
 	return noPage()
 }
 
-// rotateSecret gives the webhook a new signing secret and shows it once, in the answer to the form. If the same form is sent
-// again, the secret stays, because the member may already use it.
+// rotateSecret shows a new signing secret once, in the answer to the form. The same form, sent again, keeps the secret, which the member may
+// already use.
 func (d *dashboard) rotateSecret(v *visit, id string) error {
 	key, err := idempotencyKey(v)
 	if err != nil {

@@ -24,13 +24,13 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// memberHeader is the header with the name of the member who makes a change, percent-encoded.
+// memberHeader names the member who makes a change, percent-encoded.
 const memberHeader = "Storefront-Member"
 
-// storeHeader is the header with the slug or the id of the store that a call is about, percent-encoded.
+// storeHeader has the slug or id of the store that a call is about, percent-encoded.
 const storeHeader = "Storefront-Store"
 
-// publicServices is the beginning of the paths of storefront.v1.
+// publicServices begins the paths of storefront.v1.
 const publicServices = "/storefront.v1."
 
 // exchange is one call, with what its log line shows.
@@ -95,27 +95,23 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next
 	return nil
 }
 
-// deadlineWriter sets a new write deadline for each part of a long answer. So a client may read an export slowly. If the
-// client stops reading, the deadline ends the export, because its database snapshot must not stay open.
+// deadlineWriter sets a new write deadline for each part of a long answer. A client may read an export slowly, but one that stops must not keep
+// its database snapshot open.
 type deadlineWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
-// Write writes a part of the answer, with a new deadline.
 func (w deadlineWriter) Write(p []byte) (int, error) {
 	_ = w.control.SetWriteDeadline(time.Now().Add(edge.WriteTimeout))
 	return w.ResponseWriter.Write(p)
 }
 
-// Flush implements http.Flusher.
 func (w deadlineWriter) Flush() { _ = w.control.Flush() }
 
-// Unwrap returns the wrapped writer, for http.ResponseController.
 func (w deadlineWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// inputOf reports whether a method has this path, and returns the type of the method's input. The type is nil for a
-// method of reflection.
+// inputOf reports whether a method has this path, and its input's type, nil for reflection.
 func inputOf(path string) (input protoreflect.MessageType, known bool) {
 	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "."))
 	found, _ := protoregistry.GlobalFiles.FindDescriptorByName(name)
@@ -126,7 +122,7 @@ func inputOf(path string) (input protoreflect.MessageType, known bool) {
 	return nil, strings.HasSuffix(path, ".ServerReflection/ServerReflectionInfo")
 }
 
-// admit checks the operator's token. It returns a context with the member whom memberHeader names, if any.
+// admit checks the operator's token, and adds the member whom memberHeader names to the context.
 func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (context.Context, error) {
 	if err := c.Gate.Admit(r); err != nil {
 		return nil, err
@@ -152,14 +148,12 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 		apijson.Field{Name: memberHeader, Message: "must be one name, percent-encoded as UTF-8"})
 }
 
-// interceptor wraps the handlers of all methods. It gives them the store that the call's storeHeader names, and converts their
-// errors to errors that the client understands. A call with one answer also takes a slot.
+// interceptor gives handlers the store of storeHeader, and converts their errors for the client. A call with one answer also takes a slot.
 type interceptor struct {
 	Config
 	operator admin.Handlers
 }
 
-// WrapUnary wraps a method with one answer.
 func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
 		defer i.convertError(ctx, &err)
@@ -175,7 +169,6 @@ func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// WrapStreamingHandler wraps a stream.
 func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
 		defer i.convertError(ctx, &err)
@@ -187,13 +180,11 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 	}
 }
 
-// WrapStreamingClient does nothing, because a server makes no calls.
 func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
 
-// withStore returns the context of the store that storeHeader names. A call of storefront.v1 without this header is refused;
-// any other call may then also read and change rows of every store.
+// withStore refuses a call of storefront.v1 without storeHeader. Other calls without it may read and change rows of every store.
 func (i interceptor) withStore(ctx context.Context, method connect.Spec, h http.Header) (context.Context, error) {
 	names := h.Values(storeHeader)
 	if len(names) == 0 && !strings.HasPrefix(method.Procedure, publicServices) {
@@ -208,8 +199,7 @@ func (i interceptor) withStore(ctx context.Context, method connect.Spec, h http.
 		apijson.Field{Name: storeHeader, Message: "must be the slug or the id of one store"})
 }
 
-// convertError converts a handler's error or panic to an error for Connect and gRPC. Call it with defer. It does not change
-// errors that package connect made, such as those of reflection.
+// convertError converts a handler's error or panic; defer it. It keeps errors that package connect made, such as those of reflection.
 func (c Config) convertError(ctx context.Context, err *error) {
 	if v := recover(); v != nil {
 		*err = apierr.FromPanic(v)
@@ -219,15 +209,14 @@ func (c Config) convertError(ctx context.Context, err *error) {
 	}
 }
 
-// refuse converts an error to a refusal, records it for the log line, sets the answer's headers for it, and returns it as an
-// error of Connect and gRPC.
+// refuse converts an error to a refusal, for the log line, the answer's headers and Connect.
 func (c Config) refuse(ctx context.Context, x *exchange, err error) *connect.Error {
 	x.Refusal = apierr.FromRequest(ctx, err, c.Unreachable)
 	setHeaders(x.Header(), x.Refusal)
 	return x.Refusal.Connect(x.Request.ID.String(), c.Now())
 }
 
-// log writes the call's log line. It shows no text of the client, except the member's name.
+// log shows no text of the client, except the member's name.
 func (c Config) log(x *exchange, r *http.Request) {
 	var attrs []slog.Attr
 	if x.member != "" {

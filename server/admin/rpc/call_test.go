@@ -25,9 +25,8 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// post calls a method of storefront.admin.v1, such as "StoreService/ListStores", or for the store s a method of storefront.v1,
-// such as "storefront.v1.StoreService/GetStore", with a JSON body, as curl does. It returns the answer, its body and the refusal,
-// which is nil if the status is 200. headers are pairs of a name and a value.
+// post calls a method such as "StoreService/ListStores", or for the store s "storefront.v1.StoreService/GetStore", as curl does. The refusal is
+// nil if the status is 200. headers are pairs of a name and a value.
 func (b *bench) post(method, body string, headers ...string) (*http.Response, []byte, *storefrontv1.Error) {
 	b.Helper()
 	path := "/storefront.admin.v1." + method
@@ -74,7 +73,7 @@ func (b *bench) do(r *http.Request) (*http.Response, []byte, *storefrontv1.Error
 	return answer, text, detail
 }
 
-// A refusal over the network has the code and the details of the method's refusal, and the request id of the log line.
+// With the code and the details of the method's refusal, and the request id of the log line.
 func TestRefusalsComeAsTheyAre(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
@@ -225,8 +224,7 @@ func TestTheNamesOfTheProtosAreReadToo(t *testing.T) {
 	require.Equal(t, "pageSize", refused.GetDetails().GetFields()[0].GetField())
 }
 
-// The journal shows as the actor the member whom the Storefront-Member header names, or the operator if a request has no
-// such header.
+// The member of the Storefront-Member header is the actor, or the operator.
 func TestTheJournalNamesTheMember(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -257,7 +255,7 @@ func TestTheJournalNamesTheMember(t *testing.T) {
 	})
 }
 
-// A call's log line has the ids of the events that the call caused, and nothing of the request's body.
+// The log line has the ids of the events, and nothing of the request's body.
 func TestTheLogTellsWhatACallCaused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
@@ -281,7 +279,7 @@ func TestTheLogTellsWhatACallCaused(t *testing.T) {
 	require.NotContains(t, b.log.String(), "a@example.com")
 }
 
-// A call of an unknown method is refused in the call's protocol. The log line does not contain the method's name.
+// The call is refused in its own protocol.
 func TestAnUnknownMethodIsNotLoggedAsItCame(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
@@ -293,7 +291,7 @@ func TestAnUnknownMethodIsNotLoggedAsItCame(t *testing.T) {
 	require.Contains(t, b.log.String(), `"route":"unmatched"`)
 }
 
-// A call waits for a slot, and is refused if it gets none in time. A call without a token is refused at once.
+// A call that gets no slot in time, or has no token, is refused.
 func TestCallsWaitForASlot(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

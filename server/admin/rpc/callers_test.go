@@ -19,8 +19,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// The operator calls the services of storefront.v1 for the store that the header names, by slug or id. The journal shows the
-// operator, or the member whom the call names, as the actor.
+// The header names the store by slug or id. The journal shows the operator, or the member whom the call names.
 func TestOperatorCallsTheServicesOfCallers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -50,7 +49,7 @@ func TestOperatorCallsTheServicesOfCallers(t *testing.T) {
 	})
 }
 
-// A call of storefront.v1 must name one store. There is no default, not even if the installation has one store only.
+// There is no default, not even if the installation has one store only.
 func TestCallersServicesNeedAStore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
@@ -109,7 +108,7 @@ func TestCallersServicesNeedAStore(t *testing.T) {
 	require.Equal(t, apierr.StoreBeingDeleted, codeOf(err))
 }
 
-// Without the operator's token, the services of storefront.v1 are refused on the operator's listener, also to an API key.
+// On the operator's listener they refuse an API key, too.
 func TestCallersServicesNeedTheToken(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

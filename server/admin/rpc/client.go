@@ -22,11 +22,11 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// callTimeout is how long a call with one answer may take.
+// callTimeout is for a call with one answer.
 const callTimeout = time.Minute
 
-// Client calls the admin services of a server. Its methods return the refusals of the server's admin.Operator. If no admin
-// service answers, they return an error that says so and is no refusal. Goroutines may share it.
+// Client calls the admin services of a server and returns its refusals. If no admin service answers, its error says so and is no refusal.
+// Goroutines may share it.
 type Client struct {
 	callersServices
 
@@ -48,8 +48,7 @@ type Client struct {
 	base string
 }
 
-// callersServices are the services of storefront.v1. They are a struct of their own, because their types are called as those of
-// storefront.admin.v1.
+// callersServices are the services of storefront.v1, whose types are called as those of storefront.admin.v1.
 type callersServices struct {
 	storefrontv1connect.StoreServiceClient
 	storefrontv1connect.ProductServiceClient
@@ -60,8 +59,7 @@ type callersServices struct {
 
 var _ admin.API = (*Client)(nil)
 
-// NewClient returns a client for the server at an http or https address, such as https://operator.example.com. The token may
-// be empty if the server requires none. NewClient does not connect.
+// NewClient takes an http or https address, such as https://operator.example.com, and a token, which may be empty. It does not connect.
 func NewClient(address, token string) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" ||
@@ -69,7 +67,7 @@ func NewClient(address, token string) (*Client, error) {
 		return nil, errors.New("must be an address such as https://operator.example.com:8081")
 	}
 	base := strings.TrimSuffix(u.String(), "/")
-	// Follow no redirect, because the client would send the token to the redirect's address.
+	// A redirect would get the token.
 	plain := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	options := connect.WithClientOptions(connect.WithSendMaxBytes(edge.MaxBodyBytes), connect.WithInterceptors(caller{base, token}))
 	return &Client{
@@ -100,12 +98,12 @@ func NewClient(address, token string) (*Client, error) {
 
 type storeKey struct{}
 
-// WithStore returns a context whose calls name this store. The server refuses them if the store does not exist.
+// WithStore names a store whose existence the server checks.
 func (*Client) WithStore(ctx context.Context, name string) (context.Context, error) {
 	return context.WithValue(ctx, storeKey{}, name), nil
 }
 
-// caller adds the headers of the client to every call, and limits calls with one answer to callTimeout.
+// caller adds the client's headers to every call, and limits calls with one answer to callTimeout.
 type caller struct{ base, token string }
 
 var _ connect.Interceptor = caller{}
@@ -125,7 +123,6 @@ func (c caller) sign(ctx context.Context, header http.Header) {
 	}
 }
 
-// WrapUnary adds the headers to a call with one answer, and converts its error to a refusal.
 func (c caller) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -139,7 +136,6 @@ func (c caller) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// WrapStreamingClient adds the headers to a stream's request.
 func (c caller) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
 		conn := next(ctx, spec)
@@ -148,33 +144,29 @@ func (c caller) WrapStreamingClient(next connect.StreamingClientFunc) connect.St
 	}
 }
 
-// WrapStreamingHandler does nothing, because a client handles no calls.
 func (caller) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return next
 }
 
-// maxSilence is the time without an answer after which a stream counts as broken. The server sends an answer every
-// admin.WatchBeat.
+// maxSilence is after how long without an answer a stream counts as broken. The server answers every admin.WatchBeat.
 const maxSilence = 3 * admin.WatchBeat
 
 var errSilent = errors.New("the server has been silent for too long")
 
-// Watch opens a stream of events and calls handle with each answer. It returns nil when the server ends the stream. If the
-// call or the connection fails, or handle returns an error, Watch returns this error.
+// Watch calls handle with each answer of a stream of events. It returns nil when the server ends the stream.
 func (c *Client) Watch(ctx context.Context, in *adminv1.WatchEventsRequest,
 	handle func(*adminv1.WatchEventsResponse) error) error {
 	return receive(ctx, c.base, in, c.WatchEvents, handle)
 }
 
-// Export streams all rows of a store and calls handle with each answer. It returns nil when the server has sent all rows. If
-// the call or the connection fails, or handle returns an error, Export returns this error.
+// Export calls handle with each answer. It returns nil when the server has sent all rows.
 func (c *Client) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	handle func(*adminv1.ExportStoreResponse) error) error {
 	return receive(ctx, c.base, in, c.ExportStore, handle)
 }
 
-// receive opens a stream and calls handle with each answer. It returns nil when the server ends the stream. It returns an
-// error if the call or the connection fails, if the server is silent for too long, or if handle returns an error.
+// receive calls handle with each answer of a stream until the server ends it. It fails if the server is silent for too long, or with handle's
+// error.
 func receive[In, Out any](ctx context.Context, base string, in In,
 	open func(context.Context, In) (*connect.ServerStreamForClient[Out], error), handle func(*Out) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -202,7 +194,7 @@ func receive[In, Out any](ctx context.Context, base string, in In,
 	return refusalOf(base, err)
 }
 
-// Now returns the server's time, which it takes from the Date header of an answer.
+// Now takes the server's time from the Date header of an answer.
 func (c *Client) Now(ctx context.Context) (time.Time, error) {
 	ctx, call := connect.NewClientContext(ctx)
 	if _, err := c.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: new(int32(1))}); err != nil {
@@ -215,9 +207,8 @@ func (c *Client) Now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// refusalOf converts the error of a call to the refusal that the server sent. If Connect did not send the message, because
-// it is too large, refusalOf returns the refusal that the server would send for it. If the error is no refusal, refusalOf
-// returns an error that says what is wrong with the server at this address.
+// refusalOf returns the refusal that the server sent, or would send for a message that is too large for Connect. Another error it explains by
+// what is wrong at this address.
 func refusalOf(address string, err error) error {
 	refused, requestID := apierr.FromConnect(err)
 	switch {
@@ -231,7 +222,7 @@ func refusalOf(address string, err error) error {
 	return refused
 }
 
-// DialError returns an explanation if err means that nothing accepts connections at the address, and nil for any other error.
+// DialError explains that nothing accepts connections at the address, and is nil for other errors.
 func DialError(address string, err error) error {
 	dial, ok := errors.AsType[*net.OpError](err)
 	if !ok || dial.Op != "dial" {
@@ -244,7 +235,6 @@ func DialError(address string, err error) error {
 	return fmt.Errorf("nothing answers at %s (%w): is the server running, and is this its --admin-addr?", address, cause)
 }
 
-// describeFailure describes what is wrong with a server that did not answer as an admin service.
 func describeFailure(address string, err error) error {
 	if silent := DialError(address, err); silent != nil {
 		return silent

@@ -93,8 +93,7 @@ func (b *bench) wait() {
 	}
 }
 
-// A customer is erased, gets a new name from another request, and is erased again. Each erasure is complete, even if the new
-// name contains the e-mail that marks an erased customer.
+// Each erasure is complete, even if the new name contains the e-mail that marks an erased customer.
 func TestACustomerIsForgottenAsOftenAsAsked(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -125,7 +124,7 @@ func TestACustomerIsForgottenAsOftenAsAsked(t *testing.T) {
 	})
 }
 
-// A caller gives a customer a name that looks like an erased customer's. The erasure of this customer is still complete.
+// A caller gives a customer a name that looks like an erased customer's.
 func TestAMarkerOfACallerKeepsNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -143,8 +142,7 @@ func TestAMarkerOfACallerKeepsNothing(t *testing.T) {
 	})
 }
 
-// The first step of an erasure removes the customer's name and the notes of the customer's orders. An order that is paid after
-// this step shows neither.
+// The first step removes the name and the notes. An order that is paid afterwards shows neither.
 func TestANoteIsForgottenWithTheName(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -181,8 +179,7 @@ func TestANoteIsForgottenWithTheName(t *testing.T) {
 	})
 }
 
-// A customer has very many orders with notes. The first step erases the notes of orders that may still send an event; later
-// steps erase the others.
+// The first step erases the notes of orders that may still send an event, later steps the others.
 func TestManyNotesAreForgottenInSteps(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it forgets a customer in thousands of notes")
@@ -210,14 +207,14 @@ func TestManyNotesAreForgottenInSteps(t *testing.T) {
 	})
 }
 
-// Other requests add data of the customer during the erasure. These data are erased too before the receipt is made.
+// Data that other requests add during the erasure are erased too.
 func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "")
 		order := b.newOrder(customer, "Quagliotti", "1")
-		for n := range 4 { // n is the number of calls of ContinueForgetting; the fourth such call would make the receipt
+		for n := range 4 { // n is the number of calls of ContinueForgetting; the fourth would make the receipt
 			_, err := b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
 			require.NoError(t, err)
 			for range n {
@@ -238,8 +235,7 @@ func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 	})
 }
 
-// The journals of an old export are imported during the erasure. The customer's data in them are erased before the receipt
-// is made.
+// The journals of an old export are imported during the erasure.
 func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -251,7 +247,7 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 			lines[transfer.Kind(in.GetKind())] += in.GetLines()
 			return nil
 		}))
-		for n := range 4 { // n is the number of calls of ContinueForgetting; the fourth such call would make the receipt
+		for n := range 4 { // n is the number of calls of ContinueForgetting; the fourth would make the receipt
 			_, err := b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
 			require.NoError(t, err)
 			for range n {
@@ -272,8 +268,7 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 	})
 }
 
-// An export that begins during an erasure finishes the erasure first, so that it has nothing of the customer. It is refused only
-// while a delivery about the customer is being attempted.
+// The export finishes the erasure first. It is refused only while a delivery about the customer is being attempted.
 func TestNoExportHasWhatIsBeingForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -305,8 +300,7 @@ func TestNoExportHasWhatIsBeingForgotten(t *testing.T) {
 	})
 }
 
-// A customer has had thousands of names. The number of steps grows with the rows about the customer alone, and not with the rows of
-// the store.
+// A customer has had thousands of names. The steps grow neither with these nor with the rows of the store.
 func TestTheStepsGrowWithTheCustomersRows(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -332,7 +326,7 @@ func TestTheStepsGrowWithTheCustomersRows(t *testing.T) {
 	})
 }
 
-// An earlier release let another customer take the address of a forgotten customer. The erasure takes it back.
+// An earlier release let another customer take it. The erasure takes it back.
 func TestTheAddressOfAForgottenCustomerIsTaken(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -353,8 +347,7 @@ func TestTheAddressOfAForgottenCustomerIsTaken(t *testing.T) {
 	})
 }
 
-// Nobody who has the rows of idempotency keys finds the caller's key or request by trying: the hashes are keyed, and the hash of
-// an erased customer's request is gone.
+// The hashes are keyed, so that nobody finds the key or the request by trying, and an erased customer's are gone.
 func TestIdempotencyKeysKeepNoText(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -380,7 +373,7 @@ func TestIdempotencyKeysKeepNoText(t *testing.T) {
 	})
 }
 
-// Events that release 2026-09 has written do not say whose they are, and the erasure reads it from them once.
+// Events of release 2026-09 do not say whose they are. The erasure reads it from them once.
 func TestEventsOfAnEarlierReleaseAreForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -396,7 +389,7 @@ func TestEventsOfAnEarlierReleaseAreForgotten(t *testing.T) {
 	})
 }
 
-// After a store is deleted, neither a row nor a file of the database has what the store had: on SQLite not even the log.
+// Neither a row nor a file of the database, SQLite's log included.
 func TestNothingOfADeletedStoreIsInTheFiles(t *testing.T) {
 	t.Parallel()
 	clock := shoptest.NewClock()
@@ -414,7 +407,7 @@ func TestNothingOfADeletedStoreIsInTheFiles(t *testing.T) {
 	})
 }
 
-// If an older import has stored rows that cannot be read, the erasure replaces these rows as a whole.
+// An older import has stored rows that cannot be read.
 func TestRowsThatCannotBeReadAreForgottenWhole(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -32,8 +32,7 @@ var (
 	steps     = flag.Int("steps", 150, "how many steps such a history has")
 )
 
-// sign finds in a text the numbers that names, notes, e-mails and phones of this test's customers contain. Each number
-// belongs to one customer.
+// sign finds the numbers in this test's names, notes, e-mails and phones. Each number belongs to one customer.
 var sign = regexp.MustCompile(`(?i)zq(\d+)x|6700(\d{5})`)
 
 // history is a store whose customers are changed and erased in random order.
@@ -41,20 +40,18 @@ type history struct {
 	*bench
 	rand      *rand.Rand
 	customers []string
-	// bystander is a customer who is never erased, although others have had the same name. events is the number of events about
-	// the bystander.
+	// bystander is never erased, although others have had the same name. events counts the events about the bystander.
 	bystander string
 	events    int
-	// owners has the ids of customers. The key is a number that the customer's name, note, e-mail or phone contains.
+	// owners has the customer of each number in a name, note, e-mail or phone.
 	owners map[string]string
 	orders []string
 	export map[transfer.Kind]string
 	done   int // the number of finished erasures
 }
 
-// In random order, customers are changed and erased; their orders are created, paid, failed and refunded; their events are
-// delivered; and an earlier export is imported. Some names look like an erased customer's. After an erasure no byte of the
-// database has a value that the erased customer ever had. Events about another customer stay.
+// Random changes, erasures, orders, deliveries and imports of an earlier export. After an erasure no byte has a value that the customer ever
+// had, and events about another customer stay.
 func TestAnyHistoryIsForgotten(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it forgets customers of random histories")
@@ -91,16 +88,14 @@ func (h *history) run() {
 	h.Logf("%d receipts, %d values", h.done, len(h.owners))
 }
 
-// new returns a number that no value contains yet, and records in h.owners that it belongs to the customer with the id
-// owner. The caller puts the number into a name, note, e-mail or phone of this customer.
+// new returns a number of owner's that no value contains yet.
 func (h *history) new(owner string) string {
 	number := fmt.Sprintf("%05d", len(h.owners))
 	h.owners[number] = owner
 	return number
 }
 
-// text returns a new name or note of the customer with the id owner. Some of these texts look like the name of an erased
-// customer, or need escapes in JSON.
+// text returns a new name or note. Some look like the name of an erased customer, or need escapes in JSON.
 func (h *history) text(owner string) string {
 	value := "Zq" + h.new(owner) + "x"
 	return []string{"Awa " + value, "É. " + value, "\"<" + value + ">\\ & \u2028", "E\u0301lodie " + value,
@@ -109,7 +104,7 @@ func (h *history) text(owner string) string {
 
 func (h *history) phone(owner string) string { return "+2376700" + h.new(owner) }
 
-// refusedOrDone accepts success and refusals, and fails the test for other errors.
+// refusedOrDone fails the test for errors that are no refusals.
 func (h *history) refusedOrDone(err error) {
 	h.Helper()
 	if err != nil {
@@ -133,8 +128,7 @@ func (h *history) change(customer string) {
 	h.refusedOrDone(err)
 }
 
-// key returns a random idempotency key, which often contains the customer's name, e-mail or phone. It returns "", which
-// means no key, if the name has a character that keys must not have.
+// key often contains the customer's name, e-mail or phone. It is "", no key, if the name has a character that keys must not have.
 func (h *history) key(customer string) string {
 	c, err := h.operator.GetCustomer(shoptest.In(h, h.Context(), h.operator, "s"), &storefrontv1.GetCustomerRequest{Id: customer})
 	require.NoError(h, err)
@@ -157,8 +151,7 @@ func (h *history) order(customer string) {
 
 func (h *history) randomOrder() string { return h.orders[h.rand.IntN(len(h.orders))] }
 
-// move changes the status of a random order by calling the argument move. sends is the number of events that a successful
-// change sends.
+// move changes the status of a random order. sends is how many events a success sends.
 func (h *history) move(move func(id, key string) (*storefrontv1.Order, error), sends int) {
 	before, err := h.operator.GetOrder(shoptest.In(h, h.Context(), h.operator, "s"), &storefrontv1.GetOrderRequest{Id: h.randomOrder()})
 	require.NoError(h, err)
@@ -187,7 +180,6 @@ func (h *history) refund(string) {
 	}, 0)
 }
 
-// importUpdate changes a customer through an import.
 func (h *history) importUpdate(customer string) {
 	in := &storefrontv1.Customer{Id: customer, Name: h.text(customer)}
 	if h.rand.IntN(2) == 0 {
@@ -198,8 +190,7 @@ func (h *history) importUpdate(customer string) {
 	h.refusedOrDone(err)
 }
 
-// deliver adds a delivery for some events. The delivery is waiting or finished. It has one attempt, in which the receiver's
-// answer repeats the personal data of the event's payload.
+// deliver adds a waiting or finished delivery of some events, whose receiver's answer repeats the personal data.
 func (h *history) deliver(string) {
 	now := h.db.Now()
 	for _, event := range h.db.Client().Event.Query().AllX(h.Context()) {
@@ -222,7 +213,7 @@ func (h *history) deliver(string) {
 	}
 }
 
-// takeExport keeps an export for later imports. If the export is refused because a customer is being erased, the last one stays.
+// takeExport keeps an export for later imports, or the last one if it is refused.
 func (h *history) takeExport(string) {
 	lines := map[transfer.Kind]string{}
 	err := h.operator.Export(h.Context(), &adminv1.ExportStoreRequest{Store: "s"}, func(in *adminv1.ExportStoreResponse) error {
@@ -234,8 +225,7 @@ func (h *history) takeExport(string) {
 	}
 }
 
-// sweepAndImport deletes random events with their deliveries, and all rows of some journals, as workers delete old rows.
-// Then it imports the last export, which restores some of the deleted rows.
+// sweepAndImport deletes random events and journals, as workers do, and imports the last export, which restores some.
 func (h *history) sweepAndImport(string) {
 	for _, event := range h.db.Client().Event.Query().AllX(h.Context()) {
 		if h.rand.IntN(3) == 0 && !strings.Contains(string(event.Payload), h.bystander) {
@@ -280,8 +270,7 @@ func (h *history) step(customer string) {
 	require.NoError(h, err)
 }
 
-// forgetOne erases a customer's data to the end. Then it checks that the database has no value of the customer, and still
-// has all events about the bystander.
+// forgetOne erases a customer, and checks that no value is left and the bystander's events are.
 func (h *history) forgetOne(customer string) {
 	h.done++
 	if h.rand.IntN(2) == 0 && dbtest.Count(h, h.db, "forgettings WHERE finished_at IS NULL AND id = $1", uuid.MustParse(customer)) > 0 {
@@ -305,8 +294,7 @@ func (h *history) forgetOne(customer string) {
 	require.Equal(h, h.events, events, "the bystander's")
 }
 
-// While a customer is erased, other requests change the status of the customer's orders. Afterwards nothing in the database
-// has the customer's values, and repeated requests get answers without them.
+// Afterwards repeated requests get answers without the customer's values.
 func TestACustomerIsForgottenWhileOrdersMove(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -26,7 +26,7 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// These are the customer's values, now and before a change. Tests search the database for all of them.
+// The customer's values, now and before a change, for which tests search the database.
 const (
 	buyerName, oldName   = "Zéphyrine Quagliotti", "Zephyrine Qvist"
 	buyerEmail, oldEmail = "zephyrine.q@mail.example", "qvist.zephyrine@old.example"
@@ -35,8 +35,7 @@ const (
 
 var buyerStrings = []string{"zéphyrine", "zephyrine", "quagliotti", "qvist", "mail.example", "670991234"}
 
-// traces returns where the database contains one of the strings, in whatever case: columns of tables and, on SQLite, files.
-// The strings must be in lower case.
+// traces returns where the database, or one of SQLite's files, contains one of the strings, which must be in lower case, in whatever case.
 func traces(t require.TestingT, d *db.DB, strings ...string) (found []string) {
 	everywhere(t, d, func(place string, text []byte) {
 		for _, part := range strings {
@@ -49,8 +48,7 @@ func traces(t require.TestingT, d *db.DB, strings ...string) (found []string) {
 	return slices.Compact(found)
 }
 
-// everywhere calls the function look with each value of each table and, on SQLite, with the content of each file of the
-// database.
+// everywhere calls look with each value of each table and each file of SQLite.
 func everywhere(t require.TestingT, d *db.DB, look func(place string, text []byte)) {
 	names := "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
 	var file string
@@ -86,7 +84,7 @@ func everywhere(t require.TestingT, d *db.DB, look func(place string, text []byt
 	}
 }
 
-// buyer creates a customer whose data are in every table that can have data of a customer.
+// buyer creates a customer with data in every table that can have some.
 func (b *bench) buyer(events int) (customer *storefrontv1.Customer, order *storefrontv1.Order) {
 	b.Helper()
 	ctx := b.Context()
@@ -132,7 +130,7 @@ func (b *bench) buyer(events int) (customer *storefrontv1.Customer, order *store
 	return customer, order
 }
 
-// others creates n customers. A test creates so many that SQLite moves rows between pages of its file.
+// others creates so many customers that SQLite moves rows between pages.
 func (b *bench) others(n int) {
 	b.Helper()
 	for i := range n {
@@ -148,8 +146,7 @@ func (b *bench) others(n int) {
 	}
 }
 
-// After an erasure, no byte of the database and of the log has one of the customer's values, and later changes do not bring
-// the values back. Amounts, references and dates stay.
+// Later changes do not bring the values back. Amounts, references and dates stay.
 func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -209,7 +206,7 @@ func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 		require.Equal(t, hook.Forgotten, events.GetEvents()[0].GetPayload())
 		require.Empty(t, traces(t, d, buyerStrings...))
 
-		// An import of a file from before the erasure does not restore the customer's values, whether it updates rows or not.
+		// An import of a file from before the erasure does not restore the values.
 		for _, update := range []bool{false, true} {
 			answer, err := client.ImportCustomers(t.Context(), &adminv1.ImportCustomersRequest{
 				Store: "s", Options: &adminv1.ImportOptions{Update: update},

@@ -19,8 +19,7 @@ import (
 // MinTokenBytes is the length of the shortest operator's token.
 const MinTokenBytes = 32
 
-// CheckToken refuses a token that is too short to be safe from guessing, or that a header cannot contain unchanged (RFC 6750,
-// section 2.1). The error does not show the token.
+// CheckToken refuses a token that could be guessed, or that a header cannot contain (RFC 6750, section 2.1). The error does not show the token.
 func CheckToken(token string) error {
 	if len(token) < MinTokenBytes {
 		return fmt.Errorf("must have at least %d characters, not %d", MinTokenBytes, len(token))
@@ -35,13 +34,11 @@ func CheckToken(token string) error {
 
 // Gate admits requests of the operator and refuses all others. Goroutines may share it.
 type Gate struct {
-	// tokens has the SHA-256 of each accepted token. If it is empty, the gate accepts requests from this machine without a
-	// token.
+	// tokens has the SHA-256 of each token. If it is empty, requests from this machine need none.
 	tokens [][sha256.Size]byte
 }
 
-// NewGate returns a gate that admits requests with token. oldToken is the token that token replaces, and is also accepted;
-// empty means none.
+// NewGate admits token and oldToken, which token replaces; "" means none.
 func NewGate(token, oldToken string) *Gate {
 	g := &Gate{tokens: [][sha256.Size]byte{sha256.Sum256([]byte(token))}}
 	if oldToken != "" {
@@ -50,15 +47,13 @@ func NewGate(token, oldToken string) *Gate {
 	return g
 }
 
-// NewLocalGate returns a gate for a listener on a loopback address. It admits programs on this machine without a token. It
-// refuses requests from web pages in a browser on this machine: it recognises them by the headers Origin and Sec-Fetch-Site,
-// and by the Host header if the page uses DNS rebinding.
+// NewLocalGate is for a loopback address. It admits programs without a token, but no web pages, which it recognises by Origin and
+// Sec-Fetch-Site, or by Host if they use DNS rebinding.
 func NewLocalGate() *Gate { return &Gate{} }
 
 func (g *Gate) isLocal() bool { return len(g.tokens) == 0 }
 
-// Admit returns nil for a request of the operator. It refuses with admin_token_missing, admin_token_invalid or, at a local
-// gate, origin_refused.
+// Admit refuses with admin_token_missing, admin_token_invalid or, at a local gate, origin_refused.
 func (g *Gate) Admit(r *http.Request) error {
 	if g.isLocal() {
 		return admitLocal(r)
@@ -74,7 +69,7 @@ func (g *Gate) Admit(r *http.Request) error {
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
 		return apierr.New(apierr.AdminTokenMissing, "The Authorization header is not of the form Bearer <ADMIN_TOKEN>.")
 	}
-	// Compare hashes: they have equal lengths, so the time of the comparison tells nothing about the tokens.
+	// Hashes have equal lengths, so the time of the comparison tells nothing about the tokens.
 	sent := sha256.Sum256([]byte(token))
 	for _, known := range g.tokens {
 		if subtle.ConstantTimeCompare(sent[:], known[:]) == 1 {
@@ -102,8 +97,7 @@ func admitLocal(r *http.Request) error {
 		"answered.")
 }
 
-// Guard returns a handler that passes the operator's requests to next and refuses all others. It writes a refusal in the
-// request's protocol; if the protocol is unknown, it writes the refusal as Connect does.
+// Guard passes the operator's requests to next. It writes a refusal in the request's protocol, or as Connect does.
 func (g *Gate) Guard(next http.Handler) http.Handler {
 	errors := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -137,8 +137,7 @@ func TestTokensAreLongAndPrintable(t *testing.T) {
 	}
 }
 
-// A request gets an export with secrets only with the operator's token and without a member's name. An export without
-// secrets needs neither.
+// Secrets need the token and no member's name. An export without them needs neither.
 func TestSecretsNeedTheOperatorsToken(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

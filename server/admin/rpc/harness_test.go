@@ -23,7 +23,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// codeOf returns the code of a refusal, and "" for another error or none.
+// codeOf returns "" for an error that is no refusal.
 func codeOf(err error) apierr.Code {
 	var r *apierr.Refusal
 	if r, _ := apierr.FromConnect(err); r != nil {
@@ -54,7 +54,6 @@ func newBench(t *testing.T, database string, config db.Config) *bench {
 	return newBenchOn(t, dbtest.New(t, database, config))
 }
 
-// benchSlots is how many calls of a bench run at a time.
 const benchSlots = 16
 
 func newBenchOn(t *testing.T, d *db.DB) *bench {
@@ -85,7 +84,7 @@ func newBenchOn(t *testing.T, d *db.DB) *bench {
 	return b
 }
 
-// http returns an HTTP client. If h2c is true, it speaks HTTP/2 without TLS, as gRPC clients do.
+// http returns a client, with h2c one that speaks HTTP/2 without TLS as gRPC clients do.
 func (b *bench) http(h2c bool) *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!h2c)

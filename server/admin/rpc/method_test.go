@@ -32,8 +32,7 @@ func procedures(t *testing.T, of protoreflect.FullName) (all []protoreflect.Meth
 	return all
 }
 
-// Every method is served in every protocol. The test sends an empty request to each: it must be answered, or refused by the
-// method's own rules. Other tests, in server/admin and cmd/storefront, test what the methods do.
+// An empty request in every protocol must be answered, or refused by the method's own rules.
 func TestEveryMethod(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

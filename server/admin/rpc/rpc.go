@@ -22,19 +22,17 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// These two procedures have long answers. A watch lasts until the client or the server ends it; an export lasts as long as
-// the client reads it.
+// watchStream lasts until the client or the server ends it; exportStream as long as the client reads it.
 const (
 	watchStream  = adminv1connect.EventServiceWatchEventsProcedure
 	exportStream = adminv1connect.ExportServiceExportStoreProcedure
 )
 
-// IsStream reports whether the answer at a path may take longer than the timeouts of other requests.
+// IsStream reports whether the answer at a path may outlast the timeouts of other requests.
 func IsStream(path string) bool { return path == watchStream || path == exportStream }
 
-// Config configures the services. Every field is required.
+// Config requires every field.
 type Config struct {
-	// Gate admits calls of the operator and refuses all others.
 	Gate *Gate
 	// Logger gets one line for each call.
 	Logger *slog.Logger
@@ -46,8 +44,8 @@ type Config struct {
 	Slots *limit.Slots
 }
 
-// Services returns the handlers of storefront.v1, of storefront.admin.v1 and of gRPC reflection, by the prefixes of their
-// paths, such as /storefront.admin.v1.StoreService/. The gate is in front of all of them.
+// Services returns the handlers of both services and of gRPC reflection by their prefixes, such as /storefront.admin.v1.StoreService/, all
+// behind the gate.
 func Services(o admin.Handlers, c Config) map[string]http.Handler {
 	each := interceptor{c, o}
 	options, reflection := edge.CallOptions(each), edge.KeylessOptions(each)

@@ -26,8 +26,7 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// rowOf maps each request field that names a row to the kind of that row. A key is "Service.field" or, for a field of only
-// one method, "Method.field".
+// rowOf has the kind of row that a request field names. A key is "Service.field" or, for only one method, "Method.field".
 var rowOf = map[string]string{
 	"ProductService.id": "product", "SetProductContent.product.id": "product",
 	"CustomerService.id": "customer", "ContinueForgetting.id": "forgotten",
@@ -41,15 +40,13 @@ var rowOf = map[string]string{
 	"EventService.id":            "event", "DashboardService.id": "session",
 }
 
-// notNamed has request fields that contain a row's id, but only filter a list, so that the row need not be in the store. The
-// value is the reason.
+// notNamed has fields with a row's id that only filter a list, so that the row need not be in the store, with the reason.
 var notNamed = map[string]string{
 	"ListActivity.resource_id": "chooses entries of the named store's journal, also about what is gone",
 }
 
-// rest returns a request with all fields that a method requires, except the store and one field that names a row. named is
-// the method with this field, such as "StartResend.webhook_id". rest returns nil if the method requires no other field. own
-// has the ids of the store's rows, by kind.
+// rest returns what a method requires besides the store and the field in named, such as "StartResend.webhook_id", or nil. own has the ids of
+// the store's rows, by kind.
 func rest(b *bench, named string, own map[string]string) proto.Message {
 	item := []*adminv1.CreateOrderRequest_Item{{ProductId: own["product"], Quantity: 1}}
 	switch named {
@@ -110,7 +107,7 @@ func newRows(b *bench, store string) map[string]string {
 // naming is a field of a method's request that names a row.
 type naming struct {
 	method protoreflect.MethodDescriptor
-	fields []protoreflect.FieldDescriptor // the path to the field: the nested messages that contain it, and the field at the end
+	fields []protoreflect.FieldDescriptor // the nested messages that contain it, and the field at the end
 	kind   string
 }
 
@@ -122,12 +119,10 @@ func (n naming) name() string {
 	return name
 }
 
-// ofCallers reports whether the method of n is one of storefront.v1. Its request names no store, because the context does.
+// ofCallers is true for storefront.v1, where the context names the store.
 func (n naming) ofCallers() bool { return n.method.ParentFile().Package() == "storefront.v1" }
 
-// request returns a request to the method of n. The request names this store and, in the field that n describes, the row
-// with this id. If the method requires ids of other rows, request takes them from own, which has the ids of the store's
-// rows, by kind.
+// request names this store and the row with this id. own has the ids of other rows that it requires, by kind.
 func (n naming) request(b *bench, store, id string, own map[string]string) proto.Message {
 	b.Helper()
 	typ, err := protoregistry.GlobalTypes.FindMessageByName(n.method.Input().FullName())
@@ -151,8 +146,8 @@ func (n naming) request(b *bench, store, id string, own map[string]string) proto
 	return in
 }
 
-// namings returns each field of a request that names a row, except the fields in notNamed. It fails the test if a field is in
-// neither rowOf nor notNamed, if the request of a returned field has no field store, or if no request has a field of rowOf.
+// namings returns each field that names a row. It fails the test unless every such field is in rowOf or notNamed, its request has a field
+// store, and rowOf has no others.
 func namings(t *testing.T) (all []naming) {
 	t.Helper()
 	used := map[string]bool{}
@@ -224,12 +219,11 @@ func contents(t *testing.T, d *db.DB) map[string]string {
 	return all
 }
 
-// If a request names a store, the method finds only rows of this store. With another store's row, or with a store that does
-// not exist, every method refuses and changes nothing, in this process and over the network.
+// Another store's row, or a store that does not exist, is refused by every method, in this process and over the network.
 func TestANamedStoreHolds(t *testing.T) {
 	t.Parallel()
 	all := namings(t)
-	// Call the methods that delete a row last, because the other methods need the row.
+	// The other methods need the row that the last ones delete.
 	deletes := func(n naming) bool { return strings.HasPrefix(string(n.method.Name()), "Delete") }
 	all = append(slices.DeleteFunc(slices.Clone(all), deletes), slices.DeleteFunc(all, func(n naming) bool { return !deletes(n) })...)
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -71,7 +71,7 @@ func TestMessagesAreBounded(t *testing.T) {
 	require.Equal(t, "8", res.Header.Get("Grpc-Status")+res.Trailer.Get("Grpc-Status"))
 }
 
-// Reflection is a stream. The size of its messages is limited, as in calls with one answer.
+// Reflection is a stream.
 func TestReflectionIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
@@ -87,7 +87,7 @@ func TestReflectionIsBounded(t *testing.T) {
 	require.Equal(t, connect.CodeResourceExhausted, connect.CodeOf(err))
 }
 
-// The public listener answers each unknown path with 404. A client that was given its address says which address it needs.
+// A client that was given the public listener's address says which one it needs.
 func TestClientOfThePublicListenerIsTold(t *testing.T) {
 	t.Parallel()
 	public := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -67,8 +67,7 @@ func (b *bench) watch(in *adminv1.WatchEventsRequest) *watcher {
 	return w
 }
 
-// next waits for the next event of the stream and returns it. It fails the test if the stream ends, or if no event arrives
-// within a minute.
+// next fails the test if the stream ends, or no event arrives within a minute.
 func (w *watcher) next() *adminv1.Event {
 	w.Helper()
 	select {
@@ -82,7 +81,7 @@ func (w *watcher) next() *adminv1.Event {
 	return nil
 }
 
-// end closes the stream and returns the position from which another stream can continue.
+// end closes the stream and returns the position from which another can continue.
 func (w *watcher) end() *timestamppb.Timestamp {
 	w.Helper()
 	w.stop()
@@ -132,8 +131,7 @@ func TestWatchEvents(t *testing.T) {
 			require.Equal(t, kept.GetPayload(), some.next().GetPayload(), "as it is kept")
 			some.end()
 
-			// A second stream begins at the position of the first stream. It sends the events after this position, and may
-			// repeat events of the first stream.
+			// A second stream from the first one's position may repeat its events.
 			position := all.end()
 			missed := b.ping()
 			again := b.watch(&adminv1.WatchEventsRequest{Store: "s", Since: position})
@@ -153,8 +151,7 @@ func TestWatchEvents(t *testing.T) {
 	}
 }
 
-// event stores an event whose time is the current time minus ago, as if its transaction had committed late, and returns the
-// event's id. If ago is negative, the event's time is in the future.
+// event stores an event as if its transaction had committed ago late; negative means in the future.
 func (b *bench) event(ago time.Duration) string {
 	b.Helper()
 	at := b.db.Now().Add(-ago)
@@ -169,7 +166,7 @@ func (b *bench) event(ago time.Duration) string {
 	return eventID.String()
 }
 
-// A stream from an old position reads many events, page by page, and sends each of them once.
+// A stream from an old position sends each of many events once.
 func TestAWatchReadsABacklog(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

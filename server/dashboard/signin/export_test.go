@@ -1,4 +1,3 @@
 package signin
 
-// Fingerprint lets tests compute the stored fingerprint of a secret.
 var Fingerprint = fingerprintOf

@@ -17,14 +17,13 @@ import (
 	"go.storefront.example/server/dashboard/signin"
 )
 
-// newStore creates a store besides atelier.
 func newStore(t *testing.T, o service, slug string) {
 	t.Helper()
 	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: slug, Slug: slug, Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 }
 
-// listed lists sessions and links, and returns their kinds and ids.
+// listed returns kinds and ids.
 func listed(t *testing.T, o service, storeName string, limit int32) (all []string) {
 	t.Helper()
 	found, err := o.ListSessions(t.Context(), &adminv1.ListSessionsRequest{Store: storeName, PageSize: &limit})
@@ -95,7 +94,6 @@ func TestWhoIsSignedInIsListed(t *testing.T) {
 		require.True(t, isIn(t, o, session))
 		require.Equal(t, begun.Add(time.Minute), used())
 
-		// Sessions and links that have expired are not listed.
 		c.advance(signin.DefaultExpiry)
 		require.Equal(t, []string{third}, listed(t, o, "atelier", 50))
 		require.NoError(t, o.SignOut(ctx, session))
@@ -140,7 +138,7 @@ func TestSessionIsRevokedByItsID(t *testing.T) {
 		require.JSONEq(t, `{"member":{"from":null,"to":"Awa"},"endedAt":{"from":null,"to":"`+at.Format("2006-01-02T15:04:05.000Z")+
 			`"}}`, entries[0].GetChanges())
 
-		// After RevokeSession, a link that was not used signs nobody in.
+		// An unused link signs nobody in after RevokeSession.
 		link, err := o.CreateSignInLink(ctx, awa("atelier", time.Minute))
 		require.NoError(t, err)
 		ended, err = o.RevokeSession(ctx, &adminv1.RevokeSessionRequest{Id: link.GetId()})
@@ -205,8 +203,7 @@ func TestAllSessionsOfAMemberOrAStoreAreRevoked(t *testing.T) {
 	})
 }
 
-// One request signs in with a link while another request revokes the link. Either the sign-in fails, or the revocation ends
-// the new session.
+// While a request revokes a link, another signs in with it. The sign-in fails, or its session is ended.
 func TestNobodySignsInPastARevocation(t *testing.T) {
 	t.Parallel()
 	signingIn(t, func(t *testing.T, o service, _ *db.DB, _ *handClock) {

@@ -31,27 +31,27 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// Roles returns the roles of members who may sign in to a store's dashboard (specification, Authentication).
+// Roles returns the roles that may sign in (specification, Authentication).
 func Roles() []string {
 	return []string{adminv1.Session_owner.String(), adminv1.Session_admin.String()}
 }
 
 const (
-	// DefaultExpiry is how long a sign-in link can be used if the request does not set it.
+	// DefaultExpiry is that of a link for which the request sets none.
 	DefaultExpiry = 10 * time.Minute
-	// MaxExpiry bounds how long a sign-in link can be used, because links are sent in chats and mails.
+	// MaxExpiry bounds a link's life, because links are sent in chats and mails.
 	MaxExpiry = 24 * time.Hour
-	// SessionLength is how long a member stays signed in, active or not, after signing in or KeepAlive.
+	// SessionLength counts from signing in or KeepAlive, active or not.
 	SessionLength = 12 * time.Hour
 )
 
-// Path is the beginning of a sign-in link's path on the operator's listener. The secret follows.
+// Path begins a sign-in link's path on the operator's listener. The secret follows.
 const Path = "/dashboard/sign-in?token="
 
-// lastUsedPrecision is the precision with which the last use of a session is stored.
+// lastUsedPrecision is that of the stored time of a session's last use.
 const lastUsedPrecision = time.Minute
 
-// secretBytes is the length of the random secret of a link or a session: 256 bits cannot be guessed.
+// secretBytes are 256 random bits, which cannot be guessed.
 const secretBytes = 32
 
 // Member is a member who is signed in, or whom a link can sign in.
@@ -59,21 +59,19 @@ type Member struct {
 	Name string
 	// Role is owner or admin.
 	Role string
-	// StoreName is the name of the store, as pages show it.
+	// StoreName is the store's name as pages show it.
 	StoreName string
-	// ExpiresAt is when the session or the link expires.
+	// ExpiresAt is that of the session or the link.
 	ExpiresAt time.Time
-	// Origin is the scheme and host of the member's sign-in link, such as https://dashboard.example.com. It is empty if the
-	// link was created by an older release, which did not store it.
+	// Origin is the scheme and host of the sign-in link, such as https://dashboard.example.com, or empty for a link of an older release.
 	Origin string
 }
 
-// Secure reports whether browsers send the session's cookie only over HTTPS.
+// Secure is true if browsers send the session's cookie only over HTTPS.
 func (m Member) Secure() bool { return !strings.HasPrefix(m.Origin, "http://") }
 
-// CheckBaseURL checks the address under which members open the dashboard, and returns its origin. It must be https, or http
-// on a loopback address, because a session's cookie must not leave this machine unencrypted. It must have no query and no
-// fragment.
+// CheckBaseURL returns the origin of the address of the dashboard: https, or http on a loopback address, because a session's cookie must not
+// leave this machine unencrypted; without a query or a fragment.
 func CheckBaseURL(address string) (origin string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
@@ -101,10 +99,10 @@ var (
 	ErrNoSession = errors.New("no such session, or no longer")
 )
 
-// Sessions has the operations on sign-in links and sessions. Goroutines may share it.
+// Sessions has the operations on links and sessions. Goroutines may share it.
 type Sessions struct{ db *db.DB }
 
-// New returns the operations on the links and sessions in a database.
+// New returns the sessions of a database.
 func New(d *db.DB) *Sessions { return &Sessions{d} }
 
 // Link is a sign-in link to create.
@@ -112,20 +110,19 @@ type Link struct {
 	StoreID uuid.UUID
 	// Member is the member's name, and Role one of Roles.
 	Member, Role string
-	// Origin is the scheme and host of the address under which the member opens the dashboard, as CheckBaseURL returns it.
+	// Origin is as CheckBaseURL returns it.
 	Origin string
-	// Expiry is how long the link can be used: at most MaxExpiry.
+	// Expiry is at most MaxExpiry.
 	Expiry time.Duration
 }
 
-// Create creates a link that signs a member in to a store once, until it expires. Only its fingerprint is stored, so nobody
-// can read the returned secret again.
+// Create creates a link that signs a member in once. Only the secret's fingerprint is stored.
 func (s *Sessions) Create(ctx context.Context, l Link) (linkID uuid.UUID, secret string, expiresAt time.Time, err error) {
 	secret, fingerprint := newSecret()
 	err = hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		linkID, expiresAt = id.At(now), now.Add(l.Expiry)
-		// Delete expired links and sessions here. Links are created often enough that no worker needs to do it.
+		// Links are created often enough that no worker needs to delete expired ones.
 		if _, err := tx.SignInLink.Delete().Where(signinlink.ExpiresAtLT(now)).Exec(ctx); err != nil {
 			return err
 		}
@@ -143,7 +140,7 @@ func (s *Sessions) Create(ctx context.Context, l Link) (linkID uuid.UUID, secret
 	return linkID, secret, expiresAt, nil
 }
 
-// LinkMember returns the member whom a link would sign in. The link can still be used afterwards. It fails with ErrLink.
+// LinkMember returns whom a link would sign in, without using it up. It fails with ErrLink.
 func (s *Sessions) LinkMember(ctx context.Context, secret string) (Member, error) {
 	row, err := s.db.Client().SignInLink.Query().
 		Where(signinlink.Fingerprint(fingerprintOf(secret)), UsableLink(s.db.Now())).Only(ctx)
@@ -160,9 +157,8 @@ func (s *Sessions) LinkMember(ctx context.Context, secret string) (Member, error
 	return Member{Name: row.Member, Role: row.Role, StoreName: in.Name, ExpiresAt: row.ExpiresAt, Origin: row.Origin}, nil
 }
 
-// SignIn uses up a link and begins a session, which gets the link's id. It returns the session's secret, and stores only its
-// fingerprint. If two calls use the same link at once, one of them fails. oldSessions has the secrets of sessions that the
-// browser had before; SignIn ends these sessions. It fails with ErrLink.
+// SignIn uses up a link and begins a session, which gets the link's id, and ends oldSessions, the earlier ones of the browser. Of two calls
+// with one link, one fails with ErrLink.
 func (s *Sessions) SignIn(ctx context.Context, linkSecret string, oldSessions ...string) (secret string, err error) {
 	secret, fingerprint := newSecret()
 	link := fingerprintOf(linkSecret)
@@ -202,8 +198,7 @@ func (s *Sessions) SignIn(ctx context.Context, linkSecret string, oldSessions ..
 	return secret, err
 }
 
-// asMember returns a context with the store and the member of a usable link, for the journal entry of the sign-in. It fails
-// with ErrLink.
+// asMember returns the context of a usable link's member, for the journal entry of the sign-in. It fails with ErrLink.
 func (s *Sessions) asMember(ctx context.Context, link []byte) (context.Context, error) {
 	row, err := s.db.Client().SignInLink.Query().Where(signinlink.Fingerprint(link), UsableLink(s.db.Now())).Only(ctx)
 	if ent.IsNotFound(err) {
@@ -219,9 +214,8 @@ func (s *Sessions) asMember(ctx context.Context, link []byte) (context.Context, 
 	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), nil
 }
 
-// Authenticate finds a session by its secret. It returns a context with the session's store and with the member as the
-// actor. secure is true if the secret came in the cookie for https, and false if it came in the cookie for http.
-// Authenticate fails with ErrNoSession, also if the session belongs to the other one of the two cookies.
+// Authenticate returns a context with the session's store, and the member as the actor. secure is true if the secret came in the cookie for
+// https. It fails with ErrNoSession, also for a session of the other cookie.
 func (s *Sessions) Authenticate(ctx context.Context, secret string, secure bool) (context.Context, Member, error) {
 	now := s.db.Now()
 	row, err := s.db.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), ActiveSession(now)).Only(ctx)
@@ -251,8 +245,7 @@ func (s *Sessions) Authenticate(ctx context.Context, secret string, secure bool)
 	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
 }
 
-// storeOf reads the store of a session or a link. It returns the error notFound if the store does not exist or its deletion
-// has begun, because members may not sign in to such a store.
+// storeOf returns notFound if the store does not exist or is being deleted, because members may not sign in to it.
 func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, notFound error) (*ent.Store, error) {
 	row, err := stores.Get(ctx, storeID)
 	switch {
@@ -264,7 +257,7 @@ func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, no
 	return row, nil
 }
 
-// KeepAlive makes a session last for SessionLength from now. It does not revive an ended session.
+// KeepAlive makes a session last for SessionLength from now. It does not revive an ended one.
 func (s *Sessions) KeepAlive(ctx context.Context, secret string) error {
 	return hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 		expiresAt := hook.Time(ctx).Add(SessionLength)
@@ -274,7 +267,7 @@ func (s *Sessions) KeepAlive(ctx context.Context, secret string) error {
 	})
 }
 
-// SignOut ends a session. If it has ended already, nothing changes.
+// SignOut does nothing to a session that has ended.
 func (s *Sessions) SignOut(ctx context.Context, secret string) error {
 	return hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error { return endSession(ctx, tx, secret) })
 }
@@ -306,14 +299,14 @@ func newSecret() (secret string, fingerprint []byte) {
 	return secret, fingerprintOf(secret)
 }
 
-// fingerprintOf returns the fingerprint of a secret, which the database stores in place of the secret.
+// fingerprintOf returns what is stored in place of a secret.
 func fingerprintOf(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
 }
 
-// End ends sessions and unused links, and returns how many of each. It ends the links first: if another transaction signs in
-// with a link meanwhile, End waits for that commit, and then also ends the new session.
+// End counts the sessions and unused links that it ends. It ends links first: if another transaction signs in with one, End waits for it and
+// then ends its session.
 func End(ctx context.Context, tx *ent.Tx, sessionConditions []predicate.Session, linkConditions []predicate.SignInLink) (
 	sessions, links int, err error) {
 	now := hook.Time(ctx)

@@ -24,7 +24,7 @@ import (
 	"go.storefront.example/server/dashboard/signin"
 )
 
-// handClock is a clock that shows the same time until a test advances it.
+// handClock stands still until a test advances it.
 type handClock struct{ at atomic.Int64 }
 
 func newHandClock() *handClock {
@@ -36,7 +36,7 @@ func newHandClock() *handClock {
 func (c *handClock) now() time.Time          { return time.Unix(0, c.at.Load()) }
 func (c *handClock) advance(d time.Duration) { c.at.Add(int64(d)) }
 
-// service has the operations of the operator, who creates links and ends sessions, and of members, who sign in.
+// service has the operations of the operator and of members.
 type service struct {
 	*admin.Operator
 	*signin.Sessions
@@ -73,7 +73,7 @@ func secretOf(t *testing.T, link *adminv1.CreateSignInLinkResponse) string {
 	return u.Query().Get("token")
 }
 
-// signedIn creates a link for Awa and signs in with it.
+// signedIn signs in with a new link for Awa.
 func signedIn(t *testing.T, o service, store string) (session, id string) {
 	t.Helper()
 	link, err := o.CreateSignInLink(t.Context(), awa(store, time.Minute))
