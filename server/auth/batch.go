@@ -2,6 +2,8 @@ package auth
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 )
 
@@ -10,17 +12,37 @@ const (
 	maxBatch = 128
 	// maxRunning is how many statements run at a time: two, so that one slow statement does not delay all requests.
 	maxRunning = 2
+	// maxWaiting is how many statements wait for counters at a time. It is less than the connections for admitting requests.
+	maxWaiting = 4
 )
+
+// errHeld means that a statement ended because another session had locked a counter.
+var errHeld = errors.New("another session has locked a counter")
 
 // batcher collects the requests that arrive while its statements run, and looks up the keys of all of them with the next
 // statement. One statement for sixteen keys takes a third of the time of sixteen statements. On an idle server no request
 // waits for others. If a statement fails, all its requests get the error. Goroutines may share a batcher.
+//
+// A statement for several keys waits for no key's counter. If another session has locked a counter, only that key's requests
+// wait, with statements of their own:
+//
+//	find ──► waiting ──► run ──► answered
+//	  │                   └─ the counter is locked ─┐
+//	  └─ requests of its key wait already ──────────┴─► held ──► wait, again until the lock is released ──► answered
 type batcher struct {
 	run func(context.Context, []lookup) ([]lookupResult, error)
+	// wait looks up requests of one key. It waits for the key's counter for a short time, and then fails with errHeld.
+	wait func(context.Context, []lookup) ([]lookupResult, error)
 
 	mu      sync.Mutex
 	waiting []*waiter // oldest first
 	running int
+	held    map[[32]byte][]*waiter // by fingerprint, oldest first
+	turns   chan struct{}          // has a value for each statement of wait that runs
+}
+
+func newBatcher(run, wait func(context.Context, []lookup) ([]lookupResult, error)) *batcher {
+	return &batcher{run: run, wait: wait, held: map[[32]byte][]*waiter{}, turns: make(chan struct{}, maxWaiting)}
 }
 
 // waiter is a request that waits for the result of its lookup.
@@ -32,15 +54,19 @@ type waiter struct {
 	err      error
 }
 
-// find returns the result of a lookup. If ctx ends before the result is known, find returns the context's cause, and the
-// request still counts.
+// find returns the result of a lookup. If ctx ends before the result is known, find returns the context's cause. The request
+// still counts, unless its counter is locked.
 func (b *batcher) find(ctx context.Context, q lookup) (lookupResult, error) {
 	w := &waiter{ctx: ctx, lookup: q, answered: make(chan struct{})}
 	b.mu.Lock()
-	b.waiting = append(b.waiting, w)
-	if b.running < maxRunning {
-		b.running++
-		go b.serve()
+	if others, held := b.held[q.fingerprint]; held {
+		b.held[q.fingerprint] = append(others, w)
+	} else {
+		b.waiting = append(b.waiting, w)
+		if b.running < maxRunning {
+			b.running++
+			go b.serve()
+		}
 	}
 	b.mu.Unlock()
 	select {
@@ -63,13 +89,68 @@ func (b *batcher) serve() {
 			return
 		}
 		b.mu.Unlock()
-		answer(next, b.run)
+		found, err := lookUp(next, b.run)
+		for i, w := range next {
+			if errors.Is(err, errHeld) || err == nil && found[i].known && found[i].count == 0 {
+				b.hold(w)
+			} else {
+				w.answer(found, i, err)
+			}
+		}
 	}
 }
 
-// answer looks up the keys of several requests with one statement. The deadline of the last request limits the statement.
+// hold makes a request wait for its key's counter.
+func (b *batcher) hold(w *waiter) {
+	key := w.lookup.fingerprint
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	others, held := b.held[key]
+	b.held[key] = append(others, w)
+	if !held {
+		go b.serveHeld(key)
+	}
+}
+
+// serveHeld looks up the requests that wait for a key's counter, at most maxBatch with one statement, until none waits.
+func (b *batcher) serveHeld(key [32]byte) {
+	for {
+		b.turns <- struct{}{}
+		next := b.takeHeld(key)
+		if len(next) == 0 {
+			<-b.turns
+			return
+		}
+		found, err := lookUp(next, b.wait)
+		<-b.turns
+		if errors.Is(err, errHeld) {
+			b.mu.Lock()
+			b.held[key] = append(next, b.held[key]...)
+			b.mu.Unlock()
+			continue
+		}
+		for i, w := range next {
+			w.answer(found, i, err)
+		}
+	}
+}
+
+// takeHeld returns the oldest requests that wait for a key's counter, and forgets those that ended. If none is left, the key
+// is no longer held.
+func (b *batcher) takeHeld(key [32]byte) []*waiter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := slices.DeleteFunc(b.held[key], func(w *waiter) bool { return w.ctx.Err() != nil })
+	next := slices.Clone(all[:min(len(all), maxBatch)])
+	if b.held[key] = all[len(next):]; len(next) == 0 {
+		delete(b.held, key)
+	}
+	return next
+}
+
+// lookUp looks up the keys of several requests with one statement. The deadline of the last request limits the statement.
 // The statement continues if a request is cancelled.
-func answer(all []*waiter, run func(context.Context, []lookup) ([]lookupResult, error)) {
+func lookUp(all []*waiter, run func(context.Context, []lookup) ([]lookupResult, error)) ([]lookupResult, error) {
 	last := all[len(all)-1].ctx
 	ctx := context.WithoutCancel(last)
 	if deadline, ok := last.Deadline(); ok {
@@ -81,11 +162,13 @@ func answer(all []*waiter, run func(context.Context, []lookup) ([]lookupResult, 
 	for i, w := range all {
 		lookups[i] = w.lookup
 	}
-	found, err := run(ctx, lookups)
-	for i, w := range all {
-		if w.err = err; err == nil {
-			w.found = found[i]
-		}
-		close(w.answered)
+	return run(ctx, lookups)
+}
+
+// answer ends the request's wait, with the result at an index or with the error.
+func (w *waiter) answer(found []lookupResult, i int, err error) {
+	if w.err = err; err == nil {
+		w.found = found[i]
 	}
+	close(w.answered)
 }

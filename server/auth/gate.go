@@ -52,6 +52,7 @@ type Gate struct {
 	// blocked has, for each client that sent too many unknown keys, the minute in which it did so. In this minute its
 	// requests are refused without a query.
 	blocked *lru.Cache[netip.Prefix, int64]
+	turns   chan struct{} // has a value for each statement that counts an unknown key
 
 	flushEvery time.Duration
 	flushing   sync.Mutex // held during a flush; protects swept
@@ -63,7 +64,7 @@ func NewGate(d *db.DB, o Options) *Gate {
 	blocked, _ := lru.New[netip.Prefix, int64](maxBlocked) // lru.New fails only for a size below 1
 	g := &Gate{
 		log: cmp.Or(o.Log, slog.Default()), clock: o.Clock, allowed: cmp.Or(o.RequestsPerMinute, limit.RequestsPerMinute),
-		blocked: blocked, flushEvery: flushEvery,
+		blocked: blocked, turns: make(chan struct{}, maxWaiting), flushEvery: flushEvery,
 	}
 	g.useDatabase(d)
 	return g

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.storefront.example/ent/db"
@@ -44,7 +45,8 @@ type lookupResult struct {
 func (g *Gate) useDatabase(d *db.DB) {
 	g.db, g.writer = d, db.ByDialect(d, d.Admissions, d.Writer)()
 	g.statements = db.Statements(db.ByDialect(d, postgresSQL, sqliteSQL))
-	g.findKey = db.ByDialect(d, (&batcher{run: g.findCountingInDatabase}).find, g.findCountingInMemory)
+	g.statements["known, waiting"] = strings.ReplaceAll(g.statements["known"], "SKIP LOCKED", "")
+	g.findKey = db.ByDialect(d, newBatcher(g.findCountingInDatabase, g.waitCountingInDatabase).find, g.findCountingInMemory)
 }
 
 // find looks up a key and its store, and counts the request. It counts for the key if the key exists and the client is
@@ -104,11 +106,20 @@ func (f *lookupResult) scan(row interface{ Scan(into ...any) error }) (position 
 }
 
 // countUnknown counts a request for its client, because the key is unknown or the client is over its limit. exists is true
-// if the key exists.
+// if the key exists. If another session has locked the client's counter, countUnknown tries again until ctx ends. At most
+// maxWaiting calls use a connection at a time, so that the others stay free for known keys.
 func (g *Gate) countUnknown(ctx context.Context, q lookup) (f lookupResult, exists bool, err error) {
-	var now int64
-	err = g.writer.QueryRowContext(ctx, g.statements["unknown"], q.fingerprint[:], q.client, q.timeArg).
-		Scan(&now, &f.unknown, &exists)
-	f.now = time.UnixMilli(now).UTC()
+	for err = errHeld; errors.Is(err, errHeld); {
+		select {
+		case g.turns <- struct{}{}:
+		case <-ctx.Done():
+			return lookupResult{}, false, context.Cause(ctx)
+		}
+		var now int64
+		err = held(g.writer.QueryRowContext(ctx, g.statements["unknown"], q.fingerprint[:], q.client, q.timeArg).
+			Scan(&now, &f.unknown, &exists))
+		<-g.turns
+		f.now = time.UnixMilli(now).UTC()
+	}
 	return f, exists, err
 }

@@ -6,13 +6,14 @@
 
 -- name: known
 -- For each of several requests: the key, its store, and the key's count after all these requests. There is no row for a
--- request whose key does not exist or whose client is over its limit. Counters are locked in the order of their ids, so that
--- the statements of two servers cannot deadlock. LIMIT 1 and the subquery for the client make PostgreSQL use indexes for
--- each request. The arrays are in subqueries so that one plan serves arrays of any length. Parameters: fingerprints;
--- clients; time; limit of unknown keys.
+-- request whose key does not exist or whose client is over its limit. A counter that another session has locked is skipped:
+-- its count is 0, and the gate counts its requests with this statement without SKIP LOCKED, for one key. A counter that
+-- another session is inserting cannot be skipped, so the lock timeout bounds the wait for it. LIMIT 1 and the subquery for the
+-- client make PostgreSQL use indexes for each request. The arrays are in subqueries so that one plan serves arrays of any
+-- length. Parameters: fingerprints; clients; time; limit of unknown keys; lock timeout.
 WITH asked AS MATERIALIZED (
-	SELECT q.position, t.at, floor(extract(epoch FROM t.at) / 60)::bigint AS minute, k.*
-	FROM (SELECT coalesce($3::timestamptz, now()) AS at) AS t
+	SELECT q.position, t.at, t.lock_timeout, floor(extract(epoch FROM t.at) / 60)::bigint AS minute, k.*
+	FROM (SELECT coalesce($3::timestamptz, now()) AS at, set_config('lock_timeout', $5::text, true) AS lock_timeout) AS t
 	CROSS JOIN unnest((SELECT $1::bytea[]), (SELECT $2::text[])) WITH ORDINALITY AS q (fingerprint, client, position)
 	CROSS JOIN LATERAL (
 		SELECT k.id AS key, k.name, k.scopes, k.expires_at, k.revoked_at,
@@ -26,21 +27,31 @@ WITH asked AS MATERIALIZED (
 		SELECT a.count FROM address_counters AS a
 		WHERE a.id = q.client AND a.minute - floor(extract(epoch FROM t.at) / 60)::bigint IN (0, 1)
 	), 0) <= $4::integer
+), requests AS MATERIALIZED (
+	SELECT key, min(minute) AS minute, count(*) AS count FROM asked GROUP BY key
+), free AS MATERIALIZED (
+	SELECT q.* FROM requests AS q
+	LEFT JOIN LATERAL (
+		SELECT r.id FROM rate_counters AS r WHERE r.id = q.key LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
+	) AS locked ON true
+	WHERE locked.id IS NOT NULL OR NOT EXISTS (SELECT FROM rate_counters AS r WHERE r.id = q.key)
 ), counted AS (
 	INSERT INTO rate_counters AS r (id, minute, count)
-	SELECT key, min(minute), count(*) FROM asked GROUP BY key ORDER BY key
+	SELECT key, minute, count FROM free ORDER BY key
 	ON CONFLICT (id) DO UPDATE SET
 		minute = CASE WHEN r.minute = excluded.minute + 1 THEN r.minute ELSE excluded.minute END,
 		count = CASE WHEN r.minute - excluded.minute IN (0, 1) THEN r.count ELSE 0 END + excluded.count
 	RETURNING id, count
 )
-SELECT position, floor(extract(epoch FROM at) * 1000)::bigint, count, key, name, scopes, expires_at, revoked_at,
+SELECT position, floor(extract(epoch FROM at) * 1000)::bigint, coalesce(count, 0), key, name, scopes, expires_at, revoked_at,
 	store, slug, currency, country, status, payment_links_open, unavailable_types, platform_fee_percent
-FROM asked JOIN counted ON counted.id = asked.key
+FROM asked LEFT JOIN counted ON counted.id = asked.key
 
 -- name: unknown
+-- The lock timeout bounds the wait for a counter that another session has locked.
 INSERT INTO address_counters AS a (id, minute, count)
-VALUES ($2::text, floor(extract(epoch FROM coalesce($3::timestamptz, now())) / 60)::bigint, 1)
+SELECT $2::text, floor(extract(epoch FROM coalesce($3::timestamptz, now())) / 60)::bigint, 1
+FROM set_config('lock_timeout', '25ms', true)
 ON CONFLICT (id) DO UPDATE SET
 	minute = CASE WHEN a.minute = excluded.minute + 1 THEN a.minute ELSE excluded.minute END,
 	count = CASE WHEN a.minute - excluded.minute IN (0, 1) THEN a.count + 1 ELSE 1 END
