@@ -17,7 +17,7 @@ import (
 
 type migrateCmd struct {
 	Up     migrateUpCmd     `cmd:"" default:"withargs" help:"Bring the schema up to date (default)."`
-	Plan   migratePlanCmd   `cmd:"" help:"Show what up would do: statements, tables, locks, and about how long."`
+	Plan   migratePlanCmd   `cmd:"" help:"Show what up would do: its statements, and the tables that they touch with rows, sizes and locks."`
 	Status migrateStatusCmd `cmd:"" help:"Show which migrations are applied."`
 
 	Recount migrateRecountCmd `cmd:"" help:"Count the rows of stores again, if totals of lists are wrong."`
@@ -58,16 +58,12 @@ func (c *migrateUpCmd) Run(s *invocation) error {
 	err := migrate(s.ctx, c.database, watcher{
 		begin:   func(m db.Migration) { bar.draw(fmt.Sprintf("%s %d %s…", bar.label, m.Version, m.Name)) },
 		applied: func(m db.Migration) { applied = append(applied, m) },
-		progress: func(line string, begun bool) {
+		progress: func(line string, news bool) {
 			if isTerminal(s.errs) {
 				bar.draw(cut(bar.label+" "+line, terminalOf(s.errs, s.env).columns))
-			} else if begun {
+			} else if news {
 				_, _ = fmt.Fprintln(s.errs, line)
 			}
-		},
-		waits: func(line string) {
-			bar.end()
-			_, _ = fmt.Fprintln(s.errs, line)
 		},
 	})
 	bar.end()

@@ -77,7 +77,7 @@ func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 					up.Stderr = stderr
 					require.NoError(t, up.Start())
 					require.NoError(t, stderr.Close())
-					told := readUntil(t, lines, "the migration waits for process")
+					told := readUntil(t, lines, ", waits for a lock")
 					require.Contains(t, told, "CREATE UNIQUE INDEX CONCURRENTLY")
 					require.NoError(t, up.Process.Signal(signal))
 					_, _ = said.ReadFrom(lines)

@@ -148,12 +148,11 @@ func (c *serverCmd) serve(s *invocation, branding dashboard.Platform) error {
 		}
 		err := migrate(s.ctx, c.database, watcher{
 			begin: log("migrating"), applied: log("migrated"),
-			progress: func(line string, begun bool) {
-				if begun {
+			progress: func(line string, news bool) {
+				if news {
 					logger.InfoContext(s.ctx, "migrating", "statement", line)
 				}
 			},
-			waits: func(line string) { logger.WarnContext(s.ctx, line) },
 		})
 		if err != nil {
 			return err
@@ -299,10 +298,8 @@ func boundedConfig(timeout time.Duration) db.Config {
 // watcher has the functions that migrate calls.
 type watcher struct {
 	begin, applied func(db.Migration) // called before each migration, and after it
-	// progress is called about twice a second. begun is true for the first line of a statement.
-	progress func(line string, begun bool)
-	// waits is called when the line about the sessions for whose locks a migration waits has changed.
-	waits func(line string)
+	// progress is called about twice a second on PostgreSQL. news is true when a statement begins, and when it begins to wait for a lock.
+	progress func(line string, news bool)
 }
 
 // migrate applies the migrations that the database lacks.
@@ -323,14 +320,12 @@ func migrate(ctx context.Context, d database, w watcher) error {
 		}
 	}
 	next()
-	stop, err := w.watch(ctx, handle)
-	if err == nil {
-		err = handle.Migrate(ctx, func(m db.Migration) {
-			w.applied(m)
-			next()
-		})
-		stop()
-	}
+	stop := w.watch(ctx, handle)
+	err = handle.Migrate(ctx, func(m db.Migration) {
+		w.applied(m)
+		next()
+	})
+	stop()
 	if err != nil && ctx.Err() != nil {
 		err = errors.New("the migration was stopped; `storefront migrate up` goes on with it")
 	}
@@ -338,30 +333,20 @@ func migrate(ctx context.Context, d database, w watcher) error {
 }
 
 // watch reports the progress of migrations to w until stop is called.
-func (w watcher) watch(ctx context.Context, handle *db.DB) (stop func(), err error) {
-	var plan []db.PlannedMigration
-	if handle.Dialect() == dialect.Postgres { // not on SQLite, where a plan would read the whole file
-		if plan, err = handle.Plan(ctx); err != nil {
-			return nil, err
-		}
-	}
+func (w watcher) watch(ctx context.Context, handle *db.DB) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
-	statement, waits := "", ""
 	watching.Go(func() {
+		var last db.MigrationProgress
 		handle.WatchMigration(ctx, func(p db.MigrationProgress) {
-			w.progress(progressLine(plan, p), p.SQL != statement)
-			statement = p.SQL
-			if line := waitLine(p.Waits); len(p.Waits) > 0 && line != waits {
-				waits = line
-				w.waits(line)
-			}
+			w.progress(progressLine(p), p.SQL != last.SQL || p.Waits && !last.Waits)
+			last = p
 		})
 	})
 	return func() {
 		cancel()
 		watching.Wait()
-	}, nil
+	}
 }
 
 // serve runs a server and the worker deliveries, which may be nil, until the context ends. It calls bound once its addresses are bound. The

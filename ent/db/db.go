@@ -112,8 +112,7 @@ type dialect struct {
 	rowLock string
 	// versions is a query that returns 1 if goose's table of the applied migrations exists, and 0 if not.
 	versions string
-	// tables is a query of all tables: the name, an estimate of the rows, the bytes with the indexes, and whether a migration
-	// checks the table's foreign keys.
+	// tables is a query of all tables: the name, an estimate of the rows, and the bytes with the indexes.
 	tables string
 	// checkMigratable returns an error if migrations could not be applied to the end.
 	checkMigratable func(ctx context.Context, pool *sql.DB) error

@@ -46,7 +46,6 @@ func TestAPlanHasThePendingMigrations(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, plan, len(all))
 		for _, m := range plan {
-			require.Zero(t, m.Duration, "an empty database has no rows")
 			for _, statement := range m.Statements {
 				require.Empty(t, statement.Tables)
 			}
@@ -59,7 +58,6 @@ func TestAPlanHasThePendingMigrations(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, plan, len(all)-1)
 		require.Equal(t, all[1].Name, plan[0].Name)
-		require.Positive(t, plan[0].Duration)
 		locked := map[string]string{}
 		for _, statement := range plan[0].Statements {
 			for _, table := range statement.Tables {
@@ -72,10 +70,8 @@ func TestAPlanHasThePendingMigrations(t *testing.T) {
 		}
 		if d.Dialect() == entdialect.SQLite {
 			require.Equal(t, "WRITE ", locked["events"][:6])
-			require.Equal(t, plan[0].Duration, plan[0].WritesWait, "there is one lock, until the commit")
 		} else {
 			require.Contains(t, locked["orders"], "SHARE UPDATE EXCLUSIVE")
-			require.Less(t, plan[0].WritesWait, 100*time.Millisecond, "what reads the large tables blocks nobody who writes")
 		}
 		before, err := d.Migrations(t.Context())
 		require.NoError(t, err)
@@ -215,30 +211,24 @@ func watch(t *testing.T, d *db.DB, each func(db.MigrationProgress) bool, after f
 	return <-migrated
 }
 
-func TestAMigrationNamesTheTransactionThatHoldsATable(t *testing.T) {
+func TestAMigrationThatWaitsForATableIsReported(t *testing.T) {
 	t.Parallel()
 	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
 	dbtest.MigrateTo(t, d, 1)
-	holder, err := d.Writer().Conn(t.Context())
+	holder, err := d.Writer().BeginTx(t.Context(), nil)
 	require.NoError(t, err)
-	_, err = holder.ExecContext(t.Context(), "SET application_name = 'a long report'; BEGIN; SELECT 1 AS yearly FROM orders")
+	_, err = holder.Exec("SELECT 1 FROM orders")
 	require.NoError(t, err)
-	var waits db.Blocker
+	var waits db.MigrationProgress
 	require.NoError(t, watch(t, d, func(p db.MigrationProgress) bool {
-		if len(p.Waits) == 0 {
-			return false
-		}
-		waits = p.Waits[0]
-		return waits.State == "idle in transaction"
+		waits = p
+		return p.Waits && p.Running > time.Millisecond
 	}, func(func()) {
 		_, err := d.Reader().Exec("SELECT 1 FROM orders")
 		require.NoError(t, err, "others get the table while the migration waits")
-		_, err = holder.ExecContext(t.Context(), "COMMIT")
-		require.NoError(t, err)
-		require.NoError(t, holder.Close())
+		require.NoError(t, holder.Rollback())
 	}))
-	require.Equal(t, "a long report", waits.Application)
-	require.Regexp(t, `^process \d+ \("a long report", idle in transaction, its transaction since \S+Z\): SET .* SELECT 1 AS yearly FROM orders$`, waits.String())
+	require.Contains(t, waits.SQL, "orders")
 }
 
 // A stopped CREATE INDEX CONCURRENTLY leaves an invalid index. The next migration drops the index and builds it again.
@@ -252,7 +242,7 @@ func TestAMigrationThatWasStoppedBuildsItsIndexAgain(t *testing.T) {
 	_, err = snapshot.Exec("SELECT 1") // begins the snapshot, and locks no table
 	require.NoError(t, err)
 	err = watch(t, d, func(p db.MigrationProgress) bool {
-		return strings.HasPrefix(p.SQL, "CREATE UNIQUE INDEX CONCURRENTLY") && len(p.Waits) > 0
+		return strings.HasPrefix(p.SQL, "CREATE UNIQUE INDEX CONCURRENTLY") && p.Waits
 	}, func(stop func()) { stop() })
 	require.ErrorIs(t, err, context.Canceled)
 	const invalid = "pg_index WHERE NOT indisvalid"

@@ -64,7 +64,7 @@ var postgres = &dialect{
 	// PostgreSQL has no estimate of the rows in a table that was never analyzed. Then this query assumes 200 bytes for a
 	// row.
 	tables: `SELECT relname, COALESCE(pg_relation_size(oid) * NULLIF(reltuples, -1) / NULLIF(relpages, 0) / current_setting('block_size')::int,
-  pg_relation_size(oid) / 200)::bigint, pg_total_relation_size(oid), false
+  pg_relation_size(oid) / 200)::bigint, pg_total_relation_size(oid)
  FROM pg_class WHERE relkind = 'r' AND relnamespace <> 'pg_catalog'::regnamespace AND pg_table_is_visible(oid) ORDER BY 1`,
 	checkMigratable: checkPostgresMigratable,
 	checkSearchPath: func(ctx context.Context, pool *sql.DB) error {

@@ -46,8 +46,7 @@ var sqliteFile = &dialect{
 		return goose.NewProvider(goose.DialectCustom, pool, files,
 			goose.WithStore(sqliteVersions{versions}), goose.WithDisableGlobalRegistry(true))
 	},
-	tables: `SELECT m.tbl_name, sum(CASE WHEN s.name = m.tbl_name AND s.pagetype = 'leaf' THEN s.ncell ELSE 0 END), sum(s.pgsize),
-  EXISTS (SELECT 1 FROM pragma_foreign_key_list(m.tbl_name))
+	tables: `SELECT m.tbl_name, sum(CASE WHEN s.name = m.tbl_name AND s.pagetype = 'leaf' THEN s.ncell ELSE 0 END), sum(s.pgsize)
  FROM dbstat s JOIN sqlite_schema m ON m.name = s.name GROUP BY m.tbl_name ORDER BY 1`,
 	checkMigratable: func(context.Context, *sql.DB) error { return nil },
 	checkSearchPath: func(context.Context, *sql.DB) error { return nil },
