@@ -11,51 +11,42 @@ import (
 	"github.com/lib/pq"
 )
 
-// channel is the name of the PostgreSQL channel over which Announce notifies Listen.
 const channel = "storefront_deliveries"
 
 const (
-	// announceGap is the minimum time between two notifications, because each is a commit that locks the database's whole
-	// notification queue. One notification wakes listeners as well as many do.
+	// announceGap keeps notifications apart, because each is a commit that locks the database's whole notification queue.
 	announceGap = 5 * time.Millisecond
-	// announceTimeout is how long one notification may take, and how long closing the database waits for the last
-	// notification.
+	// announceTimeout limits a notification, and the wait for the last one when the database closes.
 	announceTimeout = 2 * time.Second
 	// defaultPingInterval is Config.PingInterval if that is 0.
 	defaultPingInterval = 5 * time.Second
-	// minReconnect and maxReconnect are the shortest and the longest pause before a listener that has lost its connection
-	// reconnects. The pauses grow.
+	// minReconnect grows to maxReconnect with each attempt of a listener to reconnect.
 	minReconnect = 100 * time.Millisecond
 	maxReconnect = 5 * time.Second
 )
 
-// announcer notifies listeners of new work.
 type announcer interface {
 	announce()
 	listen(ctx context.Context) <-chan struct{}
 	close()
 }
 
-// Announce notifies listeners of a new event or delivery. It neither waits nor reports errors, because workers also poll.
-// hook.WithTx calls it for the deliveries that it adds.
+// Announce notifies listeners of a new event or delivery. It neither waits nor reports errors, because workers also poll. hook.WithTx calls it
+// for the deliveries that it adds.
 func (d *DB) Announce() { d.announcer.announce() }
 
-// Listen returns a channel that gets a value after any process calls Announce. On SQLite a commit of another process counts as
-// a call. One value may stand for several calls, and calls may be lost, so poll as well. The channel also gets a value when a
-// lost connection is restored. Listening ends with the context.
+// Listen returns a channel that gets a value after any process calls Announce or, on SQLite, commits, and when a lost connection is restored. A
+// value may stand for several calls, and calls may be lost, so poll as well. Listening ends with the context.
 func (d *DB) Listen(ctx context.Context) <-chan struct{} { return d.announcer.listen(ctx) }
 
-// FollowEvents returns a channel that gets a value after this process commits an event of the store, whether or not a
-// webhook subscribes to it. One value may stand for several events. Commits of other processes give no value, so poll as
-// well. The channel gets values until the context ends.
+// FollowEvents returns a channel that gets a value after this process commits events of the store, also without a webhook for them, until the
+// context ends. Poll as well, for other processes.
 func (d *DB) FollowEvents(ctx context.Context, store uuid.UUID) <-chan struct{} {
 	return d.followers.add(ctx, store)
 }
 
-// SignalEvents sends a value to the channels that FollowEvents returned for the store.
 func (d *DB) SignalEvents(store uuid.UUID) { d.followers.notify(store) }
 
-// notify puts a value into the channel signal, unless a value is in it already.
 func notify(signal chan struct{}) {
 	select {
 	case signal <- struct{}{}:
@@ -63,11 +54,10 @@ func notify(signal chan struct{}) {
 	}
 }
 
-// signals are the channels on which goroutines of this process wait. Each has the id of the store whose events it signals.
-// The channels of SQLite's watcher have the nil id, because they signal new work of any store.
+// signals are channels with the store whose events they signal. Those of SQLite's watcher have the nil id.
 type signals struct{ channels sync.Map } // from chan struct{} to uuid.UUID
 
-// add returns a new channel for events of the store, and removes it when the context ends.
+// add removes the channel when the context ends.
 func (s *signals) add(ctx context.Context, store uuid.UUID) chan struct{} {
 	signal := make(chan struct{}, 1)
 	s.channels.Store(signal, store)
@@ -84,8 +74,8 @@ func (s *signals) notify(store uuid.UUID) {
 	})
 }
 
-// notifier sends notifications on PostgreSQL, after the commit and on a connection of its own. A NOTIFY inside the writing
-// transaction would take a lock at the commit that lets only one writer of the whole database commit at a time.
+// notifier sends notifications after the commit, on a connection of its own. A NOTIFY in the writing transaction would let only one writer of
+// the whole database commit at a time.
 type notifier struct {
 	connect *connector
 	url     string        // the URL that listeners connect to
@@ -111,7 +101,7 @@ func (n *notifier) announce() {
 	}
 }
 
-// run sends one notification for all calls of announce since the previous notification.
+// run sends one notification for all calls of announce since the previous one.
 func (n *notifier) run() {
 	defer close(n.ended)
 	db := sql.OpenDB(n.connect)
@@ -119,15 +109,14 @@ func (n *notifier) run() {
 	defer func() { _ = db.Close() }()
 	for range n.signal {
 		ctx, cancel := context.WithTimeout(context.Background(), announceTimeout)
-		// The error is ignored: after a lost notification, listeners find the new work at their next poll.
+		// After a lost notification, listeners find the new work at their next poll.
 		_, _ = db.ExecContext(ctx, "NOTIFY "+channel)
 		cancel()
 		time.Sleep(announceGap)
 	}
 }
 
-// close returns once n.run has sent the last notification, so that even a command that writes and then exits notifies
-// listeners.
+// close waits for the last notification, so that a command that writes and exits notifies listeners.
 func (n *notifier) close() {
 	n.mu.Lock()
 	if !n.closed {
@@ -146,7 +135,7 @@ func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 	listener := pq.NewDialListener(dialer, n.url, minReconnect, maxReconnect, nil)
 	go func() {
 		defer func() { _ = listener.Close() }()
-		// listener.Listen waits for the first connection. A standby refuses LISTEN, so try again until the server accepts it.
+		// A standby refuses LISTEN, so try again until the server accepts it.
 		for listener.Listen(channel) != nil {
 			select {
 			case <-ctx.Done():
@@ -163,7 +152,7 @@ func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 			case <-listener.Notify: // a nil value means that a lost connection was restored
 				notify(signal)
 			case <-ping.C:
-				// The error is ignored: the listener itself detects and replaces a broken connection.
+				// The listener itself detects and replaces a broken connection.
 				_ = listener.Ping()
 			}
 		}

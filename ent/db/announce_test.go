@@ -34,8 +34,7 @@ func TestWhatIsAnnouncedIsHeard(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithCancel(context.Background())
 		signal := d.Listen(ctx)
-		// The listener connects in the background, and announcements before that are lost. So announce until the signal has a
-		// value.
+		// The listener connects in the background, and announcements before that are lost.
 		deadline := time.After(hang)
 		for connected := false; !connected; {
 			d.Announce()
@@ -51,7 +50,7 @@ func TestWhatIsAnnouncedIsHeard(t *testing.T) {
 	})
 }
 
-// On SQLite a worker wakes when a server in another process commits, and not only at its next poll.
+// A worker wakes not only at its next poll.
 func TestACommitOfAnotherProcessOnSQLiteIsNoticed(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -78,7 +77,7 @@ func TestACommitOfAnotherProcessOnSQLiteIsNoticed(t *testing.T) {
 	}
 }
 
-// A worker in another process receives the signal of a command that writes and then exits.
+// A command writes and then exits.
 func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.Postgres)
@@ -94,7 +93,7 @@ func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
 	writing.Announce() // does nothing on a closed database
 }
 
-// A worker that connected to a standby, which refuses LISTEN, receives signals once the standby is promoted.
+// A standby refuses LISTEN.
 func TestAListenerOnAStandbyIsHeardOnceItIsPromoted(t *testing.T) {
 	t.Parallel()
 	primary := dbtest.Cluster(t, cluster.Options{})

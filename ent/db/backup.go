@@ -11,17 +11,15 @@ import (
 	"go.storefront.example/ent/atomicfile"
 )
 
-// ErrNotEmbedded means that the database is on PostgreSQL, which has its own backup tools, and not one SQLite file.
+// ErrNotEmbedded means that the database is on PostgreSQL, which has its own backup tools.
 var ErrNotEmbedded = errors.New("only a SQLite database is one file")
 
 // UnverifiedSuffix is the suffix of a copy that the check of Backup rejected.
 const UnverifiedSuffix = ".unverified"
 
-// Backup copies a SQLite database as of one moment into a new file, readable only by its owner, while others read and write the
-// database. It first writes under a temporary name and calls check, which may be nil, on that file. A copy that check accepts
-// is renamed to path (atomicfile.Create). A rejected copy is kept with the suffix UnverifiedSuffix, because it may be the only
-// copy left. If path exists, Backup leaves it alone and fails with fs.ErrExist. Backup returns the copy's length in bytes. On
-// PostgreSQL it fails with ErrNotEmbedded.
+// Backup copies a SQLite database as of one moment into a new file for its owner alone, while others use the database, and returns its length.
+// It calls check, unless that is nil, on a temporary file and renames an accepted copy to path. A rejected one gets UnverifiedSuffix, because
+// it may be the only copy left. It fails with fs.ErrExist if path exists, and with ErrNotEmbedded.
 func (d *DB) Backup(ctx context.Context, path string, check func(temporary string) error) (bytes int64, err error) {
 	if d.path == "" {
 		return 0, ErrNotEmbedded
@@ -55,21 +53,18 @@ func (d *DB) Backup(ctx context.Context, path string, check func(temporary strin
 
 func (d *DB) copyTo(ctx context.Context, file string) error {
 	defer d.markReader(ctx, ReaderBackup)()
-	// Use a separate pool: the reading pool's query_only rejects VACUUM INTO, and on the writing connection all changes
-	// would wait until the copy is complete.
+	// The reading pool's query_only rejects VACUUM INTO, and on the writing connection all changes would wait.
 	pool, err := d.copier()
 	if err != nil {
 		return err
 	}
-	// SQLite copies into an existing file if it is empty (documentation of VACUUM). This empty file already has the right
-	// mode.
+	// SQLite copies into an existing file if it is empty (documentation of VACUUM). This one already has the right mode.
 	_, err = pool.ExecContext(ctx, "VACUUM INTO $1", file)
 	return errors.Join(err, pool.Close())
 }
 
-// FileID returns a number that distinguishes a SQLite database and its copies from other databases. The first call generates it
-// and stores it in the file's header (https://www.sqlite.org/pragma.html#pragma_user_version), because that field exists
-// whatever the schema.
+// FileID distinguishes a SQLite database and its copies from others. The first call generates it and stores it in the file's header
+// (https://www.sqlite.org/pragma.html#pragma_user_version), which exists whatever the schema.
 func (d *DB) FileID(ctx context.Context) (id uint32, err error) {
 	const read = "PRAGMA user_version"
 	if err := d.reader.QueryRowContext(ctx, read).Scan(&id); err != nil || id != 0 {

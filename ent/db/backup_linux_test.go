@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// Backup also works on file systems without hard links, such as FAT and some network shares.
+// FAT and some network shares have no hard links.
 func TestBackupWithoutHardLinks(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

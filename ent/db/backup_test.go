@@ -49,7 +49,7 @@ func TestBackupIsTheDatabaseOfOneMoment(t *testing.T) {
 	<-started
 	folder := t.TempDir()
 	path := filepath.Join(folder, "copy.db")
-	// Back up while the database is also open in another db.DB, as a command does while the server runs.
+	// Another db.DB stands for a command that runs beside the server.
 	other, err := hook.Open(t.Context(), db.Config{URL: databaseURL(t, d)})
 	require.NoError(t, err)
 	bytes, err := other.Backup(t.Context(), path, nil)
@@ -80,7 +80,6 @@ func TestBackupIsTheDatabaseOfOneMoment(t *testing.T) {
 	require.Equal(t, "ok", sound)
 }
 
-// databaseURL returns the URL of the SQLite file that d has open.
 func databaseURL(t *testing.T, d *db.DB) string {
 	t.Helper()
 	var number int

@@ -22,11 +22,10 @@ type Claim struct{ lock *flock.Flock }
 // claimTimeout is how long ClaimServer waits for another process to release the lock.
 const claimTimeout = 200 * time.Millisecond
 
-// ClaimServer claims the right to be the server of a database. Call it before opening the database, because two servers on one
-// SQLite file would block each other, and two dev servers would revoke each other's keys. Workers and commands need no claim.
-// ClaimServer fails with ErrClaimed while another process has the claim. The claim is a lock on a file beside the database,
-// with the suffix .lock. The system releases the lock when the process dies; a file without a lock has no effect. File systems
-// shared between machines may support neither this lock nor SQLite's own locks. On PostgreSQL any number of servers may run.
+// ClaimServer must come before opening the database, because two servers on one SQLite file would block each other, and two dev servers would
+// revoke each other's keys. Workers and commands need no claim. It fails with ErrClaimed. The claim is a lock on a file with the suffix .lock,
+// which the system releases when the process dies; file systems shared between machines may support neither it nor SQLite's locks. On
+// PostgreSQL any number of servers may run.
 func ClaimServer(databaseURL string) (*Claim, error) {
 	path, embedded := strings.CutPrefix(databaseURL, "sqlite:")
 	if !embedded || path == "" {
@@ -37,7 +36,7 @@ func ClaimServer(databaseURL string) (*Claim, error) {
 		return nil, fmt.Errorf("claim the database: %w", err)
 	}
 	lock := claimLock(path)
-	// Wait a little, because IsClaimed holds the lock for a moment.
+	// IsClaimed holds the lock for a moment.
 	ctx, cancel := context.WithTimeout(context.Background(), claimTimeout)
 	defer cancel()
 	switch claimed, err := lock.TryLockContext(ctx, claimTimeout/10); {
@@ -49,13 +48,12 @@ func ClaimServer(databaseURL string) (*Claim, error) {
 	return &Claim{lock}, nil
 }
 
-// claimLock returns the lock of the SQLite file at path. It follows symbolic links, so that a file with several paths has one
-// lock.
+// claimLock follows symbolic links, so that a file with several paths has one lock.
 func claimLock(path string) *flock.Flock {
 	return flock.New(withoutLinks(path)+".lock", flock.SetPermissions(0o600))
 }
 
-// withoutLinks returns the path of a file without symbolic links, even if the file does not exist yet.
+// withoutLinks resolves symbolic links, even of a file that does not exist yet.
 func withoutLinks(path string) string {
 	if file, err := filepath.EvalSymlinks(path); err == nil {
 		return file
@@ -66,7 +64,7 @@ func withoutLinks(path string) string {
 	return path
 }
 
-// IsClaimed reports whether a process has claimed the SQLite file at this path. It creates no database file.
+// IsClaimed reports whether a process has claimed the SQLite file. It creates no database file.
 func IsClaimed(path string) (bool, error) {
 	lock := claimLock(path)
 	if _, err := os.Stat(lock.Path()); errors.Is(err, fs.ErrNotExist) {

@@ -70,7 +70,7 @@ func TestALinkToASQLiteFileIsThatFile(t *testing.T) {
 	require.NoError(t, first.Release())
 }
 
-// A hard link would get past the claim, whose lock is beside the file's name, and past SQLite's log.
+// It would get past the claim, whose lock is beside the file's name, and past SQLite's log.
 func TestAFileWithHardLinksIsNotOpened(t *testing.T) {
 	t.Parallel()
 	file, link := filepath.Join(t.TempDir(), "storefront.db"), filepath.Join(t.TempDir(), "link.db")

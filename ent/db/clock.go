@@ -8,17 +8,13 @@ import (
 )
 
 const (
-	// clockInterval is how often Watch reads the database's clock.
 	clockInterval = 10 * time.Second
-	// clockTimeout is how long one reading of the database's clock may take.
+	// clockTimeout limits one reading of the database's clock.
 	clockTimeout = 5 * time.Second
 )
 
-// clock is the time for everything in the database. On PostgreSQL it follows the database's clock, so that a process with a
-// wrong clock stores right times; between two readings it advances with this process's monotonic clock. On SQLite it is this
-// machine's clock.
-//
-// Three clocks may differ: the database's, this process's, and in tests a clock that replaces the database's (override).
+// clock follows the database's clock on PostgreSQL, so that a process with a wrong clock stores right times; between readings it advances with
+// this process's monotonic clock. On SQLite it is this machine's clock. override replaces the database's in tests.
 type clock struct {
 	override func() time.Time                         // Config.Clock, or nil
 	process  func() time.Time                         // Config.ProcessClock, else override, else time.Now
@@ -38,11 +34,10 @@ func newClock(c Config) *clock {
 	return k
 }
 
-// monotonic takes at, a time by this process's clock. It returns the time that this clock would have shown instead if nobody
-// had set the clock since k.started.
+// monotonic returns what this process's clock would have shown at the time at if nobody had set it since k.started.
 func (k *clock) monotonic(at time.Time) time.Time { return k.started.Round(0).Add(at.Sub(k.started)) }
 
-// now returns the best estimate of the database's time without a query.
+// now estimates the database's time without a query.
 func (k *clock) now() time.Time {
 	switch {
 	case k.override != nil:
@@ -53,12 +48,8 @@ func (k *clock) now() time.Time {
 	return k.monotonic(time.Now()).Add(time.Duration(k.offset.Load()))
 }
 
-// ReadClock queries the database's time, in UTC and truncated to milliseconds, and corrects Now by it. On SQLite it returns
-// this machine's time.
-//
-// The database has read its clock at some time between the sending of the query and the arrival of the answer. If the time
-// read is consistent with Now, ReadClock does not change Now; otherwise it changes Now as little as possible. So a slow
-// answer does not make Now wrong.
+// ReadClock queries the database's time, in UTC and truncated to milliseconds. It corrects Now as little as the answer demands, which was read
+// at some time between the query and its arrival, so that a slow one does no harm. On SQLite it returns this machine's time.
 func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	k := d.clock
 	if k.query == nil || k.override != nil {
@@ -74,8 +65,8 @@ func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	return read.UTC().Truncate(time.Millisecond), nil
 }
 
-// ClockOffset returns by how much this process's clock is ahead of the database's, as of the last ReadClock; the true
-// difference may be larger. It is negative if this process's clock is behind, and 0 on SQLite.
+// ClockOffset is how far this process's clock is ahead of the database's, at least, as of the last ReadClock; negative if it is behind, and 0
+// on SQLite.
 func (d *DB) ClockOffset() time.Duration {
 	if d.clock.query == nil {
 		return 0 // there is only this machine's clock
@@ -83,13 +74,13 @@ func (d *DB) ClockOffset() time.Duration {
 	return d.clock.process().Round(0).Sub(d.clock.now().Round(0))
 }
 
-// KeepCurrent calls ReadClock every clockInterval until the context ends. On a cluster it also reads on which node each store is.
+// KeepCurrent calls ReadClock regularly until the context ends. On a cluster it also reads on which node each store is.
 func (d *DB) KeepCurrent(ctx context.Context) {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()
 	for {
 		reading, cancel := context.WithTimeout(ctx, clockTimeout)
-		_, _ = d.ReadClock(reading) // an error is ignored: while the database is unavailable nothing is stored
+		_, _ = d.ReadClock(reading) // while the database is unavailable nothing is stored
 		_ = d.readNodes(reading)
 		cancel()
 		select {

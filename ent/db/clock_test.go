@@ -20,7 +20,7 @@ func skewed(off time.Duration) func() time.Time {
 	return func() time.Time { return time.Now().Add(off) }
 }
 
-// DB.Now follows the database's clock, whatever this process's clock shows.
+// Whatever this process's clock shows.
 func TestTimesAreTheDatabases(t *testing.T) {
 	t.Parallel()
 	for name, off := range map[string]time.Duration{"ahead": years, "behind": -years, "right": 0} {

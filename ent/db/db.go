@@ -29,51 +29,44 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Config says which database to open, and how.
+// Config is the database to open, and how.
 type Config struct {
-	// URL is sqlite:PATH, postgres://… or postgresql://…. It may name several hosts in libpq's forms:
-	// postgres://a:5432,b:5432/name or ?host=a,b&port=5432,5432. Open then uses the writable one, unless target_session_attrs
-	// selects another.
+	// URL is sqlite:PATH, postgres://… or postgresql://…. It may name several hosts, as for libpq: postgres://a:5432,b:5432/name or
+	// ?host=a,b&port=5432,5432. Open then uses the writable one, unless target_session_attrs selects another.
 	URL string
-	// Existing makes Open fail with ErrNoFile if the SQLite file does not exist; otherwise Open creates it.
+	// Existing makes Open fail with ErrNoFile instead of creating a missing SQLite file.
 	Existing bool
-	// ReadOnly opens an existing SQLite file that nobody writes, such as a backup, and leaves the file and its folder
-	// unchanged. Open rejects a file with a write-ahead log beside it, because the file is in use or lacks the log's changes.
+	// ReadOnly opens a SQLite file that nobody writes, such as a backup, and leaves its folder unchanged. Open rejects a file with a
+	// write-ahead log: it is in use or lacks the log's changes.
 	ReadOnly bool
-	// Clock replaces the database's clock in tests; statements on PostgreSQL get its time as a parameter. With nil,
-	// PostgreSQL's own clock decides, and on SQLite this process's clock. Goroutines share it.
+	// Clock replaces the database's clock in tests; statements on PostgreSQL get its time as a parameter. Goroutines share it.
 	Clock func() time.Time
-	// ProcessClock replaces this process's clock in tests. On PostgreSQL this clock is only compared with the database's.
-	// Nil means Clock, or time.Now if that is nil. Goroutines share it.
+	// ProcessClock replaces this process's clock in tests. Nil means Clock, or time.Now. Goroutines share it.
 	ProcessClock func() time.Time
-	// MaxConns is the most connections to PostgreSQL. On SQLite it is the most reading connections; a single further connection
-	// writes. 0 means a number that depends on the number of processors.
+	// MaxConns is the most connections to PostgreSQL, or to read SQLite, where one more writes. 0 means a number that depends on the
+	// processors.
 	MaxConns int
-	// AdmissionConns is how many connections are reserved for admitting requests (server/auth), so that no other work delays
-	// the admission. With 0, admitting requests uses the common connections. On SQLite any other value reserves a second
-	// pool as large as the pool for reading.
+	// AdmissionConns reserves connections for admitting requests (server/auth), so that no other work delays them. 0 reserves none; on SQLite
+	// any other value reserves a second pool for reading.
 	AdmissionConns int
-	// TotalConns is the most connections to PostgreSQL of all pools together; 0 means the sum that PoolSizes has without it. The
-	// pools get their shares of it. SQLite ignores it.
+	// TotalConns is the most connections to PostgreSQL of all pools together, which they share; 0 means the sum that PoolSizes has without it.
+	// SQLite ignores it.
 	TotalConns int
 	// StatementTimeout is how long a statement on PostgreSQL may take; 0 means the server's own setting.
 	StatementTimeout time.Duration
-	// LockTimeout is how long a statement waits for a lock; on SQLite the file is the only lock. 0 means the server's own
-	// setting on PostgreSQL, and readerWait or writerWait on SQLite.
+	// LockTimeout is how long a statement waits for a lock, on SQLite for the file. 0 means PostgreSQL's own setting, and readerWait or
+	// writerWait on SQLite.
 	LockTimeout time.Duration
-	// PingInterval is how often a listener pings PostgreSQL. After three times as long without a byte from the server it
-	// reconnects. 0 means five seconds.
+	// PingInterval is how often a listener pings PostgreSQL; 0 means five seconds. After three times as long without a byte it reconnects.
 	PingInterval time.Duration
-	// Observe, if not nil, is called once for each round trip to the database: with the text of a
-	// statement, with BEGIN, COMMIT, ROLLBACK or PING, and with "prepare" for the extra trip that
-	// prepares or deallocates a statement. Goroutines share it.
+	// Observe, if not nil, is called for each round trip: with a statement, BEGIN, COMMIT, ROLLBACK or PING, and with "prepare" for preparing
+	// or deallocating one. Goroutines share it.
 	Observe func(query string)
 
-	// Settings are PostgreSQL's settings for each connection, by name, such as enable_seqscan. SQLite
-	// ignores them.
+	// Settings are PostgreSQL's, for each connection, by name, such as enable_seqscan.
 	Settings map[string]string
 
-	// sessions records the server sessions of the connections to PostgreSQL, to detect a pooler.
+	// sessions records the connections' sessions, to detect a pooler.
 	sessions *sessions
 }
 
@@ -82,18 +75,17 @@ type DB struct {
 	dialect        *dialect
 	reader, writer *sql.DB
 	prober         *sql.DB     // for CheckWritable; on SQLite the same pool as reader
-	admissions     *sql.DB     // for admitting requests; the same pool as reader unless Config.AdmissionConns is set
+	admissions     *sql.DB     // the same pool as reader unless Config.AdmissionConns is set
 	client, tx     *ent.Client // client uses the pool reader, tx the pool writer
 	prepare        func(*ent.Client)
 	clock          *clock
 	announcer      announcer
 	followers      *signals // signals for FollowEvents
 	path           string   // of the SQLite file; "" on PostgreSQL
-	// sharded is true if Citus had distributed the tables by store when Open ran. Tables are distributed only while no server
-	// or worker runs.
+	// sharded is true if Citus had distributed the tables when Open ran, which happens only while no server or worker runs.
 	sharded bool
 	nodes   nodes
-	// coordinator is the cluster's coordinator if d is a node that ForStore returned; else nil.
+	// coordinator is nil unless d is a node that ForStore returned.
 	coordinator *DB
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
@@ -103,14 +95,14 @@ type DB struct {
 	checkpointer, copier func() (*sql.DB, error)
 }
 
-// dialect has the settings, statements and functions that differ between PostgreSQL and SQLite.
+// dialect is what differs between PostgreSQL and SQLite.
 type dialect struct {
 	name string // as in entgo.io/ent/dialect
-	// attempts is how often WithTx runs a transaction at most, if it conflicts with others.
+	// attempts is how often WithTx runs a conflicting transaction at most.
 	attempts int
-	// rowLock is the clause that makes a SELECT lock its rows; "" on SQLite, where one transaction at a time writes.
+	// rowLock makes a SELECT lock its rows; "" on SQLite, where one transaction at a time writes.
 	rowLock string
-	// versions is a query that returns 1 if goose's table of the applied migrations exists, and 0 if not.
+	// versions is a query for whether goose's table of versions exists, as 1 or 0.
 	versions string
 	// tables is a query of all tables: the name, an estimate of the rows, and the bytes with the indexes.
 	tables string
@@ -118,24 +110,21 @@ type dialect struct {
 	checkMigratable func(ctx context.Context, pool *sql.DB) error
 	// checkSearchPath returns ErrSearchPath if the tables are in a schema that is not on the search_path.
 	checkSearchPath func(ctx context.Context, pool *sql.DB) error
-	// provider returns the provider of goose that applies the migrations in files through the pool.
-	provider func(pool *sql.DB, files fs.FS) (*goose.Provider, error)
-	// checkWritable tests whether the database accepts writes, with a write that changes no data.
+	provider        func(pool *sql.DB, files fs.FS) (*goose.Provider, error)
+	// checkWritable writes without changing data.
 	checkWritable func(context.Context, *DB) error
 }
 
-// ErrURL means that a database URL is unusable. It is a mistake on the command line, not a failure.
+// ErrURL means that a database URL is unusable: a mistake on the command line, not a failure.
 var ErrURL = errors.New("database-url")
 
-// ErrNoFile means that there is no SQLite file at the path. The error names the path.
+// ErrNoFile means that there is no SQLite file at the path, which the error names.
 var ErrNoFile = errors.New("there is no database")
 
-// Open opens the database and checks that it answers. It does not migrate. It fails with ErrURL if the URL is malformed, with
-// ErrNoFile, or with "reach the database: …". Errors have one line and never the password. On SQLite it creates a missing file,
-// readable only by its owner, unless Config.Existing.
+// Open checks that the database answers, and does not migrate. It fails with ErrURL, ErrNoFile, or "reach the database: …", in one line and
+// without the password. On SQLite it creates a missing file for its owner alone, unless Config.Existing.
 //
-// prepare adds hooks to each ent client before its first use; nil adds none. Programs call hook.Open instead, which adds the
-// hook that records changes.
+// prepare adds hooks to each ent client before its first use; nil adds none. Programs call hook.Open instead, which records changes.
 func Open(ctx context.Context, c Config, prepare func(*ent.Client)) (*DB, error) {
 	d, err := open(ctx, c)
 	if err != nil {
@@ -175,7 +164,6 @@ func open(ctx context.Context, c Config) (*DB, error) {
 	}
 }
 
-// cachingConnector wraps a connector so that its connections cache their prepared statements.
 func (c Config) cachingConnector(inner driver.Connector, remote bool) driver.Connector {
 	caching := &connector{Connector: inner, cacheSize: maxCachedStatements, remote: remote, observe: c.Observe,
 		sessions: c.sessions}
@@ -185,7 +173,7 @@ func (c Config) cachingConnector(inner driver.Connector, remote bool) driver.Con
 	return caching
 }
 
-// ByDialect returns its argument postgres if the database is PostgreSQL, and its argument sqlite if it is SQLite.
+// ByDialect returns postgres or sqlite, by the kind of d.
 func ByDialect[T any](d *DB, postgres, sqlite T) T {
 	if d.dialect == sqliteFile {
 		return sqlite
@@ -193,8 +181,7 @@ func ByDialect[T any](d *DB, postgres, sqlite T) T {
 	return postgres
 }
 
-// Distributed reports whether the stores' rows are distributed over several nodes. Then a statement can lock rows of only one
-// store.
+// Distributed reports whether the stores' rows are on several nodes, where a statement can lock rows of only one store.
 func (d *DB) Distributed() bool { return d.sharded }
 
 // Dialect returns dialect.Postgres or dialect.SQLite of entgo.io/ent/dialect.
@@ -203,29 +190,24 @@ func (d *DB) Dialect() string { return d.dialect.name }
 // Reader returns the pool for statements that only read. Placeholders are $1, $2, … on both databases.
 func (d *DB) Reader() *sql.DB { return d.reader }
 
-// Writer returns the pool for statements that write outside a transaction: on SQLite the single writing connection, on
-// PostgreSQL the same pool as Reader. Do not use Writer, or on PostgreSQL Reader, inside a transaction, because the statement
-// would wait for a second connection while the transaction holds one.
+// Writer returns the pool for writes outside a transaction: SQLite's single writing connection, or PostgreSQL's Reader. Inside a transaction a
+// statement of it would wait for a second connection while the transaction holds one.
 func (d *DB) Writer() *sql.DB { return d.writer }
 
-// Admissions returns the pool for the statement that admits a request. If Config.AdmissionConns is 0, it returns the same pool
-// as Reader. On SQLite the connections of the pool can only read.
+// Admissions returns the pool for admitting requests, which is Reader if Config.AdmissionConns is 0. On SQLite it can only read.
 func (d *DB) Admissions() *sql.DB { return d.admissions }
 
-// Conns returns how many connections the pool for reading has at most. Connections that are reserved for admitting requests
-// do not count.
+// Conns is the most connections of the pool for reading, without those reserved for admitting requests.
 func (d *DB) Conns() int { return d.reader.Stats().MaxOpenConnections }
 
-// Client returns the ent client for reads outside of transactions. It refuses changes.
+// Client is for reads outside of transactions. It refuses changes.
 func (d *DB) Client() *ent.Client { return d.client }
 
-// Now returns the time by the database's clock, in UTC and truncated to milliseconds. On PostgreSQL it is derived from the last
-// reading by Open or ReadClock, so a wrong clock of this process does not change it.
+// Now is the time by the database's clock, in UTC and truncated to milliseconds, as derived from the last reading.
 func (d *DB) Now() time.Time { return d.clock.now().UTC().Truncate(time.Millisecond) }
 
-// TimeArg returns the time argument of a statement about leases, as in COALESCE($1, now()). On PostgreSQL it is nil, so that
-// the statement takes the database's time, because the clocks of several hosts may differ. On SQLite, or with Config.Clock, it
-// is Now.
+// TimeArg is the time of a statement about leases, as in COALESCE($1, now()): nil on PostgreSQL, because the clocks of hosts may differ, and
+// Now on SQLite or with Config.Clock.
 func (d *DB) TimeArg() any {
 	if d.clock.query != nil && d.clock.override == nil {
 		return nil
@@ -243,16 +225,14 @@ func (d *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the pools. All users of the database must have ended. A connection that the network has already closed is no
-// error.
+// Close needs that all users of the database have ended.
 func (d *DB) Close() error {
 	d.announcer.close()
 	var pools []*sql.DB
 	for _, node := range d.nodes.opened {
 		pools = append(pools, node.reader)
 	}
-	// Close SQLite's writer last, because the last connection copies the write-ahead log into the file. Two of these fields
-	// may be the same pool; a second Close of a pool does nothing.
+	// SQLite's last connection copies the write-ahead log into the file, so close the writer last. A second Close of a pool does nothing.
 	var errs []error
 	for _, pool := range append(pools, d.prober, d.reader, d.admissions, d.writer) {
 		if err := pool.Close(); !isDisconnected(err) {
@@ -262,9 +242,8 @@ func (d *DB) Close() error {
 	return errors.Join(errs...)
 }
 
-// CheckWritable tests the database with a write. It fails on a standby, a read-only file or a full disk, and if a synchronous
-// standby does not confirm the write before the context ends. The schema must exist. On PostgreSQL it uses connections of its
-// own, so that it never waits for a free one. It fails with ErrPooler if a pooler shares their sessions.
+// CheckWritable writes. It fails on a standby, a read-only file, a full disk, without the confirmation of a synchronous standby before the
+// context ends, and with ErrPooler. The schema must exist. On PostgreSQL it uses connections of its own, so that it never waits for a free one.
 func (d *DB) CheckWritable(ctx context.Context) error {
 	if err := d.dialect.checkWritable(ctx, d); err != nil {
 		return fmt.Errorf("write to the database: %w", err)

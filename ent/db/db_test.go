@@ -25,7 +25,7 @@ import (
 	entstore "go.storefront.example/gen/ent/store"
 )
 
-// addStore creates a store with this slug and creation time, and returns its id.
+// addStore creates a store and returns its id.
 func addStore(t testing.TB, d *db.DB, slug string, at time.Time) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
@@ -35,7 +35,7 @@ func addStore(t testing.TB, d *db.DB, slug string, at time.Time) uuid.UUID {
 	return id
 }
 
-// newStore returns ent's builder for a new store, which gets the id of the context's store.
+// newStore gets the id of the context's store.
 func newStore(ctx context.Context, tx *ent.Tx, slug string, at time.Time) *ent.StoreCreate {
 	subject, _, _ := tenant.From(ctx)
 	return tx.Store.Create().SetID(subject.ID).SetName(slug).SetSlug(slug).SetURL("https://example.com/" + slug).
@@ -47,13 +47,13 @@ func asOperator(storeID uuid.UUID) context.Context {
 		tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
 }
 
-// pools returns how many connection pools this process has open, counted by their goroutines.
+// pools counts this process's open pools by their goroutines.
 func pools() int {
 	stacks := make([]byte, 4<<20)
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("sql.(*DB).connectionOpener("))
 }
 
-// If Open fails, it leaves no pool open. The test runs alone, because it counts the pools of the process.
+// Not parallel, because it counts the pools of the process.
 func TestOpenLeavesNoPoolBehindWhenItFails(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "text.db")
 	require.NoError(t, os.WriteFile(text, bytes.Repeat([]byte("no database"), 100), 0o600))
@@ -64,7 +64,7 @@ func TestOpenLeavesNoPoolBehindWhenItFails(t *testing.T) {
 
 	url := dbtest.EmptyURL(t, dbtest.Postgres)
 	before = pools()
-	for err = nil; err == nil; { // try again if Open succeeds, because it may end before it notices the cancelled context
+	for err = nil; err == nil; { // try again if Open ends before it notices the cancelled context
 		ctx, leave := context.WithCancel(t.Context())
 		var opened *db.DB
 		opened, err = hook.Open(ctx, db.Config{URL: url, AdmissionConns: 2, Observe: func(query string) {

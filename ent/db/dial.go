@@ -7,22 +7,19 @@ import (
 )
 
 const (
-	// If the server vanishes without closing a connection, the connection fails after keepAliveIdle + keepAliveCount ×
-	// keepAliveInterval. On Linux this also holds during a statement.
+	// A connection to a vanished server fails after keepAliveIdle + keepAliveCount × keepAliveInterval, on Linux also during a statement.
 	keepAliveIdle     = 5 * time.Second
 	keepAliveInterval = 2 * time.Second
 	keepAliveCount    = 3
 )
 
-// socketKey is the key under which a context has a *net.Conn: the variable into which the dialer puts the socket that it
-// opens.
+// socketKey is the key of the *net.Conn in a context into which the dialer puts its socket.
 type socketKey struct{}
 
-// dialer dials PostgreSQL. It implements pq.Dialer and pq.DialerContext.
+// dialer implements pq.Dialer and pq.DialerContext.
 type dialer struct {
 	*net.Dialer
-	// readTimeout is how long a connection may receive nothing before it fails; 0 means no limit. Listeners set it, because
-	// lib/pq would wait forever.
+	// readTimeout fails a connection that receives nothing for so long; 0 means no limit. Listeners set it, because lib/pq would wait forever.
 	readTimeout time.Duration
 }
 
@@ -32,8 +29,7 @@ func newDialer() dialer {
 	}}}
 }
 
-// DialContext connects to the address. If the context has a value under socketKey, DialContext stores the connection in the
-// variable to which the value points.
+// DialContext also stores the connection where the context's value under socketKey points.
 func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	socket, err := d.Dialer.DialContext(ctx, network, address)
 	if err != nil {
@@ -48,13 +44,12 @@ func (d dialer) DialContext(ctx context.Context, network, address string) (net.C
 	return socket, nil
 }
 
-// readTimeoutConn is a connection on which a read fails if no byte arrives within the timeout.
+// readTimeoutConn fails a read if no byte arrives within the timeout.
 type readTimeoutConn struct {
 	net.Conn
 	timeout time.Duration
 }
 
-// Read implements net.Conn.
 func (s readTimeoutConn) Read(p []byte) (int, error) {
 	if err := s.SetReadDeadline(time.Now().Add(s.timeout)); err != nil {
 		return 0, err
@@ -62,7 +57,6 @@ func (s readTimeoutConn) Read(p []byte) (int, error) {
 	return s.Conn.Read(p)
 }
 
-// DialTimeout connects within the timeout.
 func (d dialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A request that a vanished server does not acknowledge fails after the same time as an idle connection to this server.
+// The request fails after the same time as an idle connection.
 func TestWhatIsNotAcknowledgedEnds(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"127.0.0.1:0", filepath.Join(t.TempDir(), "s")} {

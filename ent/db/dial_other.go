@@ -4,5 +4,5 @@ package db
 
 import "syscall"
 
-// setUserTimeout does nothing: this system decides how long it repeats data that the server does not acknowledge.
+// setUserTimeout does nothing: this system decides how long it resends data.
 func setUserTimeout(_, _ string, _ syscall.RawConn) error { return nil }

@@ -16,7 +16,7 @@ func FreeBytes(folder string) (uint64, error) {
 	return s.Bavail * uint64(s.Bsize), nil
 }
 
-// linksOf returns how many names a file has. A folder has one name, although its subfolders refer to it too.
+// linksOf returns how many names a file has, and 1 for a folder.
 func linksOf(path string) (uint64, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// The kinds of readers that EmptyLog reports. While an export or a backup reads, it holds a lock on a file beside the
-// database, because every process sees the lock, and the system releases it when its process dies.
+// The kinds of readers that EmptyLog reports. An export or a backup holds a lock on a file beside the database, because every process sees it,
+// and the system releases it when its process dies.
 const (
 	ReaderExport = "export"
 	ReaderBackup = "backup"
@@ -18,12 +18,12 @@ const (
 	ReaderOther = "reader"
 )
 
-// EmptyLog empties SQLite's write-ahead log, which keeps old pages; on PostgreSQL it does nothing. If a transaction still
-// reads old pages, the log stays and EmptyLog returns the reader's kind; otherwise it returns "".
+// EmptyLog empties SQLite's write-ahead log, which keeps old pages; on PostgreSQL it does nothing. If a transaction still reads old pages, the
+// log stays and EmptyLog returns the reader's kind, otherwise "".
 //
-// It never waits for readers, because a checkpoint that empties the log holds SQLite's write lock while it waits, and all
-// writers would wait with it. So its connection has no busy timeout. First, a passive checkpoint copies most of the log into
-// the file without the write lock (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html).
+// It never waits for readers: a checkpoint that empties the log holds SQLite's write lock meanwhile, and all writers would wait. So its
+// connection has no busy timeout, and a passive checkpoint first copies most of the log without the lock
+// (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html).
 func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 	if d.path == "" {
 		return "", nil
@@ -32,7 +32,7 @@ func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = pool.Close() }() // The error is ignored: the pool has changed no row.
+	defer func() { _ = pool.Close() }() // The pool has changed no row.
 	for _, mode := range []string{"PASSIVE", "TRUNCATE"} {
 		var busy, frames, copied int
 		err := pool.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &frames, &copied)
@@ -47,17 +47,16 @@ func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 	return "", nil
 }
 
-// markPause is the wait between two tries of markReader to take a lock. A try fails while markedReader tests the same lock.
+// markPause is the wait between two tries of markReader, which fail while markedReader tests the lock.
 const markPause = time.Millisecond
 
-// readerLock returns the lock that readers of this kind, such as ReaderExport, hold while they read. flag is the flag of
-// os.OpenFile for the lock's file. The file is never removed; while nobody has locked it, it shows no reader.
+// readerLock is the lock of readers of this kind. flag opens the lock's file, which is never removed and means nothing while nobody has locked
+// it.
 func (d *DB) readerLock(kind string, flag int) *flock.Flock {
 	return flock.New(withoutLinks(d.path)+"."+kind+".lock", flock.SetFlag(flag), flock.SetPermissions(0o600))
 }
 
-// markReader takes the lock by which every process sees a reader of this kind; the function unmark releases it. If the
-// lock's file cannot be made, EmptyLog reports the reader as ReaderOther.
+// markReader shows every process a reader of this kind until unmark. If the lock's file cannot be made, EmptyLog reports ReaderOther.
 func (d *DB) markReader(ctx context.Context, kind string) (unmark func()) {
 	if d.path == "" {
 		return func() {}
@@ -67,7 +66,7 @@ func (d *DB) markReader(ctx context.Context, kind string) (unmark func()) {
 	return func() { _ = lock.Close() }
 }
 
-// markedReader returns the kind of a reader that holds its lock, or ReaderOther if none does.
+// markedReader returns the kind of a reader that holds its lock, or ReaderOther.
 func (d *DB) markedReader() string {
 	for _, kind := range []string{ReaderExport, ReaderBackup} {
 		lock := d.readerLock(kind, os.O_RDONLY)

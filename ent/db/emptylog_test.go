@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// longWait is a busy timeout longer than any test: if a statement waits for a lock, the test hangs.
+// longWait makes a test hang if a statement waits for a lock.
 const longWait = time.Hour
 
 // writeMark changes a row through the writer.
@@ -26,8 +26,7 @@ func writeMark(t *testing.T, d *db.DB) {
 	require.NoError(t, err)
 }
 
-// EmptyLog does not wait for readers and writers. While an export or a backup reads, it returns "export" or "backup", and for
-// any other reader or writer "reader". Once nobody reads or writes, EmptyLog empties the log.
+// It returns the kind of a reader or writer, and empties the log once there is none.
 func TestEmptyLogWaitsForNothing(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -73,7 +72,6 @@ func TestEmptyLogWaitsForNothing(t *testing.T) {
 	require.Empty(t, empty())
 }
 
-// Another connection can write while a backup is made.
 func TestABackupLeavesTheWriterFree(t *testing.T) {
 	t.Parallel()
 	var d *db.DB

@@ -21,8 +21,7 @@ import (
 // codeDuplicateStatement is the SQLSTATE for a prepared statement whose name is in use.
 const codeDuplicateStatement = pqerror.Code("42P05")
 
-// Routines in PostgreSQL's source. They distinguish errors with the same code, because an error's text depends on lc_messages
-// and its routine does not.
+// Routines in PostgreSQL's source. They distinguish errors with the same code, whose texts depend on lc_messages.
 const (
 	routineStalePlan     = "RevalidateCachedQuery"
 	routineNotReplicated = "SyncRepWaitForLSN"
@@ -30,8 +29,8 @@ const (
 	routineNodeFailed = "ErrorIfPostCommitFailedShardPlacements"
 )
 
-// routinesInRecovery are the routines in which a standby refuses, with 0A000, features that only a primary supports: unlogged
-// tables, and transactions that are serializable or that write.
+// routinesInRecovery are where a standby refuses, with 0A000, what only a primary supports: unlogged tables, and transactions that are
+// serializable or that write.
 var routinesInRecovery = []string{"get_relation_info", "call_bool_check_hook", "call_enum_check_hook"}
 
 // IsUnique reports whether a unique index rejected a row.
@@ -41,12 +40,11 @@ func IsUnique(err error) bool {
 		code == sqlite3.SQLITE_CONSTRAINT_UNIQUE || code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
-// IsUnreachable reports whether the database is unavailable, so that the same work may succeed later. It is unavailable if a
-// connection failed, or a statement timed out; if the server starts, stops, only reads, or has no connection, disk or memory
-// left; or if a SQLite file cannot be opened, read or written, or stays locked. A missing table counts as well, because the
-// schema may be too old or the search_path wrong.
+// IsUnreachable reports whether the same work may succeed later: a connection failed, or a statement timed out; the server starts, stops, only
+// reads, or has no connection, disk or memory left; or a SQLite file cannot be opened, read or written, or stays locked. A missing table
+// counts, because the schema may be too old or the search_path wrong.
 func IsUnreachable(err error) bool {
-	// Check this first, because a connectError may wrap any error of the server.
+	// A connectError may wrap any error of the server.
 	if _, ok := errors.AsType[*connectError](err); ok || errors.Is(err, errNotReplicated) {
 		return true
 	}
@@ -58,8 +56,7 @@ func IsUnreachable(err error) bool {
 		case pqerror.InternalError:
 			return e.Routine == routineNodeFailed
 		case pqerror.QueryCanceled:
-			// If the server's timeout cancelled the statement, the database counts as unreachable. If the caller's context did,
-			// it does not.
+			// The server's timeout counts as unreachable. The caller's context does not.
 			return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 		}
 		class := e.Code.Class()
@@ -73,9 +70,8 @@ func IsUnreachable(err error) bool {
 	return isDisconnected(err)
 }
 
-// isDisconnected reports whether a connection failed, or was closed at its other end.
 func isDisconnected(err error) bool {
-	// Look for *net.OpError and not for net.Error, because an expired context is a net.Error too.
+	// Not net.Error, because an expired context is one too.
 	if _, ok := errors.AsType[*net.OpError](err); ok {
 		return true
 	}
@@ -87,12 +83,11 @@ func isDisconnected(err error) bool {
 	return false
 }
 
-// errNotReplicated means that a commit is in the primary's log but its synchronous standby did not confirm it. The primary
-// reports success with a warning. This package reports a failure, because a failover may still lose the commit.
+// errNotReplicated means that the synchronous standby did not confirm a commit, which a failover may still lose. The primary reports only a
+// warning.
 var errNotReplicated = errors.New("the commit was not confirmed by the synchronous standby")
 
-// connectError is the error of a failed connection attempt, for whatever reason: no server, no writable server, or a wrong
-// password.
+// connectError is a failed connection attempt, for whatever reason: no server, no writable server, or a wrong password.
 type connectError struct{ error }
 
 // Error returns one line; the driver's text has one for each host.
@@ -101,11 +96,10 @@ func (e *connectError) Error() string {
 	return strings.Replace(strings.Join(lines, "; "), "hosts:; ", "hosts: ", 1)
 }
 
-// Unwrap returns the driver's error.
 func (e *connectError) Unwrap() error { return e.error }
 
-// isReadOnly reports whether the server accepts no writes, because it is a standby or its transactions are read-only by
-// default. The caller drops the connection, because after a failover another server is the primary.
+// isReadOnly reports whether the server accepts no writes. The caller drops the connection, because after a failover another server is the
+// primary.
 func isReadOnly(err error) bool {
 	e := pq.As(err)
 	if e == nil {
@@ -120,8 +114,7 @@ func isLost(err error) bool {
 	return pq.As(err, pqerror.AdminShutdown, pqerror.CrashShutdown, pqerror.CannotConnectNow) != nil || isReadOnly(err)
 }
 
-// isRetryable reports whether to run a transaction again, because it conflicted with another transaction or with a changed
-// schema.
+// isRetryable reports whether a transaction conflicted with another one or with a changed schema.
 func isRetryable(err error) bool {
 	return pq.As(err, pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected) != nil || isStale(err) || isBusy(err)
 }
@@ -129,8 +122,8 @@ func isRetryable(err error) bool {
 // isBusy reports whether another connection has locked the SQLite file.
 func isBusy(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY }
 
-// isStale reports whether the server rejects a prepared statement that it accepted before. The cause may be a migration that
-// changed the statement's columns, a deallocation of the statement, or a pooler that has begun to share sessions.
+// isStale reports whether the server rejects a statement that it had prepared, after a migration, a deallocation, or because a pooler has begun
+// to share sessions.
 func isStale(err error) bool {
 	if pq.As(err, pqerror.InvalidSQLStatementName, codeDuplicateStatement,
 		pqerror.ProtocolViolation) != nil { // such as a wrong number of parameters
@@ -140,7 +133,7 @@ func isStale(err error) bool {
 	return e != nil && e.Routine == routineStalePlan
 }
 
-// withHint adds to a PostgreSQL error what the operator can do about it.
+// withHint adds what the operator can do about a PostgreSQL error.
 func withHint(err error) error {
 	switch {
 	case pq.As(err, pqerror.InsufficientPrivilege) != nil:
@@ -154,7 +147,7 @@ func withHint(err error) error {
 	return err
 }
 
-// sqliteCode returns SQLite's extended result code, or 0 for other errors.
+// sqliteCode returns SQLite's extended result code, or 0.
 func sqliteCode(err error) int {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {

@@ -14,8 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Errors are recognized by their codes and routines, and not by their texts. The texts here are German, as a server with
-// lc_messages=de_DE.UTF-8 writes them.
+// The texts are German, as with lc_messages=de_DE.UTF-8.
 func TestPostgresErrorsAreTakenByCodeAndRoutine(t *testing.T) {
 	t.Parallel()
 	type kinds struct{ unreachable, lost, stale, retryable bool }
@@ -106,8 +105,7 @@ func (r refusing) Connect(ctx context.Context) (driver.Conn, error) { return nil
 func TestACommitWithoutItsStandbyIsAnError(t *testing.T) {
 	t.Parallel()
 	c := connect(t, &fakeConn{}, 5, true)
-	// If the standby does not confirm a commit, PostgreSQL commits on the primary and sends this warning. Commit must return an
-	// error.
+	// PostgreSQL commits on the primary and sends this warning. Commit must return an error.
 	tx, err := c.BeginTx(t.Context(), driver.TxOptions{})
 	require.NoError(t, err)
 	c.handleNotice(&pq.Error{Code: "01000", Routine: "SyncRepWaitForLSN", Message: "Warten auf synchrone Replikation wird storniert",

@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// An event wakes only the followers of its own store, even if no webhook subscribes to it.
+// An event wakes only the followers of its own store, even without a webhook for it.
 func TestFollowEvents(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

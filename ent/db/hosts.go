@@ -14,10 +14,9 @@ import (
 	"github.com/lib/pq"
 )
 
-// hostsInQuery moves the hosts of a PostgreSQL URL that names several (postgres://a:1,b:2/name) into its query
-// (postgres:///name?host=a,b&port=1,2), because lib/pq reads them only there. A missing port is 5432, or the port in ?port= if
-// all are missing. Any other URL is returned as it is. The error is ErrURL. It quotes nothing of the URL, because a password
-// that is not percent-encoded may be parsed as any part of it.
+// hostsInQuery moves several hosts (postgres://a:1,b:2/name) into the query (postgres:///name?host=a,b&port=1,2), because lib/pq reads them
+// only there. A missing port is 5432, or that in ?port= if all are missing. The error, ErrURL, quotes nothing, because an unencoded password
+// may be parsed as any part.
 //
 // Source of the form: https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
 func hostsInQuery(text string) (string, error) {
@@ -63,11 +62,9 @@ func hostsInQuery(text string) (string, error) {
 	return scheme + "://" + authority[:at] + path + "?" + query + moved, nil
 }
 
-// defaultPort is the port of a PostgreSQL server unless its settings name another.
 const defaultPort = "5432"
 
-// splitHost splits one of several hosts into host and optional port. The host is a name, an IPv4 address, an IPv6 address in
-// brackets, or the percent-encoded folder of a socket.
+// splitHost takes a name, an IPv4 address, an IPv6 address in brackets, or the percent-encoded folder of a socket, each with an optional port.
 func splitHost(text string) (host, port string, err error) {
 	host, port, _ = strings.Cut(text, ":")
 	bracket, isIPv6 := strings.CutPrefix(text, "[")
@@ -100,7 +97,6 @@ func splitHost(text string) (host, port string, err error) {
 	return host, port, nil
 }
 
-// wrongURL returns an ErrURL that says why a PostgreSQL URL is wrong.
 func wrongURL(reason string) error { return fmt.Errorf("%w: in the PostgreSQL URL %s", ErrURL, reason) }
 
 // Host is one of several hosts of a PostgreSQL URL.

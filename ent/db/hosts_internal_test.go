@@ -25,7 +25,7 @@ func TestNotificationsComeFromTheSameServer(t *testing.T) {
 	}
 }
 
-// A URL that lists several hosts before the path gives the same configuration as a URL that lists them in its query.
+// Hosts before the path give the same configuration as in the query.
 func TestSeveralHostsInTheFormOfLibpq(t *testing.T) {
 	t.Parallel()
 	// user, password and name with every character that has a meaning in a URL

@@ -11,7 +11,6 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// A URL may list several hosts, as in libpq. Open connects to a host that answers, and Hosts asks each host for its state.
 func TestAHostThatDoesNotAnswerIsPassedOver(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(dbtest.URL(t, dbtest.Postgres))

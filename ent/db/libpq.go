@@ -6,17 +6,15 @@ import (
 	"strings"
 )
 
-// Libpq lists how libpq, which pg_dump and psql use, would read a PostgreSQL URL differently than this package.
+// Libpq is how libpq, which pg_dump and psql use, would read a URL differently.
 type Libpq struct {
-	// RawAt is true if user or password contain an @ that is not percent-encoded: libpq ends the password at the first @,
-	// net/url at the last.
+	// RawAt is true if user or password contain an unencoded @: libpq ends the password at the first, net/url at the last.
 	RawAt bool
-	// Parameters are server settings in the query, sorted. libpq rejects names that are not its own parameters.
+	// Parameters are server settings in the query, sorted. libpq rejects names that are not its own.
 	Parameters []string
 }
 
-// ReadByLibpq returns how libpq would read a PostgreSQL URL differently. It returns the zero value if there is no difference, and
-// for any other text.
+// ReadByLibpq returns the zero value if there is no difference.
 func ReadByLibpq(text string) Libpq {
 	scheme, rest, _ := strings.Cut(text, "://")
 	if scheme != "postgres" && scheme != "postgresql" {
@@ -30,6 +28,6 @@ func ReadByLibpq(text string) Libpq {
 	if err != nil {
 		return Libpq{}
 	}
-	delete(cfg.Runtime, "timezone") // this setting is not from the URL; postgresConfig adds it
+	delete(cfg.Runtime, "timezone") // postgresConfig adds it, not the URL
 	return Libpq{RawAt: strings.Count(authority, "@") > 1, Parameters: slices.Sorted(maps.Keys(cfg.Runtime))}
 }

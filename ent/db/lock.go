@@ -6,10 +6,9 @@ import (
 	"entgo.io/ent/dialect/sql"
 )
 
-// RowLock returns the clause that makes a SELECT lock its rows until the transaction ends. On SQLite it returns "", because
-// a single writer needs no row locks. The argument tables, such as " OF o", limits the lock to the rows of those tables;
-// with "" the clause locks the rows of all tables. Other transactions can still insert rows that refer to a locked row. So
-// creating a key, which locks the store's row, does not delay the store's new orders.
+// RowLock makes a SELECT lock its rows until the transaction ends; "" on SQLite, which has a single writer. tables, such as " OF o", limits it
+// to the rows of those tables. Others can still insert rows that refer to a locked row: creating a key, which locks the store's row, does not
+// delay its new orders.
 func (d *DB) RowLock(tables string) string {
 	if d.dialect.rowLock == "" {
 		return ""
@@ -17,8 +16,7 @@ func (d *DB) RowLock(tables string) string {
 	return d.dialect.rowLock + tables
 }
 
-// SkipLocked is an option of Lock: the query leaves out rows that another transaction has locked, and does not wait for
-// them.
+// SkipLocked is an option of Lock that leaves out rows that another transaction has locked.
 const SkipLocked = " SKIP LOCKED"
 
 // Lock makes the query q lock its rows until the transaction ends (RowLock). options may have SkipLocked.

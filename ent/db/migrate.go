@@ -14,18 +14,16 @@ import (
 	"go.storefront.example/ent/migrations"
 )
 
-// Migration is one step of the schema.
 type Migration struct {
 	Version   int64
 	Name      string
 	AppliedAt *time.Time // nil if not applied
 }
 
-// Migrate brings the schema up to date and calls report after each migration that it applied. Several processes may run it
-// at once: on PostgreSQL they take turns under a session lock, and on SQLite one of two that apply the same migration is
-// rolled back and continues with the next migration. After a kill the next call continues. If another transaction has locked
-// a table on PostgreSQL, Migrate tries again until the context ends. Each try waits only a moment, because other statements
-// wait behind it. WatchMigration reports the other transaction. A schema newer than the binary stays unchanged.
+// Migrate brings the schema up to date and calls report after each migration that it applied. Several processes may run it at once: on
+// PostgreSQL they take turns, and on SQLite the loser of a migration continues with the next. After a kill the next call continues. While
+// another transaction has locked a table, Migrate tries again until the context ends, each time only a moment, because other statements wait
+// behind it. It leaves a newer schema unchanged.
 func (d *DB) Migrate(ctx context.Context, report func(Migration)) error {
 	db, err := d.migrator()
 	if err != nil {
@@ -86,13 +84,12 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 	}
 }
 
-// lockPause is the time between two tries to lock a table that another transaction has locked.
+// lockPause is the time between two tries to lock a table.
 const lockPause = 2 * time.Second
 
-// maxDeadlocks is how often Migrate tries a migration again that was aborted in a deadlock with servers or workers.
+// maxDeadlocks is how often a migration may lose a deadlock against servers or workers.
 const maxDeadlocks = 20
 
-// provider returns goose's provider of the binary's migrations for the database.
 func (d *DB) provider(pool *sql.DB) (*goose.Provider, error) {
 	files, err := migrations.FS(d.dialect.name)
 	if err != nil {
@@ -101,7 +98,7 @@ func (d *DB) provider(pool *sql.DB) (*goose.Provider, error) {
 	return d.dialect.provider(pool, files)
 }
 
-// Migrations lists the binary's migrations in order, and when each was applied. It changes nothing.
+// Migrations lists the binary's migrations in order. It changes nothing.
 func (d *DB) Migrations(ctx context.Context) ([]Migration, error) {
 	return d.migrations(ctx, d.reader)
 }
@@ -128,9 +125,8 @@ func (d *DB) migrations(ctx context.Context, db *sql.DB) ([]Migration, error) {
 // ErrSearchPath means that the tables are in a schema that is not on PostgreSQL's search_path.
 var ErrSearchPath = errors.New("the search_path does not lead to the tables")
 
-// Current reports whether every migration of the binary is applied. A schema with newer migrations is current as well, because
-// an older binary keeps working while an installation is upgraded. It fails with ErrSearchPath if it sees no migrations and
-// another schema of the database has some.
+// Current reports whether every migration of the binary is applied. Newer ones do no harm, because an older binary keeps working during an
+// upgrade. It fails with ErrSearchPath if only another schema has migrations.
 func (d *DB) Current(ctx context.Context) (bool, error) {
 	list, err := d.migrations(ctx, d.prober)
 	if err == nil && pending(list) == len(list) {
@@ -149,7 +145,7 @@ func pending(list []Migration) int {
 	return n
 }
 
-// applied returns when each version was applied. The map is empty if goose's table of versions does not exist.
+// applied is empty if goose's table of versions does not exist.
 func (d *DB) applied(ctx context.Context, db *sql.DB) (map[int64]time.Time, error) {
 	var tables int
 	if err := db.QueryRowContext(ctx, d.dialect.versions).Scan(&tables); err != nil || tables == 0 {

@@ -12,8 +12,7 @@ import (
 	"go.storefront.example/ent/id"
 )
 
-// The migration to version 8 turns what waits in the outbox into deliveries, makes no second delivery of an event, and keeps
-// the leases of deliveries.
+// The migration to version 8 makes no second delivery of an event, and keeps leases.
 func TestWhatWaitsInAnOutboxBecomesDeliveries(t *testing.T) {
 	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {

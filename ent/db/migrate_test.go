@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// eachEmpty runs f as a subtest on each kind of database, with the URL of an empty database.
+// eachEmpty runs f with the URL of an empty database of each kind.
 func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
@@ -135,8 +135,7 @@ func TestTheLoserOfARaceOnSQLiteIsRolledBackAndGoesOn(t *testing.T) {
 		if query != "BEGIN" {
 			return
 		}
-		// The loser's first transaction makes the table of versions, and its second one is a migration. Just before its second
-		// transaction, the winner applies all migrations.
+		// The loser's first transaction makes the table of versions. Just before its second, a migration, the winner applies all.
 		if begun++; begun == 2 {
 			require.NoError(t, winner.Migrate(ctx, func(db.Migration) {}))
 		}
@@ -172,8 +171,7 @@ func TestMigrateOnPostgreSQLWaitsForTheLockOfAnother(t *testing.T) {
 	require.False(t, current)
 }
 
-// A migration that PostgreSQL aborts because of a deadlock is tried again, here twice. Deadlocks happen because servers and
-// workers lock tables in another order than a migration.
+// Deadlocks happen because servers and workers lock tables in another order.
 func TestAMigrationThatLosesADeadlockIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
@@ -290,8 +288,7 @@ func TestAnOlderSchemaIsNotCurrent(t *testing.T) {
 	})
 }
 
-// If another role than the tables' owner migrates, the error says what to do. PostgreSQL's own error says only that
-// permission is denied.
+// PostgreSQL's own error says only that permission is denied.
 func TestMigrateByAnotherThanTheOwnerSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	owners := dbtest.EmptyURL(t, dbtest.Postgres)
@@ -312,7 +309,7 @@ func TestMigrateByAnotherThanTheOwnerSaysWhatToDo(t *testing.T) {
 	require.ErrorContains(t, other.Migrate(t.Context(), func(db.Migration) {}), "connect as the owner of the database")
 }
 
-// A database in which the migrations could not be applied to the end is refused before the first statement, with what to do.
+// It is refused before the first statement, with what to do.
 func TestADatabaseThatCannotBeMigratedIsRefusedBeforehand(t *testing.T) {
 	t.Parallel()
 	dbtest.OnePostgres(t, "the databases are made by hand")
@@ -350,8 +347,7 @@ func TestADatabaseThatCannotBeMigratedIsRefusedBeforehand(t *testing.T) {
 	require.NoError(t, open(t, address).Migrate(t.Context(), func(db.Migration) {}))
 }
 
-// pg_restore empties the search_path, and with --data-only the triggers that count rows run. Their functions find their tables
-// nevertheless.
+// pg_restore empties the search_path, and with --data-only the triggers that count rows run.
 func TestTriggersFindTheirTablesWithoutASearchPath(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{})

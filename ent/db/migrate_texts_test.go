@@ -13,8 +13,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// An older release folded the letters of search texts by another rule than this release. The migration to version 5 computes
-// the texts again by this release's rule, so that searches find them.
+// The migration to version 5 folds search texts by this release's rule, so that searches find them.
 func TestTextsOfAnOlderRuleAreRenewed(t *testing.T) {
 	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {

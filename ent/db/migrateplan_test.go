@@ -84,7 +84,7 @@ func TestAPlanHasThePendingMigrations(t *testing.T) {
 	})
 }
 
-// Plan derives the locks from the text of each statement. They must be the locks that PostgreSQL takes, for every migration.
+// Plan derives the locks from each statement's text. They must be those that PostgreSQL takes, for every migration.
 func TestAPlanHasTheLocksThatPostgreSQLTakes(t *testing.T) {
 	t.Parallel()
 	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
@@ -138,7 +138,7 @@ func TestAPlanHasTheLocksThatPostgreSQLTakes(t *testing.T) {
 	require.Greater(t, compared, 10)
 }
 
-// lockNames turns the names of locks in pg_locks into the names in PostgreSQL's documentation.
+// lockNames turns names in pg_locks into those of PostgreSQL's documentation.
 var lockNames = strings.NewReplacer("RowExclusiveLock", "ROW EXCLUSIVE", "ShareUpdateExclusiveLock", "SHARE UPDATE EXCLUSIVE",
 	"ShareRowExclusiveLock", "SHARE ROW EXCLUSIVE", "ShareLock", "SHARE", "AccessExclusiveLock", "ACCESS EXCLUSIVE")
 
@@ -152,7 +152,7 @@ func tables(t *testing.T, q db.Querier) (names []string) {
 	return names
 }
 
-// If a migration without a transaction is killed after a statement, the next run begins the migration again.
+// A migration without a transaction begins again after a kill.
 func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 	t.Parallel()
 	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
@@ -189,9 +189,8 @@ func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 	require.Zero(t, dbtest.Count(t, d, "pg_constraint WHERE NOT convalidated OR conname LIKE '%2026_09'"))
 }
 
-// watch migrates d and returns the migration's error. Meanwhile it passes the migration's progress to each(), until each()
-// returns true or the migration ends. Then it calls after(), which can stop the migration by calling its argument, and waits
-// for the migration to end.
+// watch passes the progress of a migration of d to each() until that returns true. Then after() may stop the migration, whose error watch
+// returns.
 func watch(t *testing.T, d *db.DB, each func(db.MigrationProgress) bool, after func(stop func())) error {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -231,7 +230,7 @@ func TestAMigrationThatWaitsForATableIsReported(t *testing.T) {
 	require.Contains(t, waits.SQL, "orders")
 }
 
-// A stopped CREATE INDEX CONCURRENTLY leaves an invalid index. The next migration drops the index and builds it again.
+// The next migration drops the invalid index of a stopped CREATE INDEX CONCURRENTLY and builds it again.
 func TestAMigrationThatWasStoppedBuildsItsIndexAgain(t *testing.T) {
 	t.Parallel()
 	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
@@ -254,8 +253,7 @@ func TestAMigrationThatWasStoppedBuildsItsIndexAgain(t *testing.T) {
 	require.Equal(t, 10, dbtest.Count(t, d, "row_counts WHERE kind = 'customers' AND days = 1 AND total = 1"))
 }
 
-// If a migration of a SQLite file is stopped, the file has either the whole migration or nothing of it, and the next call
-// continues.
+// The file has either the whole migration or nothing of it.
 func TestAMigrationOnSQLiteThatIsStoppedAnywhereGoesOn(t *testing.T) {
 	t.Parallel()
 	files, err := migrations.List(entdialect.SQLite)

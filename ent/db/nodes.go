@@ -17,9 +17,8 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// nodes are the nodes of a Citus cluster. A statement about one store is much cheaper on the node that has the store's rows.
-// Every other node forwards the statement to that node and returns the same result, so it does no harm if shards is outdated
-// or incomplete.
+// nodes are those of a Citus cluster. A statement about one store is much cheaper on the node that has its rows; every other node forwards it,
+// so outdated shards do no harm.
 type nodes struct {
 	// open returns the database as seen by the node at an address.
 	open   func(host string, port uint16) (*DB, error)
@@ -27,19 +26,17 @@ type nodes struct {
 	shards atomic.Pointer[[]shard]
 }
 
-// shard is a range of the hashes of stores. largest is its highest hash; it begins just above the largest of the shard before
-// it. node is the database on which statements about these stores run. node is nil if they run on the coordinator: it has the
-// shard, or it must forward the statements because this process cannot reach the node or the node cannot query other nodes.
+// shard is the range of stores' hashes up to largest, from just above that of the shard before. node is nil if the coordinator runs their
+// statements: it has the shard, this process cannot reach the node, or the node cannot query others.
 type shard struct {
 	largest int32
 	node    *DB
 }
 
 const (
-	// nodeTimeout is how long the check whether a node can be reached may take.
 	nodeTimeout = 3 * time.Second
-	// placementsQuery is a query of all shards, in the order of their hashes. It returns the largest hash of each shard, and the
-	// host and the port of the shard's node. The host is "" for the coordinator, and for a node that cannot query other nodes.
+	// placementsQuery returns each shard's largest hash, in order, with its node's host and port. The host is "" for the coordinator, and for a
+	// node that cannot query others.
 	placementsQuery = `SELECT s.shardmaxvalue::int,
   CASE WHEN n.groupid <> 0 AND n.isactive AND n.metadatasynced THEN n.nodename ELSE '' END, n.nodeport
  FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid AND p.shardstate = 1
@@ -47,19 +44,17 @@ const (
  WHERE s.logicalrelid = 'outbox'::regclass ORDER BY 1`
 )
 
-// ForStore returns the database where the rows of the context's store are: a node of the cluster, or d itself without a cluster
-// or a store. Use it for a store's resources, events and activity journal. Use d for stores, API keys and webhooks.
+// ForStore returns the node that has the rows of the context's store, or d. Use it for a store's resources, events and activity journal, and d
+// for stores, API keys and webhooks.
 func (d *DB) ForStore(ctx context.Context) *DB {
 	store, _, _ := tenant.From(ctx)
 	return d.forStore(store.ID)
 }
 
-// Coordinator returns the cluster's coordinator if d is one of its other nodes, which has only rows of stores (ForStore).
-// Otherwise it returns nil: d has all tables.
+// Coordinator returns nil unless d is one of the cluster's other nodes, which has only rows of stores (ForStore).
 func (d *DB) Coordinator() *DB { return d.coordinator }
 
-// PoolOf returns a value that stands for the connection pool of a store's rows. Two stores have equal values if they share a
-// pool. nil stands for the pool of d.
+// PoolOf returns equal values for stores that share a connection pool; nil stands for the pool of d.
 func (d *DB) PoolOf(store uuid.UUID) any {
 	if node := d.forStore(store); node != d {
 		return node
@@ -79,7 +74,7 @@ func (d *DB) forStore(id uuid.UUID) *DB {
 	return (*shards)[i].node
 }
 
-// readNodes asks the coordinator which node has which shard, and checks whether each node can be reached.
+// readNodes reads which node has which shard, and whether each can be reached.
 func (d *DB) readNodes(ctx context.Context) error {
 	if !d.sharded {
 		return nil
@@ -132,7 +127,7 @@ func (n *nodes) byAddress(host string, port uint16) (node *DB, err error) {
 	return node, err
 }
 
-// hash returns PostgreSQL's hash of a uuid (hash_bytes of its 16 bytes), by which Citus distributes.
+// hash is PostgreSQL's of a uuid (hash_bytes of its 16 bytes), by which Citus distributes.
 func hash(id uuid.UUID) int32 {
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(id[4*i:]) }
 	rot := bits.RotateLeft32

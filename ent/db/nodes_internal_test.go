@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hash gives the same numbers as the function uuid_hash of PostgreSQL 15.
+// Of the function uuid_hash in PostgreSQL 15.
 func TestHashIsThatOfPostgreSQL(t *testing.T) {
 	t.Parallel()
 	for id, hashed := range map[string]int32{

@@ -44,8 +44,7 @@ func TestOnOneDatabaseEachStoreIsThere(t *testing.T) {
 	})
 }
 
-// A node's memory does not grow with each execution of a prepared statement. Citus 13.2.1, 13.2.2 and 14.0 leak 44 kB at each
-// execution of a generic plan, so connections to nodes use custom plans only.
+// Citus 13.2.1, 13.2.2 and 14.0 leak memory at each execution of a generic plan, so connections to nodes use custom plans only.
 func TestANodeKeepsNothingOfAnExecution(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
@@ -74,8 +73,7 @@ func TestANodeKeepsNothingOfAnExecution(t *testing.T) {
 	keepsNothing(`INSERT INTO idempotency_keys (store_id, id, operation, key, request, answer, created_at)
  VALUES ($1, $2, '', ($2::uuid)::text, '', '', '2026-11-24')`, one)
 
-	// Test with plan_cache_mode = auto as well, because the coordinator runs the statements of triggers on the node over
-	// connections on which this package does not set force_custom_plan.
+	// Test plan_cache_mode = auto as well, because the coordinator runs triggers' statements without force_custom_plan.
 	_, err = conn.ExecContext(t.Context(), "SET plan_cache_mode = auto")
 	require.NoError(t, err)
 	keepsNothing(`INSERT INTO customers (store_id, id, name, email, search, created_at, updated_at)

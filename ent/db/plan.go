@@ -21,20 +21,20 @@ type PlannedMigration struct {
 // PlannedStatement is a statement of a migration.
 type PlannedStatement struct {
 	SQL string
-	// Tables are the tables that exist before the migration and that the statement locks, or reads from end to end.
+	// Tables are existing tables that the statement locks, or reads from end to end.
 	Tables []PlannedTable
 }
 
-// PlannedTable is a table that a statement locks or reads, as it is before the migration.
+// PlannedTable is a table as it is before the migration.
 type PlannedTable struct {
 	Name string
 	// Lock is PostgreSQL's name of the strongest lock that the statement takes on the table; WRITE, the lock of the file, on SQLite.
 	Lock string
-	// Rows is an estimate of the number of rows. Bytes is the size of the table with its indexes.
+	// Rows is an estimate. Bytes includes the indexes.
 	Rows, Bytes int64
 }
 
-// locks are PostgreSQL's locks, from the weakest to the strongest.
+// locks are PostgreSQL's, from the weakest to the strongest.
 var locks = []string{"ACCESS SHARE", "ROW EXCLUSIVE", "SHARE UPDATE EXCLUSIVE", "SHARE", "SHARE ROW EXCLUSIVE", "ACCESS EXCLUSIVE"}
 
 // commands are the forms of SQL commands that lock or read existing tables, with PostgreSQL's lock. The groups of a form are the
@@ -55,7 +55,7 @@ var commands = []struct {
 	{form(`FROM \W?(\w+)\W? GROUP BY`), "ACCESS SHARE"},
 }
 
-// form compiles text, a regular expression for a form of command, so that it matches only at the beginning of a line.
+// form matches only at the beginning of a line.
 func form(text string) *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*` + text) }
 
 // index matches a command that creates an index. Its groups are the names of the index and of its table.

@@ -11,39 +11,33 @@ import (
 	"time"
 )
 
-// ErrPooler means that the database is behind a pooler that may switch a connection to another server session between two
-// transactions. Prepared statements, settings and notifications belong to a session, so behind such a pooler they get lost or
-// reach another client.
+// ErrPooler means that a pooler may switch a connection to another server session between two transactions. Prepared statements, settings and
+// notifications, which belong to a session, then get lost or reach another client.
 var ErrPooler = errors.New("the database is behind a pooler in transaction or statement mode, " +
 	"where connections would run each other's statements; connect to PostgreSQL directly, or set pool_mode = session in PgBouncer")
 
 const (
-	// poolerRounds is how often Open compares the sessions of two connections. An idle pooler is detected in the first round. A
-	// busy pooler may by chance give a connection the same session in several rounds.
+	// poolerRounds is how often Open compares two connections' sessions, because a busy pooler may by chance keep one in several rounds.
 	poolerRounds = 6
-	// poolerTimeout is how long Open waits for the second connection. If a pooler in session mode has only one session left, it
-	// gives no second connection until the first connection is closed.
-	poolerTimeout = 3 * time.Second
-	// writableTimeout is how long CheckWritable waits for its second connection.
+	// poolerTimeout limits the wait for the second connection. A pooler in session mode with one session left gives none until the first is
+	// closed.
+	poolerTimeout   = 3 * time.Second
 	writableTimeout = 500 * time.Millisecond
 )
 
-// sessions records which connection of a DB has which session of the PostgreSQL server, because two connections with the same
-// session reveal a pooler. Goroutines share the record.
+// sessions records which connection has which server session, because two with one session reveal a pooler. Goroutines share it.
 type sessions struct {
 	mu    sync.Mutex
 	conns map[string]*conn
-	// shared is how often two connections with the same session were found. When it rises, all connections that were opened
-	// before are dropped, because a pooler may have begun to share sessions.
+	// shared is how often that was found. When it rises, all earlier connections are dropped.
 	shared atomic.Int64
 }
 
-// sessionStatement returns a text that no two sessions have: the id of the server's process and the time at which the server
-// started. It has no parameters, because the driver prepares a statement with parameters, under a name that another client
-// may use.
+// sessionStatement returns the server's process id and start. It has no parameters, because the driver would prepare it under a name that
+// another client may use.
 const sessionStatement = "SELECT pg_backend_pid() || ' ' || extract(epoch FROM pg_postmaster_start_time())"
 
-// checkSession fails with ErrPooler if another connection has this connection's session, or the session has changed.
+// checkSession fails with ErrPooler if another connection has this session, or the session has changed.
 func (c *conn) checkSession(ctx context.Context) error {
 	rows, err := c.QueryContext(ctx, sessionStatement, nil)
 	if err != nil {
@@ -78,9 +72,8 @@ func (c *conn) leaveSession() {
 	}
 }
 
-// refusePooler fails with ErrPooler if two connections of the pool share a session of the server. It takes two connections
-// from the pool and compares their sessions, rounds times. timeout bounds the wait for the second connection. If the pool has
-// no second connection in time, refusePooler checks, rounds times, that the first connection keeps its session.
+// refusePooler fails with ErrPooler if two connections of the pool share a session, compared rounds times. Without a second connection within
+// timeout, it checks that the first keeps its session.
 func refusePooler(ctx context.Context, pool *sql.DB, rounds int, timeout time.Duration) error {
 	first, err := pool.Conn(ctx)
 	if err != nil {

@@ -35,7 +35,7 @@ func occupy(t *testing.T, url string, clients int) {
 			first := sync.OnceFunc(working.Done)
 			defer first()
 			for ctx.Err() == nil {
-				// The statement is not cancelled, because that would end the connection.
+				// Cancelling the statement would end the connection.
 				_, _ = db.Exec("SELECT pg_sleep(0.0005)")
 				first()
 			}
@@ -114,8 +114,7 @@ func TestASessionModePoolerWithOneServerEndsTheLook(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-// A pooler may change its mode while a server runs. Statements then fail as if the database were unavailable, and the server
-// is not ready.
+// Statements then fail as if the database were unavailable, and the server is not ready.
 func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	t.Parallel()
 	url, reload := dbtest.ReloadablePooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = session")
@@ -129,8 +128,7 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	var clients sync.WaitGroup
 	for n := range 8 {
 		clients.Go(func() {
-			// Each client runs a statement whose result no other client's statement has, so that it notices if it gets another client's
-			// result.
+			// A client notices another client's result, because each has its own statement.
 			query := "SELECT $1::int + " + strings.Repeat("0 + ", n) + "1"
 			for ctx.Err() == nil {
 				var got int
@@ -178,7 +176,7 @@ func TestNotificationsPassAPoolerInSessionMode(t *testing.T) {
 		select {
 		case <-heard:
 			done = true
-		case <-time.After(50 * time.Millisecond): // announce again, because the listener misses announcements before it has connected
+		case <-time.After(50 * time.Millisecond): // the listener misses announcements before it has connected
 		case <-t.Context().Done():
 			t.Fatal("no notification arrives")
 		}

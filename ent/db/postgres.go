@@ -27,24 +27,21 @@ import (
 )
 
 const (
-	// connectTimeout is how long connecting to a PostgreSQL server may take, unless the URL sets another time.
+	// connectTimeout applies unless the URL sets another time.
 	connectTimeout = 10 * time.Second
-	// hostTimeout replaces connectTimeout if the URL has several hosts. It is short, because a host that does not answer delays
-	// every new connection by this time.
+	// hostTimeout replaces it for several hosts, because a host that does not answer delays every new connection.
 	hostTimeout = 3 * time.Second
-	// idleTime is how long an unused connection to PostgreSQL is kept.
+	// idleTime is how long an unused connection is kept.
 	idleTime = 5 * time.Minute
-	// lifeTime is the age at which a connection is replaced, so that a server that was added gets connections too.
+	// lifeTime replaces connections, so that a server that was added gets some.
 	lifeTime = time.Hour
-	// lockTries is how often a migration tries, once a second, to get the lock that another migration holds. The other
-	// migration may run for hours. Even if the other process is killed, PostgreSQL first completes the running statement.
+	// lockTries is how often a migration tries, once a second, to get the lock of another migration, which may run for hours.
 	lockTries   = 24 * 60 * 60
 	unlockTries = 30
 )
 
-// migrationLockTimeout bounds how long a migration waits for a table's lock. While the migration waits, later statements on the
-// table wait behind it. The timeout is longer than PostgreSQL's deadlock_timeout of a second: if an autovacuum has the lock,
-// PostgreSQL cancels the autovacuum after that second.
+// migrationLockTimeout bounds the wait for a table's lock, behind which later statements wait. It is longer than PostgreSQL's deadlock_timeout
+// of a second, after which PostgreSQL cancels an autovacuum that has the lock.
 const migrationLockTimeout = 1200 * time.Millisecond
 
 var postgres = &dialect{
@@ -61,8 +58,7 @@ var postgres = &dialect{
 		return goose.NewProvider(goose.DialectPostgres, pool, files,
 			goose.WithSessionLocker(invalidIndexDropper{locker}), goose.WithDisableGlobalRegistry(true))
 	},
-	// PostgreSQL has no estimate of the rows in a table that was never analyzed. Then this query assumes 200 bytes for a
-	// row.
+	// PostgreSQL has no estimate for a table that was never analyzed. Then assume 200 bytes for a row.
 	tables: `SELECT relname, COALESCE(pg_relation_size(oid) * NULLIF(reltuples, -1) / NULLIF(relpages, 0) / current_setting('block_size')::int,
   pg_relation_size(oid) / 200)::bigint, pg_total_relation_size(oid)
  FROM pg_class WHERE relkind = 'r' AND relnamespace <> 'pg_catalog'::regnamespace AND pg_table_is_visible(oid) ORDER BY 1`,
@@ -80,7 +76,7 @@ var postgres = &dialect{
 	checkWritable: checkPostgresWritable,
 }
 
-// checkPostgresMigratable refuses a database without UTF-8, and one in which the extensions are missing or would not be found.
+// checkPostgresMigratable requires UTF-8, and the extensions where they are found.
 func checkPostgresMigratable(ctx context.Context, pool *sql.DB) error {
 	var encoding, path string
 	if err := pool.QueryRowContext(ctx, "SELECT current_setting('server_encoding'), current_setting('search_path')").Scan(&encoding,
@@ -127,7 +123,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		_ = db.Close()
 		return nil, fmt.Errorf("reach the database: %w", withHint(err))
 	}
-	// Check before the pool is bounded, because the check needs two connections.
+	// The check needs two connections, so it comes before the pool is bounded.
 	if err := refusePooler(ctx, db, poolerRounds, poolerTimeout); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
@@ -166,9 +162,8 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		}
 		nodeConfig := c
 		nodeConfig.sessions = nil // no check for a pooler: it compares only connections to the coordinator
-		// Plan each execution, because Citus 13.2.1, 13.2.2 and 14.0 leak memory at each execution of a generic plan, until the
-		// node's memory is full (fixed by citusdata/citus#8824). Planning each execution takes no longer on Citus. With a fixed
-		// Citus the URL may set auto.
+		// Citus 13.2.1, 13.2.2 and 14.0 leak memory at each execution of a generic plan (fixed by citusdata/citus#8824). Planning each time
+		// takes no longer there. With a fixed Citus the URL may set auto.
 		if _, set := cfg.Runtime["plan_cache_mode"]; !set {
 			nodeConfig.Settings = map[string]string{"plan_cache_mode": "force_custom_plan"}
 			maps.Copy(nodeConfig.Settings, c.Settings)
@@ -197,7 +192,7 @@ const (
 	MinTotalConns = besidePools + 3 // MinTotalConns is the least TotalConns.
 )
 
-// poolSizes returns how many connections to PostgreSQL the common pool and the pool for admissions have at most.
+// poolSizes are the most connections of the common pool and the pool for admissions.
 func (c Config) poolSizes() (common, admissions int) {
 	common, admissions = c.MaxConns, c.AdmissionConns
 	if common <= 0 {
@@ -212,17 +207,16 @@ func (c Config) poolSizes() (common, admissions int) {
 	return common, admissions
 }
 
-// Conns returns how many connections to PostgreSQL a process with this configuration has at most.
+// Conns is the most connections to PostgreSQL of a process.
 func (c Config) Conns() int {
 	common, admissions := c.poolSizes()
 	return common + admissions + besidePools
 }
 
-// invalidIndexDropper is the lock of migrations. Taking it also drops invalid indexes, which a stopped CREATE INDEX
-// CONCURRENTLY of a migration leaves behind, so that the migration builds them again.
+// invalidIndexDropper is the lock of migrations. Taking it drops invalid indexes of a stopped CREATE INDEX CONCURRENTLY, so that the migration
+// builds them again.
 type invalidIndexDropper struct{ lock.SessionLocker }
 
-// SessionLock implements lock.SessionLocker.
 func (l invalidIndexDropper) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	if err := l.SessionLocker.SessionLock(ctx, conn); err != nil {
 		return err
@@ -268,9 +262,9 @@ func isSharded(ctx context.Context, pool *sql.DB) (sharded bool, err error) {
 	return sharded, err
 }
 
-// requiredSettings are the settings on which results depend. Each connection sets them, because a role or a database may have
-// other defaults. At another isolation level, concurrent changes would fail. With array_nulls off, NULL in an array would be a
-// text. Without notices, an unconfirmed commit (errNotReplicated) would look confirmed.
+// requiredSettings are those on which results depend, because a role or a database may have others. At another isolation level, concurrent
+// changes would fail; with array_nulls off, NULL in an array would be a text; without notices, an unconfirmed commit (errNotReplicated) would
+// look confirmed.
 func requiredSettings() map[string]string {
 	return map[string]string{
 		"array_nulls": "on", "default_transaction_isolation": "read committed", "extra_float_digits": "1",
@@ -278,8 +272,7 @@ func requiredSettings() map[string]string {
 	}
 }
 
-// settings are the settings of each connection to PostgreSQL, including the timeouts. idle_in_transaction_session_timeout ends
-// a transaction that a process left open, so that the locks of the transaction are released.
+// settings include timeouts. idle_in_transaction_session_timeout releases the locks of a transaction that a process left open.
 func (c Config) settings() map[string]string {
 	all := requiredSettings()
 	maps.Copy(all, c.Settings)
@@ -293,7 +286,6 @@ func (c Config) settings() map[string]string {
 	return all
 }
 
-// migrationSettings are the settings of connections that change the schema, which may take long.
 func migrationSettings() map[string]string {
 	all := requiredSettings()
 	all["statement_timeout"], all["idle_in_transaction_session_timeout"] = "0", "0"
@@ -310,14 +302,12 @@ func connectorOf(cfg pq.Config) (driver.Connector, error) {
 	return connect, nil
 }
 
-// plainConnector returns a connector whose connections set no settings and cache no statements. A statement still ends with its
-// context, even if the server never answers.
+// plainConnector sets nothing and caches no statements. A statement still ends with its context, even if the server never answers.
 func plainConnector(connect driver.Connector) *connector {
 	return &connector{Connector: connect, remote: true}
 }
 
-// openProber returns a pool of two connections for CheckWritable, which compares their sessions. It connects at the first use,
-// and never calls Config.Observe.
+// openProber returns CheckWritable's two connections. It connects at the first use, and never calls Config.Observe.
 func (c Config) openProber(connect driver.Connector) *sql.DB {
 	c.Observe = nil
 	db := sql.OpenDB(c.cachingConnector(connect, true))
@@ -325,7 +315,6 @@ func (c Config) openProber(connect driver.Connector) *sql.DB {
 	return db
 }
 
-// limit sets the most connections of a pool, and how long it keeps a connection.
 func limit(pool *sql.DB, conns int) {
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
@@ -333,13 +322,13 @@ func limit(pool *sql.DB, conns int) {
 	pool.SetConnMaxLifetime(lifeTime)
 }
 
-// postgresConfig returns the driver's configuration for a PostgreSQL URL. Its error is ErrURL.
+// postgresConfig fails with ErrURL.
 func postgresConfig(text string) (pq.Config, error) {
 	text, err := hostsInQuery(text)
 	if err != nil {
 		return pq.Config{}, err
 	}
-	// Hide both errors below. They quote parts of the URL, and a password that is not percent-encoded may be in any part.
+	// Hide both errors below. They quote parts of the URL, and an unencoded password may be in any part.
 	u, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(text, u.Scheme+"://") {
 		return pq.Config{}, fmt.Errorf("%w: not a PostgreSQL URL; write postgres://user:password@host:port/name, "+
@@ -349,12 +338,12 @@ func postgresConfig(text string) (pq.Config, error) {
 	if err != nil {
 		return pq.Config{}, fmt.Errorf("%w: %s", ErrURL, invalidParameter(err))
 	}
-	// Set the time zone, because otherwise the driver returns times in the server's zone.
+	// Otherwise the driver returns times in the server's zone.
 	if cfg.Runtime == nil {
 		cfg.Runtime = map[string]string{}
 	}
 	cfg.Runtime["timezone"] = "UTC"
-	// Do not use the binary format, in which PostgreSQL rejects text for a jsonb column.
+	// In the binary format, PostgreSQL rejects text for a jsonb column.
 	cfg.BinaryParameters = false
 	several := len(cfg.Multi) > 0
 	if cfg.ConnectTimeout == 0 {
@@ -376,14 +365,12 @@ func postgresConfig(text string) (pq.Config, error) {
 }
 
 var (
-	// wrongValue matches the beginning of lib/pq's error about a wrong parameter, or about a wrong environment variable, before
-	// whose name lib/pq writes a $.
+	// wrongValue matches the beginning of lib/pq's error about a wrong parameter or, with a $, environment variable.
 	wrongValue = regexp.MustCompile(`^pq: wrong value for "?(\$?\w+)"?: `)
 	unequal    = regexp.MustCompile(`^pq: could not match \d+ \w+ \w+ to \d+ \w+( values)?$`)
 )
 
-// invalidParameter returns a sentence about the parameter that lib/pq rejects, with the parameter's name but without its
-// value.
+// invalidParameter names the parameter that lib/pq rejects, without its value.
 func invalidParameter(err error) string {
 	if name := wrongValue.FindStringSubmatch(err.Error()); name != nil {
 		return name[1] + " of the PostgreSQL URL, or of the environment, has a value that is not valid"
@@ -394,11 +381,11 @@ func invalidParameter(err error) string {
 	return "a parameter of the PostgreSQL URL, or of the PG… environment, is not valid"
 }
 
-// listenerURL returns the URL with cfg's defaults added, because the driver's listener takes a URL and no configuration.
+// listenerURL adds cfg's defaults, because the driver's listener takes a URL and no configuration.
 func listenerURL(text string, cfg pq.Config) string {
 	moved, err := hostsInQuery(text)
 	if err != nil {
-		return text // Open never gets here, because postgresConfig has refused the URL
+		return text // postgresConfig has refused the URL
 	}
 	u, err := url.Parse(moved)
 	if err != nil {
@@ -417,7 +404,7 @@ func listenerURL(text string, cfg pq.Config) string {
 	return u.String()
 }
 
-// settingsStatement returns the statement that applies the settings to a connection.
+// settingsStatement applies the settings to a connection.
 func settingsStatement(settings map[string]string) string {
 	calls := make([]string, 0, len(settings))
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
@@ -426,10 +413,9 @@ func settingsStatement(settings map[string]string) string {
 	return "SELECT " + strings.Join(calls, ", ")
 }
 
-// writableStatements has the statements with which CheckWritable tests PostgreSQL. They are sent as one message, so they are one
-// transaction. Locking a row is a write that goes to the log and to a synchronous standby, but leaves no dead row. FOR KEY
-// SHARE waits for no other lock that the service takes. The last statement needs more than work_mem and so writes a
-// temporary file, which fails if the tables' disk is full.
+// writableStatements are one message, and so one transaction. Locking a row goes to the log and to a synchronous standby, but leaves no dead
+// row, and FOR KEY SHARE waits for no other lock of the service. The last statement needs more than work_mem and so writes a temporary file,
+// which fails if the tables' disk is full.
 const writableStatements = "SELECT 1 FROM " + goose.DefaultTablename + " LIMIT 1 FOR KEY SHARE; " +
 	"SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true); " +
 	"SELECT count(*) FROM generate_series(1, 5000)"

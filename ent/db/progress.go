@@ -8,8 +8,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// watchEvery is how often WatchMigration reads the progress: at least twice while a statement waits for a lock in vain
-// (migrationLockTimeout).
+// watchEvery lets WatchMigration see a statement that waits in vain at least twice (migrationLockTimeout).
 const watchEvery = 500 * time.Millisecond
 
 // MigrationProgress is the statement of the session that migrates, as PostgreSQL shows it.
@@ -26,8 +25,7 @@ const progressQuery = `SELECT a.query, (extract(epoch FROM clock_timestamp() - a
  WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND (l.classid::bigint << 32 | l.objid::bigint) = $1
   AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
-// WatchMigration reports the progress of the session that migrates this database, in this process or in another, until the
-// context ends. On SQLite it reports nothing.
+// WatchMigration reports the progress of a migration, in this process or in another, until the context ends. On SQLite it reports nothing.
 func (d *DB) WatchMigration(ctx context.Context, report func(MigrationProgress)) {
 	if d.dialect.name != entdialect.Postgres {
 		return
@@ -35,7 +33,7 @@ func (d *DB) WatchMigration(ctx context.Context, report func(MigrationProgress))
 	for {
 		var p MigrationProgress
 		var running int64
-		// An error is ignored: the migration continues without a report.
+		// The migration continues without a report.
 		if d.reader.QueryRowContext(ctx, progressQuery, lock.DefaultLockID).Scan(&p.SQL, &running, &p.Waits) == nil && p.SQL != "" {
 			p.Running = time.Duration(running) * time.Millisecond
 			report(p)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Querier runs a query: a *sql.DB, or a transaction.
+// Querier is a *sql.DB, or a transaction.
 type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
@@ -18,13 +18,13 @@ type Querier interface {
 // Args collects the arguments of a statement that is built from parts.
 type Args []any
 
-// Add adds an argument and returns its placeholder, such as $3.
+// Add returns the argument's placeholder, such as $3.
 func (a *Args) Add(value any) string {
 	*a = append(*a, value)
 	return "$" + strconv.Itoa(len(*a))
 }
 
-// AddIDs adds an argument for each id and returns the placeholders as a list for IN.
+// AddIDs returns the placeholders as a list for IN.
 func (a *Args) AddIDs(ids []uuid.UUID) string {
 	placeholders := make([]string, len(ids))
 	for i, id := range ids {
@@ -33,7 +33,7 @@ func (a *Args) AddIDs(ids []uuid.UUID) string {
 	return strings.Join(placeholders, ", ")
 }
 
-// Row is one row that Rows yields. If the query fails, at the start or half-way, the last row's Scan returns the error.
+// Row is one row that Rows yields.
 type Row struct {
 	rows *sql.Rows
 	err  error
@@ -47,8 +47,8 @@ func (r Row) Scan(dest ...any) error {
 	return r.rows.Scan(dest...)
 }
 
-// Rows runs a query when a loop ranges over it. Scan returns the query's error, as with sql.Row, so a loop that checks every
-// Scan misses no error.
+// Rows yields the rows of a query. The last row's Scan returns the query's error, as with sql.Row, so a loop that checks every Scan misses
+// none.
 func Rows(ctx context.Context, q Querier, query string, args ...any) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		rows, err := q.QueryContext(ctx, query, args...)

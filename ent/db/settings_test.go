@@ -20,7 +20,7 @@ func setDatabase(t *testing.T, d *db.DB, setting, value string) {
 	require.NoError(t, err)
 }
 
-// Default settings of a database or a role do not change what a statement returns.
+// Nor do those of a role.
 func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
 	t.Parallel()
 	rows := []struct{ setting, value, truth string }{
@@ -51,8 +51,7 @@ func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
 	}
 }
 
-// The time limit for statements of a database or a role does not apply to a migration. Otherwise it would end a large
-// migration at each try.
+// A database's or role's time limit for statements would end a large migration at each try.
 func TestMigrationsTakeAsLongAsTheyNeed(t *testing.T) {
 	t.Parallel()
 	url := dbtest.EmptyURL(t, dbtest.Postgres)

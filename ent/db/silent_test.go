@@ -43,8 +43,7 @@ func quiet(signals ...<-chan struct{}) {
 	}
 }
 
-// If a server vanishes silently behind a proxy, the announcer and the listener open new connections. Announce, Listen and
-// Close do not wait for the old connections.
+// The announcer and the listener open new connections, and nothing waits for the old ones.
 func TestNotificationsPassAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.URL(t, dbtest.Postgres)
@@ -78,7 +77,7 @@ func TestNotificationsPassAServerThatFellSilent(t *testing.T) {
 	}
 }
 
-// A migration's statement ends with its context, even if the server no longer answers.
+// A migration's statement ends with its context.
 func TestAMigrationEndsOnAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
 	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))

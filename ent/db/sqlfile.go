@@ -2,7 +2,7 @@ package db
 
 import "strings"
 
-// Statements splits SQL files into statements by name. Each statement follows a line "-- name: NAME".
+// Statements splits SQL files by name. Each statement follows a line "-- name: NAME".
 func Statements(files ...string) map[string]string {
 	statements := map[string]string{}
 	for _, part := range strings.Split(strings.Join(files, "\n"), "-- name: ")[1:] {

@@ -28,9 +28,9 @@ const (
 	// readerWait and writerWait are how long SQLite waits for another process's lock.
 	readerWait = 5 * time.Second
 	writerWait = 10 * time.Second
-	// migratorWait is how long a migration waits for the lock, because another migration may hold it.
+	// migratorWait is for another migration that holds the lock.
 	migratorWait = 2 * time.Minute
-	// writerCache is 64 MB of pages for the writer, because new rows change pages all over the indexes.
+	// writerCache is 64 MB, because new rows change pages all over the indexes.
 	writerCache = "cache_size(-64000)"
 )
 
@@ -53,8 +53,8 @@ var sqliteFile = &dialect{
 	checkWritable:   checkSQLiteWritable,
 }
 
-// ErrLinked means that the SQLite file has hard links. SQLite keeps the log beside a name of the file, so that processes that use
-// different names would destroy the file (https://www.sqlite.org/howtocorrupt.html, section 2.4).
+// ErrLinked means that the SQLite file has hard links. SQLite keeps the log beside a name, so that processes with different names would destroy
+// the file (https://www.sqlite.org/howtocorrupt.html, section 2.4).
 var ErrLinked = errors.New("the file has several names (hard links), and another server may work on it under another name; " +
 	"remove the others: find / -samefile FILE finds them")
 
@@ -121,7 +121,7 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		admissions.SetMaxOpenConns(conns)
 		admissions.SetMaxIdleConns(conns)
 	}
-	// Open the writer first, because it creates the write-ahead log of a new file.
+	// The writer creates the write-ahead log of a new file.
 	for _, db := range []*sql.DB{writer, reader} {
 		if err := db.PingContext(ctx); err != nil {
 			_, _, _ = admissions.Close(), reader.Close(), writer.Close()
@@ -144,16 +144,15 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		checkpointer:   func() (*sql.DB, error) { return c.openFile(path, "deferred", 0) },
 		copier:         func() (*sql.DB, error) { return c.openFile(path, "deferred", reads) },
 		migrator: func() (*sql.DB, error) {
-			// Foreign keys are off, because SQLite's migrations rebuild a table by dropping the old table. With foreign keys on, DROP
-			// TABLE first deletes the table's rows, and so fails, or clears references, if rows of other tables refer to them. A
-			// migration with a DROP TABLE checks all foreign keys before it commits.
+			// SQLite's migrations rebuild a table by dropping the old one. With foreign keys on, DROP TABLE first deletes its rows, and fails,
+			// or clears references of other tables. A migration with a DROP TABLE checks all foreign keys before it commits.
 			return c.openFile(path, "immediate", migratorWait, "foreign_keys(0)", "secure_delete(1)")
 		},
 	}, nil
 }
 
-// openReadOnly opens a file that nobody changes, and tells SQLite that it is immutable
-// (https://www.sqlite.org/uri.html#uriimmutable). SQLite then creates neither a log nor the log's index beside the file.
+// openReadOnly tells SQLite that the file is immutable (https://www.sqlite.org/uri.html#uriimmutable), so that it creates neither a log nor the
+// log's index.
 func openReadOnly(ctx context.Context, c Config, path string) (*DB, error) {
 	if _, err := os.Stat(path + "-wal"); err == nil {
 		return nil, fmt.Errorf("open %s: %s-wal is beside it: it is in use, or lacks what that file has", path, filepath.Base(path))
@@ -171,9 +170,8 @@ func openReadOnly(ctx context.Context, c Config, path string) (*DB, error) {
 		announcer: &watcher{open: open, now: clock.now}, clock: clock}, nil
 }
 
-// WithoutForeignKeys calls fn with a writer on which SQLite does not check foreign keys. With foreign keys on, SQLite would
-// search whole tables for rows that refer to a deleted row, because the keys do not contain the store. All other writers would
-// wait meanwhile. The caller must have deleted the referring rows before.
+// WithoutForeignKeys calls fn with a writer that checks no foreign keys. Otherwise SQLite would search whole tables for rows that refer to a
+// deleted one, because the keys do not contain the store, while all writers wait. The caller must have deleted those rows.
 func (d *DB) WithoutForeignKeys(fn func(writer *sql.DB) error) error {
 	if d.foreignKeysOff == nil {
 		return fn(d.writer)
@@ -185,11 +183,10 @@ func (d *DB) WithoutForeignKeys(fn func(writer *sql.DB) error) error {
 	return errors.Join(fn(writer), writer.Close())
 }
 
-// creating is the lock under which createFile creates and closes a file, because closing any descriptor of a file releases all
-// locks that the process has on the file.
+// creating guards createFile, because closing any descriptor of a file releases all locks of the process on it.
 var creating sync.Mutex
 
-// createFile creates a new database file itself, because SQLite would make it readable by everyone.
+// createFile exists because SQLite would make the file readable by everyone.
 func createFile(path string) error {
 	creating.Lock()
 	defer creating.Unlock()
@@ -207,12 +204,12 @@ func createFile(path string) error {
 	return f.Close()
 }
 
-// openFile returns a pool of connections to the file with these pragmas. txlock is the kind of lock with which a transaction
-// starts. A writer needs "immediate", because otherwise its first write could fail when another writer has the lock.
+// openFile returns connections with these pragmas. txlock is how a transaction starts: a writer needs "immediate", because otherwise its first
+// write could fail while another writer has the lock.
 func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{
 		"_txlock": {txlock},
-		// Store times as integers, the only form that SQLite compares correctly. rows.Next converts them back to times.
+		// SQLite compares only integers correctly. rows.Next converts them back to times.
 		"_time_integer_format": {"unix_milli"},
 		"_pragma": append([]string{
 			"busy_timeout(" + strconv.FormatInt(wait.Milliseconds(), 10) + ")",
@@ -231,7 +228,6 @@ func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...str
 	return sql.OpenDB(c.cachingConnector(connect, false)), nil
 }
 
-// fileURI returns a path and parameters as a SQLite URI.
 func fileURI(path string, query url.Values) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
@@ -244,8 +240,7 @@ func fileURI(path string, query url.Values) string {
 // sqliteVersions is goose's table of versions on SQLite, for which goose has no lock.
 type sqliteVersions struct{ database.Store }
 
-// CreateVersionTable makes the table, with a unique index on the version, so that only one of two processes can commit the
-// same migration.
+// CreateVersionTable adds a unique index on the version, so that only one of two processes can commit a migration.
 func (v sqliteVersions) CreateVersionTable(ctx context.Context, db database.DBTxConn) error {
 	if err := v.Store.CreateVersionTable(ctx, db); err != nil {
 		return err
@@ -254,9 +249,8 @@ func (v sqliteVersions) CreateVersionTable(ctx context.Context, db database.DBTx
 	return err
 }
 
-// Insert records a version inside its migration's transaction. If the migration drops a table, it first checks all foreign
-// keys, because SQLite does not enforce them during a migration. Other migrations skip the check, because it reads all rows
-// while all writers wait.
+// Insert records a version inside its migration's transaction. If the migration drops a table, it first checks all foreign keys, which SQLite
+// does not enforce during a migration. Others skip this, because it reads all rows while all writers wait.
 func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
 	files, err := migrations.List(entdialect.SQLite)
 	if err != nil {
@@ -276,8 +270,8 @@ func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req da
 	return v.Store.Insert(ctx, db, req)
 }
 
-// rebuildsTable reports whether a migration drops a table and gives its name to another. Only then can foreign keys become
-// invalid, because no migration drops a table to which others refer.
+// rebuildsTable reports whether a migration drops a table and gives its name to another. Only then can foreign keys become invalid, because no
+// migration drops a table to which others refer.
 func rebuildsTable(f migrations.File) bool {
 	all := strings.Join(f.Statements, "\n")
 	return strings.Contains(all, "DROP TABLE") && strings.Contains(all, "RENAME TO")
@@ -290,7 +284,7 @@ const minFree = 1 << 20
 var errFull = errors.New("the disk is full")
 
 func checkSQLiteWritable(ctx context.Context, d *DB) error {
-	// Check the free space as well, because this small write may succeed on a disk that is too full for others.
+	// This small write may succeed on a disk that is too full for others.
 	if free, err := FreeBytes(filepath.Dir(d.path)); err == nil && free < minFree {
 		return fmt.Errorf("%s has %d bytes left: %w", filepath.Dir(d.path), free, errFull)
 	}

@@ -14,12 +14,10 @@ import (
 )
 
 const (
-	// maxCachedStatements is how many prepared statements one connection caches. The service has fewer different statements.
-	// If the cache is full, the connection drops the statement that it has not used for the longest time.
+	// maxCachedStatements is more than the service has. A full cache drops the statement that was not used for the longest time.
 	maxCachedStatements = 200
 
-	// maxCachedQueryBytes is the length in bytes of the longest cached query. Longer queries insert many rows. Their text is
-	// rarely the same twice, because it depends on the number of rows.
+	// maxCachedQueryBytes leaves out long queries, which insert many rows and are rarely the same twice.
 	maxCachedQueryBytes = 4096
 )
 
@@ -32,22 +30,20 @@ const (
 	tripPing     = "PING"
 )
 
-// connector opens connections that cache their prepared statements, because neither driver does: lib/pq takes two round trips
-// for each query with parameters, and modernc.org/sqlite parses each query again.
+// connector opens connections that cache their prepared statements: lib/pq takes two round trips for each query with parameters, and
+// modernc.org/sqlite parses each query again.
 type connector struct {
 	driver.Connector
 	cacheSize int // statements that each connection caches; 0 means none
 	remote    bool
-	// settings is the statement that each new connection runs first; "" means none. The settings are not in the connection
-	// request, because a pooler rejects a request with unknown settings.
+	// settings is the first statement of each new connection, or "". A pooler rejects a connection request with unknown settings.
 	settings string
-	// observe is called once for each round trip; nil means never.
+	// observe is called once for each round trip, unless nil.
 	observe func(query string)
-	// sessions finds connections that share a server session; nil means that nothing looks for them.
+	// sessions finds connections that share a server session, unless nil.
 	sessions *sessions
 }
 
-// Connect opens a connection that caches its prepared statements, and runs the statement c.settings on it.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	var socket net.Conn
 	inner, err := c.Connector.Connect(context.WithValue(ctx, socketKey{}, &socket))
@@ -60,7 +56,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	cn := &conn{innerConn: full, remote: c.remote, socket: socket, observe: func(string) {}, sessions: c.sessions}
 	if c.cacheSize > 0 {
-		// The error is ignored: NewLRU fails only for a size below 1.
+		// NewLRU fails only for a size below 1.
 		cn.cache, _ = simplelru.NewLRU(c.cacheSize, func(_ string, s *statement) { cn.retire(s) })
 	}
 	if c.settings != "" {
@@ -68,7 +64,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	if c.sessions != nil {
 		cn.shared = c.sessions.shared.Load()
-		// Check twice, because a busy pooler may give the connection another session the second time.
+		// A busy pooler may give the connection another session the second time.
 		for range 2 {
 			if err == nil {
 				err = cn.checkSession(ctx)
@@ -109,7 +105,7 @@ type statement struct {
 	retired bool // true if the statement must be closed as soon as running is false
 }
 
-// conn is a connection that caches its prepared statements. database/sql guarantees that one goroutine uses it at a time.
+// conn caches its prepared statements. database/sql guarantees that one goroutine uses it at a time.
 type conn struct {
 	innerConn
 	cache   *simplelru.LRU[string, *statement] // nil means no cache
@@ -118,17 +114,15 @@ type conn struct {
 	observe func(query string)
 	inTx    bool
 	broken  bool // true if the connection must not be reused
-	// sessions is nil if sessions are not compared. session identifies this connection's session on the server. shared is
-	// the value of sessions.shared at the time when the connection opened.
+	// sessions is nil if sessions are not compared. shared is sessions.shared when the connection opened.
 	sessions *sessions
 	session  string
 	shared   int64
-	// unreplicated is true once the server reports that it no longer waits for its synchronous standby.
+	// unreplicated is true once the server no longer waits for its synchronous standby.
 	unreplicated bool
 }
 
-// acquire returns the prepared statement of a query, or nil if the driver must run the query itself, for example because the
-// result of the statement's previous run is still being read.
+// acquire returns nil if the driver must run the query itself, for example because the statement's previous result is still being read.
 func (c *conn) acquire(ctx context.Context, query string, args []driver.NamedValue) (*statement, error) {
 	if len(args) == 0 {
 		return nil, nil
@@ -161,7 +155,7 @@ func (c *conn) release(s *statement) {
 	}
 }
 
-// retire closes a statement that is no longer in the cache, as soon as nobody reads its result.
+// retire closes a statement that left the cache, as soon as nobody reads its result.
 func (c *conn) retire(s *statement) {
 	s.retired = true
 	if s.running {
@@ -219,23 +213,22 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return r, nil
 }
 
-// rows is the result of a query. Once it is closed, its statement can run again.
+// rows is a result. Once it is closed, its statement can run again.
 type rows struct {
 	driver.Rows
 	trip      *trip      // nil after Close
-	statement *statement // the prepared statement; nil if the driver ran the query without it
+	statement *statement // nil if the driver ran the query without a prepared statement
 	// times are the columns that hold times, which SQLite stores as integers.
 	times []int
 }
 
-// ColumnTypeDatabaseTypeName implements driver.RowsColumnTypeDatabaseTypeName, as the rows of both drivers do.
 func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
 	typed, _ := r.Rows.(driver.RowsColumnTypeDatabaseTypeName)
 	return typed.ColumnTypeDatabaseTypeName(i)
 }
 
-// Next implements driver.Rows. It converts times itself, because SQLite's driver takes a small number of milliseconds for
-// seconds, which moves dates before September 2001 by millennia.
+// Next converts times itself, because SQLite's driver takes a small number of milliseconds for seconds, which moves dates before September 2001
+// by millennia.
 func (r *rows) Next(dest []driver.Value) error {
 	if err := r.Rows.Next(dest); err == io.EOF { //nolint:errorlint // database/sql compares it with == as well.
 		return err
@@ -250,7 +243,6 @@ func (r *rows) Next(dest []driver.Value) error {
 	return nil
 }
 
-// Close implements driver.Rows.
 func (r *rows) Close() error {
 	t := r.trip
 	if t == nil {
@@ -264,20 +256,18 @@ func (r *rows) Close() error {
 	return err
 }
 
-// handleNotice notes a warning of the server that it did not wait for its synchronous standby. It ignores other warnings.
+// handleNotice notes that the server did not wait for its synchronous standby.
 func (c *conn) handleNotice(warning *pq.Error) {
 	if warning.Routine == routineNotReplicated {
 		c.unreplicated = true
 	}
 }
 
-// PrepareContext implements driver.ConnPrepareContext.
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	c.observe(tripPrepare)
 	return c.innerConn.PrepareContext(ctx, query)
 }
 
-// BeginTx implements driver.ConnBeginTx.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	t := c.begin(ctx, tripBegin)
 	inner, err := c.innerConn.BeginTx(ctx, opts)
@@ -289,15 +279,13 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 }
 
 type transaction struct {
-	ctx   context.Context // the context given to Begin
+	ctx   context.Context
 	inner driver.Tx
 	conn  *conn
 }
 
-// Commit implements driver.Tx.
 func (t *transaction) Commit() error { return t.conn.endTx(t.ctx, tripCommit, t.inner.Commit) }
 
-// Rollback implements driver.Tx.
 func (t *transaction) Rollback() error { return t.conn.endTx(t.ctx, tripRollback, t.inner.Rollback) }
 
 func (c *conn) endTx(ctx context.Context, name string, end func() error) error {
@@ -334,8 +322,7 @@ func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
 	return driver.ErrSkip
 }
 
-// Close implements driver.Conn. On PostgreSQL the server drops the statements of a closed
-// connection; on SQLite they must be closed first.
+// Close closes SQLite's statements first; PostgreSQL drops those of a closed connection.
 func (c *conn) Close() error {
 	if c.cache != nil && !c.remote {
 		c.cache.Purge()

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeConn is a connection of a driver. It records which statements are prepared and closed.
+// fakeConn records which statements are prepared and closed.
 type fakeConn struct {
 	innerConn
 	prepared, closed []string
-	fail             error // the error that running a statement returns; nil for success
+	fail             error // nil for success
 }
 
 func (f *fakeConn) Connect(context.Context) (driver.Conn, error) { return f, nil }

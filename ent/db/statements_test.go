@@ -38,7 +38,7 @@ func (l *trips) take() []string {
 	return list
 }
 
-// runObserved runs f as a subtest on each kind of database. The DB has one connection, and observed records its round trips.
+// runObserved has one connection, whose round trips observed records.
 func runObserved(t *testing.T, f func(t *testing.T, d *db.DB, observed *trips)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
@@ -91,8 +91,7 @@ func TestATransactionUsesTheStatementsOfItsConnection(t *testing.T) {
 	})
 }
 
-// SQLite can read two results in one transaction at once. PostgreSQL cannot, because its protocol carries one result at a
-// time.
+// PostgreSQL's protocol carries one result at a time.
 func TestTwoResultsInOneTransactionOnSQLite(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -197,7 +196,7 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 				}
 			}})
 			query := slow[d.Dialect()]
-			// Ask over another database handle, because d has one connection, which is busy.
+			// The one connection of d is busy.
 			running := func() bool { return true }
 			if d.Dialect() == dialect.Postgres {
 				other := openAt(t, db.Config{URL: url})
@@ -215,7 +214,7 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 					if seen != query {
 						continue
 					}
-					// Wait until the query runs, because PostgreSQL ignores a request to cancel a query that it has not received yet.
+					// PostgreSQL ignores a request to cancel a query that it has not received yet.
 					for !running() && t.Context().Err() == nil {
 						time.Sleep(time.Millisecond)
 					}
@@ -239,7 +238,7 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 	}
 }
 
-// openAt opens the migrated database of c.URL until the test ends. A test may open one database several times.
+// openAt opens the migrated database of c.URL until the test ends. A test may open one several times.
 func openAt(t *testing.T, c db.Config) *db.DB {
 	t.Helper()
 	d, err := hook.Open(context.Background(), c)

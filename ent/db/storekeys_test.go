@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// inOnePlace has the tables that are not distributed by store, and why each is not.
+// inOnePlace has the tables that are not distributed by store, and why.
 var inOnePlace = map[string]string{
 	"stores": "small, read with every key, and changed by the operator alone; its slug is unique " +
 		"among all stores",
@@ -37,7 +37,7 @@ var inOnePlace = map[string]string{
 	"goose_db_version": "one row for each migration",
 }
 
-// withoutStore has the unique indexes and primary keys that do not contain the store, and why each does not.
+// withoutStore has the unique indexes and primary keys that do not contain the store, and why.
 var withoutStore = map[string]string{
 	"api_keys_pkey":          "not distributed: see api_keys",
 	"apikey_fingerprint":     "not distributed: see api_keys",
@@ -47,8 +47,7 @@ var withoutStore = map[string]string{
 	"signinlink_fingerprint": "not distributed: see sign_in_links",
 }
 
-// Each unique key and foreign key of a distributed table contains store_id, as Citus requires. withoutStore names the keys of
-// tables that are not distributed.
+// Citus requires store_id in each unique and foreign key of a distributed table.
 func TestKeysHaveTheirStore(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{})
@@ -127,7 +126,7 @@ func TestKeysHaveTheirStore(t *testing.T) {
 	}
 }
 
-// The distributed tables can be partitioned by store on PostgreSQL, which has the same conditions as Citus.
+// PostgreSQL's partitions have the same conditions as Citus.
 func TestTablesCanBeCutByStore(t *testing.T) {
 	t.Parallel()
 	shards := dbtest.NewShards(t, dbtest.New(t, dbtest.Postgres, db.Config{}))

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// maxSpanQuery is how many bytes of a statement its span shows. It is short, because inserts of many rows are repetitive.
+	// maxSpanQuery is how many bytes of a statement its span shows, because inserts of many rows are repetitive.
 	maxSpanQuery = 2048
-	// cancelTimeout is how long a statement may continue after its context has ended. Meanwhile the driver asks the server to
-	// cancel the statement. A server that has vanished, or a pooler without a free session, never accepts that request.
+	// cancelTimeout is how long a statement may outlive its context, while the driver asks the server to cancel it. A vanished server, or a
+	// pooler without a free session, never accepts that.
 	cancelTimeout = time.Second
 )
 
@@ -36,11 +36,9 @@ type trip struct {
 	stop  func() bool // cancels the function that runs when ctx ends; nil without one
 }
 
-// begin starts a round trip that runs a statement, or BEGIN, COMMIT and the like. If the context's span is recorded, it starts
-// a span with the statement, without the values of its parameters (OpenTelemetry's conventions for databases).
-//
-// If the context ends, the driver asks the server to cancel the statement and then waits without limit. So begin breaks the
-// connection cancelTimeout after the end of the context.
+// begin starts a round trip: a statement, or BEGIN, COMMIT and the like. If the context's span is recorded, it starts one with the statement,
+// without the values of parameters (OpenTelemetry's conventions for databases). It breaks the connection cancelTimeout after the end of the
+// context, because the driver would wait without limit.
 func (c *conn) begin(ctx context.Context, query string) *trip {
 	c.observe(query)
 	t := &trip{conn: c, ctx: ctx, span: noop.Span{}}
@@ -64,9 +62,8 @@ func (c *conn) begin(ctx context.Context, query string) *trip {
 	return t
 }
 
-// end ends a round trip and returns the error for the caller. If the server no longer serves the connection, or rejects its
-// prepared statements, end drops the connection. Then database/sql runs a query outside of a transaction again on another
-// connection, and WithTx runs a lost transaction again.
+// end returns the error for the caller. It drops a connection that the server no longer serves, or whose prepared statements it rejects. Then
+// database/sql runs a query outside of a transaction again, and WithTx a lost transaction.
 func (t *trip) end(err error) error {
 	t.ended.Store(true)
 	if t.stop != nil {
@@ -74,13 +71,12 @@ func (t *trip) end(err error) error {
 	}
 	c := t.conn
 	if c.remote && t.ctx.Err() != nil {
-		// Drop the connection, because the driver may have asked the server to cancel the query. That request arrives on another
-		// connection. If it arrives late, it cancels the next query.
+		// The driver may have asked the server to cancel the query, over another connection. Arriving late, that cancels the next query.
 		c.broken = true
 	}
 	err = c.handleError(err)
 	if e := pq.As(err); e != nil && t.span.IsRecording() {
-		// Show only the code, because the text may contain values of the rejected row.
+		// The text may contain values of the rejected row.
 		t.span.SetAttributes(attribute.String("db.response.status_code", string(e.Code)))
 	}
 	tracing.End(t.span, err)
@@ -98,8 +94,7 @@ func (t *trip) end(err error) error {
 	return err
 }
 
-// handleError returns the error err of a round trip. It marks the connection as broken if the server no longer serves it, and
-// adds errNotReplicated if the synchronous standby did not confirm a commit.
+// handleError marks a connection as broken that the server no longer serves, and adds errNotReplicated for an unconfirmed commit.
 func (c *conn) handleError(err error) error {
 	if err != nil && isLost(err) {
 		c.broken = true
@@ -116,8 +111,7 @@ var (
 	readClause   = regexp.MustCompile("(FROM) [\"`]?([a-z_]+)")
 )
 
-// summary returns the verb and the table of a statement, such as UPDATE orders. A statement with several parts has the verb
-// and the table of its last change or, if it changes nothing, of its first read.
+// summary returns a text such as UPDATE orders: verb and table of the statement's last change or, if it changes nothing, of its first read.
 func summary(query string) string {
 	if found := changeClause.FindAllStringSubmatch(query, -1); len(found) > 0 {
 		last := found[len(found)-1]

@@ -11,20 +11,17 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// firstPause is the longest pause before the second attempt of a transaction. The longest pause doubles with each attempt.
+// firstPause is the longest pause before the second attempt. It doubles with each attempt.
 const firstPause = 5 * time.Millisecond
 
-// txKey is the key of the value by which WithTx recognizes that a context is inside a transaction. clock is the clock of the
-// transaction's database; all nodes of a cluster share it.
+// txKey marks a context as inside a transaction of the database whose clock it has; all nodes of a cluster share it.
 type txKey struct{ clock *clock }
 
-// WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back. It writes no journal entries and
-// events: to change a store's data use hook.WithTx.
+// WithTx commits fn's transaction; an error or a panic rolls it back. It writes no journal entries and events: to change a store's data use
+// hook.WithTx.
 //
-// If the transaction conflicts with another transaction (a serialization failure, a deadlock, a lock on the SQLite file),
-// WithTx runs fn again, a bounded number of times. So fn may run several times, and must change nothing outside the
-// transaction. A row that a unique index rejects is an ordinary error; see IsUnique. WithTx fails inside another transaction
-// on the same database.
+// If the transaction conflicts with another (a serialization failure, a deadlock, a lock on the SQLite file), WithTx runs fn again, a bounded
+// number of times. So fn must change nothing outside the transaction. It fails inside another transaction on the same database.
 func (d *DB) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) error {
 	if ctx.Value(txKey{d.clock}) != nil {
 		return errors.New("a transaction inside a transaction")
@@ -55,7 +52,7 @@ func (d *DB) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx)
 	ended := false
 	defer func() {
 		if !ended {
-			// Ignore the rollback's error, because it would hide the original one.
+			// It would hide the original error.
 			_ = tx.Rollback()
 		}
 	}()

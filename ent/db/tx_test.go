@@ -120,8 +120,7 @@ func TestAnErrorOfAUniqueIndexIsKnown(t *testing.T) {
 	})
 }
 
-// Two transactions that lock two rows in opposite order both commit. PostgreSQL aborts one of them with a deadlock error, and
-// WithTx runs that transaction again. On SQLite the second begins when the first has ended.
+// PostgreSQL aborts one of two transactions, and WithTx runs it again. On SQLite the second begins when the first has ended.
 func TestWithTxRunsTheLoserOfADeadlockAgain(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

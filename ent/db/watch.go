@@ -8,18 +8,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// watchInterval is how often a listener asks SQLite whether another process has committed. It costs an idle worker one percent
-// of a core.
+// watchInterval is how often a listener asks SQLite whether another process has committed.
 const watchInterval = 30 * time.Millisecond
 
-// watcher is the announcer on SQLite. Listeners in this process get a value at once, and listeners in another process within
-// watchInterval after the commit (https://www.sqlite.org/pragma.html#pragma_data_version).
+// watcher is the announcer on SQLite. Listeners get a value at once in this process, and within watchInterval in another
+// (https://www.sqlite.org/pragma.html#pragma_data_version).
 type watcher struct {
 	signals
 	// open returns a pool that reads the file.
 	open func() (*sql.DB, error)
-	// now returns the time by the database's clock.
-	now func() time.Time
+	now  func() time.Time
 }
 
 func (w *watcher) announce() { w.notify(uuid.Nil) }
@@ -39,15 +37,14 @@ func (w *watcher) listen(ctx context.Context) <-chan struct{} {
 	return signal
 }
 
-// watch puts a value into signal after each commit that leaves a delivery due. It ignores other commits, such as counts of
-// requests.
+// watch signals commits that leave a delivery due, and ignores others, such as counts of requests.
 func (w *watcher) watch(ctx context.Context, signal chan struct{}) error {
 	pool, err := w.open()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = pool.Close() }()
-	pool.SetMaxOpenConns(1) // one connection, because data_version is per connection
+	pool.SetMaxOpenConns(1) // data_version is per connection
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
 	var seen, version int64

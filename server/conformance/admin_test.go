@@ -17,7 +17,6 @@ import (
 	_ "go.storefront.example/gen/storefront/admin/v1" // registers the descriptors of the admin services
 )
 
-// operatorToken is the operator's token in tests whose server has admin services.
 const operatorToken = "a-token-of-the-operator-for-tests"
 
 // adminProcedures returns the paths of all methods of the admin services.
@@ -37,8 +36,7 @@ func adminProcedures(t *testing.T) []string {
 	return all
 }
 
-// post calls the admin method at url with an empty message, and returns the answer and its body. If token is empty, the
-// request has no Authorization header.
+// post sends an empty message. If token is empty, the request has no Authorization header.
 func post(t *testing.T, client *http.Client, url, contentType, token string) (*http.Response, []byte) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url, bytes.NewReader([]byte("{}")))
@@ -55,7 +53,7 @@ func post(t *testing.T, client *http.Client, url, contentType, token string) (*h
 	return answer, text
 }
 
-// The public listener serves no admin service, whatever the request.
+// Whatever the request.
 func TestTheOperatorsSideIsNotOnThePublicListener(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.SQLite, settings{token: operatorToken})
@@ -97,7 +95,6 @@ func TestTheOperatorsSideIsNotOnThePublicListener(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Reflection for the admin services needs the token, as these services do.
 func TestReflectionOfTheOperatorsSideNeedsTheToken(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.SQLite, settings{token: operatorToken})
@@ -113,7 +110,6 @@ func TestReflectionOfTheOperatorsSideNeedsTheToken(t *testing.T) {
 	require.Contains(t, names, protoreflect.FullName("storefront.admin.v1.OrderService"))
 }
 
-// Without a token in its configuration, the server serves no admin services.
 func TestTheOperatorsSideIsOffWithoutAToken(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.SQLite, settings{})

@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// challenged asserts that a request is refused with 401 and this code, and with the header that every 401 has.
+// challenged asserts a refusal with 401, this code, and the header that every 401 has.
 func (b *bench) challenged(code string) {
 	b.Helper()
 	a := b.answer(&getStore{})
@@ -26,8 +26,7 @@ func (b *bench) challenged(code string) {
 	require.Equal(b, []string{`Bearer realm="Service API"`}, a.header.Values("WWW-Authenticate"))
 }
 
-// operations has a request for each method of the API, with the method's scope. The requests are invalid, because the scope
-// must be checked before the request.
+// operations has an invalid request for each method, with its scope, which must be checked before the request.
 var operations = []struct {
 	scope string
 	m     proto.Message

@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// cable is a proxy in front of a database. A test can cut it.
+// cable is a proxy to a database that a test can cut.
 type cable struct {
 	net.Listener
 	mu    sync.Mutex
@@ -69,7 +69,7 @@ func (c *cable) join(near net.Conn, address string) {
 	}
 }
 
-// cut closes every connection through the cable, and refuses new connections.
+// cut also refuses new connections.
 func (c *cable) cut() {
 	_ = c.Close()
 	c.mu.Lock()
@@ -80,8 +80,7 @@ func (c *cable) cut() {
 	}
 }
 
-// While the database cannot be reached, every request with a key gets a 503 with the specification's error body and the
-// headers of every answer. The operator's listener reports that the server is not ready.
+// Every request with a key gets a 503 with the specification's body and headers, and the operator's listener is not ready.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	s := throughCable(t, dbtest.Postgres)
@@ -106,7 +105,7 @@ func TestDatabaseAway(t *testing.T) {
 	require.Equal(t, http.StatusOK, s.status(t, "/healthz"))
 }
 
-// While the database cannot be reached, every service on the operator's listener answers with 503 and Retry-After.
+// Every service answers with 503 and Retry-After while the database is away.
 func TestTheOperatorsSideSaysWhenToTryAgain(t *testing.T) {
 	t.Parallel()
 	s := throughCable(t, dbtest.Postgres)
@@ -125,7 +124,6 @@ func TestTheOperatorsSideSaysWhenToTryAgain(t *testing.T) {
 	}
 }
 
-// status requests a path on the operator's listener and returns the status.
 func (s *installation) status(t *testing.T, path string) int {
 	t.Helper()
 	response, err := s.plain.Get("http://" + s.admin + path)

@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// startTimeout is how long a process may take until it serves requests. A development server makes its demo data first.
+// startTimeout is long, because a development server makes its demo data first.
 const startTimeout = time.Minute
 
 func TestMain(m *testing.M) { os.Exit(judged(m.Run())) }
@@ -30,7 +30,7 @@ type process struct {
 	url string
 }
 
-// start runs the binary, and waits until it prints a line with its address. The process is killed at the end of the test.
+// start waits until the binary prints a line with its address, and kills it at the end of the test.
 func start(t *testing.T, output func(*exec.Cmd) (io.Reader, error), find func(line string) bool, args ...string) *process {
 	t.Helper()
 	command := exec.Command(devtest.Build(t).File, args...)
@@ -87,7 +87,7 @@ func authorized(key string) connect.ClientOption {
 	}))
 }
 
-// The generated Go client lists the products of a development server and updates one, over Connect and over gRPC.
+// The generated client lists and updates products over Connect and over gRPC.
 func TestGoClientAgainstDev(t *testing.T) {
 	t.Parallel()
 	var found []string

@@ -22,9 +22,7 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// The server is killed while clients write. After a restart, every customer that was answered is stored, and every price
-// that was answered is in the journal. Each stored customer has a journal entry and an event, and no journal entry or
-// event is about another customer.
+// The server is killed while clients write. Every answered customer and price is stored after a restart, with one journal entry and event each.
 func TestKilledServer(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it kills servers under load")
@@ -85,7 +83,7 @@ func TestKilledServer(t *testing.T) {
 			<-dead
 			_ = p.Wait()
 
-			// The test reads the rows from the database. A new server must show the price and the number of customers in them.
+			// A new server must show what the database's rows have.
 			again := startServer(t, address)
 			b.url = again.url
 			rows, err := b.installation.db.Client().Customer.Query().Where(customer.StoreID(b.store.ID)).IDs(b.ctx)
@@ -144,7 +142,7 @@ func openBench(t *testing.T, address string) *bench {
 	return s.newBench(t, restProtocol{})
 }
 
-// try sends a request. It returns an error if the server dies before its answer is complete.
+// try returns an error if the server dies before its answer is complete.
 func (b *bench) try(method, target, body string) (int, object, error) {
 	r, err := http.NewRequestWithContext(context.Background(), method, b.url+target, bytes.NewReader([]byte(body)))
 	if err != nil {

@@ -15,8 +15,7 @@ type (
 	updateCustomer = storefrontv1.UpdateCustomerRequest
 )
 
-// b.created calls the method that creates a customer, asserts that it succeeds, and returns the customer. Under /v1 the
-// answer's HTTP status must be status; the other protocols have no status 201.
+// b.created creates a customer. Under /v1 the HTTP status must be status; the other protocols have no 201.
 func (b *bench) created(m *createCustomer, status int) object {
 	b.Helper()
 	a := b.answer(m)
@@ -207,7 +206,7 @@ var _ = cases(
 				require.Equal(b, want, b.names(got, "id"), "q=%q", q)
 				b.requireFields(got, object{"total": len(want)})
 			}
-			// A search for a text of digits and separators also compares the digits alone, but only with phones.
+			// A search for digits and separators also compares the digits alone, but only with phones.
 			dan := b.created(&createCustomer{Name: "Dan 33-12 34", Email: new("3312@example.com"), Phone: new("+237670333301")},
 				201)["id"].(string)
 			for q, want := range map[string][]string{

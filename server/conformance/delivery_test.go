@@ -42,7 +42,7 @@ type arrival struct {
 type receiver struct {
 	*httptest.Server
 	arrivals chan arrival
-	// answers are the statuses of the receiver's next answers. If there is none, the receiver answers 204.
+	// answers are the statuses of the next answers; without one the receiver answers 204.
 	answers chan int
 }
 
@@ -66,7 +66,7 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// next waits for the next request to the receiver and returns it.
+// next waits for the next request.
 func (r *receiver) next(t *testing.T) arrival {
 	t.Helper()
 	select {
@@ -78,8 +78,8 @@ func (r *receiver) next(t *testing.T) arrival {
 	}
 }
 
-// buildOther compiles a second, different binary of storefront. A test that runs both shows whether an output depends on the
-// binary. Unless heavy tests run, buildOther returns the first binary.
+// buildOther compiles a different binary, with which a test shows that an output does not depend on the binary. Unless heavy tests run, it
+// returns the first one.
 func buildOther(t *testing.T) string {
 	t.Helper()
 	if !need.Required() {
@@ -96,8 +96,7 @@ func buildOther(t *testing.T) string {
 	return binary
 }
 
-// The server runs from one binary, and the worker and the operator's commands run from another binary. The data of each
-// delivered event has the same bytes as the answer of GET.
+// Server and worker run from two binaries. The data of each delivered event has the bytes of GET's answer.
 func TestDelivery(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
@@ -153,8 +152,7 @@ func TestDelivery(t *testing.T) {
 				require.NotEqual(t, delivery, two, "two events")
 			}
 
-			// An attempt that is answered with a redirect or an error status has failed, and a later attempt sends the event
-			// again.
+			// A redirect or an error status is a failure, and a later attempt sends the event again.
 			r.answers <- http.StatusFound
 			r.answers <- http.StatusInternalServerError
 			r.answers <- http.StatusOK
@@ -184,7 +182,6 @@ func (b *bench) register(secretKey, url string) string {
 	return made.Secret
 }
 
-// startWorker starts the command "storefront worker" on a database, and kills it when the test ends.
 func startWorker(t *testing.T, binary, database, secretKey string, r *receiver) {
 	t.Helper()
 	roots := filepath.Join(t.TempDir(), "roots.pem")
@@ -202,14 +199,13 @@ func startWorker(t *testing.T, binary, database, secretKey string, r *receiver) 
 	go func() { _, _ = io.Copy(io.Discard, logs) }()
 }
 
-// arrives waits for a delivery, and checks that it is the first attempt for an event of this kind.
+// arrives waits for the first attempt for an event of this kind.
 func (b *bench) arrives(r *receiver, secret, kind, target string) {
 	b.Helper()
 	b.delivered(r.next(b.T), secret, kind, 1, target)
 }
 
-// b.delivered checks a delivery against the specification, and the event's data against the answer of GET. It returns the
-// event's id.
+// b.delivered checks a delivery against the specification, and its data against GET. It returns the event's id.
 func (b *bench) delivered(got arrival, secret, kind string, attempt int, target string) string {
 	b.Helper()
 	require.NoError(b, noted(document().Delivery(got.header, got.body)))

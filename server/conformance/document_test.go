@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// document is the OpenAPI document. It records which of its parts the tests have seen.
+// document also records which of its parts the tests have seen.
 var document = sync.OnceValue(func() *openapi.Document {
 	d, err := openapi.Read([]byte(generated.Document))
 	if err != nil {
@@ -29,14 +29,13 @@ var document = sync.OnceValue(func() *openapi.Document {
 	return d
 })
 
-// differences has all differences between service and document. TestMain reports them, because a test that expects an error
-// does not show them.
+// differences are for TestMain, because a test that expects an error does not show them.
 var differences struct {
 	sync.Mutex
 	found []error
 }
 
-// held returns an error if an exchange under /v1 differs from the document. It returns nil for other addresses.
+// held returns an error if an exchange under /v1 differs from the document.
 func held(x openapi.Exchange) error {
 	if !strings.HasPrefix(x.URL.Path, "/v1/") {
 		return nil
@@ -54,8 +53,7 @@ func noted(err error) error {
 	return err
 }
 
-// observed is the transport of all clients of the tests. It checks each exchange against the document; if they differ, the
-// request fails.
+// observed is the transport of all clients. A request that differs from the document fails.
 type observed struct{ *http.Transport }
 
 func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -95,7 +93,7 @@ func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &whole, nil
 }
 
-// b.documented checks an exchange on a raw connection against the document. text is the answer as it was received.
+// b.documented checks an exchange on a raw connection. text is the answer as it was received.
 func (b *bench) documented(r request, text []byte) {
 	b.Helper()
 	method, target, _ := strings.Cut(r.line, " ")
@@ -124,7 +122,7 @@ var unseen = []struct{ place, reason string }{
 		"an order through a payment link is recorded without items; that it may have some is the specification's"},
 }
 
-// withheld returns why this run cannot show a part of the document, or "" if it can.
+// withheld returns why this run cannot show a part of the document, or "".
 func withheld(place string) string {
 	for _, row := range unseen {
 		if strings.HasPrefix(place, row.place) {
@@ -139,9 +137,8 @@ func withheld(place string) string {
 	return ""
 }
 
-// judged returns the exit status of the test binary, whose tests ended with status. It returns 1 if an exchange differed
-// from the document. If all tests ran and succeeded, it also returns 1 if a part of the document was in no exchange and
-// withheld gives no reason for it; this check is left out on Windows and macOS. Otherwise judged returns status.
+// judged turns the tests' exit status into 1 if an exchange differed from the document or, when all tests ran, if a part of it was in no
+// exchange without a reason in withheld. Windows and macOS leave out the latter.
 func judged(status int) int {
 	differences.Lock()
 	defer differences.Unlock()

@@ -11,10 +11,9 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// These functions encode messages by the rules of the specification. They do not use the service's encoder, because the
-// tests check it.
+// These functions encode by the rules of the specification, not by the service's encoder, which the tests check.
 
-// encoded returns a message as JSON in the form of the specification: with all fields, and null for a field without a value.
+// encoded has all fields, and null for a field without a value.
 func encoded(m protoreflect.Message) object {
 	out := object{}
 	fields := m.Descriptor().Fields()
@@ -63,8 +62,7 @@ func spellValue(f protoreflect.FieldDescriptor, v protoreflect.Value) any {
 
 func spellTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// encodedRequest returns a request as JSON. If the request has a mask, the JSON has the fields of the mask, with null for a
-// field without a value; otherwise it has the fields that are set.
+// encodedRequest has the fields of the request's mask, with null for a field without a value, or else those that are set.
 func encodedRequest(m proto.Message) object {
 	r := m.ProtoReflect()
 	out := object{}
@@ -82,8 +80,7 @@ func encodedRequest(m proto.Message) object {
 	return out
 }
 
-// encodedTyped returns a request as JSON in the form that generated clients use: integers of 64 bits are texts, and the mask
-// is one text with all names.
+// encodedTyped is the form of generated clients: integers of 64 bits are texts, and the mask is one text.
 func encodedTyped(m proto.Message) object {
 	r := m.ProtoReflect()
 	out := object{}

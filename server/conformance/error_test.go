@@ -97,8 +97,7 @@ var _ = cases(
 				for _, body := range []string{`{"page_size":0}`, `{"page_size":"x"}`, `{"page_size":1,"pageSize":1}`} {
 					b.fieldsOf(b.refusedAs(post("ListProducts", body), 400, "validation_failed"), "pageSize")
 				}
-				// Connect accepts two names for each field, such as min_amount and minAmount. The error lists the refused
-				// field once, as minAmount, and does not also report minAmount as missing.
+				// Connect accepts min_amount for minAmount. The error lists the field once, as minAmount, and not as missing.
 				a := connectJSON{}.post(b, "/storefront.v1.PaymentLinkService/CreatePaymentLink",
 					[]byte(`{"title":"A","pricing":"OPEN","min_amount":"x"}`))
 				b.fieldsOf(b.refusedAs(a, 400, "validation_failed"), "minAmount")
@@ -335,7 +334,7 @@ var _ = cases(
 	},
 )
 
-// A failure of the service is answered with 500. The log has its cause, the answer does not.
+// The log has the cause of a 500, the answer does not.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

@@ -112,8 +112,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// If the first order of a new customer is refused, the database keeps nothing: no order, no customer, no journal entry and
-// no event.
+// Neither order nor customer, journal entry nor event of a new customer's refused first order.
 func TestRefusalsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

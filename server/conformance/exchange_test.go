@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// plainly returns a function that makes a request with only a request line.
+// plainly makes a request with only a request line.
 func plainly(line string) func(*bench) request {
 	return func(*bench) request { return request{line: line} }
 }
@@ -50,7 +50,7 @@ func (b *bench) donation() string {
 	})
 }
 
-// exchanges returns an exchange of each operation, and an exchange with each error code.
+// exchanges has each operation and each error code.
 func exchanges() []exchange {
 	return append(operationExchanges(), refusalExchanges()...)
 }
@@ -131,7 +131,7 @@ func operationExchanges() []exchange {
 	}
 }
 
-// fresh starts a new service for one exchange, because this exchange breaks the service.
+// fresh starts a service for an exchange that breaks it.
 func fresh(t *testing.T, database string) *installation { return newService(t, database, settings{}) }
 
 func refusalExchanges() []exchange {

@@ -27,11 +27,10 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// opening is the time at which the clocks of tests begin. It is 30 seconds after a full minute, so that the rate-limit
-// headers have values other than the default ones.
+// opening is 30 seconds after a full minute, so that the rate-limit headers have values other than the default ones.
 var opening = time.Date(2026, time.October, 1, 12, 0, 30, 0, time.UTC)
 
-// clock is a clock that advances by step each time it is read, and when a test advances it. Goroutines may share it.
+// clock advances by step each time it is read. Goroutines may share it.
 type clock struct {
 	milliseconds atomic.Int64
 	step         time.Duration
@@ -49,7 +48,7 @@ func (c *clock) advance(d time.Duration) time.Time {
 	return time.UnixMilli(c.milliseconds.Add(d.Milliseconds())).UTC()
 }
 
-// rules are the methods that read and change stores; /v1, the admin services and the dashboard call the same methods.
+// rules are the methods that /v1, the admin services and the dashboard call.
 type rules struct {
 	*shop.Shop
 	*webhooks.Webhooks
@@ -64,36 +63,36 @@ type installation struct {
 	rules
 	database string
 	db       *db.DB
-	// databaseURL is the database's URL, for tests that connect to it themselves.
+	// databaseURL is for tests that connect themselves.
 	databaseURL string
 	url         string
 	admin       string // the address of the operator's listener
-	// clock is the clock of the database. gate is the clock of the rate limits and of the expiry of keys.
+	// clock is that of the database. gate is that of the rate limits and of the expiry of keys.
 	clock, gate *clock
 	plain, h2c  *http.Client
 	log         *dbtest.Log
-	cable       *cable // the connection to the database, in tests that cut it; otherwise nil
+	cable       *cable // nil unless the test cuts the connection to the database
 
 	mu   sync.Mutex
 	keys []string
 }
 
-// settings are the settings of an installation. The suite uses the zero value.
+// settings are those of an installation. The suite uses the zero value.
 type settings struct {
 	options admin.Options
 	step    time.Duration // by how much the database's clock advances at each reading
 	observe func(query string)
-	// url is the database to use; empty means a new database. Tests may make it unreachable.
+	// url is the database, which may be unreachable; empty means a new one.
 	url string
 	// token is the operator's token; without one there are no admin services.
 	token string
-	// timeout is how long a request may take; a statement may wait for a lock half as long. 0 means the defaults.
+	// timeout limits a request, and half of it a wait for a lock. 0 means the defaults.
 	timeout time.Duration
-	// realTime makes the clocks of the database and of the rate limits show the real time, as in production.
+	// realTime makes the clocks show the real time, as in production.
 	realTime bool
 }
 
-// newService starts a server on a free port. The server ends with the test.
+// newService starts a server on a free port until the test ends.
 func newService(t *testing.T, database string, o settings) *installation {
 	t.Helper()
 	s := &installation{database: database, clock: newClock(o.step), gate: newClock(0), log: &dbtest.Log{}}
@@ -119,7 +118,7 @@ func newService(t *testing.T, database string, o settings) *installation {
 	running, err := server.New(server.Config{
 		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: o.token, DB: s.db, Options: o.options, Clock: clocks,
 		Timeouts: edge.Timeouts{Request: o.timeout},
-		// Each bench sends its own client address in X-Forwarded-For, so that benches do not share an address limit.
+		// Each bench has its own client address, so that benches do not share an address limit.
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Logger:         slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
@@ -144,7 +143,7 @@ func newService(t *testing.T, database string, o settings) *installation {
 	return s
 }
 
-// newClient returns an HTTP client that adds no headers, and checks every exchange under /v1 against the OpenAPI document.
+// newClient adds no headers, and checks every exchange under /v1 against the OpenAPI document.
 func newClient(h2c bool) *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!h2c)
@@ -156,8 +155,7 @@ func newClient(h2c bool) *http.Client {
 	}
 }
 
-// bench sends requests to an installation in one protocol. It has a store, a key with every scope, and a client address that
-// no other bench has.
+// bench sends requests in one protocol, with its own store, client address and a key with every scope.
 type bench struct {
 	*testing.T
 	*installation
@@ -169,7 +167,7 @@ type bench struct {
 	address  string
 }
 
-// keyName is the name of a bench's key, as the activity journal shows it.
+// keyName is how the activity journal shows a bench's key.
 const keyName = "nightly sync"
 
 var benches atomic.Int32
@@ -200,7 +198,7 @@ func (s *installation) newBenchAt(t *testing.T, f protocol, slug string) *bench 
 	return b
 }
 
-// reload reads the store again, so that b.store shows changes of it.
+// reload reads the store again into b.store.
 func (b *bench) reload(name string) {
 	b.Helper()
 	var err error
@@ -230,15 +228,14 @@ func (b *bench) newKey(name, lifetime string, scopes ...string) (text, id string
 	return key.Text, key.ID.String()
 }
 
-// withKey returns a copy of the bench that makes its requests with this key. If key is empty, the requests have no
-// Authorization header.
+// withKey returns a copy with another key; "" means no Authorization header.
 func (b *bench) withKey(key string) *bench {
 	other := *b
 	other.key = key
 	return &other
 }
 
-// withProtocol returns a copy of the bench, with the same store and key, that makes its requests in the protocol f.
+// withProtocol returns a copy with the same store and key.
 func (b *bench) withProtocol(f protocol) *bench {
 	other := *b
 	other.protocol = f

@@ -15,11 +15,10 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// heldTime is how long a request may take while a test holds a lock. On a busy machine it is long enough for requests that
-// do not need the lock.
+// heldTime is how long a request may take while a test holds a lock: enough on a busy machine for requests that do not need it.
 const heldTime = 4 * time.Second
 
-// hold executes a statement that takes a lock, in a transaction. The returned function ends the transaction.
+// hold executes a statement that takes a lock, until release.
 func (s *installation) hold(t *testing.T, statement string, args ...any) (release func()) {
 	t.Helper()
 	db, err := sql.Open("postgres", s.databaseURL)
@@ -33,8 +32,7 @@ func (s *installation) hold(t *testing.T, statement string, args ...any) (releas
 	return release
 }
 
-// While the row of one customer is locked, requests for this row wait until their timeout. Requests of another store do not
-// wait.
+// While a customer's row is locked, requests for it wait until their timeout, and other stores do not wait.
 func TestALockHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.Postgres, settings{timeout: heldTime})
@@ -74,7 +72,7 @@ func TestALockHoldsUpNobodyElse(t *testing.T) {
 	}
 }
 
-// While a table that every request needs is locked, every request is answered with 503 after its timeout, in every protocol.
+// While a table that every request needs is locked, every request gets 503 after its timeout.
 func TestEveryRequestEndsInTime(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.Postgres, settings{timeout: heldTime})
@@ -89,7 +87,6 @@ func TestEveryRequestEndsInTime(t *testing.T) {
 	require.Equal(t, http.StatusOK, b.answer(&getStore{}).status)
 }
 
-// While a table is locked, a request of the operator is answered with 503 after its timeout.
 func TestEveryRequestOfTheOperatorEndsInTime(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-of-the-operator-for-tests"

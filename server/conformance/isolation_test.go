@@ -50,7 +50,6 @@ var _ = cases(
 			}
 			require.Len(b, other.entries(), entries)
 			require.Len(b, other.events(), events)
-			// Two stores may each have a customer with the same e-mail.
 			b.created(&createCustomer{Email: new("ada@example.com")}, 201)
 			b.requireFields(other.call(&getCustomer{Id: customer}), object{"name": "Ada"})
 		},

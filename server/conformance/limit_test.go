@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// rate asserts the rate-limit headers of an answer. reset is in seconds.
+// rate asserts the rate-limit headers. reset is in seconds.
 func (b *bench) rate(a answer, remaining, reset int) {
 	b.Helper()
 	require.Equal(b, []string{"120"}, a.header.Values("X-Ratelimit-Limit"))
@@ -20,8 +20,7 @@ func (b *bench) rate(a answer, remaining, reset int) {
 	require.Equal(b, []string{strconv.Itoa(reset)}, a.header.Values("X-Ratelimit-Reset"))
 }
 
-// A key may make 120 requests a minute, over all addresses and protocols together. Refused requests count too. Another key
-// of the store has a count of its own.
+// The limit counts all addresses and protocols together, and refused requests. Another key has a count of its own.
 func TestKeyLimit(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -64,8 +63,7 @@ func TestKeyLimit(t *testing.T) {
 	}
 }
 
-// One address may make twenty requests with unknown keys. The next request with an unknown key is refused, and so is every
-// request after it, whatever its key, until the minute ends. Requests with no key or a revoked key do not count.
+// After twenty unknown keys an address is refused until the minute ends, whatever the key. Requests with no key or a revoked one do not count.
 func TestAddressLimit(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

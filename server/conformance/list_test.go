@@ -16,7 +16,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Rows that were created in the same millisecond are sorted by id. So no page repeats or misses a row.
+// Rows of the same millisecond are sorted by id, so that no page repeats or misses one.
 func TestTies(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -47,7 +47,7 @@ func TestTies(t *testing.T) {
 				}
 				require.Equal(t, ids, got, path)
 			}
-			// A page stays the same while rows that were created in the same millisecond change on other pages.
+			// A page stays the same while such rows change on other pages.
 			first := b.json("GET", "/v1/orders?pageSize=3", "").body
 			b.pay(orders[0])
 			b.requireFields(b.json("GET", "/v1/orders?pageSize=3", "").body, object{"total": first["total"]})
@@ -56,8 +56,7 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// lists returns requests for all lists: without a filter, with one and with several. args has the arguments that follow the
-// store's id in the request's SQL statement.
+// lists returns requests for all lists, without a filter, with one and with several. args follow the store's id in the SQL statement.
 func lists() []struct {
 	m    proto.Message
 	args []any
@@ -99,8 +98,7 @@ var (
 	subquery = regexp.MustCompile(`(?m)^(?:CO-ROUTINE|MATERIALIZE) (\w+)$`)
 )
 
-// scanned reports whether a query plan reads all rows of a table or of an index. On SQLite a plan also says SCAN for the
-// rows of a subquery and for a CONSTANT ROW; these do not count.
+// scanned reports whether a plan reads all rows of a table or of an index. A SCAN on SQLite of a subquery or a CONSTANT ROW does not count.
 func scanned(plan string) bool {
 	if seqScan.MatchString(plan) {
 		return true
@@ -114,8 +112,7 @@ func scanned(plan string) bool {
 	})
 }
 
-// The statements of all lists use an index that begins with the store. The test records the statements of the service, and
-// asks each database for their plans, with rows of twenty stores.
+// All lists use an index that begins with the store, by the plans of the recorded statements with rows of twenty stores.
 func TestListsUseAnIndex(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -188,8 +185,7 @@ func (b *bench) plan(query string, args ...any) string {
 	return plan.String()
 }
 
-// fill inserts n products, customers, orders and payment links into the store. It uses SQL, because the shop would take too
-// long.
+// fill inserts n rows of each kind by SQL, because the shop would take too long.
 func (b *bench) fill(n int) {
 	b.Helper()
 	id, at, from := "gen_random_uuid()", "$2::timestamptz - i * interval '1 minute'", "FROM generate_series(1, $3::int) AS n (i)"

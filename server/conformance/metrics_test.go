@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// The metrics show what the server has done, and contain no data of a store.
+// The metrics contain no data of a store.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

@@ -52,11 +52,10 @@ func recorded(t *testing.T, file string) openapi.Exchange {
 	return x
 }
 
-// names matches the placeholders in a file, which stand for values that differ from run to run.
+// names matches the placeholders for values that differ from run to run.
 var names = regexp.MustCompile(`<[a-z]+(-[a-z0-9]+)?>`)
 
-// wrongs calls the function put once for each way in which one property can be wrong: missing, misspelt, of another type, or
-// one property too many. put gets a copy of the value with this mistake.
+// wrongs calls put with a copy for each way in which one property can be wrong: missing, misspelt, of another type, or one too many.
 func wrongs(value any, put func(changed any, mutation string)) {
 	switch value := value.(type) {
 	case []any:
@@ -93,8 +92,7 @@ func wrongs(value any, put func(changed any, mutation string)) {
 // free is the property whose members may have any names.
 const free = "socialLinks/"
 
-// The answers in testdata/wire agree with the document. If any property of an answer, at any depth, is missing, misspelt or
-// of another type, or if there is one property more, the document refuses the answer.
+// The document refuses an answer of testdata/wire if any property, at any depth, is missing, misspelt, of another type, or one too many.
 func TestDocumentRefusesEveryWrongField(t *testing.T) {
 	t.Parallel()
 	d, err := openapi.Read([]byte(generated.Document)) // a copy, because the suite's document must not count these answers

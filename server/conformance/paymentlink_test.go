@@ -25,10 +25,10 @@ const (
 	open  = storefrontv1.PaymentLink_OPEN
 )
 
-// inFuture returns an end date so late that the clocks of tests do not reach it.
+// inFuture is a date that the clocks of tests do not reach.
 func inFuture() *timestamppb.Timestamp { return timestamppb.New(opening.AddDate(1, 0, 0)) }
 
-// expire sets a payment link's end date to the past. It uses SQL, because the shop refuses such a date.
+// expire uses SQL, because the shop refuses an end date in the past.
 func (b *bench) expire(id string) {
 	b.Helper()
 	_, err := b.installation.db.Writer().Exec("UPDATE payment_links SET expires_at = $1 WHERE id = $2", opening.Add(-time.Hour), id)

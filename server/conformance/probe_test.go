@@ -23,7 +23,7 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// furnish creates a resource of each kind. The returned function replaces {id} in a path by the resource's id.
+// furnish creates a resource of each kind. The returned function replaces {id} in a path.
 func (b *bench) furnish() func(path string) string {
 	b.Helper()
 	product, order := b.stocked()
@@ -41,7 +41,7 @@ func (b *bench) furnish() func(path string) string {
 	}
 }
 
-// ask sends the request of an exchange, and returns an error if the exchange differs from the document.
+// ask returns an error if the exchange differs from the document.
 func (b *bench) ask(x openapi.Exchange) (answer, error) {
 	b.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), x.Method, b.url+x.URL.RequestURI(), bytes.NewReader(x.RequestBody))
@@ -58,8 +58,7 @@ func (b *bench) ask(x openapi.Exchange) (answer, error) {
 	return answer{status: response.StatusCode, header: response.Header, body: decodedObject(b, text)}, nil
 }
 
-// The test sends requests with values around every bound in the document. The service must refuse what the document refuses,
-// and must not refuse as invalid what the document allows.
+// With values around every bound, the service must refuse what the document refuses, and must not refuse as invalid what it allows.
 func TestDocumentProbes(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -72,7 +71,7 @@ func TestDocumentProbes(t *testing.T) {
 			b := s.newBench(t, restProtocol{})
 			at := b.furnish()
 			sent, refused := 0, 0
-			differences := map[string][]string{} // the requests that differ, by operation, field and rule
+			differences := map[string][]string{} // by operation, field and rule
 			for _, op := range document().Operations() {
 				for _, probe := range op.Probes() {
 					if sent++; sent%100 == 0 {
@@ -110,7 +109,6 @@ func TestDocumentProbes(t *testing.T) {
 	}
 }
 
-// The service serves every example of a request in the document.
 func TestDocumentExamples(t *testing.T) {
 	t.Parallel()
 	for _, op := range document().Operations() {
@@ -127,7 +125,7 @@ func TestDocumentExamples(t *testing.T) {
 	}
 }
 
-// A request with a parameter's default value gets the same answer as a request without the parameter.
+// The answer is the same as without the parameter.
 func TestDocumentDefaults(t *testing.T) {
 	t.Parallel()
 	b := newService(t, dbtest.SQLite, settings{}).newBench(t, restProtocol{})
@@ -148,13 +146,13 @@ func TestDocumentDefaults(t *testing.T) {
 // quoted matches a value in the text of a validator's error.
 var quoted = regexp.MustCompile(`'(?:[^'\\]|\\.)*' (does not match|is not)`)
 
-// ruleOf returns the rule that a value broke, without the value, so that errors with the same rule can be counted together.
+// ruleOf returns the broken rule without the value, to count errors of one rule.
 func ruleOf(err error) string {
 	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
 	return quoted.ReplaceAllString(lines[len(lines)-1], "it $1")
 }
 
-// refusedNames returns the names of the fields that an answer refuses; "" stands for the whole request.
+// refusedNames are the refused fields; "" stands for the whole request.
 func refusedNames(a answer) []string {
 	if a.status != http.StatusBadRequest || a.body["code"] != "validation_failed" {
 		return nil

@@ -19,8 +19,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// protocol is a protocol in which tests call the service. call sends a message to the method that takes it, and reads the
-// answer.
+// protocol is a protocol in which tests call the service.
 type protocol interface {
 	name() string
 	call(b *bench, m proto.Message) answer
@@ -32,22 +31,21 @@ func underV1() []protocol { return []protocol{restProtocol{}} }
 
 func rpcProtocols() []protocol { return []protocol{connectJSON{}, connectBinary, grpc, grpcWeb} }
 
-// answer is the answer to a call, in the same form for every protocol.
+// answer has the same form for every protocol.
 type answer struct {
-	// status is the HTTP status of the answer under /v1. In other protocols it is the status in the refusal, or 200 for
-	// success.
+	// status is the HTTP status under /v1; in other protocols that in the refusal, or 200.
 	status int
 	header http.Header
-	// protocol is the code of Connect or gRPC, if the call was refused.
+	// protocol is the code of Connect or gRPC of a refused call.
 	protocol string
-	// body is the resource or, if the call was refused, the error body.
+	// body is the resource or the error body.
 	body object
 }
 
-// object is a JSON object. In the results of the functions normal and decoded, its numbers are json.Number.
+// object has numbers as json.Number if normal or decoded returned it.
 type object map[string]any
 
-// normal returns v after a conversion to JSON and back, so that the result can be compared with an answer.
+// normal converts v to JSON and back, to compare it with an answer.
 func normal(b *bench, v any) any {
 	b.Helper()
 	text, err := json.Marshal(v)
@@ -73,7 +71,7 @@ func decodedObject(b *bench, text []byte) object {
 	return v
 }
 
-// call calls the method that takes this message, and returns the resource. It fails the test if the call is refused.
+// call returns the resource. It fails the test if the call is refused.
 func (b *bench) call(m proto.Message) object {
 	b.Helper()
 	a := b.answer(m)
@@ -88,7 +86,7 @@ func (b *bench) answer(m proto.Message) answer {
 	return a
 }
 
-// limited asserts that an answer has the headers that every answer has.
+// limited asserts the headers that every answer has.
 func (b *bench) limited(a answer) {
 	b.Helper()
 	for _, name := range []string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Request-Id"} {
@@ -99,8 +97,7 @@ func (b *bench) limited(a answer) {
 	require.Empty(b, a.header.Get("Access-Control-Allow-Origin"))
 }
 
-// b.refused calls the method and asserts that it is refused with this status and code, and with a complete error body. It
-// returns the details, or nil if there are none.
+// b.refused asserts this status and code, and a complete error body. It returns the details, or nil.
 func (b *bench) refused(m proto.Message, status int, code string) any {
 	b.Helper()
 	return b.refusedAs(b.answer(m), status, code)
@@ -120,7 +117,7 @@ func (b *bench) refusedAs(a answer, status int, code string) any {
 	return details
 }
 
-// refusedFields calls the method and asserts that exactly these fields are refused as invalid.
+// refusedFields asserts that exactly these fields are invalid.
 func (b *bench) refusedFields(m proto.Message, fields ...string) {
 	b.Helper()
 	b.fieldsOf(b.refused(m, 400, "validation_failed"), fields...)
@@ -140,10 +137,9 @@ func (b *bench) fieldsOf(details any, fields ...string) {
 	require.ElementsMatch(b, fields, names, "the refused fields")
 }
 
-// dateTime matches a date-time in the only form that answers have: UTC, with milliseconds and Z.
+// dateTime is the only form that answers have.
 const dateTime = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`
 
-// methodOf returns the method that takes this message.
 func methodOf(m proto.Message) protoreflect.MethodDescriptor {
 	for _, file := range []protoreflect.FileDescriptor{
 		storefrontv1.File_storefront_v1_store_proto, storefrontv1.File_storefront_v1_product_proto,
@@ -160,7 +156,6 @@ func methodOf(m proto.Message) protoreflect.MethodDescriptor {
 	panic("no method takes a " + string(m.ProtoReflect().Descriptor().FullName()))
 }
 
-// restProtocol calls methods under /v1, at the addresses of their HTTP bindings.
 type restProtocol struct{}
 
 func (restProtocol) name() string { return "rest" }
@@ -173,7 +168,7 @@ func (restProtocol) call(b *bench, m proto.Message) answer {
 	return a
 }
 
-// restRequest makes the request under /v1 for a message, as would a client that knows only the specification.
+// restRequest makes a request as would a client that knows only the specification.
 func restRequest(b *bench, m proto.Message) (method, target string, body []byte) {
 	b.Helper()
 	rule := proto.GetExtension(methodOf(m).Options(), annotations.E_Http).(*annotations.HttpRule)
@@ -211,8 +206,7 @@ func restRequest(b *bench, m proto.Message) (method, target string, body []byte)
 	return method, target, nil
 }
 
-// send sends a request with the bench's key, and returns the answer and the bytes of its body. If there is a body, its
-// Content-Type is JSON, unless headers set another type. headers are pairs of a name and a value.
+// send sends a request with the bench's key. A body is JSON, unless headers, pairs of a name and a value, set another type.
 func (b *bench) send(method, target string, body []byte, headers ...string) (answer, []byte) {
 	b.Helper()
 	var reader io.Reader
@@ -240,7 +234,7 @@ func (b *bench) send(method, target string, body []byte, headers ...string) (ans
 	return answer{status: response.StatusCode, header: response.Header}, text
 }
 
-// insist sends a request, and sends it again while the server answers that it is busy.
+// insist sends a request again while the server answers that it is busy.
 func (b *bench) insist(method, target string, body []byte) (answer, []byte) {
 	b.Helper()
 	for tries := 1; ; tries++ {
@@ -252,7 +246,7 @@ func (b *bench) insist(method, target string, body []byte) (answer, []byte) {
 	}
 }
 
-// get returns the exact bytes of the answer to a GET, whatever protocol the bench has.
+// get returns the bytes of a GET's answer, whatever protocol the bench has.
 func (b *bench) get(target string) []byte {
 	b.Helper()
 	a, text := b.insist(http.MethodGet, target, nil)
@@ -260,7 +254,6 @@ func (b *bench) get(target string) []byte {
 	return text
 }
 
-// json sends a request under /v1 and returns the answer.
 func (b *bench) json(method, target, body string, headers ...string) answer {
 	b.Helper()
 	var content []byte

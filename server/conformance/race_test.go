@@ -16,8 +16,7 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// A hundred requests create a customer with the same e-mail at once. One gets 201, the others 200, and all get the same
-// customer.
+// One gets 201, the others 200, and all get the same customer.
 func TestHundredPostsOfOneEmail(t *testing.T) {
 	t.Parallel()
 	const posts = 100
@@ -66,8 +65,7 @@ func counted(statuses *sync.Map) map[int]int32 {
 	return out
 }
 
-// Several clients change one product at once. Each change has a journal entry that begins with the value with which
-// the previous entry ended, so no change is lost.
+// Each journal entry begins with the value with which the previous one ended, so no change is lost.
 func TestConcurrentUpdates(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -102,9 +100,8 @@ func TestConcurrentUpdates(t *testing.T) {
 	}
 }
 
-// Fifty clients use a payment link with a maximum of ten payments at once. Each reads the link, orders through it for the
-// same new customer, and pays. At least ten orders are recorded, but none for a client that has read that the link is
-// exhausted. The counters match the payments, and every request ends.
+// Fifty clients read a link with ten payments at most, order through it for one new customer, and pay. No client that has read that it is
+// exhausted gets an order, the counters match the payments, and every request ends.
 func TestFiftyPayers(t *testing.T) {
 	t.Parallel()
 	const payers, limit = 50, 10

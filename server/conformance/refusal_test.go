@@ -15,33 +15,30 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// occasion is a way to provoke one error code with any operation, such as a request without a key. Codes of only one
-// operation are tested elsewhere.
+// occasion provokes one error code with any operation, such as a request without a key. Codes of only one operation are tested elsewhere.
 type occasion struct {
 	code string
-	// service starts a service for this test alone, because the way to provoke the code breaks the service. Nil means that a
-	// shared service is used.
+	// service starts a service that the occasion breaks; nil means a shared one.
 	service func(t *testing.T, database string) *installation
-	// database is the only database on which the test runs; empty means all databases.
+	// database is the only database of the test; empty means all.
 	database string
-	// prepare returns a bench whose requests are refused with the code, and a function that changes a request before it is
-	// sent. To provoke some codes, only the bench must differ; for others, only the request.
+	// prepare returns a bench whose requests are refused with the code, and a function that changes a request.
 	prepare func(b *bench) (*bench, func(x *openapi.Exchange))
 }
 
-// state returns a function for occasion.prepare, which changes the bench with prepare and leaves each request as it is.
+// state is an occasion.prepare that changes only the bench.
 func state(prepare func(b *bench) *bench) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) {
 		return prepare(b), func(*openapi.Exchange) {}
 	}
 }
 
-// asked returns a function for occasion.prepare, which leaves the bench as it is and changes each request with change.
+// asked is an occasion.prepare that changes only the requests.
 func asked(change func(x *openapi.Exchange)) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) { return b, change }
 }
 
-// nowhere is a function for occasion.prepare that replaces the id in a request's path by an id that no resource has.
+// nowhere replaces the id in a request's path by one that no resource has.
 var nowhere = asked(func(x *openapi.Exchange) {
 	steps := strings.Split(x.URL.Path, "/")
 	steps[3] = unknownID()
@@ -66,7 +63,7 @@ var occasions = []occasion{
 		return b
 	})},
 	{code: "insufficient_scope", prepare: state(func(b *bench) *bench {
-		// Use SQL, because a key without scopes cannot be created otherwise.
+		// A key without scopes cannot be created otherwise.
 		_, err := b.installation.db.Writer().Exec("UPDATE api_keys SET scopes = '[]' WHERE id = $1", b.keyID)
 		require.NoError(b, err)
 		return b

@@ -29,8 +29,7 @@ var periodic = []string{
 func (r *trips) observe(query string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// Leave out statements that belong to no request: the preparation of a statement, once for each connection, and periodic
-	// statements.
+	// Preparing, once for each connection, and periodic statements belong to no request.
 	if query == "prepare" || slices.ContainsFunc(periodic, func(part string) bool { return strings.Contains(query, part) }) {
 		return
 	}
@@ -45,8 +44,7 @@ func (r *trips) take() []string {
 	return taken
 }
 
-// singleStore checks that each statement can be answered by one machine of a database that is distributed by store. A
-// statement that reads a distributed table must have a condition on the store's id.
+// singleStore requires of a statement on a distributed table a condition on the store's id, so that one machine can answer it.
 func singleStore(t *testing.T, d *db.DB, statements []string) {
 	t.Helper()
 	slices.Sort(statements)
@@ -60,8 +58,7 @@ func singleStore(t *testing.T, d *db.DB, statements []string) {
 	}
 }
 
-// Each request makes a small, fixed number of round trips to the database. The first round trip looks up the key, its store
-// and its counter with one statement. Each statement reads rows of one store only, by the store's id.
+// The first of a fixed number of round trips looks up the key, its store and its counter. Each statement reads rows of one store.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	var ids struct{ product, order, customer, link, disabled string }

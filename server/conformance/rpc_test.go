@@ -58,7 +58,7 @@ func (connectJSON) post(b *bench, procedure string, body []byte) answer {
 	return refusalOf(b, detail, refusal.Code, a.header)
 }
 
-// connectStatus maps the codes of Connect to HTTP statuses, as the protocol defines.
+// connectStatus has the HTTP statuses of Connect's codes.
 var connectStatus = map[string]int{
 	"canceled": 499, "unknown": 500, "invalid_argument": 400, "deadline_exceeded": 504, "not_found": 404,
 	"already_exists": 409, "permission_denied": 403, "resource_exhausted": 429, "failed_precondition": 400,
@@ -66,7 +66,7 @@ var connectStatus = map[string]int{
 	"data_loss": 500, "unauthenticated": 401,
 }
 
-// refusalOf converts a refusal in one of the typed protocols to an answer with the error body of /v1.
+// refusalOf converts a refusal of a typed protocol to one with the error body of /v1.
 func refusalOf(b *bench, detail *storefrontv1.Error, protocol string, header http.Header) answer {
 	b.Helper()
 	body := encoded(detail.ProtoReflect())
@@ -142,12 +142,10 @@ func (f *rpcProtocol) call(b *bench, m proto.Message) answer {
 	}
 }
 
-// frame has the bytes of an encoded message. Because every method takes and returns frames, one generic client calls all
-// methods.
+// frame has an encoded message, so that one generic client calls all methods.
 type frame struct{ content []byte }
 
-// frameCodec is a codec that passes the bytes of frames on. It has the name of the binary format, and also decodes the
-// status messages of gRPC.
+// frameCodec passes frames on under the name of the binary format, and decodes the status messages of gRPC.
 type frameCodec struct{}
 
 func (frameCodec) Name() string { return "proto" }

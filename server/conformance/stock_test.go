@@ -19,7 +19,7 @@ import (
 
 const uuidForm = `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`
 
-// product creates a DRAFT product of type FILE that has everything it needs to be published. edit changes the request.
+// product creates a DRAFT product of type FILE that can be published. edit changes the request.
 func (b *bench) product(title string, price int64, edit ...func(*adminv1.CreateProductRequest)) string {
 	b.Helper()
 	d := &adminv1.CreateProductRequest{
@@ -49,7 +49,7 @@ func withType(kind product.Type) func(*adminv1.CreateProductRequest) {
 // unready removes the description and the content of a product to create.
 func unready(d *adminv1.CreateProductRequest) { d.Description, d.ContentReady = nil, nil }
 
-// order creates an order of a product by the buyer with this e-mail, and returns its id.
+// order creates an order by the buyer with this e-mail.
 func (b *bench) order(productID string, quantity int32, email string) string {
 	b.Helper()
 	o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
@@ -82,7 +82,7 @@ func (b *bench) customer(name, email string) string {
 	return c.GetId()
 }
 
-// link creates a FIXED payment link with amount 500, and returns its id. edit changes the request.
+// link creates a FIXED payment link with amount 500. edit changes the request.
 func (b *bench) link(title string, edit ...func(*storefrontv1.CreatePaymentLinkRequest)) string {
 	b.Helper()
 	in := &storefrontv1.CreatePaymentLinkRequest{Title: title, Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(500))}
@@ -135,7 +135,7 @@ type entry struct {
 	changes                   object
 }
 
-// entries returns the entries of the store's activity journal, oldest first.
+// entries returns the activity journal, oldest first.
 func (b *bench) entries() []entry {
 	b.Helper()
 	rows, err := b.installation.db.Client().ActivityEntry.Query().Where(activityentry.StoreID(b.store.ID)).Order(
@@ -149,8 +149,7 @@ func (b *bench) entries() []entry {
 	return out
 }
 
-// journaled asserts that the journal has n+1 entries, and that the last is about this action and resource, has these
-// changes, and has the bench's key as its actor.
+// journaled asserts that the last of n+1 entries has this action, resource, changes and the bench's key as its actor.
 func (b *bench) journaled(n int, action, id string, changes object) {
 	b.Helper()
 	entries := b.entries()
@@ -161,10 +160,10 @@ func (b *bench) journaled(n int, action, id string, changes object) {
 	}, entries[n])
 }
 
-// change returns the change of one field, as a journal entry has it.
+// change is one field's change in a journal entry.
 func change(from, to any) object { return object{"from": from, "to": to} }
 
-// leavesNothing calls do, and asserts that this causes no journal entry and no event.
+// leavesNothing asserts that do causes no journal entry and no event.
 func (b *bench) leavesNothing(do func()) {
 	b.Helper()
 	entries, events := len(b.entries()), len(b.events())
@@ -173,7 +172,7 @@ func (b *bench) leavesNothing(do func()) {
 	require.Len(b, b.events(), events)
 }
 
-// b.same asserts that the answer got has exactly the fields of want.
+// b.same asserts that got has exactly the fields of want.
 func (b *bench) same(want object, got object) {
 	b.Helper()
 	require.Equal(b, normal(b, want), normal(b, got))
@@ -189,7 +188,6 @@ func (b *bench) requireFields(got object, fields object) {
 	}
 }
 
-// data returns the rows in a page of a list.
 func (b *bench) data(list object) []object {
 	b.Helper()
 	rows, ok := list["data"].([]any)
@@ -201,7 +199,6 @@ func (b *bench) data(list object) []object {
 	return out
 }
 
-// names returns the value of one field in each row of a page.
 func (b *bench) names(list object, field string) []string {
 	b.Helper()
 	out := []string{}

@@ -8,10 +8,10 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// scenario is a case of the suite. It runs on every database and in every protocol, each time with a new store.
+// scenario runs on every database and in every protocol, each time with a new store.
 type scenario struct {
 	name string
-	// protocols are those in which the case runs; nil means all.
+	// protocols is nil for all.
 	protocols []protocol
 	run       func(b *bench)
 }
@@ -23,8 +23,7 @@ func cases(list ...scenario) struct{} {
 	return struct{}{}
 }
 
-// TestConformance runs every case on every database and in every protocol. The cases on one database share a server, and
-// each has its own store.
+// TestConformance shares a server between the cases on one database.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

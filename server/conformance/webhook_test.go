@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// hooked starts a service with a key for sealing secrets, and returns a bench of it.
+// hooked starts a service that can seal secrets, and returns a bench of it.
 func hooked(t *testing.T, database, url string) *bench {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
@@ -27,7 +27,7 @@ func hooked(t *testing.T, database, url string) *bench {
 		url: url}).newBench(t, restProtocol{})
 }
 
-// This test has the rules for the webhooks that a member creates in the dashboard.
+// The rules for webhooks that a member creates in the dashboard.
 func TestWebhookRegistration(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -56,8 +56,7 @@ func TestWebhookRegistration(t *testing.T) {
 			_, err = b.CreateWebhook(b.ctx, webhooks.Registration{URL: "https://receiver.example.com/", Events: []string{"ping"}})
 			require.ErrorContains(t, err, "validation_failed", "ping cannot be subscribed to")
 
-			// After each change of the webhook, a new event gets a delivery only if the webhook is enabled and subscribes to the
-			// event's type.
+			// An event gets a delivery only while the webhook is enabled and subscribes to its type.
 			_, err = b.RevokeKey(b.ctx, b.keyID)
 			require.NoError(t, err)
 			sends := func(want bool, change func() error) {
@@ -95,14 +94,13 @@ func TestWebhookRegistration(t *testing.T) {
 	}
 }
 
-// b.queued returns the number of the store's deliveries that wait.
+// b.queued counts the store's waiting deliveries.
 func (b *bench) queued() int {
 	b.Helper()
 	return dbtest.Queued(b, b.installation.db, b.store.ID)
 }
 
-// Only the answers of CreateWebhook and RotateSecret show the secret that they made. Lists, journal entries, the log and the
-// bytes of the database do not have it.
+// Only the answers of CreateWebhook and RotateSecret show it, not lists, journal entries, the log or the database.
 func TestWebhookSecretIsShownOnce(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -137,7 +135,7 @@ func TestWebhookSecretIsShownOnce(t *testing.T) {
 	}
 }
 
-// dump returns the whole content of the database as text. For PostgreSQL, bytes are in hexadecimal.
+// dump returns the whole database as text, PostgreSQL's bytes in hexadecimal.
 func (b *bench) dump(url string) string {
 	b.Helper()
 	var all strings.Builder
@@ -164,7 +162,7 @@ func (b *bench) dump(url string) string {
 	return all.String()
 }
 
-// PingWebhook sends a ping event to one webhook. No webhook can subscribe to ping events.
+// The ping goes to one webhook. No webhook can subscribe to pings.
 func TestPing(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

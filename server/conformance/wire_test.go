@@ -23,16 +23,15 @@ var update = flag.Bool("update", false, "rewrite the files in testdata/wire")
 
 const wireFolder = "testdata/wire"
 
-// exchange is a request under /v1, whose bytes and whose answer's bytes are in a file of testdata/wire. The request is the
-// first of a new key in a new store, and the clock stands still.
+// exchange is a request under /v1 whose bytes, and whose answer's bytes, are in a file of testdata/wire. It is the first of a new key in a new
+// store, and the clock stands still.
 type exchange struct {
 	name string
-	// prepare creates the data and returns the request: its request line without the protocol, its body, and its headers
-	// besides the key.
+	// prepare creates the data and returns the request: its request line without the protocol, its body, and its headers besides the key.
 	prepare func(b *bench) request
-	// service starts a service for this exchange; nil means that a shared service is used.
+	// service starts a service for this exchange; nil means a shared one.
 	service func(t *testing.T, database string) *installation
-	// database is the only database on which the exchange runs; empty means all databases.
+	// database is the only database of the exchange; empty means all.
 	database string
 }
 
@@ -93,7 +92,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// publicCodes are all codes of /v1: those of the specification, and those that were added.
+// publicCodes are the codes of the specification, and those that were added.
 var publicCodes = []string{
 	"validation_failed", "compare_at_invalid", "phone_invalid", "customer_identifier_required", "payment_link_expiry_invalid",
 	"api_key_missing", "api_key_invalid", "api_key_revoked", "api_key_expired", "insufficient_scope", "store_unavailable",
@@ -111,7 +110,7 @@ var (
 	dates      = regexp.MustCompile(`(?m)^Date: .*$`)
 )
 
-// exchange sends a request on a new connection, and returns the request and the answer as text, byte for byte.
+// exchange uses a new connection, and returns request and answer byte for byte.
 func (b *bench) exchange(r request) string {
 	b.Helper()
 	headers := slices.Clone(r.headers)

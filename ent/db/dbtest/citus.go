@@ -21,12 +21,11 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// citusVariable is the name of the environment variable with the URLs of a Citus cluster's nodes, separated by spaces, the
-// coordinator's first. If it is set, tests make their databases on every node and distribute them by store.
+// citusVariable has the URLs of a Citus cluster's nodes, separated by spaces, the coordinator's first. Tests then make their databases on every
+// node and distribute them by store.
 const citusVariable = "STOREFRONT_TEST_CITUS"
 
-// Citus lists the URLs of the Citus cluster's nodes, the coordinator's first. It is empty when tests run on one PostgreSQL
-// server.
+// Citus lists the URLs of the nodes, the coordinator's first. It is empty on one PostgreSQL server.
 func Citus() []string { return strings.Fields(os.Getenv(citusVariable)) }
 
 // RequireCitus skips a test that needs a Citus cluster.
@@ -37,7 +36,7 @@ func RequireCitus(t testing.TB) {
 	}
 }
 
-// OnePostgres skips a test if it runs on Citus, because the test is valid only on one PostgreSQL server. reason says why.
+// OnePostgres skips a test on Citus that is valid only on one PostgreSQL server. reason says why.
 func OnePostgres(t testing.TB, reason string) {
 	t.Helper()
 	if len(Citus()) > 0 {
@@ -48,8 +47,7 @@ func OnePostgres(t testing.TB, reason string) {
 // IsCitus reports whether Citus distributes the database d of a test.
 func IsCitus(d *db.DB) bool { return d.Dialect() == dialect.Postgres && len(Citus()) > 0 }
 
-// nodes lists the servers on which tests' databases are made: the server of STOREFRONT_TEST_POSTGRES, or the Citus cluster's
-// nodes.
+// nodes are the server of STOREFRONT_TEST_POSTGRES, or the Citus cluster's nodes.
 func nodes() []string {
 	if citus := Citus(); len(citus) > 0 {
 		return citus
@@ -60,7 +58,7 @@ func nodes() []string {
 	return nil
 }
 
-// pools returns this process's connections to the nodes, in the order of the nodes.
+// pools are this process's connections to nodes, in their order.
 var pools = sync.OnceValues(func() ([]*sql.DB, error) {
 	var all []*sql.DB
 	for _, node := range nodes() {
@@ -79,7 +77,7 @@ var pools = sync.OnceValues(func() ([]*sql.DB, error) {
 	return all, nil
 })
 
-// execOnNodes executes the statements in order on each node, and does so on all nodes at once.
+// execOnNodes executes the statements in order, on all nodes at once.
 func execOnNodes(ctx context.Context, statements ...string) error {
 	all, err := pools()
 	if err != nil {
@@ -101,10 +99,10 @@ func execOnNodes(ctx context.Context, statements ...string) error {
 	return errors.Join(failed...)
 }
 
-// dropTries is how often drop tries to drop a database, 5 s apart, because Citus may open new connections to it meanwhile.
+// dropTries are 5 s apart, because Citus may open new connections to the database meanwhile.
 const dropTries = 5
 
-// drop drops a database on all nodes. The coordinator comes first, because it connects to the data nodes.
+// drop begins with the coordinator, because it connects to the data nodes.
 func drop(ctx context.Context, name string) error {
 	all, err := pools()
 	if err != nil {
@@ -123,8 +121,8 @@ func drop(ctx context.Context, name string) error {
 	return nil
 }
 
-// AddNodes makes the database at address, empty or migrated, the coordinator's database of a Citus cluster: it installs the
-// extension in the database with the same name on every node, and adds the data nodes.
+// AddNodes makes the database at address, empty or migrated, the coordinator's of a Citus cluster: it installs the extension in the database of
+// that name on every node, and adds the data nodes.
 func AddNodes(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -133,7 +131,7 @@ func AddNodes(ctx context.Context, address string) error {
 	return addNodes(ctx, strings.TrimPrefix(u.Path, "/"))
 }
 
-// addNodes makes a Citus cluster of the databases with this name, one on each node.
+// addNodes makes a cluster of the databases with this name, one on each node.
 func addNodes(ctx context.Context, name string) error {
 	for i, node := range slices.Backward(nodes()) {
 		statements := []string{"CREATE EXTENSION IF NOT EXISTS citus"}
@@ -175,7 +173,6 @@ func addNodes(ctx context.Context, name string) error {
 	return nil
 }
 
-// applyTries is how often distribute tries to distribute the tables of a template.
 const applyTries = 3
 
 // distribute distributes the tables of the migrated template with this name.
@@ -189,7 +186,7 @@ func distribute(ctx context.Context, name, address string) error {
 	}
 	cluster, err := shard.New(d)
 	if err == nil {
-		// On a busy machine Citus may lose a connection to a node. Apply can be repeated, because it is one transaction.
+		// Apply is one transaction, and Citus may lose a connection on a busy machine.
 		for range applyTries {
 			if _, err = cluster.Apply(ctx, func(string) {}); err == nil {
 				break

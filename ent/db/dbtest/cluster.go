@@ -9,7 +9,7 @@ import (
 	"go.storefront.example/ent/db/dbtest/need"
 )
 
-// Cluster runs a PostgreSQL server for this test until it ends. Such a test is heavy, and needs PostgreSQL's programs.
+// Cluster runs a PostgreSQL server for this test, which is heavy, and needs PostgreSQL's programs.
 func Cluster(t testing.TB, o cluster.Options) *cluster.Cluster {
 	t.Helper()
 	need.Heavy(t, "it runs a PostgreSQL server of its own")

@@ -23,10 +23,10 @@ const (
 	Postgres = "postgres"
 )
 
-// maxConns is how many connections to PostgreSQL one test has at most, because many tests share one server.
+// maxConns bounds a test's connections to PostgreSQL, because many tests share one server.
 const maxConns = 8
 
-// Databases lists the names of the kinds of databases. On Citus it leaves out SQLite, because other test runs cover it.
+// Databases lists the kinds of databases. On Citus it leaves out SQLite, which other test runs cover.
 func Databases() []string {
 	if len(Citus()) > 0 {
 		return []string{Postgres}
@@ -34,16 +34,13 @@ func Databases() []string {
 	return []string{SQLite, Postgres}
 }
 
-// Run runs f as a subtest on each kind of database, each with a fresh migrated database that is removed afterwards. The
-// subtests run in parallel.
+// Run runs f as a parallel subtest on a fresh migrated database of each kind.
 func Run(t *testing.T, f func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	RunWith(t, db.Config{}, f)
 }
 
-// RunWith runs f as a subtest on each kind of database, each with a fresh migrated database that is removed afterwards. It
-// opens the databases with the configuration c, which may have another clock, for example, and sets the URL in c. The
-// subtests run in parallel.
+// RunWith is Run with the configuration c, such as another clock. It sets the URL.
 func RunWith(t *testing.T, c db.Config, f func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	for _, name := range Databases() {
@@ -54,15 +51,14 @@ func RunWith(t *testing.T, c db.Config, f func(t *testing.T, d *db.DB)) {
 	}
 }
 
-// New opens a fresh migrated database and removes it when the test ends. name is one of Databases, or the name of an ent
-// dialect.
+// New opens a fresh migrated database until the test ends. name is one of Databases, or an ent dialect.
 func New(t testing.TB, name string, c db.Config) *db.DB {
 	t.Helper()
 	c.URL = URL(t, name)
 	return open(t, c)
 }
 
-// NewEmpty opens a fresh database without tables, and removes it when the test ends.
+// NewEmpty opens a fresh database without tables until the test ends.
 func NewEmpty(t testing.TB, name string, c db.Config) *db.DB {
 	t.Helper()
 	c.URL = EmptyURL(t, name)
@@ -80,7 +76,7 @@ func open(t testing.TB, c db.Config) *db.DB {
 	return d
 }
 
-// URL returns the URL of a fresh migrated database, which is removed when the test ends.
+// URL returns the URL of a fresh migrated database, which exists until the test ends.
 func URL(t testing.TB, name string) string {
 	t.Helper()
 	if isSQLite(t, name) {
@@ -89,7 +85,7 @@ func URL(t testing.TB, name string) string {
 	return createDatabase(t, true)
 }
 
-// EmptyURL returns the URL of a fresh database without tables, which is removed when the test ends.
+// EmptyURL returns the URL of a fresh database without tables, which exists until the test ends.
 func EmptyURL(t testing.TB, name string) string {
 	t.Helper()
 	if isSQLite(t, name) {

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WithoutLinks runs f on a thread to which the kernel refuses hard links with EPERM, like a file system without hard links.
-// The thread ends with f.
+// WithoutLinks runs f on a thread to which the kernel refuses hard links with EPERM.
 func WithoutLinks(t *testing.T, f func()) {
 	t.Helper()
 	filter := []unix.SockFilter{

@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/migrations"
 )
 
-// MigrateTo applies the migrations that the database d lacks up to this version, such as 1, the schema of release 2026-09.
+// MigrateTo applies the migrations up to this version, such as 1, the schema of release 2026-09.
 func MigrateTo(t testing.TB, d *db.DB, version int64) {
 	t.Helper()
 	files, err := migrations.FS(d.Dialect())

@@ -22,24 +22,20 @@ import (
 )
 
 const (
-	// poolerAttempts is how many ports Pooler tries, because another program may take a free port before PgBouncer does.
+	// poolerAttempts is for another program that takes a free port before PgBouncer does.
 	poolerAttempts = 5
-	// poolerStart is how long Pooler waits until PgBouncer listens.
-	poolerStart = time.Minute
+	poolerStart    = time.Minute
 )
 
-// Pooler runs PgBouncer in front of a PostgreSQL server until the test ends, and returns the URL of the database through
-// PgBouncer. settings are lines of the section [pgbouncer] in its configuration, such as pool_mode = session. If PgBouncer
-// is not installed, the test is skipped, or fails if nothing may be skipped.
+// Pooler runs PgBouncer until the test ends, and returns the database's URL through it. settings are lines of the section [pgbouncer], such as
+// pool_mode = session. Without PgBouncer it calls need.Missing.
 func Pooler(t testing.TB, database string, settings ...string) string {
 	t.Helper()
 	address, _ := ReloadablePooler(t, database, settings...)
 	return address
 }
 
-// ReloadablePooler runs PgBouncer in front of a PostgreSQL server until the test ends, and returns the URL of the database
-// through PgBouncer. Unlike Pooler, it also returns a function, reload, that replaces the settings while PgBouncer runs. If
-// PgBouncer is not installed, the test is skipped, or fails if nothing may be skipped.
+// ReloadablePooler is Pooler with a function, reload, that replaces the settings while PgBouncer runs.
 func ReloadablePooler(t testing.TB, database string, settings ...string) (address string, reload func(settings ...string)) {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")

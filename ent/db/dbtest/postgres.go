@@ -25,13 +25,11 @@ import (
 const (
 	serverVariable = "STOREFRONT_TEST_POSTGRES"
 
-	// templateLock is the advisory lock under which test processes create the template, one at a
-	// time.
+	// templateLock lets one process at a time create the template.
 	templateLock = 0x5f0e57a6
 )
 
-// createDatabase creates a database on the server, or with the same name on all nodes of the Citus cluster, and drops it
-// when the test ends. If migrated is true, the database is a copy of the template; otherwise it is empty.
+// createDatabase creates a database until the test ends, on Citus on all nodes: a copy of the template, or empty.
 func createDatabase(t testing.TB, migrated bool) string {
 	t.Helper()
 	servers := nodes()
@@ -62,8 +60,7 @@ func createDatabase(t testing.TB, migrated bool) string {
 	return address
 }
 
-// postgresTemplate returns the name of a migrated database. The name is derived from the migrations and the database stays on
-// the server, so that the many processes of a test run migrate only once.
+// postgresTemplate names a migrated database by its migrations. It stays on the server, so that a test run migrates once.
 var postgresTemplate = sync.OnceValues(func() (string, error) {
 	name, err := templateName()
 	if err != nil {
@@ -93,7 +90,7 @@ func makeTemplate(ctx context.Context, conn *sql.Conn, name string) error {
 	if err != nil || found == 1 {
 		return err
 	}
-	// The template has another name until it is complete, so that a process that dies half-way leaves no broken template.
+	// The template has another name until it is complete, for a process that dies half-way.
 	unfinished := name + "_unfinished"
 	if err := execOnNodes(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)",
 		"DROP DATABASE IF EXISTS "+unfinished+" WITH (FORCE)", "CREATE DATABASE "+unfinished); err != nil {
@@ -111,7 +108,7 @@ func makeTemplate(ctx context.Context, conn *sql.Conn, name string) error {
 			return fmt.Errorf("distribute the template: %w", err)
 		}
 	}
-	// Close the connections that Citus keeps to every database, because a database in use cannot be copied.
+	// A database in use cannot be copied, and Citus keeps connections to every database.
 	if err := execOnNodes(ctx, "ALTER DATABASE "+unfinished+" ALLOW_CONNECTIONS false",
 		"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = '"+unfinished+"'"); err != nil {
 		return err
@@ -120,7 +117,7 @@ func makeTemplate(ctx context.Context, conn *sql.Conn, name string) error {
 	if err != nil {
 		return err
 	}
-	// Rename the coordinator's database last, because other processes look for the template on the coordinator.
+	// Other processes look for the template on the coordinator, so rename that one last.
 	for _, pool := range slices.Backward(all) {
 		if _, err := pool.ExecContext(ctx, "ALTER DATABASE "+unfinished+" RENAME TO "+name); err != nil {
 			return err
@@ -155,7 +152,7 @@ func withDatabase(server, name string) (string, error) {
 		return "", fmt.Errorf("%s is not a URL", serverVariable)
 	}
 	u.Path = "/" + name
-	// Use a longer timeout than the service's 3 s, because a busy machine may need more for one connection.
+	// A busy machine may need more than the service's 3 s for one connection.
 	q := u.Query()
 	q.Set("connect_timeout", "60")
 	u.RawQuery = q.Encode()

@@ -19,11 +19,11 @@ type Proxy struct {
 	target string
 	mu     sync.Mutex
 	shut   bool
-	conns  map[net.Conn]*atomic.Bool // the open connections; the value is true once the connection is frozen
+	conns  map[net.Conn]*atomic.Bool // true once the connection is frozen
 	ended  sync.WaitGroup
 }
 
-// NewProxy starts a proxy to the database. The proxy runs until the test ends.
+// NewProxy starts a proxy to the database until the test ends.
 func NewProxy(t testing.TB, database string) *Proxy {
 	t.Helper()
 	u, err := url.Parse(database)
@@ -50,7 +50,6 @@ func NewProxy(t testing.TB, database string) *Proxy {
 	return p
 }
 
-// forward forwards a connection to the database, unless the proxy is shut.
 func (p *Proxy) forward(client net.Conn) {
 	defer func() { _ = client.Close() }()
 	server, err := net.Dial("tcp", p.target)
@@ -72,7 +71,7 @@ func (p *Proxy) forward(client net.Conn) {
 	copies.Wait()
 }
 
-// freezableWriter is a writer that drops everything once it is frozen.
+// freezableWriter drops everything once it is frozen.
 type freezableWriter struct {
 	writer io.Writer
 	frozen *atomic.Bool
@@ -85,7 +84,7 @@ func (f freezableWriter) Write(p []byte) (int, error) {
 	return f.writer.Write(p)
 }
 
-// Freeze silences the current connections, as when a server vanishes behind a proxy. New connections work.
+// Freeze silences the current connections, as when a server vanishes behind a proxy. New ones work.
 func (p *Proxy) Freeze() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +93,7 @@ func (p *Proxy) Freeze() {
 	}
 }
 
-// Shut cuts all connections and refuses new connections.
+// Shut cuts all connections and refuses new ones.
 func (p *Proxy) Shut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +104,7 @@ func (p *Proxy) Shut() {
 	clear(p.conns)
 }
 
-// Reset cuts all connections with a reset, as a balancer does with idle ones. New connections work.
+// Reset cuts all connections with a reset, as a balancer does with idle ones. New ones work.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

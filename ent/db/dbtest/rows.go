@@ -17,7 +17,7 @@ func Count(t require.TestingT, d *db.DB, from string, args ...any) int {
 	return n
 }
 
-// Queued returns how many deliveries of a store wait. On Citus some of them may be in the outbox.
+// Queued counts a store's waiting deliveries, also those in the outbox on Citus.
 func Queued(t require.TestingT, d *db.DB, store uuid.UUID) int {
 	n := Count(t, d, "deliveries WHERE store_id = $1", store)
 	if IsCitus(d) {
@@ -26,7 +26,7 @@ func Queued(t require.TestingT, d *db.DB, store uuid.UUID) int {
 	return n
 }
 
-// Delivery is a row of the table deliveries, for which ent has no type.
+// Delivery is a row of deliveries, for which ent has no type.
 type Delivery struct {
 	ID, StoreID, WebhookID, EventID uuid.UUID
 	EventType                       string
@@ -38,8 +38,7 @@ type Delivery struct {
 	CreatedAt                       time.Time
 }
 
-// Deliveries returns the rows of the table deliveries that meet a condition such as "id = $1". The condition "true" gives
-// all rows.
+// Deliveries returns the rows that meet a condition such as "id = $1" or "true".
 func Deliveries(t require.TestingT, d *db.DB, where string, args ...any) []Delivery {
 	var all []Delivery
 	for row := range db.Rows(context.Background(), d.Reader(), "SELECT id, store_id, webhook_id, event_id, event_type, retry,"+
@@ -52,7 +51,7 @@ func Deliveries(t require.TestingT, d *db.DB, where string, args ...any) []Deliv
 	return all
 }
 
-// FinishedDelivery is a row of the table finished_deliveries, for which ent has no type.
+// FinishedDelivery is a row of finished_deliveries, for which ent has no type.
 type FinishedDelivery struct {
 	ID, StoreID, WebhookID, EventID uuid.UUID
 	EventType, Status               string
@@ -60,7 +59,7 @@ type FinishedDelivery struct {
 	CreatedAt, FinishedAt           time.Time
 }
 
-// FinishedDeliveries returns the rows of finished_deliveries that meet a condition. The condition "true" gives all rows.
+// FinishedDeliveries returns the rows that meet a condition such as "true".
 func FinishedDeliveries(t require.TestingT, d *db.DB, where string, args ...any) []FinishedDelivery {
 	var all []FinishedDelivery
 	for row := range db.Rows(context.Background(), d.Reader(), "SELECT id, store_id, webhook_id, event_id, event_type, status,"+

@@ -16,16 +16,14 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// Shards simulates a database that is distributed by store. A separate schema has each distributed table as two partitions by
-// the hash of the store. So unique indexes must contain the store, as on Citus. The tables are empty, because statements are
-// only planned on them.
+// Shards simulates a database that is distributed by store: each distributed table is two partitions by the hash of the store, in a separate
+// schema. So unique indexes must contain the store, as on Citus. The tables are empty, because statements are only planned on them.
 type Shards struct {
 	t    testing.TB
 	conn *sql.Conn
 }
 
-// NewShards makes the tables of Shards in a migrated PostgreSQL database. The test fails if a unique index does not contain
-// the store.
+// NewShards fails the test if a unique index does not contain the store.
 func NewShards(t testing.TB, d *db.DB) *Shards {
 	t.Helper()
 	conn, err := d.Writer().Conn(t.Context())
@@ -54,8 +52,7 @@ func (s *Shards) exec(statement string) {
 
 var shardName = regexp.MustCompile(`_shard\d$`)
 
-// CrossStoreTables plans a statement and returns, in alphabetical order, the distributed tables that the statement does not
-// restrict to one store: the plan reads all their shards.
+// CrossStoreTables returns the distributed tables, sorted, that a statement does not restrict to one store.
 func (s *Shards) CrossStoreTables(statement string) []string {
 	s.t.Helper()
 	ctx := context.Background()
@@ -87,7 +84,7 @@ type plan struct {
 	Plans    []plan `json:"Plans"`
 }
 
-// shards returns found, followed by the names of the tables whose shards the plan reads.
+// shards adds the tables whose shards the plan reads to found.
 func (p plan) shards(found []string) []string {
 	if strings.HasSuffix(p.Type, "Scan") && shardName.MatchString(p.Relation) {
 		found = append(found, shardName.ReplaceAllString(p.Relation, ""))

@@ -16,8 +16,7 @@ import (
 
 const fileName = "storefront.db"
 
-// emptyFile creates an empty database file and returns its URL. All commands except migrate and dev require an existing
-// file.
+// emptyFile returns the URL of an empty file, which all commands except migrate and dev require.
 func emptyFile(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), fileName)
@@ -25,7 +24,7 @@ func emptyFile(t testing.TB) string {
 	return "sqlite:" + path
 }
 
-// migratedFile copies the template into a file and returns the file's URL, because copying is faster than migrating.
+// migratedFile copies the template, which is faster than migrating.
 func migratedFile(t testing.TB) string {
 	t.Helper()
 	content, err := sqliteTemplate()
@@ -35,7 +34,7 @@ func migratedFile(t testing.TB) string {
 	return "sqlite:" + path
 }
 
-// sqliteTemplate returns the content of a migrated file.
+// sqliteTemplate is the content of a migrated file.
 var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 	dir, err := os.MkdirTemp("", "dbtest-")
 	if err != nil {
@@ -49,7 +48,7 @@ var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// migrate migrates a database and closes it, so that on SQLite everything is in one file.
+// migrate closes the database, so that on SQLite everything is in one file.
 func migrate(url string) error {
 	ctx := context.Background()
 	d, err := hook.Open(ctx, db.Config{URL: url})

@@ -1,6 +1,5 @@
-// Package devtest runs the storefront command in a process of its own. It is for tests of programs that call the command:
-// clients, documents, generated code. It builds, starts and stops the command. If a program that a test needs is missing, it
-// skips the test or lets it fail. Only tests may use it.
+// Package devtest builds, starts and stops the storefront command, for tests of programs that call it. If a program that a test needs is
+// missing, it skips the test or lets it fail. Only tests may use it.
 package devtest
 
 import (
@@ -26,13 +25,13 @@ import (
 )
 
 const (
-	// Timeout is how long tests wait for a process: for the start of a server with its demo data, or for a delivery.
+	// Timeout is the wait for a server with its demo data, or for a delivery.
 	Timeout = time.Minute
-	// oldestNode is the oldest major version of Node that package.json accepts.
+	// oldestNode is the oldest major version that package.json accepts.
 	oldestNode = 20
 )
 
-// Root returns the absolute path of the project's top folder, which programs in other folders can use.
+// Root is the absolute path of the project's top folder.
 func Root(t testing.TB) string {
 	t.Helper()
 	folder, err := os.Getwd()
@@ -49,8 +48,7 @@ func Root(t testing.TB) string {
 	}
 }
 
-// NeedNode calls need.Missing unless there are Node and these packages, which npm ci installs at the top of the project. It
-// returns the packages' folder.
+// NeedNode calls need.Missing unless there are Node and these packages, which npm ci installs. It returns the packages' folder.
 func NeedNode(t testing.TB, packages ...string) (modules string) {
 	t.Helper()
 	version, err := exec.Command("node", "--version").Output()
@@ -70,8 +68,7 @@ func NeedNode(t testing.TB, packages ...string) (modules string) {
 	return modules
 }
 
-// NeedModules downloads all modules that go.mod names, so that a test's own module finds them in the module cache. It calls
-// need.Missing if it cannot.
+// NeedModules downloads all modules of go.mod, so that a test's own module finds them in the module cache, or calls need.Missing.
 func NeedModules(t testing.TB) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "mod", "download")
@@ -81,9 +78,8 @@ func NeedModules(t testing.TB) {
 	}
 }
 
-// TrackSources visits all source files of the storefront command. The go command repeats a test only if a file that the test
-// process has visited has changed; otherwise it shows the old result. With TrackSources, it repeats the test after a change
-// of the command.
+// TrackSources visits all sources of the command, because the go command repeats a test only if a file that its process has visited has
+// changed.
 func TrackSources(t testing.TB) {
 	t.Helper()
 	top := Root(t)
@@ -102,8 +98,8 @@ func TrackSources(t testing.TB) {
 	}
 }
 
-// Run runs a program with additional environment variables and returns its output. folder is where it runs; "" means the
-// test's folder. If the program fails, the test fails and shows the output.
+// Run returns a program's output. folder is where it runs; "" means the test's folder. If the program fails, the test fails and shows the
+// output.
 func Run(t testing.TB, folder string, variables []string, program string, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, args...)
@@ -116,7 +112,7 @@ func Run(t testing.TB, folder string, variables []string, program string, args .
 	return string(output)
 }
 
-// Executable returns the file name of a program, with .exe on Windows.
+// Executable adds .exe on Windows.
 func Executable(name string) string {
 	if runtime.GOOS == "windows" {
 		return name + ".exe"
@@ -130,9 +126,8 @@ type Command struct {
 	File string
 }
 
-// Build compiles the storefront command to a file that exists until the test ends. If STOREFRONT_TEST_BINARY names a
-// compiled command, as in CI, Build returns that command. Otherwise Build copies a file in the user's cache folder: go build
-// does not link it again as long as it is up to date, whichever test or clone of the repository has built it.
+// Build compiles the command, or takes STOREFRONT_TEST_BINARY, as in CI. It copies a file in the user's cache folder, which go build links
+// again only when it is out of date.
 func Build(t testing.TB) Command {
 	t.Helper()
 	TrackSources(t)
@@ -157,8 +152,8 @@ func Build(t testing.TB) Command {
 	return c
 }
 
-// copyProgram copies an executable file. No other goroutine may start a process meanwhile, because the process would inherit
-// the open file, and Linux does not execute a file that a process has open for writing.
+// copyProgram needs that no other goroutine starts a process meanwhile: the process would inherit the open file, and Linux does not execute a
+// file that is open for writing.
 func copyProgram(t testing.TB, from, to string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
@@ -168,18 +163,17 @@ func copyProgram(t testing.TB, from, to string) {
 	require.NoError(t, os.WriteFile(to, content, 0o700))
 }
 
-// Server is a running development server with a worker and a demo store. Its fields are read from the server's output.
+// Server is a running development server with a worker and a demo store. Its fields are its output.
 type Server struct {
 	Command
-	// URL is the address of the public listener, and AdminURL the address of the operator's listener. Neither ends with a
-	// slash.
+	// URL and AdminURL are the addresses of the public and the operator's listener, without a slash at the end.
 	URL      string `json:"url"`
 	AdminURL string `json:"adminUrl"`
-	// Key is the text of an API key of the demo store, with all scopes.
+	// Key is an API key of the demo store with all scopes.
 	Key string `json:"key"`
 }
 
-// Start starts a development server with an empty folder, on free ports. It runs until the end of the test.
+// Start starts a server with an empty folder, on free ports, until the end of the test.
 func (c Command) Start(t testing.TB) Server {
 	t.Helper()
 	s := Server{Command: c}
@@ -202,17 +196,17 @@ func (c Command) Start(t testing.TB) Server {
 		require.NoError(t, err, "%s", &logs)
 	}
 	timer.Stop()
-	go func() { _, _ = io.Copy(io.Discard, output) }() // read on, because the server prints a line for each delivery
+	go func() { _, _ = io.Copy(io.Discard, output) }() // the server prints a line for each delivery
 	return s
 }
 
-// Variables returns environment variables for another program: the server's addresses, its key and the command.
+// Variables has the server's addresses, its key and the command for another program.
 func (s Server) Variables() []string {
 	return []string{"STOREFRONT_URL=" + s.URL, "STOREFRONT_ADMIN_URL=" + s.AdminURL, "STOREFRONT_KEY=" + s.Key,
 		"STOREFRONT_BINARY=" + s.File}
 }
 
-// RunCommand runs a storefront command that manages the running server, and decodes the JSON that it prints.
+// RunCommand runs a command on the server, and decodes the JSON that it prints.
 func (s Server) RunCommand(t testing.TB, into any, args ...string) {
 	t.Helper()
 	output := Run(t, "", []string{"STOREFRONT_ADMIN_TOKEN="}, s.File, append(args, "--admin-url", s.AdminURL, "-o", "json")...)

@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// FreeAddress returns an address of this machine, with a port on which nothing listens and that no other test gets meanwhile.
+// FreeAddress returns an address of this machine that no other test gets meanwhile.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	port, err := cluster.FreePort()
@@ -28,7 +28,7 @@ func FreeAddress(t testing.TB) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
-// order is the data of an event about an order. Its arguments are the order's id, reference and status.
+// order is the data of an event. Its arguments are the order's id, reference and status.
 const order = `{"id":%q,"reference":%q,"status":%q,"amount":9000,"currency":"XAF","platformFeePercent":5,` +
 	`"customer":{"id":"4","name":"","email":null,"phone":null},"items":[],"paymentLink":null,"note":null,` +
 	`"paidAt":"2026-11-21T12:00:00.000Z","createdAt":"2026-11-21T12:00:00.000Z"}`

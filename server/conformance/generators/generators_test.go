@@ -1,6 +1,5 @@
-// Package generators_test generates clients from the OpenAPI document with two published generators: openapi-typescript for
-// TypeScript and oapi-codegen for Go. It compiles the clients with the strictest settings, and lists the products of a
-// development server with each. So it finds parts of the document from which generators make wrong code.
+// Package generators_test generates clients from the OpenAPI document with openapi-typescript and oapi-codegen. It compiles them with the
+// strictest settings and lists products with each, to find parts of the document from which generators make wrong code.
 package generators_test
 
 import (
@@ -36,7 +35,7 @@ func TestGeneratedTypeScriptListsProducts(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it generates a client and runs it against the command")
 	modules := devtest.NeedNode(t, "typescript", "@types/node", "openapi-typescript", "openapi-fetch")
-	// The folder is in node_modules, so that Node finds the packages.
+	// In node_modules Node finds the packages.
 	folder, err := os.MkdirTemp(modules, ".storefront-generated-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
@@ -63,7 +62,7 @@ func TestGeneratedGoListsProducts(t *testing.T) {
 	}
 	write(t, folder, "storefront.json", []byte(openapi.Document))
 	write(t, folder, "main.go", fixture(t, "list.go.txt"))
-	// The go command downloads modules that are missing, so this may need the network.
+	// The go command downloads missing modules, so this may need the network.
 	generator := filepath.Join(folder, "bin") + string(filepath.Separator)
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", generator,
 		"github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen", "github.com/oapi-codegen/runtime")
@@ -71,7 +70,7 @@ func TestGeneratedGoListsProducts(t *testing.T) {
 	if output, err := build.CombinedOutput(); err != nil {
 		need.Missing(t, "oapi-codegen and its runtime need the modules that tools.mod pins: %s", output)
 	}
-	// Without skip-prune the generator leaves out schemas that only webhooks use, but generates references to them.
+	// Without skip-prune the generator refers to schemas of webhooks that it leaves out.
 	devtest.Run(t, folder, nil, generator+"oapi-codegen", "-package", "main", "-generate", "types,client,skip-prune", "-o", "api.go",
 		"storefront.json")
 	devtest.Run(t, folder, nil, "go", "vet", ".")
@@ -79,7 +78,7 @@ func TestGeneratedGoListsProducts(t *testing.T) {
 	require.Equal(t, products(t, server), devtest.Run(t, folder, server.Variables(), "go", "run", "."))
 }
 
-// products returns the output that the clients must print. It reads the products without generated code.
+// products returns what the clients must print, read without generated code.
 func products(t *testing.T, server devtest.Server) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/products?pageSize=100", nil)

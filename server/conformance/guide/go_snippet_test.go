@@ -16,8 +16,8 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// imports maps the beginning of a name in the guide's Go functions, such as "client.", to the import that it needs. The
-// guide's first Go block is a whole program and has its own imports.
+// imports has the import that a name in the guide's Go functions needs, by its beginning, such as "client.". The first Go block has its own
+// imports.
 var imports = map[string]string{
 	"client.":              `"go.storefront.example/client"`,
 	"connect.":             `"connectrpc.com/connect"`,
@@ -32,8 +32,8 @@ var imports = map[string]string{
 	"webhook.":             `"go.storefront.example/client/webhook"`,
 }
 
-// runGo builds the guide's Go blocks in a new module that requires only this project, and runs them. The first block and the
-// receiver are programs. The other blocks have functions, which testdata/main.go calls.
+// runGo builds the guide's Go blocks in a module that requires only this project. The first block and the receiver are programs;
+// testdata/main.go calls the functions of the others.
 func runGo(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	folder := t.TempDir()
 	write := func(name, text string) {
@@ -85,7 +85,7 @@ func runGo(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	runReceiver(t, dev, w, folder, filepath.Join(folder, "receive"))
 }
 
-// results is the output of testdata/main.go, and that of testdata/main.ts.
+// results is the output of testdata/main.go and testdata/main.ts.
 const results = `missing: content
 typed: product_incomplete
 archived: true

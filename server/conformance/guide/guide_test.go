@@ -1,6 +1,5 @@
-// Package guide_test runs the examples of the API's guide. It runs every block of shell, Go, TypeScript, Python and PHP in
-// cmd/openapi/guide.md against a development server, which is a process of its own. Blocks in other languages show data and
-// are not run. It also checks that the README's examples for callers are in the guide, letter for letter.
+// Package guide_test runs every block of shell, Go, TypeScript, Python and PHP in cmd/openapi/guide.md against a development server. Other
+// blocks show data. It also checks that the README's examples for callers are in the guide, letter for letter.
 package guide_test
 
 import (
@@ -25,12 +24,11 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// block is a fenced block of Markdown: its section, its language and its text.
 type block struct{ section, language, text string }
 
 var fence = regexp.MustCompile("(?ms)^# ([^\n]+)$|^```(\\w+)\n(.*?)^```$")
 
-// blocks returns the fenced blocks of a text, with the headings of the first level as their sections.
+// blocks returns the fenced blocks of a text, whose sections are the headings of the first level.
 func blocks(text string) []block {
 	var found []block
 	section := ""
@@ -97,7 +95,7 @@ func TestWhatTheReadmeShowsToCallersStandsInTheGuide(t *testing.T) {
 	}
 }
 
-// The tables of events in the guide and the READMEs list every type, and say that two events report the payment of a link.
+// They list every type, and say that two events report the payment of a link.
 func TestTheTablesOfEventsAreComplete(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile(filepath.Join(devtest.Root(t), "README.md"))
@@ -114,7 +112,7 @@ func TestTheTablesOfEventsAreComplete(t *testing.T) {
 	require.Contains(t, readGuide(t), "\n## Ship exactly once\n")
 }
 
-// The guide shows the two recipes that need only the standard library. It leaves out the comment at the top of each recipe.
+// The guide leaves out the comment at the top of each recipe.
 func TestTheReceiversOfTheGuideAreRecipes(t *testing.T) {
 	t.Parallel()
 	for file, comment := range map[string]string{"webhook/recipes/net_http/main.go": "\n", "python/recipes/http_server.py": "\n\n"} {
@@ -126,8 +124,7 @@ func TestTheReceiversOfTheGuideAreRecipes(t *testing.T) {
 	}
 }
 
-// The shell blocks run first. They create a customer, and the other blocks verify the delivery of the event that reports
-// this customer.
+// The shell blocks run first. They create the customer whose event the other blocks verify.
 func TestTheGuideRuns(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it runs the guide in five languages")
@@ -154,7 +151,7 @@ func TestTheGuideRuns(t *testing.T) {
 	t.Run("a delivery, in PHP", func(t *testing.T) { verifyInPHP(t, all, dev, webhook) })
 	t.Run("in Go", func(t *testing.T) { runGo(t, all, dev, webhook) })
 	t.Run("in TypeScript", func(t *testing.T) { runTypeScript(t, all, dev, webhook) })
-	// PHP and Python use a key of their own, because a key may make only 120 requests a minute.
+	// A key may make only 120 requests a minute.
 	var made struct{ Key string }
 	dev.RunCommand(t, &made, "key", "create", "--store", "demo", "--name", "guide", "--expires", "30d", "--scopes",
 		"store:read,products:write,orders:read,customers:write,payment_links:write")
@@ -179,7 +176,7 @@ func record(t *testing.T, dev devtest.Server, customer string) string {
 	return made.ID
 }
 
-// webhook is a webhook that is registered in dev, with its first delivery.
+// webhook is registered in dev, with its first delivery.
 type webhook struct {
 	secret, signature string
 	// environment variables that only the samples of the reference page read, such as CUSTOMER_ID
@@ -213,8 +210,7 @@ func (w *webhook) wait(t *testing.T) {
 	}
 }
 
-// variables returns the environment variables that the guide's examples read. They do not begin with STOREFRONT_, because
-// the storefront command would read STOREFRONT_URL as its flag --url.
+// variables do not begin with STOREFRONT_, because the command would read STOREFRONT_URL as its flag --url.
 func variables(dev devtest.Server, w *webhook) []string {
 	return append([]string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key, "WEBHOOK_SECRET=" + w.secret, "SIGNATURE=" + w.signature},
 		w.more...)
@@ -229,7 +225,6 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// output runs a command with additional environment variables, and returns what the command prints.
 func output(t *testing.T, command *exec.Cmd, variables ...string) string {
 	t.Helper()
 	var errs strings.Builder

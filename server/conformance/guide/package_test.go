@@ -16,11 +16,10 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// packageResults is what the programs in PHP and Python print. It is the constant results without the line of the typed
-// protocols, which these languages do not use.
+// packageResults lacks the line of the typed protocols, which PHP and Python do not use.
 var packageResults = strings.Replace(results, "typed: product_incomplete\n", "", 1)
 
-// runPHP runs the guide's PHP blocks. They load the package from one file, in place of Composer's autoload.php.
+// runPHP loads the package from one file, in place of Composer's autoload.php.
 func runPHP(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	if err := exec.Command("php", "-r", `exit(PHP_VERSION_ID >= 80100 && function_exists("curl_init") ? 0 : 1);`).Run(); err != nil {
 		need.Missing(t, "this needs PHP 8.1 or later with its curl extension: %v", err)
@@ -28,13 +27,13 @@ func runPHP(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	folder := t.TempDir()
 	devtest.Run(t, "", nil, "php", filepath.Join(devtest.Root(t), "client", "php", "build.php"), folder)
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "vendor"), 0o700))
-	// Several samples run in one program, and each requires autoload.php. So load the package once.
+	// Several samples run in one program, and each requires autoload.php.
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "vendor", "autoload.php"),
 		[]byte("<?php\nrequire_once __DIR__ . '/../storefront.php';\n"), 0o600))
 	runPackage(t, all, dev, w, "php", folder, func(name string) string { return "require '" + name + ".php';\n" }, "php")
 }
 
-// runPython runs the guide's Python blocks with the package in PYTHONPATH.
+// runPython runs the blocks with the package in PYTHONPATH.
 func runPython(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	if err := exec.Command("python3", "-c", "import sys; sys.exit(sys.version_info < (3, 10))").Run(); err != nil {
 		need.Missing(t, "this needs Python 3.10 or later: %v", err)
@@ -45,8 +44,8 @@ func runPython(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 		"error")
 }
 
-// runPackage writes each block to a file with the name of its section. Then it runs three kinds of programs: the first
-// block; the program in testdata, which calls the functions of the other blocks; and the samples of the reference.
+// runPackage writes each block to a file named like its section, and runs the first block, the program in testdata, which calls the others'
+// functions, and the samples of the reference.
 func runPackage(t *testing.T, all []block, dev devtest.Server, w *webhook, language, folder string,
 	load func(string) string, run ...string) {
 	extension := map[string]string{"php": ".php", "python": ".py"}[language]

@@ -26,7 +26,7 @@ var (
 	markup = regexp.MustCompile(`<[^>]+>`)
 )
 
-// samples returns the examples in one language, as a reader copies them from the reference page.
+// samples are as a reader copies them from the reference page.
 func samples(t *testing.T, dev devtest.Server, language string) []sample {
 	t.Helper()
 	page := fetch(t, dev, "/docs")
@@ -70,11 +70,10 @@ func fetch(t *testing.T, dev devtest.Server, path string) string {
 	return string(text)
 }
 
-// sampleVariables returns variables with the ids of a product, an order, a customer and a payment link, which the samples
-// read and change.
+// sampleVariables has the ids of rows that the samples read and change.
 func sampleVariables(t *testing.T, dev devtest.Server) []string {
 	t.Helper()
-	// Create the customer of the sample of createCustomer now, so that the samples that read and update a customer have an id.
+	// The customer of the sample of createCustomer, so that other samples have an id.
 	variables := []string{"CUSTOMER_ID=" + record(t, dev, `{"name":"Ada Ndé","email":"ada@example.com"}`)}
 	for name, path := range map[string]string{
 		"PRODUCT_ID": "/v1/products?status=PUBLISHED", "ORDER_ID": "/v1/orders", "LINK_ID": "/v1/payment-links?status=active",
@@ -90,7 +89,7 @@ func sampleVariables(t *testing.T, dev devtest.Server) []string {
 	return variables
 }
 
-// Makes one Go program from samples, each of them a program. It returns the program's files by name.
+// together makes one Go program from samples, each of them a program. It returns its files by name.
 func together(samples []sample) map[string]string {
 	files, calls := map[string]string{}, ""
 	for _, s := range samples {
@@ -115,7 +114,6 @@ func requireResults(t *testing.T, printed string) {
 	}
 }
 
-// runCurl runs the curl samples of the reference page.
 func runCurl(t *testing.T, dev devtest.Server, w *webhook) {
 	needs(t, "sh", "curl")
 	var script strings.Builder

@@ -15,13 +15,12 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// webhooks is the title of the guide's section about receiving webhooks.
 const webhooks = "Receiving webhooks"
 
-// prelude makes a script stop at the first error, and lets curl fail if a request is refused.
+// prelude makes a script stop at the first error or refused request.
 const prelude = "set -eu\ncurl() { command curl -sS --fail-with-body \"$@\"; }\n"
 
-// runShell runs the guide's shell blocks one after the other in one shell, as a reader would.
+// runShell runs the guide's shell blocks in one shell, as a reader would.
 func runShell(t *testing.T, all []block, dev devtest.Server) {
 	needs(t, "sh", "curl", "grep", "head", "cut")
 	var script strings.Builder
@@ -31,7 +30,7 @@ func runShell(t *testing.T, all []block, dev devtest.Server) {
 			script.WriteString("echo '== " + b.section + "'\n" + b.text)
 		}
 	}
-	// A reader must replace only these words in the blocks.
+	// A reader must replace only these words.
 	text := script.String()
 	now := time.Now().UTC()
 	for placeholder, real := range map[string]string{"http://127.0.0.1:8080": dev.URL, "svc_live_…": dev.Key,
@@ -83,7 +82,7 @@ func verifyInShell(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	require.Error(t, changed.Run(), "another body")
 }
 
-// junk has header values that anybody may send as a signature. The examples must refuse them and raise no exception.
+// junk has header values that anybody may send as a signature, which the examples must refuse without an exception.
 const junk = `["", "t", "t=,v1=", "junk", "t=1,v1=", "v1=00", "t=x,v1=y", "t=1,v1=é", "t=١,v1=0", "t=1=2,v1", ",", "\u0000", "t=1,t=2"]`
 
 func verifyInPython(t *testing.T, all []block, dev devtest.Server, w *webhook) {
@@ -110,8 +109,7 @@ echo json_encode([verified($header, $body, $secret, $now), verified($header . ',
 `)
 }
 
-// verifyIn runs a program in one language, and checks its output. The program is the guide's block with the function
-// verified, followed by the code in calls, which calls this function.
+// verifyIn runs the guide's block with the function verified, followed by calls, which calls it.
 func verifyIn(t *testing.T, all []block, dev devtest.Server, w *webhook, language, interpreter, flag, calls string) {
 	needs(t, interpreter)
 	var script strings.Builder

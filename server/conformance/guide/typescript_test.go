@@ -14,20 +14,20 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// parts maps sections of the guide to the modules made from their TypeScript blocks. testdata/main.ts imports these modules.
+// parts names the modules of the guide's TypeScript blocks that testdata/main.ts imports, by section.
 var parts = map[string]string{
 	"Quick start": "start.ts", "Errors": "errors.ts", "Lists and syncs": "lists.ts", webhooks: "receiver.ts",
 	"Typed clients": "typed.ts",
 }
 
-// compilerSettings is the command with which the README of the package lets a reader set up the compiler.
+// compilerSettings is what the README of the package tells a reader.
 const compilerSettings = "tsc --init --module nodenext --types node"
 
-// runTypeScript compiles the guide's TypeScript blocks with the package as npm installs it, and runs them.
+// runTypeScript compiles the blocks with the package as npm installs it.
 func runTypeScript(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	modules := devtest.NeedNode(t, "typescript", "typescript-7", "@types/node", "@bufbuild/protobuf", "@connectrpc/connect",
 		"@connectrpc/connect-node")
-	// The program's folder is in the project's node_modules, because Node finds what storefront-client depends on there.
+	// In node_modules Node finds what storefront-client depends on.
 	folder, err := os.MkdirTemp(modules, ".storefront-guide-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })

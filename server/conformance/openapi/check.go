@@ -14,9 +14,8 @@ import (
 
 // Exchange is a request under /v1 with its answer.
 type Exchange struct {
-	Method string
-	URL    *url.URL
-	// Status, Header and Body are the answer's.
+	Method        string
+	URL           *url.URL
 	RequestHeader http.Header
 	RequestBody   []byte
 	Status        int
@@ -24,13 +23,12 @@ type Exchange struct {
 	Body          []byte
 }
 
-// transportHeaders lists headers that an answer may have although the document does not name them, because HTTP itself defines
-// them (RFC 9110, section 6.6.1; RFC 9112, sections 6 and 9.6). OpenAPI has Content-Type as the key of the content.
+// transportHeaders may be in an answer because HTTP defines them (RFC 9110, section 6.6.1; RFC 9112, sections 6 and 9.6). OpenAPI has
+// Content-Type as the key of the content.
 var transportHeaders = []string{"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Vary"}
 
-// Check returns an error if an exchange differs from the document: the answer is not in the document, or a request was
-// served that the document does not allow. The error names the operation, the status and each place. Check marks the parts
-// of the document that the exchange shows as seen.
+// Check returns an error if the answer is not in the document, or a request was served that the document does not allow. It marks the parts
+// that the exchange shows as seen.
 func (d *Document) Check(x Exchange) error {
 	op := d.operationFor(x.Method, x.URL.EscapedPath())
 	if op == nil {
@@ -58,8 +56,7 @@ func (d *Document) Check(x Exchange) error {
 	return nil
 }
 
-// checkRefusal checks the status and the body of a refusal. All refusals have the same error body, even those of unknown
-// addresses.
+// checkRefusal requires the error body, which all refusals have, even those of unknown addresses.
 func (d *Document) checkRefusal(x Exchange) error {
 	if x.Status < http.StatusBadRequest {
 		return errors.New("it was served")
@@ -78,8 +75,7 @@ func (d *Document) checkRefusal(x Exchange) error {
 	return nil
 }
 
-// checkHeaders checks the headers of an answer at an address without an operation. The answer must have the headers that every
-// answer has, and no others, except Allow (RFC 9110, section 15.5.6).
+// checkHeaders is for an address without an operation: only the headers that every answer has, and Allow (RFC 9110, section 15.5.6).
 func (d *Document) checkHeaders(x Exchange) error {
 	for name, required := range d.headers {
 		if required && len(x.Header[name]) != 1 {
@@ -94,7 +90,7 @@ func (d *Document) checkHeaders(x Exchange) error {
 	return nil
 }
 
-// checkAnswer checks an answer against the operation, and returns the value in its body.
+// checkAnswer returns the value in the answer's body.
 func (op *Operation) checkAnswer(x Exchange) (any, error) {
 	a := op.answers[x.Status]
 	if a == nil {
@@ -132,7 +128,6 @@ func (op *Operation) checkAnswer(x Exchange) (any, error) {
 	return value, a.checkCode(value)
 }
 
-// coverAnswer marks the parts of the document that a valid answer shows.
 func (op *Operation) coverAnswer(x Exchange, value any) {
 	a := op.answers[x.Status]
 	a.seen.set()
@@ -151,7 +146,7 @@ func (op *Operation) coverAnswer(x Exchange, value any) {
 	}
 }
 
-// Allows returns nil if the document allows a request of this operation, otherwise the reason.
+// Allows returns why the document does not allow a request of this operation, or nil.
 func (op *Operation) Allows(x Exchange) error {
 	query, err := url.ParseQuery(x.URL.RawQuery)
 	if err != nil {
@@ -188,7 +183,6 @@ func (op *Operation) Allows(x Exchange) error {
 	return nil
 }
 
-// coverRequest marks the parts of the document that a served request shows.
 func (op *Operation) coverRequest(x Exchange) {
 	for name, values := range x.URL.Query() {
 		op.parameter(name).cover(values)
@@ -206,11 +200,10 @@ func (op *Operation) coverRequest(x Exchange) {
 	}
 }
 
-// pathPrefix is put before the names of path variables, so that they differ from those of query parameters.
+// pathPrefix distinguishes path variables from query parameters of the same name.
 const pathPrefix = "path "
 
-// key returns the parameter's name, with pathPrefix before it if it is a path parameter. So a path and a query parameter
-// with the same name have different keys.
+// key is the name, with pathPrefix for a path parameter.
 func (p *parameter) key() string {
 	if p.in == "path" {
 		return pathPrefix + p.name
@@ -227,7 +220,7 @@ func (op *Operation) parameter(key string) *parameter {
 	return nil
 }
 
-// validate returns an error if the values of a parameter or a header break its schema. There must be exactly one value.
+// validate requires exactly one value.
 func (p *parameter) validate(values []string) error {
 	if len(values) != 1 {
 		return fmt.Errorf("the %s parameter %s stands %d times", p.in, p.name, len(values))
@@ -249,8 +242,7 @@ var (
 	leadingZeros = regexp.MustCompile(`^(-?)0+([0-9])`)
 )
 
-// value converts a text to the schema's type. A text that is not of this type stays a text. OpenAPI does not define the form
-// of numbers in parameters; here, as in the service, 05 is 5.
+// value converts a text to the schema's type, or leaves it a text. As in the service, 05 is 5.
 func (p *parameter) value(text string) any {
 	for _, kind := range p.shape.types() {
 		if kind == "integer" && integer.MatchString(text) || kind == "number" && number.MatchString(text) {
@@ -263,8 +255,7 @@ func (p *parameter) value(text string) any {
 	return trimmed(text)
 }
 
-// shapeFor returns the schema that the document has for the media type in header, or nil if it has none. The media type may
-// have the parameter charset, which must be UTF-8. In a request it may also have other parameters.
+// shapeFor returns the schema of the media type in header, or nil. A charset must be UTF-8; a request may have other parameters.
 func (b *body) shapeFor(header http.Header) *shape {
 	kind, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	charset, hasCharset := parameters["charset"]
@@ -275,8 +266,7 @@ func (b *body) shapeFor(header http.Header) *shape {
 	return b.types[kind]
 }
 
-// validate returns the value in a body, or an error if the body is no JSON, breaks its schema, or is of a media type that
-// the document lacks.
+// validate returns the value in a body, or an error if it is no JSON, breaks its schema, or is of an unknown media type.
 func (b *body) validate(header http.Header, text []byte) (any, error) {
 	s := b.shapeFor(header)
 	if s == nil {
@@ -292,8 +282,7 @@ func (b *body) validate(header http.Header, text []byte) (any, error) {
 	return value, nil
 }
 
-// normalize returns the value to compare with the body's schema. For a request, this is the value without white space around
-// its texts, because the service ignores this space. For an answer, it is the value unchanged.
+// normalize trims a request's texts, as the service does.
 func (b *body) normalize(value any) any {
 	if b.isRequest {
 		return trimmed(value)
@@ -301,8 +290,7 @@ func (b *body) normalize(value any) any {
 	return value
 }
 
-// trimmed removes white space around all texts in a value. The service counts lengths without this space, and JSON Schema
-// cannot express that.
+// trimmed removes white space around all texts. The service counts lengths without it, which JSON Schema cannot express.
 func trimmed(value any) any {
 	switch value := value.(type) {
 	case string:

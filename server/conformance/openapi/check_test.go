@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// shelf is a small OpenAPI document that has every part that the package supports.
+// shelf has every part of OpenAPI that the package supports.
 const shelf = `
 openapi: 3.1.0
 info: {title: Shelf, version: "1"}
@@ -122,7 +122,7 @@ func read(t *testing.T) *openapi.Document {
 	return d
 }
 
-// served returns an exchange that agrees with the document: the request for a book, and the book.
+// served returns an exchange that agrees with the document.
 func served(t *testing.T) openapi.Exchange {
 	return exchange(t, "GET /v1/books/"+bookID, "", 200, book)
 }
@@ -171,7 +171,7 @@ func TestAgreement(t *testing.T) {
 	require.NoError(t, d.Check(nothing(t, `{"statusCode":404,"code":"away"}`)), "no operation, and the error body")
 }
 
-// A request for an address without an operation, and its answer.
+// nothing is a request for an address without an operation.
 func nothing(t *testing.T, body string) openapi.Exchange {
 	t.Helper()
 	x := exchange(t, "GET /v1/nothing", "", 404, body)
@@ -268,12 +268,11 @@ func TestDifference(t *testing.T) {
 	require.ErrorContains(t, d.Check(x), "the header X-Left stands 0 times")
 }
 
-// replace returns a function that replaces a text in the answer's body.
 func replace(old, replacement string) func(*openapi.Exchange) {
 	return func(x *openapi.Exchange) { x.Body = []byte(strings.Replace(string(x.Body), old, replacement, 1)) }
 }
 
-// header returns a function that sets a header of the answer. An empty value removes the header.
+// header sets a header of the answer; an empty value removes it.
 func header(name, value string) func(*openapi.Exchange) {
 	return func(x *openapi.Exchange) {
 		x.Header.Set(name, value)
@@ -302,7 +301,6 @@ func TestDelivery(t *testing.T) {
 	require.ErrorContains(t, d.Delivery(sent("1"), []byte(`{"type":"book.lost"}`)), `no webhook "book.lost"`)
 }
 
-// Unseen lists all parts of the document except those that a checked exchange has shown.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
 	d := read(t)

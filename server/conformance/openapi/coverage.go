@@ -2,11 +2,10 @@ package openapi
 
 import "slices"
 
-// Places returns how many parts of the document can be marked as seen: answers, codes, headers, parameters, properties, enum
-// values, nulls and deliveries.
+// Places counts the parts that can be seen: answers, codes, headers, parameters, properties, enum values, nulls and deliveries.
 func (d *Document) Places() int { return len(d.marks) }
 
-// Unseen returns the parts of the document that no exchange and no delivery has shown yet, in order.
+// Unseen returns what no exchange and no delivery has shown yet, in order.
 func (d *Document) Unseen() []string {
 	var out []string
 	for place, m := range d.marks {

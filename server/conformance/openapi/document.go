@@ -1,12 +1,10 @@
-// Package openapi checks exchanges under /v1, and deliveries of webhooks, against an OpenAPI 3.1 document. It checks both
-// directions: each answer, with its headers and properties, must be in the document, and the document must allow each
-// request that was served. It records which parts of the document exchanges have shown, so that tests find parts that the
-// service never uses. It also makes requests that the document does not allow.
+// Package openapi checks exchanges under /v1, and deliveries of webhooks, against an OpenAPI 3.1 document, in both directions: each answer must
+// be in the document, and the document must allow each request that was served. It records which parts were seen, so that tests find parts that
+// the service never uses, and makes requests that the document does not allow.
 //
-// A validator of JSON Schema 2020-12 checks the schemas and their formats. The package reads only the parts of OpenAPI that
-// the service's document uses: parameters in paths, queries and headers, each of them one scalar; JSON bodies; and statuses
-// that are numbers. Read refuses a document with other parts. The package does not know the operations, fields and codes of
-// the service.
+// A validator of JSON Schema 2020-12 checks the schemas. Of OpenAPI the package reads only what the service's document uses: parameters in
+// paths, queries and headers, each one scalar; JSON bodies; and statuses that are numbers. Read refuses other parts. The package knows no
+// operation, field or code of the service.
 package openapi
 
 import (
@@ -31,20 +29,18 @@ type Document struct {
 	marks      map[string]*mark
 	operations []*Operation
 	webhooks   map[string]*webhook
-	// refusal is the schema of the error body, which every answer with a status from 400 on has. details maps an error code
-	// to the name of the only member of the object "details" in the error body; codes without this object are missing.
+	// refusal is the schema of the error body, of every status from 400 on. details has the only member of "details" for each code that has
+	// one.
 	refusal *shape
 	details map[string]string
-	// headers has the headers that any answer may have, by canonical name; the value is true if every answer must have the
-	// header.
+	// headers are those that any answer may have, by canonical name; true if it must.
 	headers map[string]bool
 }
 
-// Operation is one operation of the document.
 type Operation struct {
 	// ID is the operationId.
 	ID string
-	// Method is the HTTP method in upper case. Path is the path, with variables in braces.
+	// Method is in upper case, and Path has variables in braces.
 	Method, Path string
 	node         map[string]any
 	parameters   []*parameter
@@ -52,7 +48,7 @@ type Operation struct {
 	answers      map[int]*answer
 }
 
-// parameter is a parameter of an operation, or a header of an answer or a delivery.
+// parameter is also a header of an answer or a delivery.
 type parameter struct {
 	name, in string
 	required bool
@@ -60,7 +56,7 @@ type parameter struct {
 	seen     *mark
 }
 
-// body describes the body of a request, an answer or a delivery: its schemas, by media type.
+// body has the schemas of a request, an answer or a delivery, by media type.
 type body struct {
 	isRequest bool // whether this is the body of a request
 	required  bool
@@ -76,10 +72,10 @@ type answer struct {
 	codes   map[string]*mark      // the codes that the error body may have; nil for a success
 }
 
-// location is the name under which the validator knows the document. It is never fetched.
+// location names the document for the validator. It is never fetched.
 const location = "openapi.json"
 
-// Read parses a document in JSON or YAML, and compiles all its schemas.
+// Read parses JSON or YAML, and compiles all schemas.
 func Read(text []byte) (*Document, error) {
 	var loose any
 	if err := yaml.Unmarshal(text, &loose); err != nil {
@@ -139,8 +135,7 @@ func (d *Document) read() error {
 	return d.readWebhooks()
 }
 
-// commonHeaders returns the headers that the document has for any answer of the operations. The value of a header is true if
-// every answer must have the header.
+// commonHeaders has the headers of any answer of the operations; true if every answer must have it.
 func commonHeaders(operations []*Operation) map[string]bool {
 	out := map[string]bool{}
 	var answers []*answer
@@ -158,13 +153,12 @@ func commonHeaders(operations []*Operation) map[string]bool {
 	return out
 }
 
-// methods are the HTTP methods that OpenAPI 3.1 knows.
 var methods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
 	http.MethodTrace,
 }
 
-// operation reads the operation with this method and path. item is the place of the path in the document.
+// operation reads an operation. item is the place of its path in the document.
 func (d *Document) operation(method, path, item string) (*Operation, error) {
 	pointer := item + "/" + strings.ToLower(method)
 	node, err := d.object(pointer)
@@ -204,9 +198,8 @@ func (d *Document) operation(method, path, item string) (*Operation, error) {
 	return op, nil
 }
 
-// parameters reads the list of parameters at a place of the document. It returns nil if there is no list. It refuses a
-// parameter whose "in" is not one of kinds: "path" or "query" for operations, "header" for webhooks. owner is the name of
-// the operation or the webhook in error messages and marks.
+// parameters returns nil if the place has no list. It refuses an "in" that is not in kinds: "path" or "query" for operations, "header" for
+// webhooks. owner names the operation or webhook in errors and marks.
 func (d *Document) parameters(owner, pointer string, kinds ...string) ([]*parameter, error) {
 	list, _ := d.find(pointer).([]any)
 	var out []*parameter
@@ -231,8 +224,7 @@ func (d *Document) parameters(owner, pointer string, kinds ...string) ([]*parame
 	return out, nil
 }
 
-// body reads the content of the object at a place of the document. It returns nil if there is no object, or the object has
-// no content.
+// body returns nil if the place has no object with content.
 func (d *Document) body(pointer string) (*body, error) {
 	if d.find(pointer) == nil {
 		return nil, nil
@@ -280,7 +272,7 @@ func (d *Document) answer(owner, pointer string, status int) (*answer, error) {
 	return a, d.readCodes(a, owner, status, node)
 }
 
-// Scopes returns the scopes that the operation needs, which are in its first security requirement.
+// Scopes are in the operation's first security requirement.
 func (op *Operation) Scopes() []string {
 	var out []string
 	requirements, _ := op.node["security"].([]any)
@@ -296,10 +288,10 @@ func (op *Operation) Scopes() []string {
 	return out
 }
 
-// Operations returns all operations, sorted by path and method.
+// Operations are sorted by path and method.
 func (d *Document) Operations() []*Operation { return d.operations }
 
-// Codes returns the codes that answers of the operation with this status may have, sorted.
+// Codes returns the codes of answers with this status, sorted.
 func (op *Operation) Codes(status int) []string {
 	if a := op.answers[status]; a != nil {
 		return slices.Sorted(maps.Keys(a.codes))
@@ -307,11 +299,11 @@ func (op *Operation) Codes(status int) []string {
 	return nil
 }
 
-// Statuses returns the statuses that answers of the operation may have, sorted.
+// Statuses returns the statuses of answers, sorted.
 func (op *Operation) Statuses() []int { return slices.Sorted(maps.Keys(op.answers)) }
 
-// operationFor returns the operation of a request, or nil if there is none. path is the request's path as it was sent. A
-// HEAD request has the operation of GET, unless the document has one for HEAD (RFC 9110, section 9.3.2).
+// operationFor returns nil if there is none. A HEAD request has the operation of GET, unless the document has its own (RFC 9110, section
+// 9.3.2).
 func (d *Document) operationFor(method, path string) *Operation {
 	segments := strings.Split(path, "/")
 	var get *Operation

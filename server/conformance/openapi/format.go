@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// formats are the checks of formats that the validator of JSON Schema gets. The validator itself has no check of int32 and
-// int64. The validator's check of uri accepts texts that strict clients could not read, so isURI replaces it.
+// formats add int32 and int64 to the validator, and replace its uri, which accepts texts that strict clients could not read.
 var formats = map[string]func(value any) error{
 	// These are from https://spec.openapis.org/registry/format/
 	"int32": func(v any) error { return checkInteger(v, 32) },
@@ -18,8 +17,7 @@ var formats = map[string]func(value any) error{
 	"uri":   isURI,
 }
 
-// checkInteger returns an error if a number is not an integer, or is outside the range of a signed integer with this number
-// of bits. It refuses the lowest number of the range too. It returns nil for values of other types.
+// checkInteger refuses a number beyond a signed integer of bits, and the lowest of these. Values of other types pass.
 func checkInteger(value any, bits int) error {
 	n, ok := value.(json.Number)
 	if !ok {
@@ -32,7 +30,7 @@ func checkInteger(value any, bits int) error {
 	return nil
 }
 
-// isURI returns an error if a text is not an absolute URI, or contains other characters than section 2 of RFC 3986 allows.
+// isURI refuses what is not absolute, or contains other characters than RFC 3986, section 2.
 func isURI(value any) error {
 	text, ok := value.(string)
 	if !ok {

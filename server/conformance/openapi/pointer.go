@@ -15,7 +15,7 @@ var escaper, unescaper = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewR
 
 func escape(name string) string { return escaper.Replace(name) }
 
-// find returns the value at a place, or nil if there is none.
+// find returns nil if there is no value at a place.
 func (d *Document) find(pointer string) any {
 	value := d.root
 	for _, step := range strings.Split(pointer, "/")[1:] {
@@ -36,8 +36,7 @@ func (d *Document) find(pointer string) any {
 	return value
 }
 
-// resolve returns the object at a place. If the object is a reference, resolve returns the object to which it refers, and
-// that object's place.
+// resolve returns the object at a place, or the one to which it refers, with its place.
 func (d *Document) resolve(pointer string) (place string, node map[string]any, err error) {
 	for range 10 {
 		node, ok := d.find(pointer).(map[string]any)

@@ -11,19 +11,16 @@ import (
 	"strings"
 )
 
-// Probe is a request that tests one value of one field. It has no answer yet, and its path still contains variables such as
-// {id}.
+// Probe is a request that tests one value of one field. Its path still contains variables such as {id}.
 type Probe struct {
 	Exchange
-	// Field is the name of the tested field, in the body or the query; empty if the value is the whole body.
+	// Field is the tested field in the body or the query; empty for the whole body.
 	Field string
-	// Plain is true if the service must accept the value whenever the document allows it. It is false for unusual forms of
-	// dates, e-mails, URLs and ids, for which the service may be stricter than a schema can say.
+	// Plain is false for unusual dates, e-mails, URLs and ids, for which the service may be stricter than a schema can say.
 	Plain bool
 }
 
-// Examples returns requests of the operation, made from the examples in the document. If the document has none, it returns
-// one request without a body.
+// Examples returns the document's requests of the operation or, without any, one without a body.
 func (op *Operation) Examples() []Exchange {
 	bare := func() Exchange {
 		return Exchange{Method: op.Method, URL: &url.URL{Path: op.Path}, RequestHeader: http.Header{}}
@@ -38,7 +35,7 @@ func (op *Operation) Examples() []Exchange {
 	return out
 }
 
-// examples returns the examples of a JSON body, sorted by name.
+// examples are sorted by name.
 func (b *body) examples() []any {
 	if b == nil {
 		return nil
@@ -66,15 +63,13 @@ func (x Exchange) withBody(value any) Exchange {
 	return x
 }
 
-// Probes returns requests that test everything that the document says about an operation's parameters and properties. For
-// each parameter and property there is a request without it, requests with values of every type, and requests with values at
-// and beyond its bounds. Other requests have a parameter that the operation lacks.
+// Probes returns, for each parameter and property, a request without it, with values of every type, and with values at and beyond its bounds.
+// Others have a parameter that the operation lacks.
 func (op *Operation) Probes() []Probe {
 	return append(op.queryProbes(), op.bodyProbes()...)
 }
 
-// Defaults returns queries, one for each parameter that has a default. The query sets the parameter to its default, so that
-// a test can compare the answers with and without the parameter.
+// Defaults returns a query for each parameter with a default, set to it, to compare with none.
 func (op *Operation) Defaults() []string {
 	var out []string
 	for _, p := range op.parameters {
@@ -163,7 +158,7 @@ func (op *Operation) bodyProbes() []Probe {
 	return out
 }
 
-// names returns the names of a schema's properties, sorted. It includes properties from references, allOf, anyOf and oneOf.
+// names includes properties from references, allOf, anyOf and oneOf, sorted.
 func (s *shape) names() []string {
 	found := slices.Collect(maps.Keys(s.properties))
 	for _, part := range slices.Concat(s.allOf, s.anyOf) {
@@ -179,8 +174,7 @@ type value struct {
 	plain bool
 }
 
-// values returns values that test a schema: one of every JSON type, the schema's listed texts, and values at, below and
-// above every bound. For a schema of texts without a list, it also returns edgeTexts.
+// values returns one value of every JSON type, the listed texts, values around every bound and, for texts without a list, edgeTexts.
 func (s *shape) values() []value {
 	var out []value
 	plain := func(values ...any) {
@@ -220,8 +214,8 @@ func (s *shape) values() []value {
 	return out
 }
 
-// edgeTexts are unusual date-times, e-mails, URLs and UUIDs, some valid and some not. Every field for texts that are not
-// listed is tested with all of them, because the document may describe a field by a pattern in place of a format.
+// edgeTexts are unusual date-times, e-mails, URLs and UUIDs, some of them invalid. All unlisted texts are tested with all, because a pattern
+// may stand in place of a format.
 var edgeTexts = []string{
 	"2099-10-01", "2099-02-30T00:00:00Z", "2099-10-01T00:00:00", "2099-10-01 00:00:00Z", "2099-10-01t00:00:00z",
 	"2099-10-01T00:00:00.123456789Z",
@@ -243,8 +237,7 @@ var edgeTexts = []string{
 	"0195e000-0000-7000-8000-00000000000", "0195E000-0000-7000-8000-000000000000", "{0195e000-0000-7000-8000-000000000000}",
 }
 
-// textsOfLength returns texts with this number of code points: letters and, if the number is large enough, an e-mail and a
-// URL.
+// textsOfLength counts code points. They are letters and, if it is long enough, an e-mail and a URL.
 func textsOfLength(length int) []any {
 	const label, url = 60, "https://b.example/"
 	out := []any{strings.Repeat("é", length)}
@@ -256,8 +249,7 @@ func textsOfLength(length int) []any {
 	return out
 }
 
-// number returns the value of a keyword whose value is a whole number, such as maximum. If the schema itself lacks the
-// keyword, number looks in references, allOf, anyOf and oneOf.
+// number returns a keyword such as maximum, of the schema or its references, allOf, anyOf and oneOf.
 func (s *shape) number(keyword string) (*big.Int, bool) {
 	if n, ok := s.node[keyword].(json.Number); ok {
 		return new(big.Int).SetString(fmt.Sprint(n), 10)

@@ -19,7 +19,7 @@ func operation(t *testing.T, id string) *openapi.Operation {
 	return nil
 }
 
-// verdicts returns for each probe of an operation whether the document allows it, by the probe's query and body.
+// verdicts returns whether the document allows each probe, by its query and body.
 func verdicts(op *openapi.Operation) map[string]bool {
 	out := map[string]bool{}
 	for _, probe := range op.Probes() {

@@ -20,14 +20,13 @@ import (
 type mark struct{ seen atomic.Bool }
 
 func (m *mark) set() {
-	// Read before writing: most parts are seen many times, and reading memory that goroutines share is cheaper than writing it.
+	// Most parts are seen many times, and reading shared memory is cheaper than writing it.
 	if m != nil && !m.seen.Load() {
 		m.seen.Store(true)
 	}
 }
 
-// mark returns the mark of a part of the document, and creates it if it is missing. place is the name of the part in
-// messages to a reader.
+// mark returns the mark of a part, whose name for a reader is place, and creates a missing one.
 func (d *Document) mark(place string) *mark {
 	if d.marks[place] == nil {
 		d.marks[place] = &mark{}
@@ -35,17 +34,16 @@ func (d *Document) mark(place string) *mark {
 	return d.marks[place]
 }
 
-// shape is a compiled schema of the document, with the schemas in it.
+// shape is a compiled schema with the schemas in it.
 type shape struct {
 	pointer string
 	node    map[string]any
 	schema  *jsonschema.Schema
-	// mark records whether an exchange had a value with this schema. It is nil unless the schema is that of a property, of
-	// additional properties, of a list's items, or of an alternative in anyOf. If the schema allows null, a null sets the
-	// field null in place of mark.
+	// mark is nil unless the schema is that of a property, of additional properties, of a list's items, or of an alternative in anyOf. A null
+	// sets the field null instead.
 	mark *mark
-	null *mark            // whether an exchange has shown null; nil if the schema does not allow null
-	enum map[string]*mark // whether an exchange has shown each of the enum's values, by the value's JSON
+	null *mark            // nil if the schema does not allow null
+	enum map[string]*mark // by the value's JSON
 
 	properties map[string]*shape
 	additional *shape // the schema of properties that are not listed
@@ -54,7 +52,6 @@ type shape struct {
 	anyOf      []*shape // a value must match at least one of these: oneOf and anyOf
 }
 
-// shapeAt returns the compiled schema at a place of the document.
 func (d *Document) shapeAt(pointer string) (*shape, error) {
 	if s := d.shapes[pointer]; s != nil {
 		return s, nil
@@ -92,7 +89,6 @@ func (d *Document) shapeAt(pointer string) (*shape, error) {
 	return s, d.parts(s)
 }
 
-// parts compiles the schemas that the schema s contains.
 func (d *Document) parts(s *shape) error {
 	part := func(step string) (*shape, error) {
 		in, err := d.shapeAt(s.pointer + step)
@@ -144,7 +140,7 @@ func (d *Document) parts(s *shape) error {
 	return nil
 }
 
-// validate returns an error with each place at which a value breaks the schema.
+// validate returns an error with each place that breaks the schema.
 func (s *shape) validate(value any) error {
 	err := s.schema.Validate(value)
 	var invalid *jsonschema.ValidationError
@@ -154,10 +150,10 @@ func (s *shape) validate(value any) error {
 	return errors.Join(leaves(invalid)...)
 }
 
-// english returns a printer that writes errors in English. Each use needs a new one, because goroutines must not share it.
+// english returns a printer that goroutines must not share.
 func english() *message.Printer { return message.NewPrinter(language.English) }
 
-// Returns the errors at the places where a value is wrong, without the errors of the schemas around these places.
+// leaves returns the errors at wrong places, without those of the schemas around them.
 func leaves(e *jsonschema.ValidationError) []error {
 	if len(e.Causes) == 0 {
 		return []error{fmt.Errorf("/%s: %s", strings.Join(e.InstanceLocation, "/"), e.ErrorKind.LocalizedString(english()))}
@@ -169,7 +165,6 @@ func leaves(e *jsonschema.ValidationError) []error {
 	return out
 }
 
-// cover marks the parts of the schema that a valid value shows.
 func (s *shape) cover(value any) {
 	if value == nil && s.null != nil {
 		s.null.set()
@@ -203,7 +198,7 @@ func (s *shape) cover(value any) {
 	}
 }
 
-// scalarText returns a text, number or boolean as JSON, which is its key in enum. It returns "" for other values.
+// scalarText returns a scalar's JSON, its key in enum, or "" for other values.
 func scalarText(value any) string {
 	switch value := value.(type) {
 	case string:
@@ -216,8 +211,7 @@ func scalarText(value any) string {
 	return ""
 }
 
-// property returns the schema of a property, or nil. If properties does not list it, property looks in references, allOf,
-// anyOf and oneOf.
+// property also looks in references, allOf, anyOf and oneOf, or returns nil.
 func (s *shape) property(name string) *shape {
 	if p := s.properties[name]; p != nil {
 		return p
@@ -230,7 +224,7 @@ func (s *shape) property(name string) *shape {
 	return nil
 }
 
-// texts returns the values of a schema's enum or const that are texts.
+// texts are the texts of a schema's enum or const.
 func (s *shape) texts() []string {
 	if text, ok := s.node["const"].(string); ok {
 		return []string{text}
@@ -250,8 +244,7 @@ func (s *shape) texts() []string {
 	return out
 }
 
-// types returns the JSON types that a schema names or, if it names none, those that its references, allOf, anyOf and oneOf
-// name. It returns nil if none of them names a type.
+// types are those of the schema, or else of its references, allOf, anyOf and oneOf, or nil.
 func (s *shape) types() []string {
 	switch types := s.node["type"].(type) {
 	case string:

@@ -9,11 +9,9 @@ import (
 	"strconv"
 )
 
-// The document allows the service to add properties to objects, and values to enums (x-extensible-enum), later. Today the
-// service has none that the document lacks, so the checks of this package allow none.
+// The document allows the service to add properties and values of enums (x-extensible-enum) later. Today it has none, so the checks allow none.
 
-// forbidAdditions changes a part of a document so that it allows no additions: objects may have only the listed properties, and
-// texts with x-extensible-enum only the listed values.
+// forbidAdditions allows only the listed properties, and the listed values of x-extensible-enum.
 func forbidAdditions(node any) {
 	switch node := node.(type) {
 	case []any:
@@ -39,7 +37,6 @@ func forbidAdditions(node any) {
 	}
 }
 
-// readDetails sets d.details from the document.
 func (d *Document) readDetails() {
 	fields, _ := d.refusal.node["x-details"].(map[string]any)
 	for code, field := range fields {
@@ -50,8 +47,7 @@ func (d *Document) readDetails() {
 	}
 }
 
-// checkDetails returns an error if an error body that agrees with its schema is still wrong: its status is not the answer's,
-// or its details do not belong to its code.
+// checkDetails refuses an error body whose status is not the answer's, or whose details do not belong to its code.
 func (d *Document) checkDetails(status int, value any) error {
 	body, _ := value.(map[string]any)
 	if statusCode, _ := body["statusCode"].(json.Number); statusCode.String() != strconv.Itoa(status) {
@@ -72,7 +68,7 @@ func (d *Document) checkDetails(status int, value any) error {
 	return nil
 }
 
-// checkCode returns an error if the operation's answer does not list the code in the error body.
+// checkCode requires that the operation's answer lists the code.
 func (a *answer) checkCode(value any) error {
 	body, _ := value.(map[string]any)
 	code, _ := body["code"].(string)
@@ -84,7 +80,7 @@ func (a *answer) checkCode(value any) error {
 
 var errNoCodes = errors.New("no x-error-codes")
 
-// readCodes reads the codes that an answer lists. It returns an error if an answer with a status from 400 on lists none.
+// readCodes fails if an answer with a status from 400 on lists none.
 func (d *Document) readCodes(a *answer, owner string, status int, node map[string]any) error {
 	codes, _ := node["x-error-codes"].([]any)
 	if status >= http.StatusBadRequest && len(codes) == 0 {

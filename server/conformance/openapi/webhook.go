@@ -13,8 +13,7 @@ type webhook struct {
 	body    *body
 }
 
-// deliveryHeaders lists headers that a delivery may have although the document does not name them, because HTTP itself defines
-// them.
+// deliveryHeaders may be in a delivery because HTTP defines them.
 var deliveryHeaders = []string{"Accept-Encoding", "Connection", "Content-Length", "Content-Type"}
 
 func (d *Document) readWebhooks() error {
@@ -44,8 +43,7 @@ func (d *Document) readWebhooks() error {
 	return nil
 }
 
-// Delivery returns an error if a delivery with this header and body differs from the document. Otherwise it marks the parts
-// of the document that the delivery shows as seen. The event type is in the body.
+// Delivery returns an error if a delivery differs from the document, or marks what it shows as seen.
 func (d *Document) Delivery(header http.Header, text []byte) error {
 	value, err := decode(text)
 	if err != nil {

@@ -23,21 +23,18 @@ import (
 )
 
 const (
-	// commandTimeout is how long one of PostgreSQL's programs may run.
 	commandTimeout = time.Minute
-	// portAttempts is how many ports begin tries, because another program may take a free port before the server does.
+	// portAttempts is for another program that takes a free port before the server does.
 	portAttempts = 5
-	// Servers get ports from firstPort to below endPort. For outgoing connections, Linux uses only ports from 32768 on, and other
-	// systems only higher ports.
+	// Ports from firstPort to below endPort are not used for outgoing connections, on Linux or elsewhere.
 	firstPort, endPort = 20_000, 32_768
 	maxConns           = 100
 )
 
 // Options configure a cluster.
 type Options struct {
-	// Disk is an existing folder for the data, such as a small filesystem. The write-ahead log and
-	// the server's log stay elsewhere, so that a full disk fails statements but not the server. Empty
-	// means a temporary folder for everything.
+	// Disk is an existing folder for the data, such as a small filesystem, or empty. Logs stay elsewhere, so that a full disk fails statements
+	// but not the server.
 	Disk string
 	// Settings are NAME=VALUE without spaces, for the server and its standbys.
 	Settings []string
@@ -51,11 +48,11 @@ type Cluster struct {
 	settings []string
 	port     int
 	runAs    []string // the command prefix that runs a program as the server's user
-	uid, gid int      // the server's user; zero if tests do not run as root
+	uid, gid int      // zero if tests do not run as root
 }
 
-// Find returns the folder of PostgreSQL's programs: the folder with the initdb on the path, or else the newest folder that
-// Debian installed. As root it fails without runuser, because PostgreSQL refuses to run as root.
+// Find returns the folder of the initdb on the path, or else the newest that Debian installed. As root it fails without runuser, because
+// PostgreSQL refuses to run as root.
 func Find() (string, error) {
 	if os.Geteuid() == 0 {
 		if _, err := exec.LookPath("runuser"); err != nil {
@@ -63,12 +60,12 @@ func Find() (string, error) {
 		}
 	}
 	if found, err := exec.LookPath("initdb"); err == nil {
-		// If found is a symbolic link, resolve it, because the link's folder may lack pg_ctl.
+		// A symbolic link's folder may lack pg_ctl.
 		if found, err = filepath.EvalSymlinks(found); err == nil {
 			return filepath.Dir(found), nil
 		}
 	}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // no error: the pattern is well formed
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is well formed
 	if len(found) == 0 {
 		return "", errors.New("PostgreSQL is not installed here: there is no initdb")
 	}
@@ -76,18 +73,18 @@ func Find() (string, error) {
 	return filepath.Dir(newest), nil
 }
 
-// version returns the number in a path such as /usr/lib/postgresql/15/bin/initdb.
+// version returns 15 for /usr/lib/postgresql/15/bin/initdb.
 func version(path string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))) // 0 if the folder's name is not a number
 	return n
 }
 
-// Start makes a new cluster and starts its server. programs is the folder with initdb and pg_ctl.
+// Start makes and starts a new cluster. programs has initdb and pg_ctl.
 func Start(ctx context.Context, programs string) (*Cluster, error) {
 	return StartWith(ctx, programs, Options{})
 }
 
-// StartWith makes a new cluster with the options o and starts its server. programs is the folder with initdb and pg_ctl.
+// StartWith is Start with options.
 func StartWith(ctx context.Context, programs string, o Options) (*Cluster, error) {
 	c, err := prepare(programs, o)
 	if err != nil {
@@ -103,7 +100,6 @@ func StartWith(ctx context.Context, programs string, o Options) (*Cluster, error
 	return c.start(ctx)
 }
 
-// start starts the server on a free port and returns c.
 func (c *Cluster) start(ctx context.Context) (*Cluster, error) {
 	var err error
 	for range portAttempts {
@@ -117,8 +113,7 @@ func (c *Cluster) start(ctx context.Context) (*Cluster, error) {
 	return nil, errors.Join(err, c.remove())
 }
 
-// prepare creates the cluster's folder and the folders for data and logs in it. As root it gives the folders for data and
-// logs to an unprivileged user, because the server runs as that user.
+// prepare creates the cluster's folder. As root it gives the data and logs to the unprivileged user of the server.
 func prepare(programs string, o Options) (*Cluster, error) {
 	folder, err := os.MkdirTemp("", "storefront-cluster-")
 	if err != nil {
@@ -156,7 +151,6 @@ func prepare(programs string, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// unprivileged returns the user under whom the server runs if the tests run as root.
 func unprivileged() (*user.User, error) {
 	if found, err := user.Lookup("postgres"); err == nil {
 		return found, nil
@@ -171,7 +165,7 @@ func (c *Cluster) dataFolder() string {
 	return filepath.Join(c.folder, "data")
 }
 
-// logFolder returns the folder for the write-ahead log and the server's log, which a full disk must not affect.
+// logFolder is for the write-ahead log and the server's log, which a full disk must not affect.
 func (c *Cluster) logFolder() string { return filepath.Join(c.folder, "aside") }
 
 func (c *Cluster) serverLog() string {
@@ -192,7 +186,7 @@ func (c *Cluster) URL() string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", c.port)
 }
 
-// Restart starts the server and waits until it answers. After a crash it has everything that was committed.
+// Restart starts the server and waits until it answers, with everything that was committed.
 func (c *Cluster) Restart(ctx context.Context) error {
 	options := fmt.Sprintf("-p %d -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=%d -c fsync=on",
 		c.port, maxConns)
@@ -213,7 +207,7 @@ func (c *Cluster) Crash(ctx context.Context) error {
 
 // Close stops the server and removes its data.
 func (c *Cluster) Close() error {
-	// The error is ignored: it only says that the server is already down.
+	// The error only says that the server is already down.
 	_ = c.Crash(context.Background())
 	return c.remove()
 }
@@ -222,17 +216,17 @@ func (c *Cluster) remove() error {
 	return errors.Join(os.RemoveAll(c.dataFolder()), os.RemoveAll(c.folder))
 }
 
-// run runs one of PostgreSQL's programs as the user of the server.
+// run runs one of PostgreSQL's programs as the server's user.
 func (c *Cluster) run(ctx context.Context, name string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	line := append(append(slices.Clone(c.runAs), filepath.Join(c.programs, name)), args...)
 	command := exec.CommandContext(ctx, line[0], line[1:]...) //nolint:gosec // PostgreSQL's own programs.
-	// Run in the root folder, because the server's user may have no access to the current folder.
+	// The server's user may have no access to the current folder.
 	command.Dir = string(filepath.Separator)
 	// Citus looks for certificates in the home folder, and fails if it may not read there.
 	command.Env = append(os.Environ(), "HOME="+c.folder)
-	// Write the output to a file, because the server would inherit a pipe and hold it open.
+	// The server would inherit a pipe and hold it open.
 	output, err := os.CreateTemp(c.folder, "output-")
 	if err != nil {
 		return err
@@ -254,8 +248,7 @@ func lastLine(path string) string {
 	return lines[len(lines)-1]
 }
 
-// FreePort returns an unused port of the loopback address. It is outside the range that systems hand out, so that no connection
-// or listener of another test takes it meanwhile.
+// FreePort returns an unused port outside the range that systems hand out, so that no other test gets it meanwhile.
 func FreePort() (port int, err error) {
 	for range portAttempts {
 		port = firstPort + rand.IntN(endPort-firstPort) //nolint:gosec // Nothing secret is made of it.

@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// Standby copies the server to a new server, which follows it by streaming replication, and starts the copy. The standby
-// outlives its primary. Close removes the standby's data.
+// Standby starts a copy of the server that follows it by streaming replication and outlives it.
 func (c *Cluster) Standby(ctx context.Context) (*Cluster, error) {
 	s, err := prepare(c.programs, Options{Settings: c.settings})
 	if err != nil {

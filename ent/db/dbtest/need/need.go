@@ -1,5 +1,5 @@
-// Package need decides which tests are skipped: heavy tests, and tests whose programs are missing. With STOREFRONT_TEST_REQUIRE
-// set, as in CI, heavy tests run, and a test whose program is missing fails. Every package's tests may use it.
+// Package need skips heavy tests, and tests whose programs are missing. With STOREFRONT_TEST_REQUIRE, as in CI, heavy tests run, and a missing
+// program fails a test. Every package's tests may use it.
 package need
 
 import (
@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// Required reports whether STOREFRONT_TEST_REQUIRE is set, so that no test may be skipped.
+// Required reports whether STOREFRONT_TEST_REQUIRE is set.
 func Required() bool { return os.Getenv("STOREFRONT_TEST_REQUIRE") != "" }
 
-// Missing skips the test, or lets it fail if nothing may be skipped. The text says what is missing and how to get it.
+// Missing skips the test, or lets it fail if Required. The text says what is missing and how to get it.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if Required() {
@@ -19,8 +19,8 @@ func Missing(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// Heavy skips a test that costs more than two seconds of a processor, or that waits for real time, unless nothing may be
-// skipped. The reason says what the test does, for go test -v.
+// Heavy skips a test that costs more than two seconds of a processor, or that waits for real time, unless Required. go test -v shows the
+// reason.
 func Heavy(t testing.TB, reason string) {
 	t.Helper()
 	if !Required() {
