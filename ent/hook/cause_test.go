@@ -71,5 +71,5 @@ func TestARequestNotesAFewOfItsEvents(t *testing.T) {
 	request.AddEvents(many[:4]...)
 	request.AddEvents(many[4:]...)
 	require.Equal(t, many[:10], request.Events)
-	tenant.RequestOf(t.Context()).AddEvents(many...) // there is no request, so AddEvents does nothing
+	tenant.CallOf(t.Context()).Request.AddEvents(many...) // there is no request, so AddEvents does nothing
 }

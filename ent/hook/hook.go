@@ -157,7 +157,7 @@ func (k kind) checkedChanges(ctx context.Context, m mutation) ([]FieldChange, er
 // recordEvent sets the request id and trace of a new event, if the context has them, and records the event.
 func recordEvent(ctx context.Context, m *ent.EventMutation, next ent.Mutator) (ent.Value, error) {
 	if r, begun := ctx.Value(contextKey{}).(*recorder); begun && m.Op().Is(ent.OpCreate) {
-		if request := tenant.RequestOf(ctx); request != nil {
+		if request := tenant.CallOf(ctx).Request; request != nil {
 			m.SetRequestID(request.ID)
 		}
 		if parent := tracing.Traceparent(ctx); parent != "" {

@@ -125,7 +125,7 @@ func (r *recorder) register() {
 func (r *recorder) announce(ctx context.Context, queued bool) {
 	if len(r.events) > 0 {
 		store, _, _ := tenant.From(ctx)
-		tenant.RequestOf(ctx).AddEvents(r.events...)
+		tenant.CallOf(ctx).Request.AddEvents(r.events...)
 		r.db.SignalEvents(store.ID)
 	}
 	if queued {

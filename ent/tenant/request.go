@@ -18,17 +18,11 @@ type Request struct {
 	Events []uuid.UUID
 }
 
-type requestKey struct{}
-
 // WithRequest returns a context whose changes are attributed to the request.
 func WithRequest(ctx context.Context, r *Request) context.Context {
-	return context.WithValue(ctx, requestKey{}, r)
-}
-
-// RequestOf returns the request of the context, or nil if there is none, for example in a command.
-func RequestOf(ctx context.Context) *Request {
-	r, _ := ctx.Value(requestKey{}).(*Request)
-	return r
+	c := CallOf(ctx)
+	c.Request = r
+	return WithCall(ctx, c)
 }
 
 // AddEvents adds committed events to r.Events, up to maxEvents. If r is nil, it does nothing.

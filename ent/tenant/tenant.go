@@ -1,6 +1,5 @@
-// Package tenant identifies the store that a request reads or changes, with the store's settings that every request needs,
-// and the actor that the activity journal shows. From the edge to the hooks, both are in the context of the request. The
-// package reads nothing from the database.
+// Package tenant has the call in a context: the store that it reads or changes, with the settings that every request needs, and
+// the actor that the activity journal shows. It reads nothing from the database.
 package tenant
 
 import (
@@ -42,32 +41,71 @@ type Actor struct {
 	Name string
 }
 
+// contextKey is the key of a context's Call. The call travels in the context, because the generated interfaces of services, which
+// commands, the dashboard and both listeners share, have no other place for it.
 type contextKey struct{}
 
-type value struct {
-	store Store
-	actor Actor
+// Call says who makes a call, about which store.
+type Call struct {
+	// Store is the store that the call reads or changes. It is set only if InStore is true.
+	Store   Store
+	InStore bool
+	// Actor is who makes the call; the zero Actor means the operator.
+	Actor Actor
+	// Request is the request of the call; nil if there is none, for example in a command.
+	Request *Request
+	// IdempotencyKey is the key under which the call's change is made once; "" for a call without one.
+	IdempotencyKey string
+	// Tokenless is true if the call came over the network without the operator's token, because the listener requires none.
+	Tokenless bool
 }
 
-// With returns a context with a store and an actor.
+// WithCall returns a context with a call.
+func WithCall(ctx context.Context, c Call) context.Context {
+	return context.WithValue(ctx, contextKey{}, c)
+}
+
+// CallOf returns the context's call, or the zero Call.
+func CallOf(ctx context.Context) Call {
+	c, _ := ctx.Value(contextKey{}).(Call)
+	return c
+}
+
+// With returns a context whose call has this store and this actor.
 func With(ctx context.Context, store Store, actor Actor) context.Context {
-	return context.WithValue(ctx, contextKey{}, value{store, actor})
+	c := CallOf(ctx)
+	c.Store, c.InStore, c.Actor = store, true, actor
+	return WithCall(ctx, c)
 }
 
-// From returns the store and the actor of the context, and whether it has them.
+// WithMember returns a context whose call a member of the store makes.
+func WithMember(ctx context.Context, name string) context.Context {
+	c := CallOf(ctx)
+	c.Actor = Actor{Type: ActorMember, Name: name}
+	return WithCall(ctx, c)
+}
+
+// WithIdempotencyKey returns a context whose call has this idempotency key.
+func WithIdempotencyKey(ctx context.Context, key string) context.Context {
+	c := CallOf(ctx)
+	c.IdempotencyKey = key
+	return WithCall(ctx, c)
+}
+
+// From returns the store and the actor of the context's call, and whether the call has a store.
 func From(ctx context.Context) (Store, Actor, bool) {
-	v, ok := ctx.Value(contextKey{}).(value)
-	return v.store, v.actor, ok
+	c := CallOf(ctx)
+	return c.Store, c.Actor, c.InStore
 }
 
 var errNoStore = errors.New("the context names no store")
 
-// StoreOf returns the store of the context. A context without a store is a bug in the service; then StoreOf returns an
+// StoreOf returns the store of the context's call. A call without a store is a bug in the service; then StoreOf returns an
 // error.
 func StoreOf(ctx context.Context) (Store, error) {
-	store, _, ok := From(ctx)
-	if !ok {
-		return store, errNoStore
+	c := CallOf(ctx)
+	if !c.InStore {
+		return Store{}, errNoStore
 	}
-	return store, nil
+	return c.Store, nil
 }

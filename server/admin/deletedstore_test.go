@@ -47,7 +47,7 @@ func fill(t *testing.T, b shoptest.Bench, orders int) uuid.UUID {
 		if i%10 == 0 {
 			b.Buy(fmt.Sprintf("c%d@example.com", i), "", l.GetId())
 		}
-		_, err := b.MoveOrder(shop.WithIdempotencyKey(b.Ctx, fmt.Sprint(i)), o.GetId(), "PAID")
+		_, err := b.MoveOrder(tenant.WithIdempotencyKey(b.Ctx, fmt.Sprint(i)), o.GetId(), "PAID")
 		require.NoError(t, err)
 	}
 	var have map[string]int

@@ -34,7 +34,7 @@ func (o *Operator) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) 
 	if err != nil {
 		return nil, err
 	}
-	created, err := o.shop.CreateKey(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), shop.KeyDraft{
+	created, err := o.shop.CreateKey(tenant.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), shop.KeyDraft{
 		Name: in.GetName(), Scopes: in.GetScopes(), Lifetime: in.GetLifetime(),
 	})
 	if err != nil {

@@ -5,12 +5,14 @@
 // The services of storefront.v1 work in the store of a context that WithStore returned. A request of storefront.admin.v1 names a
 // store by its slug or id, and every other row by its id, which ResolveName finds by the name that people use. A method works
 // in the store that the request names or, if it names none, in the store of the named row. If the context already has a
-// store, methods find only rows of this store. The activity journal shows the operator as the actor, or the member that WithMember put into the context.
+// store, methods find only rows of this store. The activity journal shows the operator as the actor, or the member of
+// tenant.WithMember.
 //
 // Every method refuses with an *apierr.Refusal; any other error is a failure of the service.
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -100,45 +102,19 @@ func (o *Operator) Now(context.Context) (time.Time, error) { return o.db.Now(), 
 // operator is the actor of all changes that no member makes.
 var operator = tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
 
-type memberKey struct{}
-
-// WithMember names the member who makes the changes, as MemberName returned it, for the activity journal.
-func WithMember(ctx context.Context, member string) context.Context {
-	return context.WithValue(ctx, memberKey{}, member)
-}
-
-// MemberOf returns the member of WithMember, or "".
-func MemberOf(ctx context.Context) string {
-	member, _ := ctx.Value(memberKey{}).(string)
-	return member
-}
-
-type tokenlessKey struct{}
-
-// WithoutToken marks a request that came over the network without the operator's token, because the listener requires none.
-func WithoutToken(ctx context.Context) context.Context {
-	return context.WithValue(ctx, tokenlessKey{}, true)
-}
-
 // checkSecretsAllowed refuses with origin_refused if a member makes the request, or if it came over the network without a token.
 func checkSecretsAllowed(ctx context.Context) error {
-	_, actor, _ := tenant.From(ctx)
-	switch {
-	case ctx.Value(tokenlessKey{}) != nil:
+	switch call := tenant.CallOf(ctx); {
+	case call.Tokenless:
 		return apierr.New(apierr.OriginRefused, "Without an operator's token, no secrets are sent: start the server with --admin-token, or "+
 			"export from its database with --database-url.")
-	case actor.Type == tenant.ActorMember || MemberOf(ctx) != "":
+	case call.Actor.Type == tenant.ActorMember:
 		return apierr.New(apierr.OriginRefused, "No secrets are sent to members of a store, but to the operator only.")
 	}
 	return nil
 }
 
-func actorOf(ctx context.Context) tenant.Actor {
-	if member := MemberOf(ctx); member != "" {
-		return tenant.Actor{Type: tenant.ActorMember, Name: member}
-	}
-	return operator
-}
+func actorOf(ctx context.Context) tenant.Actor { return cmp.Or(tenant.CallOf(ctx).Actor, operator) }
 
 // WithStore keeps the actor of ctx. If ctx already has a store, name may be empty, and must not name another. It refuses a store with a
 // reserved id, whose rows would be mixed with notices, and one whose rows are being deleted, because lists would lack rows and new rows would

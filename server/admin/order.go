@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent/order"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -18,7 +19,7 @@ func (o *Operator) CreateOrder(ctx context.Context, in *adminv1.CreateOrderReque
 	for _, item := range in.GetItems() {
 		d.Lines = append(d.Lines, shop.OrderLine{ProductID: item.GetProductId(), Quantity: item.GetQuantity()})
 	}
-	return callInStore(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, in.GetStore(), d, o.shop.RecordOrder)
+	return callInStore(tenant.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, in.GetStore(), d, o.shop.RecordOrder)
 }
 
 // PayOrder marks an order as paid. Repeated, it changes nothing.
@@ -51,5 +52,5 @@ func (o *Operator) move(ctx context.Context, in orderMove, to order.Status) (*st
 	if err != nil {
 		return nil, err
 	}
-	return o.shop.MoveOrder(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId(), to)
+	return o.shop.MoveOrder(tenant.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId(), to)
 }

@@ -16,6 +16,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
+	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
@@ -160,11 +161,11 @@ func TestSecretsAreTheOperatorsOnly(t *testing.T) {
 	o := sealing(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
-	within, err := o.WithStore(admin.WithMember(t.Context(), "Awa"), "s")
+	within, err := o.WithStore(tenant.WithMember(t.Context(), "Awa"), "s")
 	require.NoError(t, err)
 	pass := func(*adminv1.ExportStoreResponse) error { return nil }
-	for name, ctx := range map[string]context.Context{"a member's session": within, "a member": admin.WithMember(t.Context(), "Awa"),
-		"no token": admin.WithoutToken(t.Context())} {
+	for name, ctx := range map[string]context.Context{"a member's session": within, "a member": tenant.WithMember(t.Context(), "Awa"),
+		"no token": tenant.WithCall(t.Context(), tenant.Call{Tokenless: true})} {
 		require.Equal(t, apierr.OriginRefused, codeOf(o.Export(ctx, &adminv1.ExportStoreRequest{Store: "s", WithSecrets: true}, pass)), name)
 		require.NoError(t, o.Export(ctx, &adminv1.ExportStoreRequest{Store: "s"}, pass), name)
 	}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/shop"
 	"go.storefront.example/server/webhooks"
 )
 
@@ -34,7 +34,7 @@ func (o *Operator) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookR
 	if err != nil {
 		return nil, err
 	}
-	created, err := o.webhooks.CreateWebhook(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), webhooks.Registration{
+	created, err := o.webhooks.CreateWebhook(tenant.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), webhooks.Registration{
 		URL: in.GetUrl(), Description: in.GetDescription(), Events: in.GetEvents(),
 	})
 	if err != nil {
@@ -90,7 +90,7 @@ func (o *Operator) DeleteWebhook(ctx context.Context, in *adminv1.DeleteWebhookR
 
 // RotateSecret gives a webhook a new signing secret. Only its answer has it.
 func (o *Operator) RotateSecret(ctx context.Context, in *adminv1.RotateSecretRequest) (*adminv1.RotateSecretResponse, error) {
-	return byID(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, webhookKind, in, o.webhooks.RotateSecret,
+	return byID(tenant.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, webhookKind, in, o.webhooks.RotateSecret,
 		func(made webhooks.SecretWebhook) *adminv1.RotateSecretResponse {
 			return &adminv1.RotateSecretResponse{Webhook: o.webhook(made.Webhook), Secret: made.Secret}
 		})

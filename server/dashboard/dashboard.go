@@ -251,7 +251,7 @@ func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (d *dashboard) failed(r *http.Request, f *apierr.Refusal) view {
-	reference := tenant.RequestOf(r.Context()).ID.String()
+	reference := tenant.CallOf(r.Context()).Request.ID.String()
 	if !f.CallerGaveUp() {
 		d.logFailure(r, f.Cause)
 	}
@@ -260,7 +260,7 @@ func (d *dashboard) failed(r *http.Request, f *apierr.Refusal) view {
 
 func (d *dashboard) logFailure(r *http.Request, cause error) {
 	_, route := routeOf(r)
-	d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", tenant.RequestOf(r.Context()).ID, "route", route,
+	d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", tenant.CallOf(r.Context()).Request.ID, "route", route,
 		"error", cause)
 }
 

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/apijson"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/apierr"
 )
 
@@ -123,9 +122,6 @@ func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest,
 			return nil, err
 		}
 		defer release()
-	}
-	if !x.method.safe {
-		ctx = tenant.WithRequest(ctx, &x.Request)
 	}
 	return next(ctx, call)
 }

@@ -194,7 +194,11 @@ func (e *Edge) serve(x *exchange, r *http.Request) error {
 	if err := principal.Require(x.method.scope); err != nil {
 		return err
 	}
-	ctx := tenant.With(r.Context(), principal.Store, principal.Actor())
+	call := tenant.Call{Store: principal.Store, InStore: true, Actor: principal.Actor()}
+	if !x.method.safe {
+		call.Request = &x.Request
+	}
+	ctx := tenant.WithCall(r.Context(), call)
 	if x.protocol == ProtocolREST {
 		return e.serveREST(ctx, x, r, path)
 	}

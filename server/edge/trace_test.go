@@ -82,7 +82,7 @@ func TestChangesAreMadeForTheirRequest(t *testing.T) {
 	event := uuid.New()
 	w := start(t, func(c *edge.Config) {
 		wrapService(c, func(ctx context.Context) {
-			if r := tenant.RequestOf(ctx); r != nil {
+			if r := tenant.CallOf(ctx).Request; r != nil {
 				r.AddEvents(event)
 			}
 		})

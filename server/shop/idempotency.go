@@ -20,6 +20,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/validate"
@@ -42,21 +43,6 @@ const (
 	IdempotencyWindow = 24 * time.Hour
 )
 
-type idempotencyKey struct{}
-
-// WithIdempotencyKey returns a context with an idempotency key. A change that runs through the function Once, or that calls
-// ClaimIdempotencyKey, with this context runs at most once within IdempotencyWindow for the key, the store and the operation.
-// An empty key has no effect.
-func WithIdempotencyKey(ctx context.Context, key string) context.Context {
-	return context.WithValue(ctx, idempotencyKey{}, key)
-}
-
-// idempotencyKeyOf returns the key that WithIdempotencyKey put into the context, or "".
-func idempotencyKeyOf(ctx context.Context) string {
-	key, _ := ctx.Value(idempotencyKey{}).(string)
-	return key
-}
-
 // Once runs a change of a store in a transaction. If a change ran under the context's key within IdempotencyWindow, Once
 // returns the answer of that change instead, even if the rows have changed since. Two requests count as the same if their
 // JSON is the same. The JSON leaves out zero values, so that an upgrade that adds a field does not change the JSON of a
@@ -69,7 +55,7 @@ func Once[M proto.Message](
 	change func(context.Context, *ent.Tx) (M, error),
 	options ...hook.Option,
 ) (answer M, err error) {
-	u := &keyUse{db: d, storeID: storeID, operation: operation, key: idempotencyKeyOf(ctx)}
+	u := &keyUse{db: d, storeID: storeID, operation: operation, key: tenant.CallOf(ctx).IdempotencyKey}
 	text, err := json.Marshal(request)
 	if err != nil {
 		return answer, fmt.Errorf("encode the request: %w", err)
@@ -100,7 +86,7 @@ func Once[M proto.Message](
 // answer is not stored, because secrets are shown once. It refuses with idempotency_key_reused if the key was used before,
 // and with validation_failed as Once does.
 func ClaimIdempotencyKey(ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string) error {
-	u := &keyUse{db: d, storeID: storeID, operation: operation, key: idempotencyKeyOf(ctx)}
+	u := &keyUse{db: d, storeID: storeID, operation: operation, key: tenant.CallOf(ctx).IdempotencyKey}
 	stored, _, err := u.claim(ctx, tx, nil)
 	if err == nil && stored != nil {
 		err = apierr.New(apierr.IdempotencyKeyReused,

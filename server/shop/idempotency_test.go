@@ -11,6 +11,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/seal"
+	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/shop"
@@ -48,7 +49,7 @@ func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 					return err
 				},
 			} {
-				key := shop.WithIdempotencyKey(in, "form-1")
+				key := tenant.WithIdempotencyKey(in, "form-1")
 				before := entries()
 				require.NoError(t, do(key), name)
 				clock.Advance(shop.IdempotencyWindow - time.Millisecond)
@@ -56,8 +57,8 @@ func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 				require.Equal(t, before+1, entries(), name)
 				clock.Advance(time.Millisecond)
 				require.NoError(t, do(key), "%s: after a day the key is forgotten", name)
-				require.Equal(t, apierr.ValidationFailed, shoptest.RefusalCode(do(shop.WithIdempotencyKey(in, "a\nb"))), name)
-				require.NoError(t, do(shop.WithIdempotencyKey(in, "form-2")), name)
+				require.Equal(t, apierr.ValidationFailed, shoptest.RefusalCode(do(tenant.WithIdempotencyKey(in, "a\nb"))), name)
+				require.NoError(t, do(tenant.WithIdempotencyKey(in, "form-2")), name)
 				require.NoError(t, do(in), name)
 				require.Equal(t, before+4, entries(), name)
 			}

@@ -53,7 +53,7 @@ type CreatedKey struct {
 	Text string
 }
 
-// CreateKey creates an API key of the store. With WithIdempotencyKey it creates one API key for each idempotency key. It
+// CreateKey creates an API key of the store. With tenant.WithIdempotencyKey it creates one API key for each idempotency key. It
 // refuses with validation_failed, idempotency_key_reused, or, if the store has ten active keys, api_key_limit.
 func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 	t, err := tenant.StoreOf(ctx)

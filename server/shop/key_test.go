@@ -9,6 +9,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/shop"
@@ -93,7 +94,7 @@ func TestAskingAgainIsNotRefusedForTheLimit(t *testing.T) {
 			_, err := b.CreateKey(b.Ctx, draft)
 			require.NoError(t, err)
 		}
-		tenth := shop.WithIdempotencyKey(b.Ctx, "form")
+		tenth := tenant.WithIdempotencyKey(b.Ctx, "form")
 		_, err := b.CreateKey(tenth, draft)
 		require.NoError(t, err)
 		_, err = b.CreateKey(tenth, draft)

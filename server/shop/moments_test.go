@@ -20,6 +20,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/db/dbtest/need"
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
@@ -122,7 +123,7 @@ func (w *world) write(writer, n int) error {
 		s := w.shops[(writer+i)%len(w.shops)]
 		ctx := w.ctx
 		if random.IntN(8) == 0 {
-			ctx = shop.WithIdempotencyKey(ctx, strconv.Itoa(random.IntN(n)))
+			ctx = tenant.WithIdempotencyKey(ctx, strconv.Itoa(random.IntN(n)))
 		}
 		err := w.change(ctx, s, random)
 		var r *apierr.Refusal

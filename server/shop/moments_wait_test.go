@@ -11,6 +11,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/shop"
@@ -103,7 +104,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 		{"a payment behind its order", "orders", "", pay(w.Ctx)},
 		{"a payment behind its customer", "customers", ada, pay(w.Ctx)},
 		{"a payment behind its link", "payment_links", link, pay(w.Ctx)},
-		{"a payment under a key of its own", "customers", ada, pay(shop.WithIdempotencyKey(w.Ctx, "once"))},
+		{"a payment under a key of its own", "customers", ada, pay(tenant.WithIdempotencyKey(w.Ctx, "once"))},
 		{"a failure behind its customer", "customers", ada, fail},
 		{"a failure behind its link", "payment_links", link, fail},
 		{"a cancellation behind its customer", "customers", ada, cancel},

@@ -12,6 +12,7 @@ import (
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/tenant"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/shop"
@@ -26,7 +27,7 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 			clock := shoptest.NewClock()
 			b := newBench(t, dbtest.New(t, database, db.Config{Clock: clock.Now}), shop.Options{})
 			p := b.Product("Guide", 1000)
-			key := func(k string) context.Context { return shop.WithIdempotencyKey(b.Ctx, k) }
+			key := func(k string) context.Context { return tenant.WithIdempotencyKey(b.Ctx, k) }
 			draft := func(quantity int32) shop.OrderDraft {
 				return shop.OrderDraft{
 					Buyer: shop.Buyer{Email: ptr("a@example.com")}, Lines: []shop.OrderLine{{ProductID: p.GetId(), Quantity: quantity}},
@@ -61,7 +62,7 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 			// A key applies to one store. A second store has not used this key, so the draft gets no stored answer; it is
 			// refused, because its product is not in that store.
 			elsewhere := b.NewStore("elsewhere")
-			_, err = b.RecordOrder(shop.WithIdempotencyKey(elsewhere, "checkout-1"), draft(1))
+			_, err = b.RecordOrder(tenant.WithIdempotencyKey(elsewhere, "checkout-1"), draft(1))
 			shoptest.Refused(t, err, apierr.ProductNotFound)
 
 			clock.Advance(time.Millisecond)
@@ -78,7 +79,7 @@ func TestWhatWasRefusedIsNotRemembered(t *testing.T) {
 		b := newBench(t, d, shop.Options{})
 		p := b.Product("Guide", 1000)
 		o := b.Buy("a@example.com", p.GetId(), "")
-		key := shop.WithIdempotencyKey(b.Ctx, "k")
+		key := tenant.WithIdempotencyKey(b.Ctx, "k")
 		_, err := b.MoveOrder(key, o.GetId(), "REFUNDED")
 		shoptest.Refused(t, err, apierr.OrderTransition)
 		_, err = b.MoveOrder(b.Ctx, o.GetId(), "PAID")
@@ -92,11 +93,11 @@ func TestWhatWasRefusedIsNotRemembered(t *testing.T) {
 			"a control character": "a\nb",
 			"no Unicode":          "\xff",
 		} {
-			_, err := b.MoveOrder(shop.WithIdempotencyKey(b.Ctx, bad), o.GetId(), "PAID")
+			_, err := b.MoveOrder(tenant.WithIdempotencyKey(b.Ctx, bad), o.GetId(), "PAID")
 			r := shoptest.Refused(t, err, apierr.ValidationFailed)
 			require.Equal(t, "idempotencyKey", r.Details.GetFields()[0].GetField(), name)
 		}
-		long := shop.WithIdempotencyKey(b.Ctx, strings.Repeat("é", shop.MaxIdempotencyKeyRunes))
+		long := tenant.WithIdempotencyKey(b.Ctx, strings.Repeat("é", shop.MaxIdempotencyKeyRunes))
 		_, err = b.MoveOrder(long, o.GetId(), "REFUNDED")
 		require.NoError(t, err)
 	})
@@ -115,7 +116,7 @@ func TestManyAtOnceUnderOneKey(t *testing.T) {
 			var all errgroup.Group
 			for i := range askers {
 				all.Go(func() (err error) {
-					answers[i], err = do(shop.WithIdempotencyKey(b.Ctx, "once"))
+					answers[i], err = do(tenant.WithIdempotencyKey(b.Ctx, "once"))
 					return err
 				})
 			}

@@ -85,7 +85,7 @@ func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, 
 	})
 }
 
-// RotateSecret gives a webhook a new signing secret, with which all later attempts are signed. With shop.WithIdempotencyKey
+// RotateSecret gives a webhook a new signing secret, with which all later attempts are signed. With tenant.WithIdempotencyKey
 // it does so once for each idempotency key. It refuses with webhook_not_found, secret_key_missing or idempotency_key_reused.
 func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, error) {
 	ring, err := w.Sealer(ctx)

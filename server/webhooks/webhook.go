@@ -43,7 +43,7 @@ type SecretWebhook struct {
 	Secret string
 }
 
-// CreateWebhook creates a webhook with a new signing secret. With shop.WithIdempotencyKey it creates one webhook for each
+// CreateWebhook creates a webhook with a new signing secret. With tenant.WithIdempotencyKey it creates one webhook for each
 // idempotency key. It refuses with validation_failed, webhook_url_invalid, webhook_limit if the store has five webhooks,
 // secret_key_missing or idempotency_key_reused.
 func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWebhook, error) {

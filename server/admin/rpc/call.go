@@ -128,7 +128,9 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 		return nil, err
 	}
 	if c.Gate.isLocal() {
-		ctx = admin.WithoutToken(ctx)
+		call := tenant.CallOf(ctx)
+		call.Tokenless = true
+		ctx = tenant.WithCall(ctx, call)
 	}
 	names := r.Header[memberHeader]
 	switch len(names) {
@@ -142,7 +144,7 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 		if x.member, err = admin.MemberName(memberHeader, name); err != nil {
 			return nil, err
 		}
-		return admin.WithMember(ctx, x.member), nil
+		return tenant.WithMember(ctx, x.member), nil
 	}
 	return nil, apierr.Invalid("The request has a header that cannot be used.",
 		apijson.Field{Name: memberHeader, Message: "must be one name, percent-encoded as UTF-8"})

@@ -16,9 +16,9 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/edge"
@@ -233,7 +233,7 @@ func TestTheJournalNamesTheMember(t *testing.T) {
 		require.Nil(t, refused)
 		client, err := rpc.NewClient(b.url+"/", token)
 		require.NoError(t, err)
-		_, err = client.UpdateStore(admin.WithMember(t.Context(), "Zoé % /"), &adminv1.UpdateStoreRequest{Store: "s", Name: new("B")})
+		_, err = client.UpdateStore(tenant.WithMember(t.Context(), "Zoé % /"), &adminv1.UpdateStoreRequest{Store: "s", Name: new("B")})
 		require.NoError(t, err)
 		_, _, refused = b.post("StoreService/CreateStore", `{"name":"T","slug":"t","currency":"XAF","country":"CM"}`,
 			"Storefront-Member", "Awa")

@@ -13,6 +13,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/tracing"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
@@ -112,8 +113,8 @@ func (c caller) sign(ctx context.Context, header http.Header) {
 	if c.token != "" {
 		header.Set("Authorization", "Bearer "+c.token)
 	}
-	if member := admin.MemberOf(ctx); member != "" {
-		header.Set(memberHeader, url.PathEscape(member))
+	if actor := tenant.CallOf(ctx).Actor; actor.Type == tenant.ActorMember {
+		header.Set(memberHeader, url.PathEscape(actor.Name))
 	}
 	if store, ok := ctx.Value(storeKey{}).(string); ok {
 		header.Set(storeHeader, url.PathEscape(store))

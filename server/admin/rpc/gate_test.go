@@ -11,8 +11,8 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/apierr"
 )
@@ -163,7 +163,7 @@ func TestSecretsNeedTheOperatorsToken(t *testing.T) {
 		require.NoError(t, err)
 		ctx := t.Context()
 		if row.member != "" {
-			ctx = admin.WithMember(ctx, row.member)
+			ctx = tenant.WithMember(ctx, row.member)
 		}
 		err = client.Export(ctx, &adminv1.ExportStoreRequest{Store: "s", WithSecrets: true}, pass)
 		require.Equal(t, row.want, codeOf(err), name)

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/dashboard/signin"
 )
@@ -149,7 +149,7 @@ func TestSessionIsRevokedByItsID(t *testing.T) {
 		require.ErrorIs(t, err, signin.ErrLink)
 		_, err = o.SignIn(ctx, secretOf(t, link))
 		require.ErrorIs(t, err, signin.ErrLink)
-		entries = activity(admin.WithMember(ctx, "Awa"), t, o, "atelier", 1)
+		entries = activity(tenant.WithMember(ctx, "Awa"), t, o, "atelier", 1)
 		require.Equal(t, "sign_in_link.revoked", entries[0].Action)
 
 		for _, none := range []string{"", "x", uuid.NewString(), secretOf(t, link), stays} {
