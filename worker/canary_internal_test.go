@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// A worker uses a signing secret, an API key and the operator's secret key. None of them appears in any of its output.
+// A signing secret, an API key and the operator's secret key appear in no output.
 func TestSecretsAreFoundNowhere(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -64,15 +64,14 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 			in.clock.advance(DefaultDisableAfter)
 			m.emit(hook.OrderPaid, 1)
 			w.pass()
-			// Each of these deliveries has been attempted, so its secrets had the chance to get into the outputs that are searched
-			// below.
+			// Each delivery was attempted, so its secrets could get into the outputs below.
 			for webhook, want := range map[uuid.UUID]string{good: "succeeded", bad: "failed", slow: "failed", broken: "failed"} {
 				status, _ := in.journal(webhook, event)
 				require.Equal(t, want, status)
 			}
 			require.False(t, m.webhook(bad).Enabled)
 
-			// Make no dump on Citus, because a dump of the coordinator lacks the rows on the data nodes.
+			// On Citus a dump of the coordinator lacks the rows on the data nodes.
 			places := map[string]string{"the log": log.String(), "the tables": in.tables()}
 			if database == dbtest.SQLite {
 				places["the file"] = in.file()
@@ -95,8 +94,7 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 	}
 }
 
-// forms returns the forms in which a secret could be written: unchanged, without its prefix, and in the encodings of a log
-// or a dump.
+// forms are how a secret could be written: unchanged, without its prefix, and in the encodings of a log or a dump.
 func forms(secret string) []string {
 	bare := strings.TrimPrefix(strings.TrimPrefix(secret, "whsec_"), "svc_live_")
 	found := []string{secret, bare, hex.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte(secret))}
@@ -108,7 +106,6 @@ func forms(secret string) []string {
 	return found
 }
 
-// tables returns every row of every table as text.
 func (in *installation) tables() string {
 	in.t.Helper()
 	names := `SELECT name FROM sqlite_schema WHERE type = 'table'`
@@ -139,7 +136,6 @@ func (in *installation) tables() string {
 	return text.String()
 }
 
-// column returns the values of a query's only column.
 func (in *installation) column(query string) []string {
 	in.t.Helper()
 	rows, err := in.Reader().Query(query)
@@ -155,7 +151,7 @@ func (in *installation) column(query string) []string {
 	return found
 }
 
-// file returns all bytes of the SQLite database, including deleted rows and the write-ahead log.
+// file has deleted rows and the write-ahead log, too.
 func (in *installation) file() string {
 	in.t.Helper()
 	path := in.column("SELECT file FROM pragma_database_list WHERE name = 'main'")[0]

@@ -8,16 +8,13 @@ import (
 )
 
 const (
-	// cancelInterval is how often a worker looks for cancelled deliveries. It may be long: before a delivery is moved, the
-	// journal already shows it as cancelled, and no worker attempts it.
+	// cancelInterval may be long: the journal already shows a delivery as cancelled, and no worker attempts it.
 	cancelInterval = 2 * time.Second
-	// minCancelPause is the shortest pause between two steps. After a longer step the worker pauses as long as the step took, so
-	// that other writers have the database at least half of the time.
+	// minCancelPause is the pause between two steps, or as long as the step took, so that other writers have the database half of the time.
 	minCancelPause = 10 * time.Millisecond
 )
 
-// cancel moves the waiting deliveries of disabled or deleted webhooks to finished_deliveries. It moves some deliveries of each
-// webhook in turn, so that a webhook with many deliveries does not delay the others.
+// cancel moves the waiting deliveries of disabled or deleted webhooks, some of each in turn, so that one with many does not delay the others.
 func (w *Worker) cancel(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {
 		var found []queue.CancelledDeliveries

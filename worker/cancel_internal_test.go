@@ -16,8 +16,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// A disabled webhook has a large backlog. Two workers move each of its deliveries once to finished_deliveries, and send none
-// of them. Meanwhile they deliver an event of another store.
+// Two workers move each delivery once and send none, and deliver an event of another store meanwhile.
 func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 	t.Parallel()
 	const n = 3000

@@ -18,14 +18,14 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// pingType is the type of the event that the test button sends. Webhooks cannot subscribe to it.
+// pingType is the test button's event. Webhooks cannot subscribe to it.
 const pingType = "ping"
 
 // receiverState is what an attempt shows about its receiver: an answer with 2xx, any other result, or nothing.
 type receiverState int
 
 const (
-	receiverUnknown receiverState = iota // there is no result: nothing was sent, or the worker stopped before an answer
+	receiverUnknown receiverState = iota // nothing was sent, or the worker stopped before an answer
 	receiverSucceeded
 	receiverFailed
 )
@@ -34,15 +34,13 @@ const (
 type endedLease struct {
 	outcome  queue.Outcome
 	receiver receiverState
-	// released is true when the delivery can be leased again: the worker stopped before the attempt ended, or the lease was
-	// over before the attempt began.
+	// released is true if the worker stopped before the attempt ended, or the lease was over before it began. The delivery can be leased again.
 	released bool
-	// leased is when the lease began, ended when the attempt ended, both by this process's clock. ended is zero when nothing
-	// was sent.
+	// leased and ended are by this process's clock: the lease's beginning, and the attempt's end, which is zero if nothing was sent.
 	leased, ended time.Time
 }
 
-// deliver makes the attempt of a leased delivery and passes its result to the recorder.
+// deliver passes the attempt's result to the recorder.
 func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time) {
 	w.metrics.running.Inc()
 	r := w.attempt(ctx, d, leased)
@@ -50,12 +48,12 @@ func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time
 	w.results <- r
 }
 
-// attempt makes one attempt of a leased delivery. It returns no error: a failure is an outcome like any other.
+// attempt returns no error: a failure is an outcome like any other.
 func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time) endedLease {
 	r := endedLease{outcome: queue.Outcome{Delivery: d, Status: queue.Pending}, leased: leased}
 	if time.Since(leased) >= w.leaseDuration() {
-		// The database took longer to grant the lease than the lease lasts, for example because a commit
-		// waited for a standby. Another worker may have the delivery by now.
+		// The database took longer to grant the lease than it lasts, for example because a commit waited for a standby. Another worker may have
+		// the delivery.
 		r.released = true
 		return r
 	}
@@ -64,8 +62,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	switch {
 	case err != nil:
 		w.config.Logger.ErrorContext(ctx, "a delivery's attempts cannot be read", "delivery_id", d.ID, "error", err)
-		// Drop the unreadable attempts. If they were stored, they would break lists of finished deliveries, and the invalid
-		// text would fail the whole batch of outcomes.
+		// Stored, the unreadable attempts would break lists and fail the whole batch of outcomes.
 		r.outcome.Delivery.Attempts = []byte("[]")
 		r.outcome.Status = queue.Failed
 		return r
@@ -74,8 +71,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		r.outcome.Status = queue.Cancelled
 		return r
 	case number > len(w.config.RetryDelays)+1:
-		// The delivery has had all its attempts, but is pending: for example, the last attempt left it pending because its webhook
-		// was to be disabled (applyWebhookState), and the webhook was not disabled.
+		// The delivery has had all its attempts, but its webhook was to be disabled (applyWebhookState), and was not.
 		r.outcome.Status = queue.Failed
 		return r
 	}
@@ -124,8 +120,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 // skipDelay is how long a delivery waits for a worker with the key of its webhook's secret.
 const skipDelay = time.Minute
 
-// skip lets a delivery wait without an attempt, because this worker lacks the key of its webhook's secret (err). It logs each
-// webhook once.
+// skip lets a delivery wait whose webhook's secret has a key that this worker lacks (err). It logs each webhook once.
 func (w *Worker) skip(ctx context.Context, r *endedLease, err error) {
 	d := r.outcome.Delivery
 	r.outcome.Delay = skipDelay
@@ -136,7 +131,7 @@ func (w *Worker) skip(ctx context.Context, r *endedLease, err error) {
 	}
 }
 
-// attemptAttrs returns the attributes of an attempt's log line. Its request_id is the id of the request that caused the event.
+// attemptAttrs has the id of the request that caused the event as request_id.
 func attemptAttrs(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("event_id", d.EventID.String()), slog.String("event_type", d.EventType),
@@ -153,9 +148,8 @@ func attemptAttrs(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
 	return attrs
 }
 
-// recordFailure completes the result r of a failed attempt: the delivery gets another attempt after a delay, or is failed if
-// this attempt was the last. A ping is a test and gets only one attempt. countsAsFailure says whether the failure counts for
-// the disabling of the webhook.
+// recordFailure gives the delivery another attempt after a delay, or fails it after the last. A ping gets only one. countsAsFailure is for the
+// disabling of the webhook.
 func (w *Worker) recordFailure(r *endedLease, attempt queue.Attempt, countsAsFailure bool) {
 	r.outcome.Attempt, r.outcome.CountsAsFailure = &attempt, countsAsFailure
 	delay, more := retryDelay(w.config.RetryDelays, attempt.Number, rand.Float64())

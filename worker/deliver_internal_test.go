@@ -123,7 +123,7 @@ func lastAttempt(t testing.TB, live dbtest.Delivery) []any {
 	return []any{last.StatusCode, last.Error}
 }
 
-// A receiver that accepts a connection and never answers costs an attempt only its timeout.
+// A receiver that never answers costs an attempt only its timeout.
 func TestAReceiverThatHangsTimesOut(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -172,7 +172,7 @@ func TestWhatCannotBeSentIsCancelled(t *testing.T) {
 	rows := []struct {
 		reason string
 		become func(m merchant, webhook, event uuid.UUID)
-		// claimed is how many deliveries, 0 or 1, a worker claims before the delivery is cancelled.
+		// claimed is how many deliveries a worker claims before the delivery is cancelled.
 		claimed int
 	}{
 		{"the webhook is disabled", func(m merchant, webhook, _ uuid.UUID) {
@@ -199,8 +199,7 @@ func TestWhatCannotBeSentIsCancelled(t *testing.T) {
 	})
 }
 
-// If the attempts in a delivery's row cannot be read, only this delivery fails: the batch's other outcomes are written, and
-// lists can show the delivery.
+// Only this delivery fails, and lists can show it.
 func TestAttemptsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -239,8 +238,7 @@ func TestASecretThatDoesNotOpen(t *testing.T) {
 	})
 }
 
-// A worker without the key of one webhook's secret delivers to the others, names that webhook, and leaves its deliveries to a
-// worker that has the key.
+// The worker delivers to the others, names the webhook, and leaves its deliveries to a worker with the key.
 func TestAWebhookUnderAnotherSecretKeyIsSkipped(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/gen/ent/activityentry"
 )
 
-// failed emits an event, makes the first attempt of its delivery fail, and returns the event's id.
+// failed makes the first attempt of a new event's delivery fail.
 func (m merchant) failed(w *stepped) uuid.UUID {
 	m.t.Helper()
 	event := m.emit(hook.OrderPaid, 1)[0]
@@ -31,7 +31,6 @@ func (m merchant) webhook(id uuid.UUID) *ent.Webhook {
 	return m.Client().Webhook.GetX(m.ctx, id)
 }
 
-// enable enables a webhook as the operator does.
 func (m merchant) enable(webhook uuid.UUID) {
 	m.t.Helper()
 	m.edit(webhook, func(u *ent.WebhookUpdateOne) {
@@ -44,7 +43,7 @@ func TestAWebhookThatFailsForThreeDays(t *testing.T) {
 	const threeDays = 72 * time.Hour
 	rows := []struct {
 		reason string
-		// The function history advances the clock, and may make attempts, between the webhook's first failure and the last one.
+		// history comes between the webhook's first failure and the last one, and may make attempts.
 		history  func(m merchant, w *stepped, webhook uuid.UUID)
 		disabled bool
 	}{
@@ -121,8 +120,7 @@ func TestAWebhookThatFailsForThreeDays(t *testing.T) {
 	})
 }
 
-// The outcome of a delivery is written once, even if disabling its webhook then fails. The webhook's next failure tries to
-// disable it again.
+// The outcome is written once. The next failure tries to disable the webhook again.
 func TestADisablingThatFails(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -152,7 +150,7 @@ func TestADisablingThatFails(t *testing.T) {
 	})
 }
 
-// If the last attempt of a delivery fails and so disables the webhook, the delivery is cancelled.
+// A delivery whose last attempt disables the webhook is cancelled.
 func TestTheLastAttemptMayDisable(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -170,8 +168,7 @@ func TestTheLastAttemptMayDisable(t *testing.T) {
 	})
 }
 
-// A webhook has failed for so long that its next failure disables it. The batch with this failure also has a success, so the
-// webhook stays enabled, and the failed delivery waits for its next attempt.
+// The webhook stays enabled, and the failed delivery waits for its next attempt.
 func TestASuccessOfTheSameBatchKeepsTheSchedule(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -194,8 +191,7 @@ func TestASuccessOfTheSameBatchKeepsTheSchedule(t *testing.T) {
 	})
 }
 
-// The operator disables a webhook while attempts of its deliveries run. A delivery whose attempt fails is then cancelled;
-// one whose attempt succeeds is a success.
+// A delivery whose attempt fails is then cancelled; one that succeeds is a success.
 func TestAttemptsUnderWayWhenTheirWebhookIsDisabled(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -221,8 +217,7 @@ func TestAttemptsUnderWayWhenTheirWebhookIsDisabled(t *testing.T) {
 	})
 }
 
-// A webhook is disabled and enabled again while an attempt runs, and the attempt then fails. The delivery is not retried,
-// and the failure does not count for the enabled webhook.
+// The webhook was disabled and enabled during the attempt. Its failure is not retried and does not count.
 func TestAnAttemptOutlivesTheEpochOfItsWebhook(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

@@ -8,8 +8,8 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// A worker looks for all due deliveries every minDueInterval, because it finds those of a worker that has died in no other way.
-// If that takes long, it waits dueFactor times as long, but at most maxDueInterval.
+// Looking for all due deliveries is the only way to find those of a worker that has died. If it takes long, the worker waits dueFactor times as
+// long, up to maxDueInterval.
 const (
 	minDueInterval = 2 * time.Second
 	maxDueInterval = 10 * time.Second
@@ -19,12 +19,12 @@ const (
 // dispatcher decides which deliveries are attempted, and when. One goroutine runs it.
 type dispatcher struct {
 	*Worker
-	// attemptCtx is the context of attempts. It ends later than the context of the worker (see Run).
+	// attemptCtx ends later than the context of the worker (see Run).
 	attemptCtx context.Context
-	// findingDue is true if the next call of step asks the database which deliveries became due.
+	// findingDue is true if the next step asks which deliveries became due.
 	findingDue bool
-	// claiming is true if another claim may find more deliveries at once. Either the last claim got a whole batch, or a lane
-	// had fewer deliveries than wanted, and the webhook's other lane may have some.
+	// claiming is true if another claim may find more at once: the last one got a whole batch, or a lane had fewer than wanted, and the
+	// webhook's other lane may have some.
 	claiming bool
 }
 
@@ -49,7 +49,7 @@ func (w *Worker) dispatch(ctx, parent context.Context) {
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	for ctx.Err() == nil {
-		// A step is not cancelled when the worker stops, because the dispatcher must receive every lease that the step takes.
+		// The dispatcher must receive every lease that the step takes, also when the worker stops.
 		if err := d.step(attemptCtx); err != nil {
 			w.config.Logger.ErrorContext(ctx, "look for work", "error", err)
 			d.findingDue = true
@@ -63,7 +63,7 @@ func (w *Worker) dispatch(ctx, parent context.Context) {
 				d.findingDue = true
 			case due := <-all:
 				d.found(due)
-			default: // go on without a pause, because more work is left
+			default: // more work is left
 			}
 		} else {
 			select {
@@ -85,7 +85,6 @@ func (w *Worker) dispatch(ctx, parent context.Context) {
 	}
 }
 
-// step does one round of work. It looks for due deliveries, if there may be some, and claims deliveries.
 func (d *dispatcher) step(ctx context.Context) error {
 	if d.findingDue {
 		if err := d.withLeaseTimeout(ctx, d.findDue); err != nil {
@@ -101,15 +100,14 @@ func (d *dispatcher) step(ctx context.Context) error {
 	return nil
 }
 
-// withLeaseTimeout calls f with a context that ends after the time of a lease, because a database server that has vanished may
-// never answer. After that time the leases that f got have ended anyway.
+// withLeaseTimeout ends f after the time of a lease, because a vanished server may never answer, and the leases have ended anyway.
 func (w *Worker) withLeaseTimeout(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, w.leaseDuration())
 	defer cancel()
 	return f(ctx)
 }
 
-// findDue notes in the lane pool which lanes have deliveries that became due.
+// findDue tells the lane pool which lanes have new due deliveries.
 func (d *dispatcher) findDue(ctx context.Context) error {
 	relayed, err := d.queue.Relay(ctx)
 	if err != nil {
@@ -126,8 +124,8 @@ func (d *dispatcher) findDue(ctx context.Context) error {
 	return nil
 }
 
-// findAllDue looks for all due deliveries every minDueInterval, and sends their lanes to found, until ctx ends. It has its own
-// goroutine, because it may be slow (queue.AllDue). Then it pauses dueFactor times as long as it took.
+// findAllDue sends the lanes of all due deliveries to found every minDueInterval. It has its own goroutine, because it may be slow
+// (queue.AllDue).
 func (w *Worker) findAllDue(ctx context.Context, found chan<- []queue.DueLane) {
 	for {
 		start := time.Now()
@@ -150,7 +148,6 @@ func (w *Worker) findAllDue(ctx context.Context, found chan<- []queue.DueLane) {
 	}
 }
 
-// found notes in the lane pool which lanes have due deliveries.
 func (d *dispatcher) found(due []queue.DueLane) {
 	d.queue.Found(due)
 	d.lanes.forget(time.Now())
@@ -159,7 +156,7 @@ func (d *dispatcher) found(due []queue.DueLane) {
 	}
 }
 
-// claim leases waiting deliveries of the webhooks for which more attempts may start, and starts these attempts.
+// claim starts attempts of the webhooks that have room.
 func (d *dispatcher) claim(ctx context.Context) error {
 	requests := d.lanes.claimRequests()
 	d.claiming = false
@@ -184,7 +181,6 @@ func (d *dispatcher) claim(ctx context.Context) error {
 	return nil
 }
 
-// end tells the lane pool which attempts have ended.
 func (d *dispatcher) end(batch []endedLease) {
 	now := time.Now()
 	for _, r := range batch {
@@ -192,7 +188,6 @@ func (d *dispatcher) end(batch []endedLease) {
 	}
 }
 
-// drain calls d.end for the results that wait in d.written.
 func (d *dispatcher) drain() {
 	for {
 		select {

@@ -8,16 +8,13 @@ import (
 )
 
 const (
-	// eraseInterval is how often a worker looks for customers to forget and stores to delete.
 	eraseInterval = 5 * time.Second
-	// longestLogPause is the longest pause between two attempts to empty SQLite's write-ahead log. The pauses double while a
-	// reader keeps the log from being emptied.
+	// longestLogPause bounds the pauses between attempts to empty SQLite's write-ahead log, which double while a reader keeps it.
 	longestLogPause = time.Minute
 )
 
-// erase continues the erasures of customers and deletes the stores that are due for deletion. It continues an erasure even
-// while the process that began the erasure still works on it. If one erasure or deletion fails, erase goes on with the
-// others, and tries a failed erasure again after a pause that grows.
+// erase continues erasures, even one whose process still works on it, and deletes stores that are due. A failure does not stop the others, and
+// is tried again after a growing pause.
 func (w *Worker) erase(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, w.sweepTimeout) // if the time is over, the next call of erase continues
 	defer cancel()
@@ -46,8 +43,7 @@ func (w *Worker) erase(ctx context.Context) error {
 	return err
 }
 
-// emptyLog tries to empty SQLite's write-ahead log, again and again until the context ends, because receipts of erasures
-// wait until the log is empty.
+// emptyLog tries again until the context ends, because receipts of erasures wait until SQLite's log is empty.
 func (w *Worker) emptyLog(ctx context.Context) {
 	for next := eraseInterval; pause(ctx, next); {
 		waiting, err := erase.EmptyLog(ctx, w.config.DB)

@@ -20,7 +20,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// newCustomer creates a customer, which sends customer.created, and returns the customer's id.
+// newCustomer creates a customer, which sends customer.created.
 func (m merchant) newCustomer(email string) uuid.UUID {
 	m.t.Helper()
 	made := uuid.New()
@@ -38,8 +38,7 @@ func (m merchant) beginForgetting(customer uuid.UUID) {
 	require.NoError(m.t, err)
 }
 
-// When a customer is erased, a running attempt ends before the erasure is finished, and waiting deliveries are never sent. A
-// worker continues an erasure that another process began.
+// A running attempt ends before the erasure is finished, and waiting deliveries are never sent. A worker continues another process's erasure.
 func TestADeliveryOfAForgottenCustomerIsMadeBeforeOrNever(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -68,7 +67,7 @@ func TestADeliveryOfAForgottenCustomerIsMadeBeforeOrNever(t *testing.T) {
 		require.Len(t, ended, 1)
 		require.Equal(t, queue.Cancelled, ended[0].Status)
 
-		// Forget a customer whose event waits for its first attempt. Afterwards it may not be sent.
+		// Its event waits for its first attempt, and may not be sent any more.
 		waits := m.newCustomer("issa@example.com")
 		m.beginForgetting(waits)
 		require.NoError(t, w.erase(t.Context()))
@@ -79,7 +78,7 @@ func TestADeliveryOfAForgottenCustomerIsMadeBeforeOrNever(t *testing.T) {
 	})
 }
 
-// An event that names an already forgotten customer is not delivered after the customer is forgotten a second time.
+// The event names a customer who is already forgotten.
 func TestADeliveryOfOneForgottenTwiceIsNeverMade(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -110,7 +109,7 @@ func TestADeliveryOfOneForgottenTwiceIsNeverMade(t *testing.T) {
 	})
 }
 
-// Failed erasures are tried again after growing pauses, and other erasures continue meanwhile.
+// Failed erasures are tried again after growing pauses, and others continue meanwhile.
 func TestForgettingsThatFailMakeRoom(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -144,8 +143,7 @@ func TestForgettingsThatFailMakeRoom(t *testing.T) {
 	})
 }
 
-// A worker deletes the stores whose grace period is over, and no others. It deletes activity entries older than
-// ActivityRetention.
+// Only stores whose grace period is over, and activity entries older than ActivityRetention.
 func TestTheWorkerDeletesStoresAndOldActivity(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -169,7 +167,7 @@ func TestTheWorkerDeletesStoresAndOldActivity(t *testing.T) {
 			require.ErrorIs(t, err, queue.ErrHeld) // the first sweep on SQLite deletes nothing
 		}
 		require.Equal(t, entries, dbtest.Count(t, in.DB, "activity_entries"))
-		for range 4 { // A sweep deletes only if sweeps on the days before have shown that the clock is right.
+		for range 4 { // Sweeps on the days before must have shown that the clock is right.
 			in.clock.advance(23 * time.Hour)
 			_, _ = w.queue.Sweep(t.Context(), DefaultRetention)
 		}

@@ -11,8 +11,7 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// The receivers of five webhooks accept connections and never answer, and hundreds of deliveries wait for each of them.
-// Their attempts hang until the test ends. Meanwhile all deliveries of other webhooks are made.
+// Hundreds of deliveries wait for five receivers that never answer. Meanwhile all others are made.
 func TestReceiversThatHangDelayNobody(t *testing.T) {
 	t.Parallel()
 	const hanging, waiting, healthy = 5, 300, 200
@@ -59,7 +58,7 @@ func TestReceiversThatHangDelayNobody(t *testing.T) {
 					}
 				})
 				in.becomes(first, events[len(events)-1], "succeeded")
-				// A webhook that is created now gets its events, although the five hanging webhooks still occupy attempts.
+				// A new webhook gets its events, although the hanging ones occupy attempts.
 				second := good.newWebhook(hook.OrderFailed)
 				events = append(events, good.emit(hook.OrderFailed, healthy/2)...)
 				for i, event := range events {
@@ -108,8 +107,7 @@ func (in *installation) endedAt(webhook uuid.UUID) []string {
 	return found
 }
 
-// A receiver recovers under load: each request that arrives causes another event, so first attempts never run out. The
-// retries must be made nevertheless.
+// Each request causes another event, so first attempts never run out.
 func TestRetriesDoNotWaitForSteadyTraffic(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

@@ -20,7 +20,6 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// histories is how many histories are generated on each database.
 var histories = map[bool]int{true: 40, false: 8}[need.Required()]
 
 // pair is a delivery: an event and the webhook that must get it.
@@ -39,7 +38,6 @@ type subscriber struct {
 	mood     int // the status that the webhook's receiver answers with, or drop
 }
 
-// history is an installation with a model of its expected state.
 type history struct {
 	*installation
 	rt          *rapid.T
@@ -52,8 +50,7 @@ type history struct {
 	workers     [2]*stepped
 }
 
-// Events, webhooks, receivers, clocks and two workers act in random order, and workers die or hang. At the end, every
-// event's delivery to every webhook is finished.
+// Two workers, which die or hang, and everything else act in random order. In the end every event's delivery to every webhook is finished.
 func TestAnyHistory(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -128,7 +125,7 @@ func (h *history) create(t *rapid.T) {
 	s := &subscriber{merchant: rapid.SampledFrom(h.merchants).Draw(t, "merchant"), types: drawTypes(t), enabled: true, epoch: 1,
 		mood: drawMood(t)}
 	s.id = s.merchant.newWebhook(s.types...)
-	// Lock, because the receiver reads the subscribers when it answers.
+	// The receiver reads the subscribers when it answers.
 	h.receiver.mu.Lock()
 	defer h.receiver.mu.Unlock()
 	h.subscribers = append(h.subscribers, s)
@@ -159,7 +156,7 @@ func (h *history) emit(t *rapid.T) {
 	}
 }
 
-// wants reports whether the webhook s gets a delivery if an event of this type happens in m's store now.
+// wants reports whether s gets a delivery of such an event in m's store now.
 func (s *subscriber) wants(m merchant, kind string) bool {
 	return s.merchant.id == m.id && s.enabled && !s.deleted && slices.Contains(s.types, kind)
 }
@@ -179,7 +176,6 @@ func (h *history) subscribe(t *rapid.T) {
 	s.merchant.edit(s.id, func(u *ent.WebhookUpdateOne) { u.SetEvents(s.types) })
 }
 
-// rotate gives a webhook another secret.
 func (h *history) rotate(t *rapid.T) {
 	s := h.alive(t)
 	secret := signature.NewSecret()
@@ -244,7 +240,7 @@ func (h *history) beginOn(w *stepped) {
 	for _, d := range dbtest.Deliveries(h.rt, h.DB, "lease IS NOT NULL") {
 		h.uncertain[pair{d.EventID, d.WebhookID}] = true
 	}
-	// Wait for the answers now, because the history may change the statuses that receivers answer with.
+	// The history may change the statuses that receivers answer with.
 	answered := make([]endedLease, w.lanes.inFlight)
 	for i := range answered {
 		answered[i] = w.one()
@@ -256,8 +252,7 @@ func (h *history) beginOn(w *stepped) {
 
 func (h *history) finish(t *rapid.T) { h.workers[h.drawWorker(t)].finish() }
 
-// beLate stops a worker until its leases have ended and the other worker has started the same attempts. Then both write
-// their results: first the late worker, then the other one.
+// beLate stops a worker until its leases have ended and the other has started the same attempts. The late one writes first.
 func (h *history) beLate(t *rapid.T) {
 	i := h.drawWorker(t)
 	slow, quick := h.workers[i], h.workers[1-i]

@@ -11,8 +11,7 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// remember copies into h.late those deliveries of a batch whose lease the worker has lost. It runs before the batch is
-// written; afterwards h.unchanged compares the copies with the rows.
+// remember keeps deliveries whose lease was lost, before the batch is written, for h.unchanged to compare.
 func (h *history) remember(batch []endedLease) {
 	h.late = nil
 	for _, r := range batch {
@@ -22,8 +21,8 @@ func (h *history) remember(batch []endedLease) {
 	}
 }
 
-// unchanged checks that the results of lost leases have changed no delivery. A delivery without a running attempt may have been
-// cancelled, if its webhook was ever disabled or deleted.
+// unchanged checks that results of lost leases have changed nothing. A delivery without a running attempt may have been cancelled, if its
+// webhook ever was disabled or deleted.
 func (h *history) unchanged() {
 	for _, late := range h.late {
 		found := dbtest.Deliveries(h.rt, h.DB, "id = $1", late.ID)
@@ -38,12 +37,11 @@ func (h *history) unchanged() {
 	}
 }
 
-// learn updates the model with what a worker wrote, and compares the webhooks' rows with the model.
+// learn updates the model with what a worker wrote, and compares the webhooks' rows with it.
 func (h *history) learn(batch []endedLease) {
 	now := h.Now()
 	for _, s := range h.subscribers {
-		// The batch is sorted by the time when the attempts ended. A failed attempt does not count if its delivery was created
-		// before the webhook was last disabled.
+		// The batch is sorted by the attempts' ends. A failure does not count for a delivery from before the webhook was last disabled.
 		well, badly := false, false
 		for _, r := range batch {
 			switch {
@@ -80,7 +78,7 @@ func (h *history) learn(batch []endedLease) {
 	h.unchanged()
 }
 
-// end lets the whole retry schedule pass, and compares the journal with the model and with the deliveries that arrived.
+// end lets the whole retry schedule pass, and compares the journal, the model and what arrived.
 func (h *history) end() {
 	for range 10 {
 		for _, w := range h.workers {
@@ -113,7 +111,7 @@ func (h *history) end() {
 	}
 }
 
-// judge checks a finished delivery to s: its attempts follow the retry delays and agree with the requests that arrived.
+// judge checks that the attempts of a finished delivery follow the retry delays and agree with the requests.
 func (h *history) judge(s *subscriber, row dbtest.FinishedDelivery, arrived []request, uncertain bool) {
 	attempts, err := queue.Attempts(row.Attempts)
 	require.NoError(h.rt, err)

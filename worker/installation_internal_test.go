@@ -23,7 +23,6 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// hangGuard is how long a test waits for something before it fails.
 const hangGuard = 2 * time.Minute
 
 var noon = time.Date(2026, time.October, 1, 12, 0, 0, 0, time.UTC)
@@ -48,11 +47,11 @@ type installation struct {
 	clock    *handClock
 	ring     *seal.Keyring
 	receiver *receiver
-	// secrets has the signing secret of each webhook, by the webhook's id.
+	// secrets has the signing secrets by the webhooks' ids.
 	secrets map[uuid.UUID]string
 }
 
-// forEach runs f once for each database. The installation in is on this database and has a clock of its own.
+// forEach runs f once for each database, with a clock of its own.
 func forEach(t *testing.T, f func(t *testing.T, in *installation)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
@@ -87,7 +86,6 @@ func newKey(t testing.TB) seal.Key {
 	return key
 }
 
-// merchant is a store of the installation.
 type merchant struct {
 	*installation
 	ctx context.Context
@@ -112,7 +110,7 @@ func (m merchant) change(fn func(ctx context.Context, tx *ent.Tx) error) {
 	require.NoError(m.t, hook.WithTx(m.ctx, m.DB, fn))
 }
 
-// newWebhook registers a webhook for types of events, by default order.paid.
+// newWebhook registers for types of events, by default order.paid.
 func (m merchant) newWebhook(types ...string) uuid.UUID {
 	m.t.Helper()
 	if len(types) == 0 {
@@ -145,7 +143,7 @@ func (m merchant) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 	})
 }
 
-// emit writes n events of a type with their deliveries, and notifies the workers.
+// emit writes n events with their deliveries, and notifies the workers.
 func (m merchant) emit(kind string, n int) []uuid.UUID {
 	m.t.Helper()
 	made := make([]uuid.UUID, n)
@@ -171,7 +169,7 @@ func (m merchant) emit(kind string, n int) []uuid.UUID {
 	return made
 }
 
-// enqueue puts a delivery of a new event straight into the queue, as a ping or a resend does.
+// enqueue puts a delivery straight into the queue, as a ping or a resend does.
 func (m merchant) enqueue(webhook uuid.UUID, kind string) uuid.UUID {
 	m.t.Helper()
 	event := id.At(m.Now())
@@ -195,7 +193,7 @@ func (in *installation) config() Config {
 	}
 }
 
-// worker returns a worker whose steps the test calls. Each change alters the worker's configuration.
+// worker returns a worker whose steps the test calls.
 func (in *installation) worker(change ...func(*Config)) *stepped {
 	in.t.Helper()
 	c := in.config()
@@ -209,7 +207,7 @@ func (in *installation) worker(change ...func(*Config)) *stepped {
 	return s
 }
 
-// stepped is a worker without a goroutine of its own: the test calls the dispatcher's steps.
+// stepped is a worker without a goroutine of its own.
 type stepped struct {
 	*Worker
 	t          require.TestingT
@@ -218,7 +216,7 @@ type stepped struct {
 	writing, written func([]endedLease)
 }
 
-// begin claims deliveries and starts attempts. It returns how many it started.
+// begin returns how many attempts it started.
 func (s *stepped) begin() int {
 	before := s.lanes.inFlight
 	s.dispatcher.findingDue = true
@@ -258,12 +256,11 @@ func (s *stepped) one() endedLease {
 	}
 }
 
-// pass makes attempts until nothing more is due, and returns how many it made.
+// pass makes attempts until nothing more is due, and returns how many.
 func (s *stepped) pass() int {
 	ended := 0
-	// s.dispatcher.claiming is true even if a step asked for deliveries of a lane and got none. Perhaps the webhook's other lane
-	// has some, and the next step gets them. Or the webhook is disabled: then its deliveries stay due, and no step gets them. So
-	// pass ends after three steps in a row that begin nothing.
+	// claiming is true even if a step got nothing of a lane: the webhook's other lane may have some, or a disabled webhook's deliveries stay
+	// due. So end after three idle steps in a row.
 	for idle := 0; idle < 3; idle++ {
 		begun := s.begin()
 		ended += begun
@@ -279,11 +276,9 @@ func (s *stepped) pass() int {
 	return ended
 }
 
-// cancelAll moves the cancelled deliveries to finished_deliveries.
 func (s *stepped) cancelAll() { require.NoError(s.t, s.cancel(context.Background())) }
 
-// die abandons the running attempts, as a killed worker does. The requests of these attempts still arrive at their
-// receivers.
+// die abandons the running attempts, as a killed worker does. Their requests still arrive.
 func (s *stepped) die() {
 	for range s.lanes.inFlight {
 		s.one()
@@ -291,8 +286,7 @@ func (s *stepped) die() {
 	s.client.Close()
 }
 
-// journal returns the status and the attempts of an event's finished delivery to a webhook. The status is "" if the delivery
-// is not finished.
+// journal returns "" for a delivery that is not finished.
 func (in *installation) journal(webhook, event uuid.UUID) (status string, attempts []queue.Attempt) {
 	in.t.Helper()
 	rows := dbtest.FinishedDeliveries(in.t, in.DB, "webhook_id = $1 AND event_id = $2", webhook, event)
@@ -303,7 +297,6 @@ func (in *installation) journal(webhook, event uuid.UUID) (status string, attemp
 	return rows[0].Status, attemptsOf(in.t, rows[0].Attempts)
 }
 
-// attemptsOf decodes the attempts that the row of a delivery has as JSON.
 func attemptsOf(t testing.TB, column []byte) []queue.Attempt {
 	t.Helper()
 	attempts, err := queue.Attempts(column)
@@ -311,7 +304,6 @@ func attemptsOf(t testing.TB, column []byte) []queue.Attempt {
 	return attempts
 }
 
-// delivery returns the only delivery in the queue.
 func (in *installation) delivery() dbtest.Delivery {
 	in.t.Helper()
 	all := dbtest.Deliveries(in.t, in.DB, "true")

@@ -9,40 +9,37 @@ import (
 )
 
 const (
-	// firstWindow is how many attempts of a webhook may run at once before the pool knows the result of any of them.
+	// firstWindow is a webhook's window before any result is known.
 	firstWindow = 4
-	// minWindow is how many attempts of a webhook may run at once after any number of failures.
+	// minWindow is a webhook's window after any number of failures.
 	minWindow = 2
-	// claimBatch is the most deliveries that one claim leases. It is small, so that the last of their attempts begins soon after
-	// the first.
+	// claimBatch is small, so that the last of a claim's attempts begins soon after the first.
 	claimBatch = 32
 	// forgetAfter is how long the pool keeps the state of a webhook without attempts.
 	forgetAfter = 10 * time.Minute
 )
 
-// lanePool has a worker's state of each webhook with work. It bounds the attempts that run at once: in total, for each
-// store, for each webhook, and for all unproven webhooks together. A webhook is unproven until an attempt succeeds, and again
-// after an attempt has failed. Only one goroutine uses the pool.
+// lanePool bounds the attempts that run at once: in total, for each store, for each webhook, and for all unproven webhooks together. A webhook
+// is unproven until an attempt succeeds, and after a failure. Only one goroutine uses the pool.
 type lanePool struct {
 	maxWindow     int // largest window of a webhook
 	perStoreLimit int // most attempts of one store at once
 	limit         int // most attempts at once
 	inFlight      int
-	// unprovenLimit is the most running attempts of all unproven webhooks together. unprovenInFlight is the present number.
+	// unprovenLimit and unprovenInFlight are the most and the present attempts of all unproven webhooks.
 	unprovenLimit, unprovenInFlight int
 	stores                          map[uuid.UUID]int
 	webhooks                        map[uuid.UUID]*webhook
 	swept                           time.Time
 }
 
-// webhook is the state of one webhook in this worker.
 type webhook struct {
 	store            uuid.UUID
 	inFlight         int
 	window           int
-	proven           bool // true if an attempt has succeeded and no attempt has failed since
+	proven           bool // true if an attempt has succeeded and none has failed since
 	firstsSinceRetry int  // how many first attempts have begun since the last retry, while retries waited
-	// waiting[0] is true if first attempts of the webhook may be due in the database, waiting[1] if retries may be due.
+	// waiting[0] is for first attempts that may be due in the database, waiting[1] for retries.
 	waiting [2]bool
 	used    time.Time
 }
@@ -55,7 +52,6 @@ func newLanes(concurrency int) *lanePool {
 	}
 }
 
-// webhook returns the state of the lane's webhook, and makes it if there is none.
 func (l *lanePool) webhook(lane queue.Lane) *webhook {
 	w := l.webhooks[lane.WebhookID]
 	if w == nil {
@@ -72,7 +68,6 @@ func laneIndex(retry bool) int {
 	return 0
 }
 
-// room returns how many more attempts of a webhook may start.
 func (l *lanePool) room(w *webhook) int {
 	n := min(l.limit-l.inFlight, l.perStoreLimit-l.stores[w.store], w.window-w.inFlight)
 	if !w.proven {
@@ -81,11 +76,9 @@ func (l *lanePool) room(w *webhook) int {
 	return max(0, n)
 }
 
-// free returns how many more attempts may start in total.
 func (l *lanePool) free() int { return l.limit - l.inFlight }
 
-// retriesDue reports whether the webhook's retries now come before its first attempts: a retry waits, and since the last
-// retry as many first attempts have begun as the webhook's window allows at once.
+// retriesDue lets a waiting retry go first once as many first attempts have begun since the last one as the window allows at once.
 func (w *webhook) retriesDue() bool { return w.waiting[1] && w.firstsSinceRetry >= w.window }
 
 func (l *lanePool) start(lane queue.Lane) {
@@ -103,7 +96,7 @@ func (l *lanePool) start(lane queue.Lane) {
 	}
 }
 
-// release counts an attempt as no longer running, and leaves the webhook's window as it is.
+// release leaves the webhook's window as it is.
 func (l *lanePool) release(lane queue.Lane) {
 	w := l.webhook(lane)
 	w.inFlight--
@@ -116,8 +109,7 @@ func (l *lanePool) release(lane queue.Lane) {
 	}
 }
 
-// end counts an attempt as no longer running. A success widens the webhook's window, and a failure halves it. An attempt
-// without a result (receiverUnknown) leaves the window as it is.
+// end widens the window after a success and halves it after a failure. receiverUnknown leaves it as it is.
 func (l *lanePool) end(lane queue.Lane, state receiverState, now time.Time) {
 	l.release(lane)
 	w := l.webhook(lane)
@@ -144,10 +136,8 @@ func (l *lanePool) markWaiting(lane queue.Lane) {
 	l.webhook(lane).waiting[laneIndex(lane.Retry)] = true
 }
 
-// claimRequests returns how many deliveries the worker should claim now, and of which webhooks. It includes a webhook if
-// deliveries wait and more of its attempts may start. Its first attempts are claimed before its retries, unless retriesDue
-// is true. A webhook with running attempts is left out until a quarter of its window is free, so that a claim is worth its
-// cost.
+// claimRequests is what the worker should claim now: first attempts before retries, unless retriesDue. A webhook with running attempts is left
+// out until a quarter of its window is free, so that a claim is worth its cost.
 func (l *lanePool) claimRequests() []queue.ClaimRequest {
 	var requests []queue.ClaimRequest
 	remaining, unprovenRemaining := min(l.limit-l.inFlight, claimBatch), l.unprovenLimit-l.unprovenInFlight
@@ -179,8 +169,7 @@ func (l *lanePool) claimRequests() []queue.ClaimRequest {
 	return requests
 }
 
-// claimed counts each claimed delivery as a running attempt. It also notes for each lane whether more deliveries may wait in
-// the database. That is so only if the claim got as many deliveries of the lane as wanted.
+// claimed counts running attempts. More deliveries may wait only in a lane of which the claim got as many as wanted.
 func (l *lanePool) claimed(requests []queue.ClaimRequest, deliveries []queue.Delivery) {
 	counts := map[queue.Lane]int{}
 	for _, d := range deliveries {

@@ -17,7 +17,7 @@ func laneOf(store, webhook byte, retry bool) queue.Lane {
 	return queue.Lane{StoreID: uuid.UUID{store}, WebhookID: uuid.UUID{store, webhook}, Retry: retry}
 }
 
-// begin begins an attempt of the lane, as a claim does, if the pool allows one more.
+// begin begins an attempt as a claim does, if the pool allows it.
 func (l *lanePool) begin(lane queue.Lane) bool {
 	if l.room(l.webhook(lane)) == 0 {
 		return false
@@ -26,7 +26,7 @@ func (l *lanePool) begin(lane queue.Lane) bool {
 	return true
 }
 
-// fill begins attempts of the lane until the pool allows no more, and returns how many it began.
+// fill begins attempts until the pool allows no more, and returns how many.
 func fill(l *lanePool, lane queue.Lane) int {
 	n := 0
 	for l.begin(lane) {
@@ -141,7 +141,7 @@ func TestWebhooksWithoutWorkAreForgotten(t *testing.T) {
 	require.ElementsMatch(t, []uuid.UUID{busy.WebhookID, waiting.WebhookID}, slices.Collect(maps.Keys(l.webhooks)))
 }
 
-// After any sequence of operations, the pool's totals equal the sums over its webhooks, and all bounds hold.
+// After any operations, the totals equal the sums over the webhooks, and all bounds hold.
 func TestLanesKeepTheirBooks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -20,7 +20,6 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// running is a worker that runs until it is stopped.
 type running struct {
 	*Worker
 	t     testing.TB
@@ -29,7 +28,7 @@ type running struct {
 	label string
 }
 
-// run starts a worker of the installation. The test's cleanup stops the worker and waits until it has ended.
+// run starts a worker, which the test's cleanup stops.
 func (in *installation) run(change ...func(*Worker)) *running {
 	in.t.Helper()
 	w, err := New(context.Background(), in.config())
@@ -51,7 +50,7 @@ func (in *installation) run(change ...func(*Worker)) *running {
 	return r
 }
 
-// wait waits until the worker has ended. The test fails if a goroutine of the worker is left.
+// wait fails the test if a goroutine of the worker is left.
 func (r *running) wait() {
 	r.t.Helper()
 	select {
@@ -73,7 +72,6 @@ func (r *running) wait() {
 	}, hangGuard, 5*time.Millisecond, "no goroutine is left")
 }
 
-// arrives waits for a request at the receiver, and returns it.
 func (in *installation) arrives() request {
 	in.t.Helper()
 	select {
@@ -85,7 +83,7 @@ func (in *installation) arrives() request {
 	}
 }
 
-// becomes waits until an event's delivery to a webhook is finished with the status want, and returns its attempts.
+// becomes waits until a delivery is finished with the status want, and returns its attempts.
 func (in *installation) becomes(webhook, event uuid.UUID, want string) []queue.Attempt {
 	in.t.Helper()
 	var attempts []queue.Attempt
@@ -147,7 +145,7 @@ func TestWhatDoesNotEndInTimeIsGivenBack(t *testing.T) {
 	})
 }
 
-// A slow worker's lease ends and another worker makes the attempt. The slow worker's late result does not count.
+// Another worker makes the attempt. The slow worker's late result does not count.
 func TestALeaseThatEnds(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -175,8 +173,7 @@ func TestALeaseThatEnds(t *testing.T) {
 	})
 }
 
-// A lease has already ended when the worker gets it, because the database is slow, as when a commit waits for a standby. The
-// worker then makes no attempt, because another worker may have made it.
+// A slow database, as when a commit waits for a standby, lets a lease end before the worker gets it. Another worker may have made the attempt.
 func TestALeaseThatEndsBeforeItsAttempt(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -226,7 +223,7 @@ func TestAWorkerThatIsKilled(t *testing.T) {
 	})
 }
 
-// If the database refuses the results of attempts for a while, the worker writes them later.
+// The worker writes the results later.
 func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -252,8 +249,8 @@ func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 	})
 }
 
-// All connections to PostgreSQL break during an attempt, including the one for notifications, and new connections fail for a
-// while. Afterwards the worker writes the attempt's result and delivers new events. It sends nothing twice.
+// All connections break during an attempt, and new ones fail for a while. Then the result is written, new events are delivered, and nothing is
+// sent twice.
 func TestADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))
@@ -280,8 +277,7 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	require.Len(t, in.receiver.got(), 2, "nothing is sent twice")
 }
 
-// The connections to PostgreSQL get no answer any more, as when the server vanishes behind a proxy. The worker drops these
-// connections and opens new ones.
+// The server vanishes behind a proxy. The worker opens new connections.
 func TestADatabaseThatFallsSilent(t *testing.T) {
 	t.Parallel()
 	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))
@@ -310,8 +306,7 @@ func TestADatabaseThatFallsSilent(t *testing.T) {
 	w.wait()
 }
 
-// The leases of two attempts end while the database is unreachable. The worker drops the results of the attempts, and counts
-// two lost leases.
+// Two leases end while the database is unreachable. Their results are dropped and counted.
 func TestOutcomesOfLostLeasesAreCounted(t *testing.T) {
 	t.Parallel()
 	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))

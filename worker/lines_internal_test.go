@@ -11,7 +11,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// lines is a log that a test can read while others write it.
 type lines struct{ dbtest.Log }
 
 func (l *lines) logger() *slog.Logger {

@@ -11,14 +11,14 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// The values of the label operation. All labels have few values, and no value names a store, a webhook or a receiver.
+// The values of the label operation. No label names a store, a webhook or a receiver.
 const (
 	opClaim  = "claim"
 	opFinish = "finish"
 	opCancel = "cancel"
 )
 
-// noAnswer is the value of the label status for an attempt without a response.
+// noAnswer is the label status of an attempt without a response.
 const noAnswer = "none"
 
 type metrics struct {
@@ -34,7 +34,7 @@ type metrics struct {
 	limit      prometheus.Gauge
 }
 
-// newMetrics makes the metrics and registers them, unless the registerer is nil.
+// newMetrics registers the metrics, unless the registerer is nil.
 func newMetrics(registerer prometheus.Registerer, limit int) (*metrics, error) {
 	m := &metrics{
 		attempts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -77,7 +77,7 @@ func newMetrics(registerer prometheus.Registerer, limit int) (*metrics, error) {
 		}),
 	}
 	m.limit.Set(float64(limit))
-	// Create every series now with the value zero, because a rate misses the first increase of a series that begins later.
+	// A rate misses the first increase of a series that begins later.
 	for _, class := range []string{"2xx", "3xx", "4xx", "5xx", noAnswer} {
 		m.attempts.WithLabelValues(class)
 	}
@@ -97,12 +97,11 @@ func newMetrics(registerer prometheus.Registerer, limit int) (*metrics, error) {
 	return m, nil
 }
 
-// observe records in a metric how long an operation of the queue took. The operation, such as a claim, began at start.
+// observe records how long an operation of the queue took, such as a claim.
 func (m *metrics) observe(operation string, start time.Time) {
 	m.queue.WithLabelValues(operation).Observe(time.Since(start).Seconds())
 }
 
-// attempted counts an attempt that was made.
 func (m *metrics) attempted(a queue.Attempt) {
 	m.attempts.WithLabelValues(classOf(a.StatusCode)).Observe(a.Duration.Seconds())
 	if !a.Succeeded() {
@@ -110,10 +109,10 @@ func (m *metrics) attempted(a queue.Attempt) {
 	}
 }
 
-// ended counts the outcomes that were written. lost is the number of outcomes that changed nothing.
+// ended counts the outcomes that were written. lost is how many changed nothing.
 func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
 	if lost == len(outcomes) {
-		return // Nothing was written: for example, an earlier call wrote the outcomes but returned an error.
+		return // For example, an earlier call wrote the outcomes but returned an error.
 	}
 	for _, o := range outcomes {
 		if o.Status == queue.Pending {
@@ -127,10 +126,9 @@ func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
 	}
 }
 
-// cancelled counts n deliveries that were moved to finished_deliveries with the status cancelled.
 func (m *metrics) cancelled(n int) { m.deliveries.WithLabelValues(queue.Cancelled).Add(float64(n)) }
 
-// classOf returns the class of a status from 200 to 599, such as "4xx", and noAnswer for any other number.
+// classOf returns a class such as "4xx", or noAnswer for what is no status.
 func classOf(status int) string {
 	if status < 200 || status > 599 {
 		return noAnswer
@@ -138,7 +136,7 @@ func classOf(status int) string {
 	return strconv.Itoa(status/100) + "xx"
 }
 
-// kindOf returns a problem without the number at its end: "status" for "status 500".
+// kindOf returns "status" for "status 500".
 func kindOf(problem string) string {
 	for _, kind := range []string{"status", "redirect"} {
 		if strings.HasPrefix(problem, kind+" ") {

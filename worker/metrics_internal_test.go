@@ -13,8 +13,7 @@ import (
 	"go.storefront.example/worker/egress"
 )
 
-// values returns the metrics in a registry: the value of each counter and gauge, and the count and the sum of each
-// histogram.
+// values has the count and the sum of each histogram.
 func values(t *testing.T, from prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	families, err := from.Gather()

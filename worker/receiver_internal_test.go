@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// These values stand for what a receiver may do instead of answering with a status.
+// What a receiver may do instead of answering with a status.
 const (
 	hang = -1 // accept and never answer
 	drop = -2 // close the connection without an answer
@@ -31,25 +31,25 @@ type request struct {
 	header         http.Header
 	body           []byte
 	length         int64
-	// answered is the status of the answer, or one of the constants hang and drop.
+	// answered is the status of the answer, or hang or drop.
 	answered int
 }
 
-// receiver is a TLS server on loopback that plays all receivers: each webhook has a path.
+// receiver plays all receivers: each webhook has a path.
 type receiver struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []request
 	answer   func(request) int
 	headers  http.Header
-	// If arrived is set, this channel gets each request before the receiver answers it.
+	// If set, arrived gets each request before the receiver answers it.
 	arrived chan request
-	// If gate is set, the receiver answers only after this channel is closed.
+	// If set, the receiver answers only after gate is closed.
 	gate    chan struct{}
 	closing chan struct{}
 }
 
-// newReceiver starts a receiver that answers 204 by default.
+// newReceiver answers 204 by default.
 func newReceiver(t testing.TB) *receiver {
 	t.Helper()
 	r := &receiver{closing: make(chan struct{}), answer: func(request) int { return http.StatusNoContent }}
@@ -107,7 +107,7 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// answers sets the function that decides the next answers. The receiver never calls this function twice at the same time.
+// answers sets the function that decides the next answers, which is never called twice at the same time.
 func (r *receiver) answers(answer func(request) int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,7 +123,7 @@ func (r *receiver) watch() {
 	r.arrived = make(chan request)
 }
 
-// hold makes the receiver wait with its answers until the test calls open().
+// hold makes the receiver wait with its answers until open().
 func (r *receiver) hold() (open func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,14 +138,13 @@ func (r *receiver) got() []request {
 	return append([]request(nil), r.requests...)
 }
 
-// forget drops the requests that have arrived.
 func (r *receiver) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests = nil
 }
 
-// roots returns a pool with the receiver's certificate, which a client must trust.
+// roots has the receiver's certificate, which a client must trust.
 func (r *receiver) roots(t testing.TB) *x509.CertPool {
 	t.Helper()
 	pool := x509.NewCertPool()

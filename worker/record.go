@@ -12,12 +12,10 @@ import (
 	"go.storefront.example/ent/usage"
 )
 
-// recordBatch is how many results record writes at most in one batch.
 const recordBatch = 200
 
-// record writes the results of attempts until the channel results is closed. It writes all results that are in the channel as
-// one batch, and more results come into the channel meanwhile. So batches grow with the load, and record never waits until a
-// batch is full.
+// record writes all results that are in the channel as one batch, until it is closed. So batches grow with the load, and record never waits
+// until one is full.
 func (w *Worker) record(ctx context.Context) {
 	for first := range w.results {
 		batch := append(make([]endedLease, 0, recordBatch), first)
@@ -36,8 +34,7 @@ func (w *Worker) record(ctx context.Context) {
 	}
 }
 
-// write writes a batch of results. While the database is unavailable it tries again, but drops a result once its lease has
-// ended: another worker may then have the delivery.
+// write tries again while the database is unavailable, but drops a result whose lease has ended: another worker may have the delivery.
 func (w *Worker) write(ctx context.Context, batch []endedLease) {
 	for {
 		err := w.withLeaseTimeout(ctx, func(ctx context.Context) error { return w.writeOnce(ctx, batch) })
@@ -58,7 +55,7 @@ func (w *Worker) write(ctx context.Context, batch []endedLease) {
 	}
 }
 
-// lost counts n outcomes that are not stored, because their leases have ended or another worker has the deliveries.
+// lost counts outcomes whose leases have ended, or whose delivery another worker has.
 func (w *Worker) lost(ctx context.Context, n int) {
 	if n == 0 {
 		return
@@ -73,7 +70,7 @@ func (w *Worker) writeOnce(ctx context.Context, batch []endedLease) error {
 		outcomes []queue.Outcome
 		failing  []uuid.UUID
 	)
-	// Sort the results, because Finish takes outcomes in the order in which their attempts ended.
+	// Finish takes outcomes in the order in which their attempts ended.
 	slices.SortStableFunc(batch, func(a, b endedLease) int { return a.ended.Compare(b.ended) })
 	for _, r := range batch {
 		if r.released {
@@ -107,8 +104,8 @@ func (w *Worker) writeOnce(ctx context.Context, batch []endedLease) error {
 	return nil
 }
 
-// disable disables the webhooks in exhausted, which maps each webhook to its store. It only logs an error: the outcomes have
-// been written and must not be written again, and the webhook's next failure tries again to disable it.
+// disable disables webhooks, given with their stores. It only logs an error: the outcomes are written, and the webhook's next failure tries
+// again.
 func (w *Worker) disable(ctx context.Context, exhausted map[uuid.UUID]uuid.UUID) {
 	for webhook, store := range exhausted {
 		switch disabled, err := w.queue.Disable(ctx, store, webhook, w.config.DisableAfter); {
@@ -130,9 +127,8 @@ func (w *Worker) count(outcomes []queue.Outcome) {
 	}
 }
 
-// applyWebhookState applies the state of webhooks to the outcomes of failed attempts. If the webhook was disabled or deleted
-// after the delivery was created, the delivery is cancelled. If the webhook must be disabled now, the delivery stays pending,
-// because w.disable then cancels all pending deliveries. applyWebhookState returns the webhooks to disable, with their stores.
+// applyWebhookState cancels failed deliveries whose webhook was disabled or deleted since they were created. It returns the webhooks to
+// disable, with their stores, and leaves their deliveries pending, because w.disable cancels them.
 func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome, failing []uuid.UUID) (map[uuid.UUID]uuid.UUID,
 	error) {
 	if len(failing) == 0 {
@@ -152,9 +148,8 @@ func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome
 		case !state.Accepts(o.Delivery):
 			o.Status = queue.Cancelled
 		case state.FailedTooLong && o.CountsAsFailure && o.Delivery.StoreID != notice.Platform:
-			// The webhook must be disabled. Then w.disable cancels all its pending deliveries, so this delivery stays pending, even
-			// after its last attempt. If the webhook stays enabled, because an attempt succeeded or disabling failed, the delivery gets
-			// its next attempt; if it has had all attempts, w.attempt ends it as failed.
+			// w.disable cancels all pending deliveries. If the webhook stays enabled, because an attempt succeeded or disabling failed, this
+			// one gets its next attempt; w.attempt ends one that has had all.
 			if o.Status != queue.Pending {
 				o.Status, o.Delay = queue.Pending, w.leaseDuration()
 			}

@@ -9,11 +9,9 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// resendInterval is how often a worker looks for unfinished resends.
 const resendInterval = 5 * time.Second
 
-// resend continues the resends that are not finished. It continues a resend even while the process that began the resend
-// still works on it.
+// resend continues unfinished resends, even one whose process still works on it.
 func (w *Worker) resend(ctx context.Context) error {
 	var due []uuid.UUID
 	err := w.withLeaseTimeout(ctx, func(ctx context.Context) (err error) {

@@ -11,8 +11,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// The database does not answer while a worker cancels deliveries, continues resends or sweeps. Each of these steps must give
-// up its statement and return an error.
+// Cancelling, continuing resends and sweeping must each give up their statement and return an error.
 func TestWhatWaitsForASilentDatabaseGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, work := range map[string]func(*Worker, context.Context) error{
@@ -27,8 +26,7 @@ func TestWhatWaitsForASilentDatabaseGoesOn(t *testing.T) {
 			in := newInstallationAt(t, way.URL)
 			w := in.worker(func(*Config) {}).Worker
 			w.config.Timeout, w.sweepTimeout = time.Millisecond, time.Millisecond
-			// Open an idle connection for each statement that must fail, because no new connection could be opened to a silent
-			// database.
+			// No new connection could be opened to a silent database, so open an idle one for each statement.
 			first, err := in.Reader().Conn(t.Context())
 			require.NoError(t, err)
 			second, err := in.Reader().Conn(t.Context())

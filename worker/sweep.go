@@ -10,16 +10,13 @@ import (
 )
 
 const (
-	// sweepInterval is how often a worker deletes old data.
 	sweepInterval = 10 * time.Minute
-	// noticeInterval is how often a worker writes the notices that depend on the time, such as those about keys that expire.
+	// noticeInterval is for notices that depend on the time, such as those about keys that expire.
 	noticeInterval = 5 * time.Minute
-	// sweepTimeout is the longest time for a sweep, and for the writing of notices, because a database server that has
-	// vanished may never answer. Rows deleted until then stay deleted, and the next sweep continues.
+	// sweepTimeout also limits the writing of notices, because a vanished server may never answer. The next sweep continues.
 	sweepTimeout = time.Hour
 )
 
-// notice writes the notices to the platform for which the time has come, such as one about a key that expires soon.
 func (w *Worker) notice(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, w.sweepTimeout)
 	defer cancel()

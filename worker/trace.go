@@ -12,9 +12,8 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// beginSpan starts the span of an attempt. It is a child of the span of the change that made the event, even if the attempt
-// comes much later. So the trace of a payment shows whether its receivers were notified, and the attempts of a sampled change
-// are sampled too. A separate, linked trace would be sampled on its own. Receivers get no trace headers.
+// beginSpan makes a child of the span of the change that made the event, even if the attempt comes much later. So a payment's trace shows
+// whether its receivers were notified, and is sampled as a whole. Receivers get no trace headers.
 func (w *Worker) beginSpan(ctx context.Context, d queue.Delivery, number int) (context.Context, trace.Span) {
 	if w.config.Traces == nil {
 		return ctx, noop.Span{}
@@ -34,7 +33,7 @@ func (w *Worker) beginSpan(ctx context.Context, d queue.Delivery, number int) (c
 	return ctx, s
 }
 
-// endSpan ends the span of an attempt with the values that the delivery journal shows.
+// endSpan adds the values that the delivery journal shows.
 func endSpan(s trace.Span, a queue.Attempt) {
 	if !s.IsRecording() {
 		return

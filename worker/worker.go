@@ -53,9 +53,9 @@ const (
 )
 
 const (
-	// pollInterval is how often a worker looks for work without a notification, and so the delay if a notification is lost.
+	// pollInterval is the delay if a notification is lost.
 	pollInterval = 500 * time.Millisecond
-	// leaseMargin is how much longer a lease lasts than an attempt may take: the time to write the outcome.
+	// leaseMargin is the time to write the outcome.
 	leaseMargin = 2 * time.Second
 	// stopTimeout is how long running attempts may take to end once a worker stops.
 	stopTimeout = 10 * time.Second
@@ -65,19 +65,17 @@ const (
 
 // Config configures a Worker. The zero value of a field is its default.
 type Config struct {
-	// DB is the database; its schema must be current and its connections should have
-	// queue.Settings. The caller closes it once Run has returned.
+	// DB has a current schema and should have queue.Settings. The caller closes it once Run has returned.
 	DB *db.DB
 	// Secrets decrypts the signing secrets.
 	Secrets *seal.Keyring
 	// Concurrency is how many attempts are made at a time; 0 means DefaultConcurrency.
 	Concurrency int
-	// RetryDelays are the waits after each failed attempt but the last, so there is one attempt more than delays; nil means
-	// DefaultRetryDelays. Each wait is lengthened at random by up to a tenth.
+	// RetryDelays are the waits between attempts, each lengthened at random by up to a tenth; nil means DefaultRetryDelays.
 	RetryDelays []time.Duration
 	// Timeout bounds one attempt; 0 means egress.DefaultTimeout.
 	Timeout time.Duration
-	// DisableAfter is how long a webhook may fail without a success before it is disabled; 0 means DefaultDisableAfter.
+	// DisableAfter is how long a webhook may fail without a success; 0 means DefaultDisableAfter.
 	DisableAfter time.Duration
 	// Retention is how long events and finished deliveries are kept; 0 means DefaultRetention.
 	Retention time.Duration
@@ -85,19 +83,19 @@ type Config struct {
 	ActivityRetention time.Duration
 	// Targets allows receivers besides those at public https addresses.
 	Targets egress.Policy
-	// Proxy is the proxy that connections go through; nil for none.
+	// Proxy is nil for none.
 	Proxy *url.URL
-	// RootCAs are the authorities trusted for receivers' certificates; nil means the system's.
+	// RootCAs are trusted for receivers' certificates; nil means the system's.
 	RootCAs *x509.CertPool
-	// Resolver resolves names; nil means the system's.
+	// Resolver is nil for the system's.
 	Resolver egress.Resolver
-	// PollOnly turns the database's notifications off. This saves the connection on which they arrive.
+	// PollOnly turns the database's notifications, and their connection, off.
 	PollOnly bool
-	// Metrics is where the worker registers its metrics; nil for none. A registerer accepts only one worker.
+	// Metrics is nil for none. A registerer accepts only one worker.
 	Metrics prometheus.Registerer
 	// Traces makes the spans of attempts; nil for none.
 	Traces trace.TracerProvider
-	// Logger gets a line for each failed attempt, and at level debug for each successful one; nil logs nothing.
+	// Logger gets each failed attempt, and at level debug each successful one; nil logs nothing.
 	Logger *slog.Logger
 }
 
@@ -111,12 +109,12 @@ type Worker struct {
 	usage    *usage.Recorder
 	results  chan endedLease
 	written  chan []endedLease
-	unsigned sync.Map // has the id of each webhook for which a missing key was logged
-	// stopTimeout and sweepTimeout have the values of the constants with these names; tests change them.
+	unsigned sync.Map // the ids of webhooks for which a missing key was logged
+	// stopTimeout and sweepTimeout are the constants, except in tests.
 	stopTimeout, sweepTimeout time.Duration
 }
 
-// New returns a worker. It logs which webhooks it cannot sign for, because c.Secrets lacks their key.
+// New logs which webhooks it cannot sign for, because c.Secrets lacks their key.
 func New(ctx context.Context, c Config) (*Worker, error) {
 	c.Concurrency = cmp.Or(c.Concurrency, DefaultConcurrency)
 	if c.RetryDelays == nil {
@@ -143,7 +141,7 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 	}
 	w.client = egress.New(egress.Options{
 		Policy: c.Targets, Timeout: c.Timeout, Proxy: c.Proxy, RootCAs: c.RootCAs, Resolver: c.Resolver,
-		// All attempts that run at once may go to one host, because a host may have many webhooks of many stores.
+		// One host may have many webhooks of many stores, and get all attempts at once.
 		MaxIdleConnsPerHost: c.Concurrency, MaxIdleConns: 2 * c.Concurrency,
 	})
 	return w, nil
@@ -159,10 +157,10 @@ func (w *Worker) checkSecrets(ctx context.Context) error {
 	return err
 }
 
-// Run works until the context ends, and then shuts down. It returns when every running attempt has ended and its result is
-// written. Deliveries whose attempts do not end in time are released. Call Run once.
+// Run works until the context ends. It returns when every running attempt has ended and its result is written, and has released deliveries
+// whose attempts do not end in time. Call it once.
 func (w *Worker) Run(ctx context.Context) {
-	// attemptCtx is the context of attempts and of writing their results, which continue after ctx ends.
+	// attemptCtx is for attempts and their results, which continue after ctx ends.
 	attemptCtx, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
 	usageCtx, stopUsage := context.WithCancel(attemptCtx)
@@ -191,11 +189,9 @@ func (w *Worker) Run(ctx context.Context) {
 	w.config.Logger.InfoContext(attemptCtx, "worker stopped")
 }
 
-// leaseDuration returns how long the lease of a delivery lasts.
 func (w *Worker) leaseDuration() time.Duration { return w.config.Timeout + leaseMargin }
 
-// runPeriodically calls fn until the context ends, and waits for interval after each call. It logs an error of fn with the
-// message.
+// runPeriodically waits for interval after each call, and logs an error of fn with the message.
 func (w *Worker) runPeriodically(ctx context.Context, interval time.Duration, message string, fn func(context.Context) error) {
 	for {
 		if err := fn(ctx); err != nil && ctx.Err() == nil {
@@ -207,10 +203,10 @@ func (w *Worker) runPeriodically(ctx context.Context, interval time.Duration, me
 	}
 }
 
-// inMilliseconds returns a duration in milliseconds for log lines, to the microsecond.
+// inMilliseconds is for log lines, to the microsecond.
 func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// pause waits for d or until the context ends. It reports whether the context is still live.
+// pause reports whether the context is still live after d.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -21,7 +21,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// handClock is a clock that advances by step at each reading, and when a test calls advance. Goroutines may share it.
+// handClock advances by step at each reading. Goroutines may share it.
 type handClock struct {
 	milliseconds atomic.Int64
 	step         time.Duration
@@ -41,8 +41,7 @@ func (c *handClock) advance(d time.Duration) time.Time {
 	return time.UnixMilli(c.milliseconds.Add(d.Milliseconds())).UTC()
 }
 
-// outlet is a test's database with one store, whose id is owner, and one webhook of this store, which subscribes to all
-// events of orders.
+// outlet is a store with one webhook, which subscribes to all events of orders.
 type outlet struct {
 	*db.DB
 	t       *testing.T
@@ -82,7 +81,7 @@ func (o outlet) newWebhook() uuid.UUID {
 	return made
 }
 
-// event writes an event of this type and time, without deliveries, and returns its id.
+// event writes an event without deliveries.
 func (o outlet) event(kind string, at time.Time) uuid.UUID {
 	o.t.Helper()
 	made := id.At(at)
@@ -92,8 +91,7 @@ func (o outlet) event(kind string, at time.Time) uuid.UUID {
 	return made
 }
 
-// events writes n events of the type order.paid. The time of the first event is from, and each further event is a millisecond
-// later. They have no deliveries.
+// events writes n events order.paid without deliveries, from the time from on, a millisecond apart.
 func (o outlet) events(n int, from time.Time) {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error {
@@ -107,7 +105,7 @@ func (o outlet) events(n int, from time.Time) {
 	})
 }
 
-// draft returns a delivery of the event to the webhook for o.add, with the webhook's current epoch.
+// draft returns a delivery for o.add, with the webhook's current epoch.
 func (o outlet) draft(webhook, event uuid.UUID) fanout.Delivery {
 	epoch := int64(1)
 	for row := range db.Rows(o.ctx, o.Reader(), "SELECT epoch FROM webhooks WHERE id = $1", webhook) {
@@ -122,13 +120,13 @@ func (o outlet) add(drafts ...fanout.Delivery) {
 	o.change(func(ctx context.Context, tx *ent.Tx) error { return enqueue(ctx, o.DB, tx, drafts) })
 }
 
-// ended writes d into the delivery journal, as a delivery that was made and finished now, with this status.
+// ended writes d into the delivery journal as made and finished now.
 func (o outlet) ended(d fanout.Delivery, status string) {
 	o.t.Helper()
 	o.endedAt(o.Now(), d, status)
 }
 
-// endedAt writes d into the delivery journal, as a delivery that was made and finished at the time at, with this status.
+// endedAt writes d into the delivery journal as made and finished at the time at.
 func (o outlet) endedAt(at time.Time, d fanout.Delivery, status string) {
 	o.t.Helper()
 	o.exec("INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, "+
@@ -136,7 +134,6 @@ func (o outlet) endedAt(at time.Time, d fanout.Delivery, status string) {
 		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)", d.ID, d.StoreID, d.WebhookID, d.EventID, d.EventType, status, []byte("[]"), at)
 }
 
-// row returns the delivery with this id, which must be in the queue.
 func (o outlet) row(id uuid.UUID) dbtest.Delivery {
 	o.t.Helper()
 	all := dbtest.Deliveries(o.t, o.DB, "id = $1", id)
@@ -144,7 +141,7 @@ func (o outlet) row(id uuid.UUID) dbtest.Delivery {
 	return all[0]
 }
 
-// live returns how many deliveries to the webhook are in the queue, by the ids of their events.
+// live counts the webhook's deliveries in the queue, by event.
 func (o outlet) live(webhook uuid.UUID) map[uuid.UUID]int {
 	o.t.Helper()
 	found := map[uuid.UUID]int{}
@@ -178,7 +175,6 @@ func (o outlet) exec(statement string, args ...any) {
 	require.NoError(o.t, err)
 }
 
-// emit writes an event of this type with its deliveries, and returns the event's id.
 func (o outlet) emit(kind string) uuid.UUID {
 	o.t.Helper()
 	event := id.At(o.Now())
@@ -190,7 +186,6 @@ func (o outlet) emit(kind string) uuid.UUID {
 	return event
 }
 
-// emit writes an event with this id and type, and its deliveries, in a transaction of d.
 func emit(ctx context.Context, d *db.DB, tx *ent.Tx, store, event uuid.UUID, kind string) error {
 	if err := tx.Event.Create().SetID(event).SetStoreID(store).SetType(kind).SetPayload([]byte("{}")).SetCreatedAt(id.Time(event)).
 		Exec(ctx); err != nil {
@@ -200,14 +195,12 @@ func emit(ctx context.Context, d *db.DB, tx *ent.Tx, store, event uuid.UUID, kin
 	return err
 }
 
-// enqueue puts deliveries into the queue.
 func enqueue(ctx context.Context, d *db.DB, tx *ent.Tx, deliveries []fanout.Delivery) error {
 	_, err := fanout.Add(ctx, d, tx, hook.Time(ctx), deliveries)
 	return err
 }
 
-// A batch of long events does not fill the memory: all deliveries of an event that a claim returns share one copy of its
-// payload.
+// All deliveries of an event that a claim returns share one copy of its payload.
 func TestAnEventIsHeldOnce(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {

@@ -12,24 +12,22 @@ import (
 type Attempt struct {
 	// Number counts from 1; the header Service-Delivery-Attempt carries it.
 	Number int
-	// StartedAt is the time at which the attempt began, in UTC and whole milliseconds.
+	// StartedAt is in UTC and whole milliseconds.
 	StartedAt time.Time
-	// Duration is the time from the attempt's start to the headers of the answer, or to the error if none came; in whole
-	// milliseconds.
+	// Duration ends with the headers of the answer, or with the error; in whole milliseconds.
 	Duration time.Duration
 	// StatusCode is the status of the receiver's answer, or 0 if there was none.
 	StatusCode int
 	// Error is why the attempt failed, in a few words; empty if it succeeded. It never contains an address, a URL or a secret.
 	Error string
-	// Answer is the beginning of the answer's body, as text, if the attempt failed. It is empty after a success and without
-	// a body.
+	// Answer is the beginning of a failure's body, as text.
 	Answer string
 }
 
 // Succeeded reports whether the attempt delivered its event.
 func (a Attempt) Succeeded() bool { return a.Error == "" }
 
-// attemptJSON is the JSON of an Attempt, which the database stores and the admin API returns.
+// attemptJSON is what the database stores and the admin API returns.
 type attemptJSON struct {
 	Number     int             `json:"number"`
 	StartedAt  json.RawMessage `json:"startedAt"`
@@ -39,8 +37,7 @@ type attemptJSON struct {
 	Answer     string          `json:"answer,omitempty"`
 }
 
-// MarshalJSON returns a JSON object with number, startedAt, durationMs, statusCode, error and answer. A missing status or
-// error is null; an empty answer is left out.
+// MarshalJSON writes null for a missing status or error, and leaves an empty answer out.
 func (a Attempt) MarshalJSON() ([]byte, error) {
 	j := attemptJSON{
 		Number: a.Number, DurationMs: a.Duration.Milliseconds(), Answer: a.Answer, StartedAt: apijson.AppendTime(nil, a.StartedAt),
@@ -54,7 +51,6 @@ func (a Attempt) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
 func (a *Attempt) UnmarshalJSON(text []byte) error {
 	var j attemptJSON
 	if err := json.Unmarshal(text, &j); err != nil {
@@ -74,7 +70,7 @@ func (a *Attempt) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Attempts returns the attempts in column, the JSON of a delivery's column attempts. The oldest attempt is first.
+// Attempts decodes the column attempts, the oldest attempt first.
 func Attempts(column []byte) ([]Attempt, error) {
 	var attempts []Attempt
 	if err := json.Unmarshal(column, &attempts); err != nil {
@@ -83,10 +79,9 @@ func Attempts(column []byte) ([]Attempt, error) {
 	return attempts, nil
 }
 
-// noAttempts is the value of the column attempts before a delivery's first attempt.
 const noAttempts = "[]"
 
-// appendAttempt returns column, which is the JSON of a delivery's earlier attempts, with the attempt a added at its end.
+// appendAttempt adds a to column, the JSON of the earlier attempts.
 func appendAttempt(column []byte, a Attempt) ([]byte, error) {
 	text, err := json.Marshal(a)
 	if err != nil {

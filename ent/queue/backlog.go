@@ -15,38 +15,35 @@ import (
 	"go.storefront.example/ent/notice"
 )
 
-// maxCounted is the highest count in a Backlog. If a table has more rows, its count is maxCounted too, because counting all rows
-// would be slow.
+// maxCounted is the highest count, because counting all rows would be slow.
 const maxCounted = 10000
 
 // Backlog is the work that waits in a database.
 type Backlog struct {
-	// Lag is for how long a delivery has been due for its first attempt although it is the next of its webhook and no worker
-	// makes the attempt; 0 if there is none.
+	// Lag is for how long a delivery has been due for its first attempt although it is the next of its webhook and no worker makes the attempt;
+	// 0 if there is none.
 	Lag time.Duration
-	// FirstAttempts is how many deliveries wait for their first attempt or are being attempted for the first time, up to
-	// maxCounted. Cancelled deliveries do not count, even those that no worker has moved to finished_deliveries yet.
+	// FirstAttempts waits for, or is in, its first attempt, up to maxCounted. Cancelled deliveries do not count.
 	FirstAttempts int
-	// Retries is how many deliveries wait for another attempt or are being attempted again, up to maxCounted.
+	// Retries waits for, or is in, another attempt, up to maxCounted.
 	Retries int
 	// NoticesFailing is how long the sink has been failing; 0 if it is not failing.
 	NoticesFailing time.Duration
-	// ForgettingsFailing is the number of customers' erasures that are not finished and whose last step failed.
+	// ForgettingsFailing counts unfinished erasures whose last step failed.
 	ForgettingsFailing int
-	// BackupAge is the age of the last verified backup of a SQLite file; without one, the age of the database. It is nil on
-	// PostgreSQL, which has its own backups.
+	// BackupAge is that of the last verified backup of a SQLite file, or of the database; nil on PostgreSQL, which has its own backups.
 	BackupAge *time.Duration
-	// Snapshots are PostgreSQL's open snapshots and the number of dead rows that they keep; nil on SQLite.
+	// Snapshots is nil on SQLite.
 	Snapshots *Snapshots
 }
 
-// MarkBackup stores began, the time at which a verified backup began. tx is a transaction of a SQLite file.
+// MarkBackup stores when a verified backup of a SQLite file began.
 func MarkBackup(ctx context.Context, tx fanout.Tx, began time.Time) error {
 	_, err := sqlite.exec(ctx, tx, "mark backup", began)
 	return wrap("note the time of a backup", err)
 }
 
-// ReadBacklog reads the backlog of the database d. Its statements read only indexes.
+// ReadBacklog reads only indexes.
 func ReadBacklog(ctx context.Context, d *db.DB) (Backlog, error) {
 	var b Backlog
 	var err error
@@ -75,7 +72,6 @@ func ReadBacklog(ctx context.Context, d *db.DB) (Backlog, error) {
 	return b, nil
 }
 
-// readLag returns the Lag of a Backlog.
 func readLag(ctx context.Context, d *db.DB) (lag time.Duration, err error) {
 	dialect := dialectOf(d)
 	var due storedTime
@@ -98,13 +94,13 @@ func readLag(ctx context.Context, d *db.DB) (lag time.Duration, err error) {
 }
 
 const (
-	// collectEvery is how long a reading of the backlog is reused, so that frequent scrapes do not load the database.
+	// collectEvery is how long a reading is reused, so that frequent scrapes do not load the database.
 	collectEvery = 5 * time.Second
-	// collectTimeout is how long one reading of the backlog may take, so that a slow database does not delay the scrape.
+	// collectTimeout keeps a slow database from delaying the scrape.
 	collectTimeout = time.Second
 )
 
-// helpSuffix is the end of the HELP text of each metric that is read from the database.
+// helpSuffix ends the HELP text of each metric that is read from the database.
 const helpSuffix = " Read from the database: every server and worker on it reports the same value, " +
 	"so take the max and do not add."
 
@@ -126,7 +122,7 @@ var (
 		"About how many dead rows of deliveries and row deltas PostgreSQL keeps."+helpSuffix, nil, nil)
 )
 
-// Collector exposes the backlog of a database as Prometheus metrics. Goroutines may share it.
+// Collector exposes the backlog as Prometheus metrics. Goroutines may share it.
 type Collector struct {
 	db   *db.DB
 	log  *slog.Logger
@@ -140,13 +136,11 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector returns a collector of the backlog of the database d. While the database cannot be read, the collector
-// returns no metrics and logs the error.
+// NewCollector returns a collector that, while the database cannot be read, returns no metrics and logs the error.
 func NewCollector(d *db.DB, log *slog.Logger) *Collector {
 	return &Collector{db: d, log: log, read: ReadBacklog}
 }
 
-// Describe implements prometheus.Collector.
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- lagDesc
 	ch <- waitingDesc
@@ -157,7 +151,6 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- deadRowsDesc
 }
 
-// Collect implements prometheus.Collector.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	b, err := c.backlog(time.Now())
 	if err != nil {
@@ -180,8 +173,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// backlog returns the last backlog that c has read, if it is not older than collectEvery at the time now. Otherwise backlog
-// reads it again.
+// backlog returns the last reading unless it is older than collectEvery.
 func (c *Collector) backlog(now time.Time) (Backlog, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

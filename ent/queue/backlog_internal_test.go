@@ -52,7 +52,7 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 var backlogWebhooks = []string{"00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002",
 	"00000000-0000-0000-0000-000000000003"}
 
-// ownerOf stores a store that has webhooks with these ids, and returns its id. The third webhook is disabled.
+// ownerOf stores a store with these webhooks, of which the third is disabled.
 func ownerOf(t *testing.T, d *db.DB, webhooks ...string) uuid.UUID {
 	t.Helper()
 	owner := uuid.New()

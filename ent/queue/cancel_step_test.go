@@ -19,10 +19,8 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// batch is how many deliveries one call of MoveCancelled moves at most.
 const batch = 400
 
-// switchOff disables the outlet's webhook, as the admin API does; switchOn enables it again.
 func (o outlet) switchOff() {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error {
@@ -41,7 +39,7 @@ func (o outlet) switchOn() {
 	o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetEnabled(true).ClearDisabledAt() })
 }
 
-// fill adds n waiting deliveries to the outlet's webhook. Every third is a retry that is due in an hour.
+// fill adds n waiting deliveries. Every third is a retry that is due in an hour.
 func (o outlet) fill(n int) []fanout.Delivery {
 	o.t.Helper()
 	drafts := make([]fanout.Delivery, n)
@@ -141,7 +139,7 @@ func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 		require.Equal(t, []uuid.UUID{fresh.ID}, ids(got), "what is fresh does not wait for what is cancelled")
 		require.Equal(t, map[string]int{queue.Cancelled: n, queue.Pending: 1}, o.statuses(queue.Search{}))
 
-		// The webhook is disabled again. The delivery that was added while it was enabled is cancelled now.
+		// The delivery that was added while the webhook was enabled is cancelled now.
 		again := o.put(o.webhook, d.Now(), false)
 		o.switchOff()
 		entry, err := queue.FindEntry(o.ctx, d, d.Reader(), again.ID)
@@ -158,8 +156,8 @@ func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 	})
 }
 
-// A transaction may read a webhook before the webhook is disabled, and add its deliveries afterwards. Those deliveries are
-// cancelled, even if the webhook has been enabled again or deleted since.
+// A transaction may read a webhook before it is disabled, and add its deliveries afterwards. They are cancelled even if the webhook has been
+// enabled again or deleted since.
 func TestALateDeliveryOfAnEarlierEpochIsCancelled(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -190,7 +188,7 @@ func TestALateDeliveryOfAnEarlierEpochIsCancelled(t *testing.T) {
 	})
 }
 
-// If a webhook is disabled during an attempt and the worker dies, the delivery is cancelled when its lease ends.
+// If the worker dies during an attempt, the delivery is cancelled when its lease ends.
 func TestALeaseThatEndsAfterDisabling(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {

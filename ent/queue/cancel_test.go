@@ -22,7 +22,7 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 	rows := []struct {
 		reason string
 		lease  bool
-		due    time.Duration // how long after now the delivery is due, or its lease ends
+		due    time.Duration // after now
 		ends   bool
 	}{
 		{"it waits for its first attempt", false, -time.Minute, true},
@@ -68,7 +68,6 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 	})
 }
 
-// cancelAll calls MoveCancelled until no cancelled delivery is left to move, and returns how many deliveries it moved.
 func (o outlet) cancelAll(q *queue.Queue) (total int) {
 	o.t.Helper()
 	for {

@@ -13,20 +13,18 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// ClaimRequest is a request for deliveries of a lane.
 type ClaimRequest struct {
 	Lane
-	// Max is the maximum number to lease.
+	// Max is how many to lease at most.
 	Max int `json:"max"`
 	// floor is where the search in the lane begins; see Queue.floors.
 	floor time.Time
 }
 
-// floorOverlap is how far before the last deliveries that a claim found the next claim of the lane begins to search, because a
-// delivery may be committed late and the clocks of hosts differ.
+// floorOverlap is how far before the last claim's deliveries the next search begins, because a delivery may be committed late and the clocks of
+// hosts differ.
 const floorOverlap = 10 * time.Second
 
-// MarshalJSON returns the request as the statement takes it.
 func (r ClaimRequest) MarshalJSON() ([]byte, error) {
 	type plain ClaimRequest
 	return json.Marshal(struct {
@@ -35,8 +33,8 @@ func (r ClaimRequest) MarshalJSON() ([]byte, error) {
 	}{plain(r), r.floor})
 }
 
-// Claim leases due deliveries for the duration lease and returns them: from the lane of each request at most Max, first those
-// that have been due longest. It leases no cancelled deliveries.
+// Claim leases due deliveries for the duration lease: at most Max of each request's lane, first those that have been due longest, and no
+// cancelled ones.
 func (q *Queue) Claim(ctx context.Context, requests []ClaimRequest, lease time.Duration) ([]Delivery, error) {
 	if len(requests) == 0 {
 		return nil, nil
@@ -54,7 +52,7 @@ func (q *Queue) Claim(ctx context.Context, requests []ClaimRequest, lease time.D
 	return claimed, wrap("claim", err)
 }
 
-// raiseFloors raises the floors of the lanes in requests, after a claim at the time asked has returned claimed.
+// raiseFloors follows a claim at the time asked that returned claimed.
 func (q *Queue) raiseFloors(requests []ClaimRequest, claimed []Delivery, asked time.Time) {
 	count, last := map[Lane]int{}, map[Lane]time.Time{}
 	for _, d := range claimed {
@@ -84,8 +82,7 @@ func scanClaimed(rows iter.Seq[db.Row]) (claimed []Delivery, err error) {
 	return claimed, nil
 }
 
-// readPayloads sets the payloads of the deliveries. It reads an event's payload once, even if several deliveries have the
-// event.
+// readPayloads reads an event's payload once, even if several deliveries have it.
 func (q *Queue) readPayloads(ctx context.Context, conn db.Querier, deliveries []Delivery) error {
 	if len(deliveries) == 0 {
 		return nil
@@ -113,13 +110,11 @@ func (q *Queue) readPayloads(ctx context.Context, conn db.Querier, deliveries []
 	return nil
 }
 
-// dueOverlap is how far before the previous call of Due the next call begins to search, because a row may be committed late
-// and the clocks of hosts differ.
+// dueOverlap is how far before the previous call Due begins to search, because a row may be committed late and the clocks of hosts differ.
 const dueOverlap = 2 * time.Second
 
-// Due returns the lanes in which deliveries became due since the previous call: new deliveries, and retries whose time has
-// come. It misses deliveries whose lease has ended, those that were committed late, and, at its first call, earlier ones:
-// AllDue finds them.
+// Due returns the lanes in which deliveries became due since the previous call. It misses those whose lease has ended, those that were
+// committed late, and, at its first call, earlier ones: AllDue finds them.
 func (q *Queue) Due(ctx context.Context) (lanes []Lane, err error) {
 	now := q.db.Now()
 	if q.due.IsZero() || now.Before(q.due) { // the first call, or the clock was set back
@@ -136,15 +131,13 @@ func (q *Queue) Due(ctx context.Context) (lanes []Lane, err error) {
 	return lanes, nil
 }
 
-// DueLane is a lane with due deliveries.
 type DueLane struct {
 	Lane
 	since time.Time // when the first of them became due
 }
 
-// AllDue returns all lanes with due deliveries, also with deliveries under a lease and those whose lease has ended. It may be
-// slow while a transaction has been open for long, because PostgreSQL keeps deleted rows for that transaction and AllDue reads
-// them. The caller passes the result to Found.
+// AllDue returns all lanes with due deliveries, under a lease or not, for Found. It may be slow while a transaction has been open for long,
+// because it reads the deleted rows that PostgreSQL keeps for it.
 func (q *Queue) AllDue(ctx context.Context) (lanes []DueLane, err error) {
 	for row := range db.Rows(ctx, q.db.Reader(), q.dialect.statements["due"], q.db.TimeArg()) {
 		var lane DueLane

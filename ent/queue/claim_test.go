@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// lane returns one of the two lanes of a webhook of the store: the lane of retries, or the lane of first attempts.
+// lane is the webhook's lane of retries or of first attempts.
 func (o outlet) lane(webhook uuid.UUID, retry bool) queue.Lane {
 	return queue.Lane{StoreID: o.owner, WebhookID: webhook, Retry: retry}
 }
@@ -29,8 +29,7 @@ func (o outlet) claim(q *queue.Queue, requests ...queue.ClaimRequest) []queue.De
 	return got
 }
 
-// put adds a delivery of a new event to the queue and returns the delivery. Its due_at is the time due. If retry is true,
-// the delivery is in the lane of retries, otherwise in the lane of first attempts.
+// put adds a delivery of a new event that is due at due, in the lane of retries if retry is true.
 func (o outlet) put(webhook uuid.UUID, due time.Time, retry bool) fanout.Delivery {
 	o.t.Helper()
 	d := o.draft(webhook, o.event(hook.OrderPaid, o.Now()))
@@ -214,7 +213,7 @@ func TestClaimsAtOnceShareNoRow(t *testing.T) {
 	})
 }
 
-// Claim skips a row that another transaction has locked, without waiting.
+// Claim does not wait for it.
 func TestClaimPassesWhatAnotherHolds(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{Clock: newHandClock(0).now, Settings: map[string]string{"lock_timeout": "2000"}})

@@ -15,7 +15,7 @@ import (
 
 const years = 3 * 365 * day
 
-// On PostgreSQL only the database's clock decides what Sweep deletes, not this machine's.
+// On PostgreSQL only the database's clock decides what Sweep deletes.
 func TestAProcessWithAWrongClockForgetsNothingYoung(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: func() time.Time { return time.Now().Add(years) }})
@@ -28,8 +28,7 @@ func TestAProcessWithAWrongClockForgetsNothingYoung(t *testing.T) {
 	require.Len(t, o.keptEvents(), 1)
 }
 
-// A worker dates its rows by the database's clock, even if its own clock is years ahead. With dates in the future, no sweep
-// would delete the rows in time.
+// Even if a worker's clock is years ahead: no sweep would delete rows with future dates in time.
 func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: func() time.Time { return time.Now().Add(years) }})
@@ -45,8 +44,7 @@ func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 	require.Equal(t, d.ID, o.journal()[0])
 }
 
-// On SQLite sweeps delete nothing for a day if there was no sweep in the last day, because the clock may be wrong and all
-// rows may look too old. If somebody corrects the clock in that time, no row is lost.
+// On SQLite, without a sweep in the last day, the clock may be wrong and all rows may look too old. Somebody has a day to correct it.
 func TestAClockThatMayBeWrongForgetsNothing(t *testing.T) {
 	t.Parallel()
 	c := newHandClock(0)

@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// Settings returns the settings that a worker's connections to PostgreSQL should have. The queue's tables may be empty at
-// one time and full soon after. So PostgreSQL plans each statement anew, and always reads by an index.
+// Settings are for a worker's connections to PostgreSQL. The queue's tables may be empty at one time and full soon after, so each statement is
+// planned anew and reads by an index.
 func Settings() map[string]string {
 	return map[string]string{
 		"plan_cache_mode": "force_custom_plan",
@@ -21,16 +21,15 @@ func Settings() map[string]string {
 	}
 }
 
-// dialect has the statements and properties that differ between the databases. Statements with the same name have the same
-// arguments in every dialect.
+// dialect has statements, whose arguments are the same in every dialect, and properties of a database.
 type dialect struct {
 	statements map[string]string
 	// singleWriter is true if only one transaction at a time writes, on one machine with one clock.
 	singleWriter bool
 	// relays is true if deliveries come by way of the outbox (relay.go).
 	relays bool
-	// followUp maps the name of a statement to the name of a second statement, which runs after it with the same arguments. Only
-	// SQLite needs it, because SQLite cannot insert the rows that a DELETE returns.
+	// followUp names a second statement that runs after the first with the same arguments, because SQLite cannot insert the rows that a DELETE
+	// returns.
 	followUp map[string]string
 	claim    func(context.Context, *Queue, []ClaimRequest, time.Duration) ([]Delivery, error)
 	// array encodes several ids as one argument of a statement.
@@ -47,20 +46,19 @@ var (
 	//go:embed queue.sql
 	sharedSQL string
 
-	shared   = db.Statements(sharedSQL) // statements whose text is the same in every dialect
+	shared   = db.Statements(sharedSQL)
 	postgres = &dialect{
 		statements: db.Statements(postgresSQL, sharedSQL),
 		claim:      claimPostgres,
 		array:      func(ids []uuid.UUID) string { return "{" + strings.Join(idStrings(ids), ",") + "}" },
 	}
-	// distributed is the dialect for a database distributed over several machines.
 	distributed = &dialect{
 		statements: db.Statements(postgresSQL, sharedSQL, distributedSQL),
 		relays:     true,
 		claim:      claimPostgres,
 		array:      postgres.array,
 	}
-	// sqlite is the dialect for a SQLite file. Its statements take times in milliseconds.
+	// sqlite takes times in milliseconds.
 	sqlite = &dialect{
 		statements:   db.Statements(sqliteSQL, sharedSQL),
 		singleWriter: true,
@@ -79,8 +77,7 @@ func dialectOf(d *db.DB) *dialect {
 	return db.ByDialect(d, postgres, sqlite)
 }
 
-// exec runs the statement with this name. If d.followUp names a second statement, exec runs this afterwards. changed is how
-// many rows the first statement changed.
+// exec runs the named statement and its followUp. changed is of the first.
 func (d *dialect) exec(ctx context.Context, conn execer, name string, args ...any) (changed int64, err error) {
 	result, err := conn.ExecContext(ctx, d.statements[name], args...)
 	if err == nil {
@@ -100,7 +97,7 @@ func claimPostgres(ctx context.Context, q *Queue, requests []ClaimRequest, lease
 	return scanClaimed(db.Rows(ctx, q.db.Writer(), q.dialect.statements["claim"], q.db.TimeArg(), set, lease.Milliseconds()))
 }
 
-// claimSQLite leases the deliveries of one lane after the other, in one transaction, and returns them.
+// claimSQLite claims from one lane after the other, in one transaction.
 func claimSQLite(ctx context.Context, q *Queue, requests []ClaimRequest, lease time.Duration) (claimed []Delivery, err error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		now, token := q.db.Now(), uuid.New()

@@ -21,17 +21,16 @@ import (
 type WebhookState struct {
 	// Enabled is false for a disabled or deleted webhook.
 	Enabled bool
-	// FailedTooLong is true if the webhook has failed for so long that it must be disabled.
+	// FailedTooLong is true if the webhook must be disabled.
 	FailedTooLong bool
 	epoch         int64
 }
 
-// Accepts reports whether the delivery may be attempted again. It may not if the webhook is disabled, or was disabled at any
-// time since the delivery was made.
+// Accepts is false for a delivery whose webhook is disabled, or was at any time since the delivery was made.
 func (w WebhookState) Accepts(d Delivery) bool { return w.Enabled && d.Epoch == w.epoch }
 
-// WebhookStates returns the states of the webhooks by their ids; a disabled or deleted webhook is missing. FailedTooLong is
-// true if the first failure since the webhook's last success was at least disableAfter ago.
+// WebhookStates leaves out disabled and deleted webhooks. FailedTooLong is true if the first failure since the last success was at least
+// disableAfter ago.
 func (q *Queue) WebhookStates(ctx context.Context, webhooks []uuid.UUID, disableAfter time.Duration) (
 	map[uuid.UUID]WebhookState, error) {
 	states, err := q.webhookStates(ctx, q.db.Writer(), webhooks, disableAfter)
@@ -56,16 +55,15 @@ func (q *Queue) webhookStates(ctx context.Context, conn db.Querier, webhooks []u
 	return states, nil
 }
 
-// automaticDisabling is the actor in the activity journal when the service itself disables a webhook.
+// automaticDisabling is the journal's actor when the service itself disables a webhook.
 var automaticDisabling = tenant.Actor{Type: tenant.ActorOperator, Name: "automatic disabling"}
 
-// Disable disables a webhook whose first failure since its last success was at least disableAfter ago. In the same transaction
-// it cancels the webhook's waiting deliveries and writes an entry into the activity journal. It returns false and changes
-// nothing if the webhook is disabled already. It also returns false if another transaction has locked the webhook's row:
-// waiting would delay the results of other webhooks, and after the next failure the worker tries again.
+// Disable disables a webhook whose first failure since its last success was at least disableAfter ago, with a journal entry, and cancels its
+// deliveries. It returns false if the webhook is disabled already, or if another transaction has locked its row: waiting would delay the
+// results of other webhooks, and after the next failure the worker tries again.
 //
-// The delivery journal decides whether there was a success, because Finish does not mark a success while the row is locked. If
-// there was one, Disable returns false and lets the failures begin now.
+// The delivery journal decides whether there was a success, because Finish does not mark one while the row is locked. If there was one, Disable
+// returns false and lets the failures begin now.
 func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, disableAfter time.Duration) (disabled bool,
 	err error) {
 	row, err := q.db.Client().Store.Query().Where(entstore.ID(storeID)).Only(ctx)
@@ -83,7 +81,7 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, disab
 		if err != nil {
 			return fmt.Errorf("read it: %w", err)
 		}
-		// The row is locked now. Read the state again, because it may have changed before the lock.
+		// The state may have changed before the lock.
 		states, err := q.webhookStates(ctx, tx, []uuid.UUID{webhookID}, disableAfter)
 		if err != nil {
 			return fmt.Errorf("read its state: %w", err)
@@ -114,7 +112,6 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, disab
 	return disabled, nil
 }
 
-// succeededSince reports whether a delivery to the webhook has succeeded since a time.
 func succeededSince(ctx context.Context, tx db.Querier, storeID, webhookID uuid.UUID, since time.Time) (found bool, err error) {
 	for row := range db.Rows(ctx, tx, shared["succeeded since"], storeID, webhookID, since) {
 		err = row.Scan(&found)
@@ -122,13 +119,11 @@ func succeededSince(ctx context.Context, tx db.Querier, storeID, webhookID uuid.
 	return found, err
 }
 
-// Cancel cancels all deliveries to a webhook except those that a worker is attempting, and ends the webhook's resends. It
-// raises the webhook's epoch and changes no delivery, so it takes the same time for any number of deliveries. Workers later
-// move the cancelled deliveries to finished_deliveries. The caller has locked the webhook's row in tx, and disables or
-// deletes the webhook in the same transaction.
+// Cancel cancels all deliveries to a webhook except those that a worker is attempting, and ends its resends. It raises the webhook's epoch and
+// changes no delivery, so it takes the same time for any number; workers move them later. The caller has locked the webhook's row in tx, and
+// disables or deletes the webhook there.
 //
-// A worker that is making an attempt finishes it. A transaction that read the webhook before the change may still add
-// deliveries. They have the old epoch, so they are cancelled too.
+// A transaction that read the webhook before the change may still add deliveries. They have the old epoch, so they are cancelled too.
 func Cancel(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID) error {
 	if _, err := tx.ExecContext(ctx, "UPDATE webhooks SET epoch = epoch + 1 WHERE store_id = $1 AND id = $2", storeID,
 		webhookID); err != nil {
@@ -138,19 +133,16 @@ func Cancel(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID) error
 	return wrap("end its resends", err)
 }
 
-// cancelBatch is the most deliveries that one call of MoveCancelled moves. It is small, so that other writers wait for the call
-// about as long as for the transaction of a request.
+// cancelBatch lets other writers wait for MoveCancelled about as long as for the transaction of a request.
 const cancelBatch = 400
 
-// CancelledDeliveries names the cancelled deliveries of one epoch of a webhook: they were made in that epoch and still
-// waited at its end.
+// CancelledDeliveries were made in one epoch of a webhook and still waited at its end.
 type CancelledDeliveries struct {
 	StoreID, WebhookID uuid.UUID
 	Epoch              int64
 }
 
-// FindCancelled returns the webhooks and epochs whose cancelled deliveries are still in the table deliveries, from which
-// MoveCancelled moves them.
+// FindCancelled returns what MoveCancelled has to move.
 func (q *Queue) FindCancelled(ctx context.Context) (found []CancelledDeliveries, err error) {
 	for row := range db.Rows(ctx, q.db.Reader(), q.dialect.statements["cancelled"]) {
 		var c CancelledDeliveries
@@ -162,8 +154,7 @@ func (q *Queue) FindCancelled(ctx context.Context) (found []CancelledDeliveries,
 	return found, nil
 }
 
-// MoveCancelled moves at most cancelBatch of the cancelled deliveries that c names to finished_deliveries. It leaves out
-// deliveries under a lease that has not ended. moved is how many it moved; more is true if some may be left.
+// MoveCancelled moves at most cancelBatch deliveries without a running lease to finished_deliveries. more is true if some may be left.
 func (q *Queue) MoveCancelled(ctx context.Context, c CancelledDeliveries) (moved int, more bool, err error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		n, err := q.dialect.exec(ctx, tx, "cancel", q.db.TimeArg(), c.StoreID, c.WebhookID, c.Epoch, cancelBatch)

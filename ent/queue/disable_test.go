@@ -24,7 +24,7 @@ func (o outlet) disable(q *queue.Queue) bool {
 	return disabled
 }
 
-// failingFor stores in the outlet's webhook that its first failure since its last success was d ago.
+// failingFor makes the webhook's first failure since its last success d ago.
 func (o outlet) failingFor(d time.Duration) {
 	o.t.Helper()
 	o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(o.Now().Add(-d)) })

@@ -11,7 +11,6 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// lanesDue returns the lanes that q.Due reports.
 func (o outlet) lanesDue(q *queue.Queue) []queue.Lane {
 	o.t.Helper()
 	due, err := q.Due(o.ctx)
@@ -19,7 +18,6 @@ func (o outlet) lanesDue(q *queue.Queue) []queue.Lane {
 	return due
 }
 
-// allDue returns the lanes that q.AllDue reports, and passes them to q.Found.
 func (o outlet) allDue(q *queue.Queue) (lanes []queue.Lane) {
 	o.t.Helper()
 	due, err := q.AllDue(o.ctx)
@@ -54,7 +52,7 @@ func TestDueTellsWhatBecameDue(t *testing.T) {
 		require.ElementsMatch(t, []queue.Lane{o.lane(o.webhook, true), o.lane(third, false)}, o.lanesDue(q),
 			"and a little of what was before")
 
-		// Add a delivery that is due at a time before the last call of Due, as if its transaction had committed late.
+		// As if its transaction had committed late.
 		o.put(third, start, true)
 		require.NotContains(t, o.lanesDue(q), o.lane(third, true))
 		require.ElementsMatch(t, []queue.Lane{
@@ -67,8 +65,7 @@ func TestDueTellsWhatBecameDue(t *testing.T) {
 	})
 }
 
-// A delivery that is due earlier than those that a worker has claimed is claimed once AllDue has found it: its lease has ended
-// because its worker has died, or its transaction has committed late.
+// Its lease has ended because its worker has died, or its transaction has committed late.
 func TestAClaimGoesBackToWhatWasFound(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {

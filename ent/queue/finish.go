@@ -18,13 +18,13 @@ type Outcome struct {
 	Attempt *Attempt
 	// Status is one of Statuses. Pending means that another attempt follows.
 	Status string
-	// Delay is the time from Finish to the next attempt, if Status is Pending.
+	// Delay is from Finish to the next attempt, if Status is Pending.
 	Delay time.Duration
 	// CountsAsFailure is true if a failed attempt counts towards disabling the webhook.
 	CountsAsFailure bool
 }
 
-// outcomeRow is an Outcome as JSON for the SQL statements. Delay is in milliseconds.
+// outcomeRow is an Outcome for the SQL statements. Delay is in milliseconds.
 type outcomeRow struct {
 	ID       uuid.UUID `json:"id"`
 	Lease    uuid.UUID `json:"lease"`
@@ -33,13 +33,10 @@ type outcomeRow struct {
 	Delay    int64     `json:"delay"`
 }
 
-// Finish stores outcomes, which are in the order in which their attempts ended. A delivery with the status Pending waits for
-// its next attempt; any other moves to finished_deliveries. An outcome changes nothing if the delivery's row no longer has
-// the outcome's lease. lost is the number of such outcomes.
+// Finish stores outcomes, in the order in which their attempts ended. It moves all but pending deliveries to finished_deliveries. lost counts
+// outcomes without effect, because the delivery's row no longer has their lease.
 //
-// Finish also updates each webhook's failing_since, the time of the first failure since the last success. A success clears
-// it, the next failure that counts sets it to now, and further failures leave it. If a webhook's row is locked, its
-// failing_since stays unchanged until its next outcome.
+// It also updates each webhook's failing_since, the time of the first failure since the last success, unless the webhook's row is locked.
 func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err error) {
 	var ends, waits []outcomeRow
 	for _, o := range outcomes {
@@ -70,16 +67,14 @@ func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err e
 	return len(outcomes) - int(waiting+ended), wrap("finish", err)
 }
 
-// webhookOutcome sums up the outcomes of one webhook. Succeeded is true if an attempt succeeded. Failed is true if a failure
-// that counts came after the last success.
+// webhookOutcome sums up one webhook's outcomes. Failed is true if a failure that counts came after the last success.
 type webhookOutcome struct {
 	ID        uuid.UUID `json:"id"`
 	Succeeded bool      `json:"succeeded"`
 	Failed    bool      `json:"failed"`
 }
 
-// webhookOutcomes returns one webhookOutcome for each webhook that has, among the outcomes, a success or a failure that counts.
-// The outcomes are in the order in which their attempts ended.
+// webhookOutcomes leaves out webhooks without a success or a failure that counts.
 func webhookOutcomes(outcomes []Outcome) []webhookOutcome {
 	var perWebhook []webhookOutcome
 	at := map[uuid.UUID]int{}
@@ -99,7 +94,7 @@ func webhookOutcomes(outcomes []Outcome) []webhookOutcome {
 	return perWebhook
 }
 
-// updateFailingSince updates the failing_since of webhooks, and writes a notice for each webhook that began or ceased to fail.
+// updateFailingSince writes a notice for each webhook that began or ceased to fail.
 func (q *Queue) updateFailingSince(ctx context.Context, tx *sql.Tx, perWebhook []webhookOutcome) error {
 	if len(perWebhook) == 0 {
 		return nil
@@ -120,7 +115,7 @@ func (q *Queue) updateFailingSince(ctx context.Context, tx *sql.Tx, perWebhook [
 	return nil
 }
 
-// Release ends the leases of deliveries that the worker did not attempt. The deliveries are then due at once.
+// Release makes deliveries due at once that the worker did not attempt.
 func (q *Queue) Release(ctx context.Context, deliveries []Delivery) error {
 	rows := make([]outcomeRow, len(deliveries))
 	for i, d := range deliveries {

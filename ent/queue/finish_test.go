@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// finish stores outcomes; the test fails if a lease was lost.
+// finish fails the test if a lease was lost.
 func (o outlet) finish(q *queue.Queue, outcomes ...queue.Outcome) {
 	o.t.Helper()
 	lost, err := q.Finish(o.ctx, outcomes)
@@ -21,7 +21,7 @@ func (o outlet) finish(q *queue.Queue, outcomes ...queue.Outcome) {
 	require.Zero(o.t, lost)
 }
 
-// leased puts a delivery to the webhook into the queue, claims it with q and returns it.
+// leased puts a delivery into the queue and claims it.
 func (o outlet) leased(q *queue.Queue, webhook uuid.UUID) queue.Delivery {
 	o.t.Helper()
 	o.put(webhook, o.Now(), false)
@@ -35,8 +35,7 @@ func (o outlet) failingSince(webhook uuid.UUID) *time.Time {
 	return o.Client().Webhook.GetX(o.ctx, webhook).FailingSince
 }
 
-// answer returns an attempt that the receiver answered with this status. The attempt is a success if the status is 204, and
-// a failure otherwise.
+// answer returns an attempt that succeeded if the status is 204.
 func answer(number int, at time.Time, status int) *queue.Attempt {
 	a := &queue.Attempt{Number: number, StartedAt: at, Duration: 21 * time.Millisecond, StatusCode: status}
 	if status != 204 {
@@ -139,7 +138,7 @@ func TestOutcomesOfOneBatch(t *testing.T) {
 	})
 }
 
-// The outcomes of one batch change a webhook's failing_since in the order in which their attempts ended.
+// They count in the order in which their attempts ended.
 func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 	t.Parallel()
 	before, now := noon.Add(-time.Hour), noon.Add(time.Second)

@@ -14,11 +14,9 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// hangGuard is how long a test waits before it fails instead of hanging.
 const hangGuard = time.Minute
 
-// A success that could not be marked, because the webhook's row was locked, is no failure: a failure days later does not
-// disable the webhook, and the days of failures begin with it.
+// A failure days after a success that the lock kept from being marked does not disable the webhook.
 func TestASuccessUnderALockIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
@@ -28,7 +26,7 @@ func TestASuccessUnderALockIsNotForgotten(t *testing.T) {
 		o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(began) })
 		c.advance(time.Hour)
 		succeeded := o.leased(q, o.webhook)
-		// Finish as it does while the row is locked: the outcome is stored, and failing_since stays.
+		// While the row is locked, the outcome is stored and failing_since stays.
 		o.finish(q, queue.Outcome{Delivery: succeeded, Attempt: answer(1, d.Now(), 204), Status: queue.Succeeded})
 		o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(began) })
 
@@ -48,7 +46,7 @@ func TestASuccessUnderALockIsNotForgotten(t *testing.T) {
 	})
 }
 
-// A lock on one webhook's row delays no results, neither of this webhook nor of others.
+// It delays results neither of this webhook nor of others.
 func TestALockOnAWebhookHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{Settings: queue.Settings()})

@@ -129,7 +129,7 @@ func TestEntryIsFoundByItsIDAlone(t *testing.T) {
 	})
 }
 
-// A delivery whose stored attempts are damaged is listed without attempts, and the other deliveries are listed as always.
+// A damaged delivery is listed without attempts, and the others as always.
 func TestEntriesWithDamagedAttempts(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, d *db.DB, _ *handClock) {

@@ -19,8 +19,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// The statuses of a delivery. If its webhook is disabled or deleted, a waiting delivery has the status cancelled, even
-// before a worker moves the delivery to finished_deliveries.
+// The statuses of a delivery. A waiting delivery of a disabled or deleted webhook is cancelled, even before a worker moves it.
 const (
 	// Pending is a delivery that waits for an attempt or is being attempted.
 	Pending   = "pending"
@@ -38,13 +37,12 @@ type Entry struct {
 	EventType                       string
 	// Status is one of Statuses.
 	Status string
-	// NextAttemptAt is when the next attempt is due, by the database's clock; nil during an attempt, and
-	// when the delivery has ended.
+	// NextAttemptAt is by the database's clock; nil during an attempt, and when the delivery has ended.
 	NextAttemptAt *time.Time
-	// Attempts are the attempts so far, oldest first; none if the column is damaged.
+	// Attempts are oldest first; none if the column is damaged.
 	Attempts  []Attempt
 	CreatedAt time.Time
-	// FinishedAt is when the delivery ended; nil while it is pending.
+	// FinishedAt is nil while the delivery is pending.
 	FinishedAt *time.Time
 }
 
@@ -59,17 +57,17 @@ func (e Entry) Last() *Attempt {
 // Search selects deliveries of a store.
 type Search struct {
 	StoreID uuid.UUID
-	// WebhookID is a webhook of the store, or uuid.Nil for all webhooks.
+	// WebhookID is uuid.Nil for all webhooks.
 	WebhookID uuid.UUID
-	// Since and Until limit the times at which the deliveries were made: from Since until before Until. Zero means no limit.
+	// Since and Until are when the deliveries were made: from Since until before Until. Zero means no limit.
 	Since, Until time.Time
 	// Status is one of Statuses, or "" for all.
 	Status string
-	// Retrying is true to find, among pending deliveries, only those that have had a failed attempt.
+	// Retrying finds, among pending deliveries, only those that have had a failed attempt.
 	Retrying bool
-	// EventType is the type of the delivered event, or "" for all.
+	// EventType is that of the event, or "" for all.
 	EventType string
-	// Before is the id of a delivery: only older deliveries are listed. uuid.Nil lists from the newest on.
+	// Before lists deliveries older than this id; uuid.Nil lists from the newest on.
 	Before uuid.UUID
 	// Limit is how many deliveries are listed at most.
 	Limit int
@@ -78,30 +76,27 @@ type Search struct {
 }
 
 const (
-	// maxEventIDs is how many events EntriesOf takes at most. The statement always has this many parameters, so that its text
-	// is always the same and the database prepares it once.
+	// maxEventIDs is also the number of the statement's parameters, so that the database prepares it once.
 	maxEventIDs = 25
-	// maxEventDeliveries is how many deliveries EntriesOf lists at most, and maxEventDeliveriesRead is how many its statement
-	// reads at most. An event may have many deliveries, because each webhook and each resend adds one.
+	// maxEventDeliveries and maxEventDeliveriesRead bound what EntriesOf lists and reads, because each webhook and each resend adds a delivery
+	// of an event.
 	maxEventDeliveries     = 500
 	maxEventDeliveriesRead = "10000"
 )
 
-// Entries lists the newest deliveries that match the search. It uses one statement, so that a delivery that ends meanwhile
-// is listed once. For each finished status the statement follows an index of the store's deliveries until it has Limit
-// matching rows. It may read all unfinished deliveries of the store.
+// Entries lists the newest deliveries that match. One statement lists a delivery once that ends meanwhile. For each finished status it follows
+// an index until it has Limit rows; it may read all unfinished deliveries of the store.
 func Entries(ctx context.Context, d *db.DB, search Search) ([]Entry, error) {
 	return EntriesIn(ctx, d, d.Reader(), search)
 }
 
-// EntriesIn lists the same deliveries as Entries, through the transaction tx.
+// EntriesIn is Entries in the transaction tx.
 func EntriesIn(ctx context.Context, d *db.DB, tx db.Querier, search Search) ([]Entry, error) {
 	entries, err := search.list(ctx, d, tx)
 	return entries, wrap("list deliveries", err)
 }
 
-// EntriesOf lists the deliveries that match the search and deliver one of these events, newest first. events may have at
-// most maxEventIDs ids. EntriesOf ignores the search's Since, Until, Before and Limit.
+// EntriesOf lists deliveries of at most maxEventIDs events, newest first. It ignores the search's Since, Until, Before and Limit.
 func EntriesOf(ctx context.Context, d *db.DB, search Search, events []uuid.UUID) ([]Entry, error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -118,10 +113,8 @@ func (s Search) list(ctx context.Context, d *db.DB, q db.Querier) ([]Entry, erro
 	return entries[:min(len(entries), s.Limit)], err
 }
 
-// statement returns the text and the arguments of the SQL statement for a search; moment is the database's TimeArg. The
-// statement has one part for each finished status, which selects at most Limit rows, because in the index the status comes
-// before the id. A further part selects unfinished deliveries. The limit is written into the text, because PostgreSQL would
-// plan the statement anew at every call if the limit were an argument.
+// statement has a part for each finished status, because in the index the status comes before the id, and one for unfinished deliveries. The
+// limit is in the text, because PostgreSQL would plan the statement anew at every call for an argument.
 func (s Search) statement(d *dialect, moment any) (string, []any) {
 	var args db.Args
 	live := s.Status == "" || s.Status == Pending || s.Status == Cancelled
@@ -173,11 +166,10 @@ func (s Search) statement(d *dialect, moment any) (string, []any) {
 	return strings.Join(parts, "\nUNION ALL "), args
 }
 
-// ErrNoDelivery means that no delivery has the id, or that none matches the search.
+// ErrNoDelivery means that no delivery has the id, or that none matches.
 var ErrNoDelivery = errors.New("no such delivery")
 
-// FindEntry reads the delivery with the id deliveryID, in any store, through q. It fails with ErrNoDelivery if there is
-// none.
+// FindEntry reads a delivery of any store. It fails with ErrNoDelivery.
 func FindEntry(ctx context.Context, d *db.DB, q db.Querier, deliveryID uuid.UUID) (Entry, error) {
 	dialect := dialectOf(d)
 	query := "SELECT * FROM (" + dialect.statements["live"] + ") r WHERE id = $2 UNION ALL " + dialect.statements["ended"] + " WHERE id = $2"
@@ -191,7 +183,7 @@ func FindEntry(ctx context.Context, d *db.DB, q db.Querier, deliveryID uuid.UUID
 	return entries[0], nil
 }
 
-// FindPending returns a pending delivery of an event to a webhook. It fails with ErrNoDelivery if there is none.
+// FindPending returns a pending delivery of an event to a webhook. It fails with ErrNoDelivery.
 func FindPending(ctx context.Context, tx *ent.Tx, d *db.DB, storeID, webhookID, eventID uuid.UUID) (Entry, error) {
 	search := Search{StoreID: storeID, WebhookID: webhookID, Status: Pending, Limit: 1, events: []uuid.UUID{eventID}}
 	pending, err := search.list(ctx, d, tx)
@@ -204,7 +196,7 @@ func FindPending(ctx context.Context, tx *ent.Tx, d *db.DB, storeID, webhookID, 
 	return pending[0], nil
 }
 
-// scanEntries converts rows to entries and sorts them, newest first.
+// scanEntries sorts the entries, newest first.
 func scanEntries(rows iter.Seq[db.Row]) ([]Entry, error) {
 	var entries []Entry
 	for row := range rows {
@@ -220,18 +212,16 @@ func scanEntries(rows iter.Seq[db.Row]) ([]Entry, error) {
 			return nil, err
 		}
 		e.NextAttemptAt, e.FinishedAt = due.at, finished.at
-		e.Attempts, _ = Attempts(attempts) // attempts that cannot be read are left out, because an error would hide the other rows
+		e.Attempts, _ = Attempts(attempts) // an error would hide the other rows
 		entries = append(entries, e)
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return bytes.Compare(b.ID[:], a.ID[:]) })
 	return entries, nil
 }
 
-// storedTime scans a column with a time; at is nil for NULL. It accepts a number of milliseconds, because SQLite returns one
-// if the time is computed by an expression.
+// storedTime scans a time; at is nil for NULL. SQLite returns milliseconds for a time that an expression computes.
 type storedTime struct{ at *time.Time }
 
-// Scan implements sql.Scanner.
 func (t *storedTime) Scan(v any) error {
 	switch v := v.(type) {
 	case nil:
@@ -251,13 +241,13 @@ const (
 	searchStep = 1000
 	// MaxSearched is how many events one call of FindEvents reads at most.
 	MaxSearched = 10 * searchStep
-	// searchTime is the time after which a search begins no further step.
+	// searchTime is after how long a search begins no further step.
 	searchTime = 2 * time.Second
-	// searchDeadline is the time after which a statement of a search is aborted. Long payloads can make a statement slow.
+	// searchDeadline aborts a statement, which long payloads can make slow.
 	searchDeadline = 5 * time.Second
 )
 
-// EventSearch searches for a text in the payloads of a store's events, from the newest back.
+// EventSearch searches the payloads of a store's events, from the newest back.
 type EventSearch struct {
 	StoreID uuid.UUID
 	// Text is any part of a payload, as JSON writes it; the case of letters does not matter.
@@ -266,27 +256,24 @@ type EventSearch struct {
 	EventType string
 	// From is the time of the oldest events to search; zero searches all.
 	From time.Time
-	// BeforeAt and BeforeID are the time and id of an event, such as the last event of an earlier search. Only older events are
-	// searched. The zero time means to begin with the newest event.
+	// BeforeAt and BeforeID are those of an event: only older ones are searched. Zero begins with the newest.
 	BeforeAt time.Time
 	BeforeID uuid.UUID
-	// Limit is how many events the search finds at most; it may not be above maxEventIDs.
+	// Limit may not be above maxEventIDs.
 	Limit int
 }
 
 // FoundEvents is the result of an EventSearch.
 type FoundEvents struct {
 	IDs []uuid.UUID
-	// EndAt and EndID are the time and id of the oldest event that was read. Another search with these as BeforeAt and BeforeID
-	// continues with the next older event.
+	// EndAt and EndID are those of the oldest event read, for BeforeAt and BeforeID of a next search.
 	EndAt time.Time
 	EndID uuid.UUID
 	// More is true if there may be older events.
 	More bool
 }
 
-// FindEvents searches the events from the newest back, until it has found Limit events, has read MaxSearched events, or two
-// seconds have passed.
+// FindEvents reads until it has found Limit events, has read MaxSearched, or two seconds have passed.
 func FindEvents(ctx context.Context, d *db.DB, search EventSearch) (FoundEvents, error) {
 	text := string(apijson.AppendString(nil, search.Text))
 	text = text[1 : len(text)-1]
@@ -310,8 +297,7 @@ func FindEvents(ctx context.Context, d *db.DB, search EventSearch) (FoundEvents,
 	return found, nil
 }
 
-// step runs one statement, which reads the next searchStep events. It adds the ids of matching events to f, until f has
-// limit ids.
+// step reads the next searchStep events, and adds matching ones to f up to limit.
 func (f *FoundEvents) step(ctx context.Context, d *db.DB, limit int, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, searchDeadline)
 	defer cancel()

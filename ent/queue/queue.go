@@ -35,8 +35,8 @@ import (
 	"go.storefront.example/ent/fanout"
 )
 
-// Queue is one worker's access to the tables. Only one goroutine at a time may call Relay, DropRelayed, Claim, Due and
-// Found. Any number may call the other methods.
+// Queue is one worker's access to the tables. Only one goroutine at a time may call Relay, DropRelayed, Claim, Due and Found; any number may
+// call the other methods.
 type Queue struct {
 	db      *db.DB
 	dialect *dialect
@@ -45,9 +45,8 @@ type Queue struct {
 
 	relayed []fanout.Delivery // outbox entries that DropRelayed must delete
 	due     time.Time         // time, by the database's clock, up to which Due has read
-	// floors has for each lane the time before which no delivery of it is due that is not under a lease. A claim begins to
-	// search there, so that it does not read the rows that are deleted already, which PostgreSQL keeps while a transaction that
-	// is older is open.
+	// floors has for each lane the time before which no delivery is due without a lease. A claim searches from there, to skip the deleted rows
+	// that PostgreSQL keeps while an older transaction is open.
 	floors map[Lane]time.Time
 }
 
@@ -67,7 +66,7 @@ type Delivery struct {
 	ID, Lease uuid.UUID
 	EventID   uuid.UUID
 	EventType string
-	// Attempts is the column attempts of the delivery's row: the earlier attempts, as JSON.
+	// Attempts has the earlier ones, as JSON.
 	Attempts  []byte
 	CreatedAt time.Time
 	// DueAt is when the attempt became due.
@@ -75,18 +74,17 @@ type Delivery struct {
 	// Epoch is the webhook's epoch when the delivery was made.
 	Epoch int64
 	URL   string
-	// Secret is the webhook's signing secret, sealed with the key SecretKey. The webhook's id is the seal's context.
+	// Secret is sealed with the key SecretKey. The webhook's id is the seal's context.
 	Secret    []byte
 	SecretKey string
 	// Payload is the body to send, byte for byte; nil if the event has been deleted.
 	Payload []byte
-	// RequestID is the id of the request that caused the event, or the zero UUID if there was no request.
+	// RequestID is that of the request that caused the event, or zero.
 	RequestID uuid.UUID
 	// Trace is the W3C traceparent of the change, or "".
 	Trace string
 }
 
-// inTx runs fn in a transaction on the writer.
 func (q *Queue) inTx(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	tx, err := q.db.Writer().BeginTx(ctx, nil)
 	if err != nil {
@@ -99,14 +97,12 @@ func (q *Queue) inTx(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// execer is a *sql.DB or a transaction.
 type execer interface {
 	db.Querier
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// write runs the statement with this name, whose arguments are the current time and the rows as JSON. It returns how many
-// rows the statement changed. If rows is empty, it runs nothing.
+// write runs the named statement with the current time and the rows as JSON, or nothing if rows is empty. It returns how many rows changed.
 func write[T any](ctx context.Context, q *Queue, conn execer, name string, rows []T) (int64, error) {
 	if len(rows) == 0 {
 		return 0, nil
@@ -118,7 +114,7 @@ func write[T any](ctx context.Context, q *Queue, conn execer, name string, rows 
 	return q.dialect.exec(ctx, conn, name, q.db.TimeArg(), set)
 }
 
-// rowset returns the rows as a JSON array, which is one argument of a statement.
+// rowset makes rows one argument of a statement.
 func rowset[T any](rows []T) (string, error) {
 	text, err := json.Marshal(rows)
 	if err != nil {
@@ -127,7 +123,6 @@ func rowset[T any](rows []T) (string, error) {
 	return string(text), nil
 }
 
-// scanIDs returns the ids in the rows of a query with one column.
 func scanIDs(rows iter.Seq[db.Row]) (ids []uuid.UUID, err error) {
 	for row := range rows {
 		var id uuid.UUID
@@ -147,7 +142,7 @@ func idStrings(ids []uuid.UUID) []string {
 	return texts
 }
 
-// wrap adds the operation to the text of an error. For nil it returns nil.
+// wrap returns nil for nil.
 func wrap(operation string, err error) error {
 	if err == nil {
 		return nil

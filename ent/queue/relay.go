@@ -19,11 +19,9 @@ import (
 // The deliveries are committed first. If a worker is killed in between, the next Relay finds the entries again and adds no
 // delivery that exists, because the entries have the deliveries' ids. On other databases there is nothing to relay.
 
-// relayBatch is the most outbox entries that one call of Relay moves.
 const relayBatch = 200
 
-// Relay copies at most relayBatch of the oldest outbox entries to the table deliveries; DropRelayed deletes them. It returns
-// how many it took. It takes none while another worker relays.
+// Relay copies at most relayBatch of the oldest outbox entries to deliveries, and returns how many. It takes none while another worker relays.
 func (q *Queue) Relay(ctx context.Context) (int, error) {
 	if !q.dialect.relays {
 		return 0, nil
@@ -39,7 +37,7 @@ func (q *Queue) Relay(ctx context.Context) (int, error) {
 	return len(entries), wrap("relay", err)
 }
 
-// relay relays the entries that the statement take returns. It sets taken once it has read them.
+// relay sets taken once it has read the entries that the statement take returns.
 func (q *Queue) relay(ctx context.Context, take string, taken *bool) (entries []fanout.Delivery, err error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		var ours bool
@@ -60,8 +58,8 @@ func (q *Queue) relay(ctx context.Context, take string, taken *bool) (entries []
 	return entries, err
 }
 
-// DropRelayed deletes the outbox entries that Relay has copied. Call it once the worker has claimed their deliveries. If an
-// entry could not be deleted, Relay takes it again and adds no delivery.
+// DropRelayed deletes the outbox entries that Relay has copied, once the worker has claimed their deliveries. Relay takes an entry again that
+// could not be deleted, and adds no delivery.
 func (q *Queue) DropRelayed(ctx context.Context) (errs error) {
 	stores := map[uuid.UUID][]uuid.UUID{}
 	for _, e := range q.relayed {

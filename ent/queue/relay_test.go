@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// emitThere writes an event with its deliveries on the store's node, and returns the event's id.
+// emitThere writes an event with its deliveries on the store's node.
 func (o outlet) emitThere(kind string) uuid.UUID {
 	o.t.Helper()
 	event, node := id.At(o.Now()), o.ForStore(o.ctx)
@@ -28,7 +28,6 @@ func (o outlet) emitThere(kind string) uuid.UUID {
 	return event
 }
 
-// relay relays once; the test fails if that fails.
 func (o outlet) relay(q *queue.Queue) int {
 	o.t.Helper()
 	n, err := q.Relay(o.ctx)
@@ -36,7 +35,7 @@ func (o outlet) relay(q *queue.Queue) int {
 	return n
 }
 
-// elsewhere returns an outlet whose store is on another node than the coordinator.
+// elsewhere has its store on another node than the coordinator.
 func elsewhere(t *testing.T, d *db.DB) outlet {
 	t.Helper()
 	for {
@@ -46,7 +45,7 @@ func elsewhere(t *testing.T, d *db.DB) outlet {
 	}
 }
 
-// The recipients of an event on another node are those of its commit, and its deliveries have the epoch of that moment.
+// The recipients and the epoch are those of the event's commit.
 func TestARelayDecidesNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
@@ -71,8 +70,7 @@ func TestARelayDecidesNothing(t *testing.T) {
 	require.Zero(t, dbtest.Count(t, d, "outbox"))
 }
 
-// A worker that dies after it has copied entries, and before it has deleted them, doubles nothing, whatever became of the
-// deliveries.
+// It dies between copying entries and deleting them, whatever became of the deliveries.
 func TestARelayThatDiesHalfWayDoublesNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
@@ -91,7 +89,6 @@ func TestARelayThatDiesHalfWayDoublesNothing(t *testing.T) {
 	require.Len(t, dbtest.FinishedDeliveries(t, d, "true"), 1)
 }
 
-// Relays and resends at once double nothing and lose nothing.
 func TestRelaysAndResendsAtOnceDoubleNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)

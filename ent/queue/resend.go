@@ -21,8 +21,7 @@ import (
 const (
 	// resendStep is how many events one step of a resend reads.
 	resendStep = 500
-	// resendAhead is added to the time at which a resend is created: the resend also sends events with a later time, up to this
-	// much. An event that existed before the resend has a later time if its host's clock was ahead.
+	// resendAhead extends a resend to events with a later time, which a host whose clock was ahead has given them.
 	resendAhead = time.Minute
 )
 
@@ -40,16 +39,15 @@ type Resend struct {
 	ID, StoreID, WebhookID uuid.UUID
 	// Since is the time of the oldest events that the resend sends.
 	Since time.Time
-	// Resent counts the deliveries that the resend created, and the waiting deliveries that it made due.
+	// Resent counts the deliveries that the resend created or made due.
 	Resent int
 	// Finished is true if all steps are done, or Stopped is true.
 	Finished bool
-	// Stopped is true if the resend ended early, because its webhook was disabled or deleted.
+	// Stopped is true if the webhook was disabled or deleted.
 	Stopped bool
 }
 
-// OrderResend creates a resend without running a step. The caller has locked the webhook's row in this transaction and found
-// the webhook enabled.
+// OrderResend creates a resend without running a step. The caller has locked the row of the enabled webhook in tx.
 func OrderResend(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID, since time.Time) (Resend, error) {
 	now := hook.Time(ctx)
 	r := Resend{ID: id.At(now), StoreID: storeID, WebhookID: webhookID, Since: since}
@@ -57,15 +55,13 @@ func OrderResend(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID, 
 	return r, wrap("order a resend", err)
 }
 
-// MaxUndelivered is the highest number of events that CountUndelivered counts exactly.
+// MaxUndelivered is the highest number that CountUndelivered counts exactly.
 const MaxUndelivered = 10_000
 
-// Undelivered has the number of events that a resend would send, at most MaxUndelivered + 1, which means more. Older is how
-// many of them are older than the webhook.
+// Undelivered is what a resend would send; MaxUndelivered + 1 events mean more. Older is how many are older than the webhook.
 type Undelivered struct{ Events, Older int }
 
-// CountUndelivered counts the events since a time to which the webhook subscribes, and of which none of its deliveries has
-// succeeded.
+// CountUndelivered counts the subscribed events since a time of which no delivery to the webhook has succeeded.
 func CountUndelivered(ctx context.Context, d *db.DB, w *ent.Webhook, since time.Time) (n Undelivered, err error) {
 	var args db.Args
 	older, store, from, until, webhookID := args.Add(w.CreatedAt), args.Add(w.StoreID), args.Add(since), args.Add(d.Now().Add(resendAhead)),
@@ -81,7 +77,6 @@ func CountUndelivered(ctx context.Context, d *db.DB, w *ent.Webhook, since time.
 	return n, wrap("count undelivered events", err)
 }
 
-// resendJob is a Resend with the range of events that it has still to read.
 type resendJob struct {
 	Resend
 	until      time.Time // the resend sends only events from before this time
@@ -89,7 +84,7 @@ type resendJob struct {
 	positionID uuid.UUID // id of the last event that the resend has read
 }
 
-// readResend reads a resend, or fails with ErrNoResend.
+// readResend fails with ErrNoResend.
 func readResend(ctx context.Context, q db.Querier, resendID uuid.UUID) (job resendJob, err error) {
 	err = ErrNoResend
 	for row := range db.Rows(ctx, q, shared["resend"], resendID) {
@@ -109,9 +104,8 @@ func UnfinishedResends(ctx context.Context, d *db.DB, limit int) ([]uuid.UUID, e
 // ErrNoResend means that there is no resend with this id.
 var ErrNoResend = errors.New("no such resend")
 
-// StepResend runs one step of a resend and returns its new state. If the delivery of one of the next events waits, the step
-// makes it due now. If a subscribed event has neither a pending nor a succeeded delivery to the webhook, the step adds one.
-// StepResend returns ErrNoResend if no resend has this id, and does nothing if the resend is finished.
+// StepResend runs one step: it makes waiting deliveries of the next events due, and adds one for each subscribed event without a pending or
+// succeeded delivery. It fails with ErrNoResend, and does nothing to a finished resend.
 func StepResend(ctx context.Context, d *db.DB, resendID uuid.UUID) (Resend, error) {
 	var r Resend
 	err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
@@ -119,12 +113,12 @@ func StepResend(ctx context.Context, d *db.DB, resendID uuid.UUID) (Resend, erro
 		if err != nil {
 			return err
 		}
-		// Lock the webhook's row first, as disabling a webhook and creating a resend do.
+		// The webhook's row comes first, as in disabling a webhook and creating a resend.
 		w, err := hook.LockRow(ctx, tx.Webhook.Query().Where(webhook.StoreID(job.StoreID), webhook.ID(job.WebhookID)))
 		if err != nil && !ent.IsNotFound(err) {
 			return fmt.Errorf("read the webhook: %w", err)
 		}
-		// Read again, because other steps may have run before the lock was granted.
+		// Other steps may have run before the lock was granted.
 		if job, err = readResend(ctx, tx, resendID); err != nil {
 			return err
 		}
@@ -146,7 +140,7 @@ func StepResend(ctx context.Context, d *db.DB, resendID uuid.UUID) (Resend, erro
 	return r, nil
 }
 
-// step runs one step of job. tx has locked the row of w, the webhook of the job.
+// step runs one step of job, whose webhook's row w tx has locked.
 func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resendJob, w *ent.Webhook) error {
 	dialect := dialectOf(d)
 	now := hook.Time(ctx)
@@ -159,7 +153,7 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resendJob, w *ent.Webh
 		}
 		job.positionID = next.EventID
 		events = append(events, next.EventID)
-		// Skip the event types to which the webhook does not subscribe. No webhook subscribes to pings.
+		// No webhook subscribes to pings.
 		if slices.Contains(w.Events, next.EventType) {
 			due = append(due, next)
 		}
@@ -182,12 +176,11 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resendJob, w *ent.Webh
 	return job.save(ctx, tx)
 }
 
-// deliveriesOf returns a map with an entry for each of the events that has a delivery to the webhook w. The entry is true if
-// a delivery of the event has succeeded or is pending, so that the event needs no other delivery.
+// deliveriesOf has the events with a delivery to w; true if one has succeeded or is pending, so that the event needs no other.
 func deliveriesOf(ctx context.Context, tx *ent.Tx, d *dialect, w *ent.Webhook, events []uuid.UUID) (map[uuid.UUID]bool, error) {
 	settled := map[uuid.UUID]bool{}
 	if d.relays {
-		// Read the outbox before the deliveries. An entry leaves the outbox only once its delivery exists.
+		// Read the outbox before the deliveries, because an entry leaves it only once its delivery exists.
 		relayedLater, err := scanIDs(db.Rows(ctx, tx, d.statements["relayed later"], w.StoreID, w.ID, d.array(events)))
 		if err != nil {
 			return nil, err
@@ -207,7 +200,6 @@ func deliveriesOf(ctx context.Context, tx *ent.Tx, d *dialect, w *ent.Webhook, e
 	return settled, nil
 }
 
-// save stores the counts, the position and the end of a resend.
 func (job resendJob) save(ctx context.Context, tx *ent.Tx) error {
 	var finishedAt *time.Time
 	if job.Finished {
@@ -221,15 +213,14 @@ func (job resendJob) save(ctx context.Context, tx *ent.Tx) error {
 // SendBatch is how many waiting deliveries one call of SendWaiting makes due at most.
 const SendBatch = 500
 
-// SendNow makes a delivery due if it waits for its next attempt; it creates no new delivery. The caller wakes the workers after
-// the commit (db.DB.Announce).
+// SendNow makes a waiting delivery due. The caller wakes the workers after the commit (db.DB.Announce).
 func SendNow(ctx context.Context, tx *ent.Tx, d *db.DB, e Entry) error {
 	_, err := send(ctx, tx, d, "send one", e.StoreID, e.WebhookID, d.TimeArg(), e.ID)
 	return err
 }
 
-// SendWaiting makes due at once the deliveries that wait for another attempt at a webhook: at most SendBatch, those with the
-// earliest times first. It returns how many it made due. The caller wakes the workers after the commit (db.DB.Announce).
+// SendWaiting makes at most SendBatch of a webhook's waiting retries due, the earliest first. The caller wakes the workers after the commit
+// (db.DB.Announce).
 func SendWaiting(ctx context.Context, tx *ent.Tx, d *db.DB, storeID, webhookID uuid.UUID) (int, error) {
 	return send(ctx, tx, d, "send retries", storeID, webhookID, d.TimeArg(), SendBatch)
 }
@@ -241,9 +232,9 @@ func send(ctx context.Context, tx *ent.Tx, d *db.DB, name string, args ...any) (
 
 // Retries is how many deliveries wait at a webhook for another attempt, and until when.
 type Retries struct {
-	// Count is how many deliveries wait, at most MaxRetries + 1, which means more than MaxRetries.
+	// Count is at most MaxRetries + 1, which means more.
 	Count int
-	// Next is the earliest time at which one of the deliveries is due, by the database's clock; nil if none waits.
+	// Next is the earliest due time by the database's clock; nil if none waits.
 	Next *time.Time
 }
 

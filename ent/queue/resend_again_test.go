@@ -12,15 +12,15 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// After a resend has read an event, the event's delivery fails or is cancelled. Then a second resend since the same time sends
-// the event again. If the delivery is still pending, the second resend adds none.
+// After a resend has read an event, its delivery fails or is cancelled. A second resend sends the event again, unless the delivery is still
+// pending.
 func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		reason string
-		// called after the first step of the first resend and before the second resend; it may change the deliveries of that step
+		// called between the first resend's first step and the second resend
 		meanwhile func(o outlet)
-		resent    int // the count Resent that the second resend must have
+		resent    int // by the second resend
 	}{
 		{"nothing has ended", func(outlet) {}, 600},
 		{"they have failed", func(o outlet) {
@@ -57,12 +57,12 @@ func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 	})
 }
 
-// withoutEnded returns counts with only the number of pending deliveries.
+// withoutEnded keeps only the number of pending deliveries.
 func withoutEnded(counts map[string]int) map[string]int {
 	return map[string]int{queue.Pending: counts[queue.Pending]}
 }
 
-// Disabling a webhook ends its resends, even if no process continues them.
+// Even if no process continues them.
 func TestAResendThatNobodyContinuesEndsWithItsWebhook(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// order creates a resend to the outlet's webhook, as the admin API does.
+// order creates a resend as the admin API does.
 func (o outlet) order(since time.Time) queue.Resend {
 	o.t.Helper()
 	var r queue.Resend
@@ -28,7 +28,6 @@ func (o outlet) order(since time.Time) queue.Resend {
 	return r
 }
 
-// carryOut runs steps of the resend until it is finished, and returns its last state.
 func (o outlet) carryOut(r queue.Resend) queue.Resend {
 	o.t.Helper()
 	for !r.Finished {
@@ -44,8 +43,7 @@ func (o outlet) step(resend uuid.UUID) queue.Resend {
 	return r
 }
 
-// forEach runs f as a subtest on each kind of database, with an empty database d whose clock is c. The clock advances by
-// step at each reading.
+// forEach runs f on each kind of database. The clock c advances by step at each reading.
 func forEach(t *testing.T, step time.Duration, f func(t *testing.T, d *db.DB, c *handClock)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
@@ -64,7 +62,7 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 		reason string
 		kind   string
 		at     time.Time
-		// Brings the event's delivery to the webhook into the state that reason names; nil if there is no delivery.
+		// brings the event's delivery into the state that reason names; nil if there is none
 		became func(o outlet, event uuid.UUID)
 		taken  bool
 	}{

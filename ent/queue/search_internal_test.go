@@ -14,12 +14,11 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// access matches two lines of a query plan: an index read, and the line below with its condition.
+// access matches two lines of a plan: an index read, and the line below with its condition.
 var access = regexp.MustCompile(`(?:Index Scan|Index Only Scan|Bitmap Index Scan) (using|on) \S+.*\n.*`)
 
-// wasteful returns the index reads of a query plan that read a whole index: those without a condition, and those with a
-// condition on an id in an index that starts with another column. It ignores the table webhooks, because that table is small,
-// and the partitions of events, because the partitions of future days are empty.
+// wasteful returns the index reads of a plan without a condition, or with one on an id in an index that starts with another column. The table
+// webhooks is small, and the partitions of events for future days are empty.
 func wasteful(plan string) []string {
 	var found []string
 	for _, lines := range access.FindAllString(plan, -1) {
@@ -35,8 +34,7 @@ func wasteful(plan string) []string {
 	return found
 }
 
-// With full tables on PostgreSQL, the frequent queries of a worker read indexes, whether the tables were full or empty when
-// statistics were taken.
+// Whether the tables were full or empty when statistics were taken.
 func TestWorkIsFoundByIndexes(t *testing.T) {
 	t.Parallel()
 	dbtest.OnePostgres(t, "a plan there shows what the coordinator asks the nodes")

@@ -15,8 +15,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// paid writes an event of the type order.paid with this time and payload, and a delivery of the event with this status. It
-// returns the event's id.
+// paid writes an event order.paid, and a delivery of it with this status.
 func (o outlet) paid(at time.Time, payload string, status string) uuid.UUID {
 	o.t.Helper()
 	made := id.At(at)

@@ -14,8 +14,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// waiting returns a delivery of the event to the webhook. The delivery's first attempt has failed, and its next attempt is
-// due in an hour.
+// waiting returns a delivery whose first attempt has failed, and whose next is due in an hour.
 func (o outlet) waiting(q *queue.Queue, webhook, event uuid.UUID) queue.Delivery {
 	o.t.Helper()
 	o.add(o.draft(webhook, event))

@@ -7,28 +7,27 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// HeldSnapshot is a snapshot of PostgreSQL that a session or another holder keeps open. Until it ends, VACUUM cannot remove
-// the rows that were deleted after it began, and every scan of the deliveries and the row deltas must skip these
-// dead rows.
+// HeldSnapshot is an open snapshot of PostgreSQL. Until it ends, VACUUM cannot remove the rows deleted since, which every scan of the
+// deliveries and the row deltas must skip.
 type HeldSnapshot struct {
-	// Holder names who holds the snapshot: a session, a prepared transaction, a replication slot or a standby.
+	// Holder is a session, a prepared transaction, a replication slot or a standby.
 	Holder string
-	// Age is nil for replication slots and standbys, because PostgreSQL does not store when they began.
+	// Age is nil for replication slots and standbys, of which PostgreSQL does not store it.
 	Age *time.Duration
-	// Transactions is how many transactions have begun since the snapshot began.
+	// Transactions is how many have begun since the snapshot.
 	Transactions int64
 }
 
-// Snapshots has the snapshots that are held open, and the number of dead rows that they keep.
+// Snapshots has the open snapshots, and the dead rows that they keep.
 type Snapshots struct {
-	// Held are the snapshots of this database that the service's database role may see. The first is the one since which the
-	// most transactions have begun, because not every snapshot has a known age.
+	// Held are those of this database that the service's role may see, first the one since which the most transactions have begun, because not
+	// every age is known.
 	Held []HeldSnapshot
-	// DeadRows is about how many dead rows the deliveries and the row deltas have.
+	// DeadRows is an estimate for the deliveries and the row deltas.
 	DeadRows int64
 }
 
-// Oldest returns the age of the oldest snapshot whose age is known, or 0 if there is none.
+// Oldest is the oldest known age, or 0.
 func (s Snapshots) Oldest() (oldest time.Duration) {
 	for _, h := range s.Held {
 		if h.Age != nil {
@@ -38,7 +37,7 @@ func (s Snapshots) Oldest() (oldest time.Duration) {
 	return oldest
 }
 
-// ReadSnapshots looks for snapshots that are held open. It returns nil on SQLite, which keeps no dead rows.
+// ReadSnapshots returns nil on SQLite, which keeps no dead rows.
 func ReadSnapshots(ctx context.Context, d *db.DB) (*Snapshots, error) {
 	dialect := dialectOf(d)
 	if dialect.singleWriter {

@@ -15,17 +15,15 @@ import (
 	"go.storefront.example/ent/usage"
 )
 
-// sweepBatch is the most rows that one transaction deletes. It is small, so that other writers wait for it about as long as
-// for the transaction of a request.
+// sweepBatch lets other writers wait about as long as for the transaction of a request.
 const sweepBatch = 1000
 
 // keyAge is how long idempotency keys are stored at least.
 const keyAge = 24 * time.Hour
 
-// Sweep deletes events and finished deliveries that are older than the retention by the database's clock, except events that
-// unfinished deliveries still need. It also deletes other rows with a maximum age: resends, idempotency keys and the rows of
-// package usage. It returns how many rows it deleted. Several processes may run it at once. On SQLite it fails with ErrHeld,
-// and deletes nothing, while the machine's clock may be wrong.
+// Sweep deletes events and finished deliveries older than the retention by the database's clock, except events that unfinished deliveries need,
+// and old resends, idempotency keys and rows of package usage. Several processes may run it at once. On SQLite it fails with ErrHeld while the
+// machine's clock may be wrong.
 func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64, err error) {
 	now, err := q.db.ReadClock(ctx)
 	if err != nil {
@@ -41,8 +39,7 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 		return 0, wrap("sweep", err)
 	}
 	oldest := id.Floor(now.Add(-retention))
-	// Events with ids below eventsBefore are deleted. Usually eventsBefore is the lowest id within the retention. If an
-	// unfinished delivery needs an older event, eventsBefore is the id of the oldest of these events.
+	// eventsBefore is the lowest id within the retention, or the oldest event that an unfinished delivery needs.
 	eventsBefore := oldest
 	if needed != uuid.Nil && bytes.Compare(needed[:], oldest[:]) < 0 {
 		eventsBefore = needed
@@ -70,7 +67,7 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 	return rows, nil
 }
 
-// oldestNeeded returns the lowest id of the events that an unfinished delivery still needs, or the nil id if none is needed.
+// oldestNeeded returns the lowest id of the events that an unfinished delivery needs, or the nil id.
 func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
 	oldest := uuid.Nil
 	queries := []string{shared["oldest needed"]}
@@ -90,8 +87,8 @@ func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
 	return oldest, nil
 }
 
-// deleteBelow deletes, batch by batch, the rows of a table whose ids are lower than the id below and that meet the SQL in
-// condition. After a batch it waits for as long as the batch took, so that other writers can use the database.
+// deleteBelow deletes rows with ids lower than below that meet the SQL in condition. After each batch it waits as long as the batch took, for
+// other writers.
 func (q *Queue) deleteBelow(ctx context.Context, table, condition string, below uuid.UUID) (rows int64, err error) {
 	statement := "DELETE FROM " + table + " WHERE id IN (" +
 		"SELECT id FROM " + table + " WHERE id < $1" + condition + " ORDER BY id LIMIT $2)"
@@ -115,14 +112,11 @@ func (q *Queue) deleteBelow(ctx context.Context, table, condition string, below 
 }
 
 const (
-	// baselineAge is how long the stored time of a sweep shows that the clock is right. A running worker sweeps every ten
-	// minutes.
+	// baselineAge is how long a sweep's mark shows that the clock is right.
 	baselineAge = 24 * time.Hour
-	// baselineHold is how long sweeps delete nothing after a sweep that found no mark of the last day, or one in the future
-	// (see below), so that somebody can correct the clock.
+	// baselineHold is how long sweeps delete nothing without such a mark, so that somebody can correct the clock.
 	baselineHold = 24 * time.Hour
-	// baselineTolerance is how far the clock may go back after a sweep without stopping the deletion, because NTP may set it
-	// back a little.
+	// baselineTolerance is how far NTP may set the clock back after a sweep.
 	baselineTolerance = time.Minute
 )
 

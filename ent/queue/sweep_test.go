@@ -17,8 +17,7 @@ import (
 
 const day = 24 * time.Hour
 
-// sweep calls Sweep with a retention of 30 days, and returns how many rows Sweep deleted. First it stores the mark of an
-// earlier sweep, without which Sweep deletes nothing on SQLite.
+// sweep stores the mark of an earlier sweep, and calls Sweep with a retention of 30 days.
 func (o outlet) sweep() int64 {
 	o.t.Helper()
 	o.exec("DELETE FROM clock_marks")
@@ -28,7 +27,7 @@ func (o outlet) sweep() int64 {
 	return rows
 }
 
-// past writes an event and its finished delivery, both with the time at, and returns their ids.
+// past writes an event and its finished delivery.
 func (o outlet) past(at time.Time) (event, delivery uuid.UUID) {
 	o.t.Helper()
 	d := o.draft(o.webhook, o.event(hook.OrderPaid, at))
@@ -112,7 +111,6 @@ func TestSweepForgetsResendsThatAreFinished(t *testing.T) {
 	})
 }
 
-// An idempotency key, with the stored answer of its operation, is kept for a day.
 func TestSweepForgetsIdempotencyKeysAfterADay(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2031, 3, 2, 10, 0, 0, 0, time.UTC)

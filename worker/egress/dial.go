@@ -10,21 +10,18 @@ import (
 	"time"
 )
 
-// errAddressRefused ends an attempt whose target is forbidden. It contains no address: the owner of a webhook must not learn
-// the addresses in the operator's network.
+// errAddressRefused contains no address: a webhook's owner must not learn those in the operator's network.
 var errAddressRefused = errors.New("address refused")
 
-// maxAddresses bounds how many addresses of one name are tried, so that a name with thousands of
-// addresses cannot use this machine as a scanner.
+// maxAddresses keeps a name with thousands of addresses from using this machine as a scanner.
 const maxAddresses = 8
 
-// Resolver is anything that looks up host names, such as a *net.Resolver.
+// Resolver looks up host names, such as a *net.Resolver.
 type Resolver interface {
 	// LookupNetIP returns the addresses of a host; network is "ip".
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// dialer makes connections to checked addresses only.
 type dialer struct {
 	policy   Policy
 	resolver Resolver
@@ -33,20 +30,19 @@ type dialer struct {
 
 type deadlineKey struct{}
 
-// withDeadline stores the attempt's deadline as a value of the context. http.Transport opens a connection with a context
-// that has the request's values, but not its deadline.
+// withDeadline stores the attempt's deadline as a value, because http.Transport dials with the request's values, but not its deadline.
 func withDeadline(ctx context.Context, deadline time.Time) context.Context {
 	return context.WithValue(ctx, deadlineKey{}, deadline)
 }
 
-// withStoredDeadline returns ctx with the deadline that withDeadline stored in its values.
+// withStoredDeadline returns ctx with the deadline that withDeadline stored.
 func withStoredDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, _ := ctx.Value(deadlineKey{}).(time.Time) // set by send
 	return context.WithDeadline(ctx, deadline)
 }
 
-// dial connects to the first address of a host that answers. It checks every address before the first connection. If one is
-// refused, it connects to none, because a name with a public and an internal address is an attack.
+// dial connects to the first address that answers, after it has checked all. If one is refused, it connects to none, because a name with a
+// public and an internal address is an attack.
 func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, error) {
 	ctx, cancel := withStoredDeadline(ctx)
 	defer cancel()
@@ -63,8 +59,7 @@ func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, er
 		return nil, err
 	}
 	for i, addr := range addrs {
-		// A resolver may return an IPv4 address in IPv6 form. The system connects to the IPv4 address, so the IPv4 address is
-		// checked.
+		// A resolver may return an IPv4 address in IPv6 form, and the system connects to the IPv4 address.
 		addrs[i] = addr.Unmap()
 		if d.policy.refused(addrs[i]) {
 			return nil, errAddressRefused
@@ -84,8 +79,7 @@ func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, er
 	return nil, first
 }
 
-// dialOne connects to one address. remaining is how many addresses have not been tried, including this one: each gets an equal
-// part of the remaining time.
+// dialOne gets an equal part of the remaining time. remaining counts the untried addresses, with this one.
 func (d *dialer) dialOne(ctx context.Context, network string, target netip.AddrPort, remaining int) (net.Conn, error) {
 	end, _ := ctx.Deadline() // withStoredDeadline has set the deadline
 	ctx, cancel := context.WithTimeout(ctx, time.Until(end)/time.Duration(remaining))
@@ -94,14 +88,14 @@ func (d *dialer) dialOne(ctx context.Context, network string, target netip.AddrP
 	return netDialer.DialContext(ctx, network, target.String())
 }
 
-// lookUp returns the addresses of a host: at least one, or an error.
+// lookUp returns at least one address, or an error.
 func (d *dialer) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{addr}, nil
 	}
 	if !d.policy.AllowPrivate {
-		// The dot disables the machine's search list, which could turn a public name into an internal
-		// one and costs several look-ups a name in some clusters.
+		// The dot disables the machine's search list, which could turn a public name into an internal one and costs several look-ups a name in
+		// some clusters.
 		host += "."
 	}
 	addrs, err := d.resolver.LookupNetIP(ctx, "ip", host)
@@ -116,7 +110,6 @@ type handshakeError struct{ err error }
 func (e *handshakeError) Error() string { return "TLS handshake: " + e.err.Error() }
 func (e *handshakeError) Unwrap() error { return e.err }
 
-// dialTLS connects and completes the TLS handshake within the attempt's deadline.
 func (d *dialer) dialTLS(ctx context.Context, network, target string) (net.Conn, error) {
 	ctx, cancel := withStoredDeadline(ctx)
 	defer cancel()

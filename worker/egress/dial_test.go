@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The client applies its policy, the zero value or AllowPrivate, to the IP address when the connection is made, whatever was
-// checked before.
+// The policy applies to the IP address when the connection is made, whatever was checked before.
 func TestAddressesAtDialTime(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -115,7 +114,7 @@ func TestAddressesAtDialTime(t *testing.T) {
 	require.ErrorIs(t, lab.control("tcp", "shop.example.com:443", nil), errAddressRefused, "a name where an address must be")
 }
 
-// Our table contains every prefix of secondGuard's table, so the two differ only by our additional prefixes.
+// The tables differ only by our additional prefixes.
 func TestTheTablesAgree(t *testing.T) {
 	t.Parallel()
 	for _, b := range blocks {
@@ -159,8 +158,7 @@ func TestANameThatLeadsInsideNeverGetsAConnection(t *testing.T) {
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			resolver := answer(row.each...)
-			// Earlier look-ups of the host, as when the URL was checked, returned public addresses. Only the resolver's last answer
-			// matters to the attempt.
+			// Earlier look-ups, as when the URL was checked, returned public addresses.
 			for range len(row.each) - 1 {
 				_, err := resolver.LookupNetIP(t.Context(), "ip", "shop.example.com")
 				require.NoError(t, err)
@@ -200,8 +198,7 @@ func TestPostKeepsTheSearchListOut(t *testing.T) {
 func TestPostTriesEachAddressInOrder(t *testing.T) {
 	t.Parallel()
 	r := listenTLS(t, good().server, replies(noContent))
-	// Nothing listens on the first two of these addresses, so Post must go on to the third. The timeout is long, because on
-	// some systems a connection to such an address hangs.
+	// Nothing listens on the first two addresses, and on some systems connecting to such an address hangs.
 	client := newClient(t, func(o *Options) {
 		o.Resolver = answer(addrs("127.0.0.2", "::1", "::ffff:127.0.0.1"))
 		o.Timeout = crowded

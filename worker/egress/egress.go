@@ -42,17 +42,14 @@ import (
 const (
 	// DefaultTimeout is how long a receiver may take (specification, Limits).
 	DefaultTimeout = 10 * time.Second
-	// idleTimeout is how long an idle connection is kept. Several common servers close idle connections after 5 s, and a
-	// request sent at that moment is lost.
+	// idleTimeout is below the 5 s after which several common servers close idle connections, when a request would be lost.
 	idleTimeout = 4 * time.Second
-	// maxHeaderBytes bounds the response headers, including those of informational responses.
+	// maxHeaderBytes includes informational responses.
 	maxHeaderBytes = 64 << 10
-	// maxDrainBytes and drainTimeout bound how much of a response body, and how long, the client reads before it closes the
-	// connection.
+	// maxDrainBytes and drainTimeout bound what the client reads of a body before it closes the connection.
 	maxDrainBytes = 4 << 10
 	drainTimeout  = 50 * time.Millisecond
-	// MaxAnswerBytes is how much of a failure's body is kept. answerTimeout is how long the client waits for it after the
-	// headers.
+	// MaxAnswerBytes of a failure's body are kept. answerTimeout limits the wait for them.
 	MaxAnswerBytes = 1 << 10
 	answerTimeout  = 500 * time.Millisecond
 )
@@ -60,21 +57,19 @@ const (
 // Options are the settings of a Client. The zero value posts to public https addresses.
 type Options struct {
 	Policy Policy
-	// Timeout bounds an attempt from the look-up to the response headers; 0 means DefaultTimeout.
+	// Timeout is from the look-up to the response headers; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Proxy is the proxy that connections go through, nil for none.
+	// Proxy is nil for none.
 	Proxy *url.URL
 	// RootCAs are the trusted authorities, nil for the system's.
 	RootCAs *x509.CertPool
-	// Resolver resolves names, nil for net.DefaultResolver.
+	// Resolver is nil for net.DefaultResolver.
 	Resolver Resolver
-	// MaxIdleConnsPerHost and MaxIdleConns bound the idle connections per host and in all; 0 means 8
-	// and 512.
+	// MaxIdleConnsPerHost and MaxIdleConns bound the idle connections per host and in all; 0 means 8 and 512.
 	MaxIdleConnsPerHost, MaxIdleConns int
 }
 
-// Client posts to receivers. It keeps idle connections, so one is enough for a process. Goroutines
-// may share it. Make it with New.
+// Client posts to receivers. It keeps idle connections, so one is enough for a process. Goroutines may share it. Make it with New.
 type Client struct {
 	policy    Policy
 	timeout   time.Duration
@@ -82,8 +77,7 @@ type Client struct {
 	// fresh makes a new connection for each request; transport reuses connections.
 	fresh  *http.Transport
 	drains sync.WaitGroup
-	// drainTimeout bounds how long the client reads the rest of a response body. New sets it to the constant of the same name;
-	// tests change it.
+	// drainTimeout is the constant, except in tests.
 	drainTimeout time.Duration
 }
 
@@ -111,7 +105,7 @@ func New(o Options) *Client {
 	transport.Protocols.SetHTTP1(true)
 	if o.Proxy != nil {
 		transport.Proxy = http.ProxyURL(o.Proxy)
-		// The proxy may have any address, because the operator chose it. The client connects to nothing else.
+		// The operator's proxy may have any address. The client connects to nothing else.
 		transport.DialTLSContext = nil
 		transport.DialContext = func(ctx context.Context, network, target string) (net.Conn, error) {
 			ctx, cancel := withStoredDeadline(ctx)
@@ -132,26 +126,22 @@ func New(o Options) *Client {
 
 // Result is how an attempt ended.
 type Result struct {
-	// Status is the status of the response, 0 when there was none.
+	// Status is that of the response, or 0.
 	Status int
-	// Problem is "" when the attempt succeeded (a 2xx response). Otherwise it is one of the texts of
-	// this package, of at most 64 bytes, and contains no address, URL or secret.
+	// Problem is "" for a 2xx response, otherwise one of this package's texts, of at most 64 bytes, without address, URL or secret.
 	Problem string
-	// Duration is the time from the call to the response headers or to the problem.
+	// Duration ends with the response headers or the problem.
 	Duration time.Duration
-	// Answer is the beginning of a failure's body as text, of at most MaxAnswerBytes bytes on the wire. It is empty after a
-	// success.
+	// Answer is the beginning of a failure's body as text, of at most MaxAnswerBytes bytes on the wire.
 	Answer string
 }
 
 // Succeeded reports whether the receiver answered with 2xx.
 func (r Result) Succeeded() bool { return r.Problem == "" }
 
-// Post makes one attempt: it posts body to the URL target with header, which must have a User-Agent, and adds Host and
-// Content-Length. It returns when the response headers and the beginning of a failure's body have arrived, a problem occurs,
-// the timeout passes or the context is cancelled.
-// If Post sent on an idle connection and the receiver closed it without a byte of an answer, Post sends once more on a new
-// connection. Goroutines may share the header and the body, and must not change them during the call.
+// Post makes one attempt: it posts body to target with header, which must have a User-Agent. It returns with the response headers and the
+// beginning of a failure's body, or with a problem, the timeout or the context's end. If the receiver closed an idle connection without a byte
+// of an answer, it posts once more on a new one. Goroutines may share header and body, unchanged during the call.
 func (c *Client) Post(ctx context.Context, target string, header http.Header, body []byte) Result {
 	start := time.Now()
 	answer, release, err := c.send(ctx, target, header, body, start.Add(c.timeout))
@@ -166,12 +156,11 @@ func (c *Client) Post(ctx context.Context, target string, header http.Header, bo
 	return result
 }
 
-// readPrefix returns the first MaxAnswerBytes of a body as text without control characters. If the body is slow, it closes
-// the connection and returns what has arrived.
+// readPrefix removes control characters. It closes a slow connection and returns what has arrived.
 func readPrefix(answer *http.Response, release context.CancelFunc) string {
 	defer time.AfterFunc(answerTimeout, release).Stop()
 	body := make([]byte, MaxAnswerBytes)
-	n, _ := io.ReadFull(answer.Body, body) // if reading fails or times out, the bytes so far are kept
+	n, _ := io.ReadFull(answer.Body, body) // the bytes so far are kept
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return -1
@@ -180,8 +169,8 @@ func readPrefix(answer *http.Response, release context.CancelFunc) string {
 	}, strings.ToValidUTF8(string(body[:n]), "\uFFFD")))
 }
 
-// send makes the request and returns the response with its body unread. release closes the
-// connection unless the body was read to its end; the caller must call it if err is nil.
+// send returns the response with its body unread. If err is nil, the caller must call release, which closes the connection unless the body was
+// read to its end.
 func (c *Client) send(ctx context.Context, target string, header http.Header, body []byte, deadline time.Time) (*http.Response,
 	context.CancelFunc, error) {
 	u, refusal := c.policy.parse(target)
@@ -200,16 +189,15 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 		GotConn:              func(info httptrace.GotConnInfo) { reused.Store(info.Reused) },
 		GotFirstResponseByte: func() { answered.Store(true) },
 	}))
-	// Call RoundTrip and not an http.Client, because RoundTrip follows no redirects and adds no cookies and no Referer.
+	// Unlike an http.Client, RoundTrip follows no redirects and adds no cookies and no Referer.
 	answer, err := c.transport.RoundTrip(request)
-	// Send once more here, because net/http itself does not repeat a POST once any byte of the request was sent.
+	// net/http itself does not repeat a POST of which any byte was sent.
 	if err != nil && reused.Load() && !answered.Load() && slices.Contains([]string{ProblemClosed, ProblemReset}, problemOf(err)) {
 		request.Body, _ = request.GetBody() // never fails
 		answer, err = c.fresh.RoundTrip(request)
 	}
 	if err != nil {
-		// Put the context's error before err. If the deadline has passed or the caller has cancelled, the attempt then ends with
-		// ProblemTimeout or ProblemInterrupted, whatever error net/http returned.
+		// The context's error comes first, so that the attempt ends with ProblemTimeout or ProblemInterrupted, whatever net/http returned.
 		err = errors.Join(ctx.Err(), err)
 		release()
 		return nil, nil, err
@@ -217,9 +205,8 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 	return answer, release, nil
 }
 
-// drainBody discards the body of a response. If it may end within maxDrainBytes, it is read in the
-// background for up to drainTimeout, so that the connection can be used again. Otherwise the
-// connection is closed.
+// drainBody reads a body that may end within maxDrainBytes in the background, so that the connection can be used again, or closes the
+// connection.
 func (c *Client) drainBody(answer *http.Response, release context.CancelFunc) {
 	switch {
 	case answer.Body == http.NoBody:

@@ -130,8 +130,7 @@ func TestPostDoesNotWaitForTheBody(t *testing.T) {
 	require.True(t, result.Succeeded(), result.Problem)
 }
 
-// A receiver may close a kept connection at any time, even while a request is on its way. Post then sends the request once
-// more, on a new connection.
+// A receiver may close a kept connection while a request is on its way.
 func TestPostSendsOnceMoreWhatFailedOnAKeptConnection(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

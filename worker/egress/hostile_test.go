@@ -18,7 +18,6 @@ import (
 	"go.storefront.example/ent/db/dbtest/need"
 )
 
-// drip writes a text byte by byte, without end.
 func drip(conn net.Conn, text string) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -30,7 +29,6 @@ func drip(conn net.Conn, text string) {
 	}
 }
 
-// flood writes a text again and again, without end.
 func flood(conn net.Conn, text string) {
 	for {
 		if _, err := io.WriteString(conn, text); err != nil {
@@ -50,11 +48,11 @@ var bomb = sync.OnceValue(func() string {
 	return packed.String()
 })
 
-// hostile lists hostile receivers, each with the problem that an attempt must report.
+// hostile lists receivers with the problem that an attempt must report.
 var hostile = []struct {
 	reason string
 	plain  bool // true if handle gets the connection before the TLS handshake
-	long   bool // true if the request is so long that sending it waits for the receiver to read
+	long   bool // true if sending the request waits for the receiver to read
 	handle func(net.Conn)
 	want   string
 }{
@@ -131,10 +129,10 @@ func sip(conn net.Conn) {
 	}
 }
 
-// crowded is the time limit of a short operation on a busy machine, so that only a hang exceeds it.
+// crowded is so long that on a busy machine only a hang exceeds it.
 const crowded = time.Minute
 
-// Not parallel, because it counts the goroutines and the heap of the whole process.
+// Not parallel, because it counts the goroutines and the heap of the process.
 func TestHostileReceivers(t *testing.T) {
 	need.Heavy(t, "it posts to receivers that hang and flood")
 	const (
@@ -145,7 +143,7 @@ func TestHostileReceivers(t *testing.T) {
 	)
 	good()
 	bomb()
-	// Collect garbage often, because the test bounds the memory that the client uses, not the garbage.
+	// Collect garbage often, because the test bounds the memory that the client uses.
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	for _, row := range hostile {
 		t.Run(row.reason, func(t *testing.T) {
@@ -163,9 +161,8 @@ func TestHostileReceivers(t *testing.T) {
 				body = make([]byte, 8<<20) // more than a connection's buffers hold
 			}
 
-			// First make attempts one by one, three at most, until one ends within timeout + slack. Each must end with the problem
-			// row.want. Unless row.want is ProblemTimeout, their client has a long timeout, so that a slow machine does not cause
-			// ProblemTimeout. The attempts further below, which all run at once, may end with any problem.
+			// First at most three attempts, until one ends within timeout + slack; each with row.want. Their long timeout keeps a slow machine
+			// from causing ProblemTimeout. The attempts below, at once, may end with any problem.
 			single := newClient(t, func(o *Options) {
 				o.Timeout = crowded
 				if row.want == ProblemTimeout {
@@ -206,14 +203,13 @@ func TestHostileReceivers(t *testing.T) {
 	}
 }
 
-// heapAlloc returns the size of the heap, including garbage.
 func heapAlloc() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
 }
 
-// watchHeap samples the size of the heap until the returned function is called, which returns the maximum.
+// watchHeap returns a function that ends sampling and returns the maximum.
 func watchHeap() func() uint64 {
 	stop, most := make(chan struct{}), make(chan uint64)
 	go func() {

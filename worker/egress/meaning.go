@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// meanings explain the problems of an attempt to the owner of the receiver.
+// meanings explain problems to the owner of the receiver.
 var meanings = map[string]string{
 	ProblemAddress:     "the address is on a private network, which webhooks never call",
 	ProblemURL:         "the URL is not one that a webhook may have: it must be https, without a user name or password",
@@ -27,7 +27,7 @@ var meanings = map[string]string{
 	ProblemProxy:       "the platform's proxy did not let the request through",
 }
 
-// statusMeanings explain statuses. A status that is not listed has the meaning of its first digit.
+// statusMeanings may lack a status, which then has the meaning of its first digit.
 var statusMeanings = map[int]string{
 	400: "the server did not understand the request",
 	401: "the server wants a sign-in, or could not verify the signature: does it have the current secret?",
@@ -50,7 +50,7 @@ var statusMeanings = map[int]string{
 	5:   "the server failed",
 }
 
-// Meaning explains a Result's Problem in plain words to the owner of the receiver. It returns "" for an unknown problem.
+// Meaning explains a Result's Problem to the owner of the receiver, or returns "".
 func Meaning(problem string) string {
 	if known := meanings[problem]; known != "" {
 		return known

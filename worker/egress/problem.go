@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// The problems of an attempt, as the journal shows them beside "status 500" and "redirect 302". They are a short fixed list, so
-// that they never contain an address, a URL, a secret or part of a response, and so that they can be counted.
+// The problems of an attempt, beside "status 500" and "redirect 302": a fixed list, so that they contain no address, URL, secret or part of a
+// response, and can be counted.
 const (
 	ProblemAddress     = "address refused"
 	ProblemURL         = "URL not allowed"
@@ -47,8 +47,7 @@ const (
 
 var errProxyRefused = errors.New("proxy refused")
 
-// statusProblem returns the problem of a response, or "" for 2xx. Only 2xx is a success: redirects are not followed
-// (specification, Delivery).
+// statusProblem returns "" for 2xx. Redirects are not followed (specification, Delivery).
 func statusProblem(status int) string {
 	switch {
 	case status >= 200 && status <= 299:
@@ -59,8 +58,7 @@ func statusProblem(status int) string {
 	return "status " + strconv.Itoa(status)
 }
 
-// problemOf returns the problem of an attempt without a response. The most specific match comes
-// first: a refused address is also a failed connection, and a reset may end a handshake.
+// problemOf tests the most specific match first: a refused address is also a failed connection, and a reset may end a handshake.
 func problemOf(err error) string {
 	var (
 		refusedURL  *URLError
@@ -108,12 +106,10 @@ func problemOf(err error) string {
 	return ProblemAnswer
 }
 
-// isText reports whether an error's message contains a text. Use it for errors of net/http that have no value or type of
-// their own.
+// isText is for errors of net/http that have no value or type of their own.
 func isText(err error, text string) bool { return strings.Contains(err.Error(), text) }
 
-// systemProblem returns the problem for an error number of the operating system, or "" if the number would not help the
-// owner of a receiver.
+// systemProblem returns "" if the number would not help the owner of a receiver.
 func systemProblem(number syscall.Errno) string {
 	switch number {
 	case syscall.ECONNREFUSED, wsaConnectionRefused:
@@ -126,8 +122,7 @@ func systemProblem(number syscall.Errno) string {
 	return ""
 }
 
-// certificateProblem returns what is wrong with a certificate, or "". It has texts of its own, because the original errors
-// would repeat the names in the certificate.
+// certificateProblem has texts of its own, because the original errors would repeat names in the certificate.
 func certificateProblem(err error) string {
 	var (
 		authority x509.UnknownAuthorityError

@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reset ends a connection with a reset instead of a close.
 func reset(conn net.Conn) {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
@@ -29,7 +28,6 @@ func reset(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// respond answers with a text and closes the connection.
 func respond(text string) func(net.Conn) {
 	return func(conn net.Conn) {
 		_, _ = readRequest(conn)
@@ -37,7 +35,6 @@ func respond(text string) func(net.Conn) {
 	}
 }
 
-// Each row makes an attempt at a real listener, and names the problem that the attempt must report.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	secure := func(handle func(net.Conn)) func(testing.TB) string {
@@ -172,7 +169,7 @@ func (silent) LookupNetIP(ctx context.Context, _, _ string) ([]netip.Addr, error
 	return nil, ctx.Err()
 }
 
-// Each row has an error that no listener on this machine can cause, and the problem that problemOf must return for it.
+// These errors no listener on this machine can cause.
 func TestProblemOf(t *testing.T) {
 	t.Parallel()
 	system := func(number syscall.Errno) error {

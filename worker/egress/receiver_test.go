@@ -22,8 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// receiver is a listener on loopback that counts its connections and passes each to a function. The
-// test closes it and its connections at the end.
+// receiver is a listener on loopback that counts its connections and passes each to a function.
 type receiver struct {
 	net.Listener
 	accepts atomic.Int64
@@ -31,7 +30,6 @@ type receiver struct {
 	ended   sync.WaitGroup
 }
 
-// listen starts a receiver without TLS.
 func listen(t testing.TB, handle func(net.Conn)) *receiver {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -56,7 +54,7 @@ func listen(t testing.TB, handle func(net.Conn)) *receiver {
 	return r
 }
 
-// listenTLS starts a receiver with a certificate; handle gets connections after their handshake.
+// listenTLS gives handle connections after their handshake.
 func listenTLS(t testing.TB, config *tls.Config, handle func(net.Conn)) *receiver {
 	t.Helper()
 	return listen(t, func(conn net.Conn) {
@@ -67,7 +65,6 @@ func listenTLS(t testing.TB, config *tls.Config, handle func(net.Conn)) *receive
 	})
 }
 
-// stop ends the receiver and waits for its goroutines.
 func (r *receiver) stop() {
 	_ = r.Close()
 	r.conns.Range(func(conn, _ any) bool {
@@ -77,7 +74,6 @@ func (r *receiver) stop() {
 	r.ended.Wait()
 }
 
-// idle reports whether no connection is being handled.
 func (r *receiver) idle() bool {
 	idle := true
 	r.conns.Range(func(_, _ any) bool {
@@ -87,7 +83,7 @@ func (r *receiver) idle() bool {
 	return idle
 }
 
-// at returns a URL that has this host name and the receiver's port.
+// at returns a URL with this host name and the receiver's port.
 func (r *receiver) at(host string) string {
 	_, port, _ := net.SplitHostPort(r.Addr().String())
 	return "https://" + host + ":" + port + "/webhooks?canary=whsec_canary"
@@ -101,8 +97,7 @@ type identity struct {
 	roots  *x509.CertPool
 }
 
-// newIdentity makes a certificate for 127.0.0.1 and shop.example.com that is valid now. change, if not nil, changes the
-// certificate before it is signed.
+// newIdentity makes a certificate for 127.0.0.1 and shop.example.com. change may be nil.
 func newIdentity(change func(*x509.Certificate)) identity {
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{
@@ -126,7 +121,7 @@ func newIdentity(change func(*x509.Certificate)) identity {
 	return identity{config, roots}
 }
 
-// good returns an identity with a certificate that is valid now. All tests share it.
+// good is valid now. All tests share it.
 var good = sync.OnceValue(func() identity { return newIdentity(nil) })
 
 func must[T any](value T, err error) T {
@@ -136,8 +131,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// newClient makes a client that trusts the certificate of good() and may connect to loopback addresses. change, if not nil,
-// changes the client's options.
+// newClient trusts the certificate of good() and may connect to loopback addresses. change may be nil.
 func newClient(t testing.TB, change func(*Options)) *Client {
 	t.Helper()
 	options := Options{Policy: lab, RootCAs: good().roots, Timeout: crowded}
@@ -149,7 +143,7 @@ func newClient(t testing.TB, change func(*Options)) *Client {
 	return client
 }
 
-// answers is a resolver that returns the next of its answers for any name, repeats the last answer, and records the names.
+// answers is a resolver that returns its answers in turn for any name, repeats the last, and records the names.
 type answers struct {
 	mu    sync.Mutex
 	asked []string

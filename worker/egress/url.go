@@ -16,18 +16,16 @@ import (
 // MaxURLBytes is the longest allowed URL of a webhook.
 const MaxURLBytes = 2048
 
-// Policy says which receivers are allowed besides those of the specification: https, and no private or local address. The
-// zero value allows no others.
+// Policy allows receivers besides those of the specification: https, and no private or local address.
 type Policy struct {
-	// AllowPrivate allows receivers at loopback, private, carrier-shared and unique local addresses and at local names, for
-	// tests and development. Addresses that clouds and routers use stay refused.
+	// AllowPrivate allows loopback, private, carrier-shared and unique local addresses and local names, for tests and development. Those of
+	// clouds and routers stay refused.
 	AllowPrivate bool
 	// AllowHTTP allows plain http besides https.
 	AllowHTTP bool
 }
 
-// URLError explains, in one plain sentence for the person who registers a webhook, what is wrong
-// with the URL. It never repeats the URL, which may contain a password.
+// URLError explains to the person who registers a webhook what is wrong with the URL. It never repeats the URL, which may contain a password.
 type URLError struct {
 	// Reason completes a sentence that starts with "URL", as in "must start with https://".
 	Reason string
@@ -56,8 +54,8 @@ var (
 	errURLSingle    = &URLError{Reason: "must contain the full name of a host, such as shop.example.com", address: true}
 )
 
-// EscapeURL returns a URL in which the characters of its path and query that no URL may have, such as letters beyond ASCII and |,
-// are percent-encoded. It leaves the host as it is, because CheckURL reads hosts of every script.
+// EscapeURL percent-encodes characters of path and query that no URL may have, such as letters beyond ASCII and |. CheckURL reads hosts of
+// every script.
 func EscapeURL(text string) string {
 	scheme, rest, _ := strings.Cut(text, "://")
 	at := strings.IndexAny(rest, "/?#")
@@ -77,9 +75,8 @@ func EscapeURL(text string) string {
 	return b.String()
 }
 
-// CheckURL checks whether a webhook may be registered with a URL; its errors are *URLError. It
-// reads only the text: the addresses of a name may change at any time, so they are checked at each
-// connection. Any text that a resolver or a library might read as an address counts as one.
+// CheckURL reads only the text, because the addresses of a name may change: they are checked at each connection. Any text that a resolver or a
+// library might read as an address counts as one. Its errors are *URLError.
 func CheckURL(text string, p Policy) error {
 	_, err := p.parse(text)
 	if err != nil {
@@ -88,8 +85,7 @@ func CheckURL(text string, p Policy) error {
 	return nil
 }
 
-// parse checks a URL and returns it. The host of the returned URL has the one form that is resolved, dialled and sent, so
-// that the client uses exactly the host that was checked.
+// parse returns the URL with the host in the one form that is resolved, dialled and sent, so that the client uses the host that was checked.
 func (p Policy) parse(text string) (*url.URL, *URLError) {
 	if text == "" || len(text) > MaxURLBytes {
 		return nil, errURLLength
@@ -145,13 +141,13 @@ func (p Policy) parse(text string) (*url.URL, *URLError) {
 	return u, nil
 }
 
-// mistakable reports whether libraries read a URL with the character r differently: some remove r, some take a backslash for
-// a slash. Soft hyphens and similar characters (Cf) are invisible to the person who registers the webhook.
+// mistakable reports whether libraries read a URL with r differently: some remove r, or take a backslash for a slash. Soft hyphens and similar
+// characters (Cf) are invisible.
 func mistakable(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\\'
 }
 
-// parseError returns an error for a URL that net/url cannot parse, because net/url's own error would repeat the URL.
+// parseError replaces net/url's own error, which would repeat the URL.
 func parseError(authority string) *URLError {
 	if strings.HasPrefix(authority, "[") || strings.Count(authority, ":") > 1 {
 		return errURLIPv6
@@ -162,7 +158,7 @@ func parseError(authority string) *URLError {
 	return errURLInvalid
 }
 
-// port returns the port of a URL in decimal, or "" if the URL has none or the default port of its scheme.
+// port returns "" for none or the scheme's default.
 func port(u *url.URL) (string, *URLError) {
 	text := u.Port()
 	if text == "" {
@@ -178,12 +174,11 @@ func port(u *url.URL) (string, *URLError) {
 	return strconv.FormatUint(number, 10), nil
 }
 
-// idnaProfile converts the host name of a URL to the form that is looked up (UTS 46). Letters, digits and dots of every script
-// are mapped, so that full-width or circled digits become the IP address that they look like. Underscores stay allowed here,
-// because the function isDNSName makes the final check.
+// idnaProfile maps letters, digits and dots of every script (UTS 46), so that full-width or circled digits become the IP address that they look
+// like. isDNSName makes the final check, also of underscores.
 var idnaProfile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false))
 
-// host returns the host of a URL as a name in lower-case ASCII without a trailing dot, or as an address without brackets.
+// host returns a name in lower-case ASCII without a trailing dot, or an address without brackets.
 func (p Policy) host(u *url.URL) (string, *URLError) {
 	if strings.HasPrefix(u.Host, "[") {
 		addr, err := netip.ParseAddr(u.Hostname())
@@ -203,8 +198,8 @@ func (p Policy) host(u *url.URL) (string, *URLError) {
 	if err != nil || !isDNSName(name) {
 		return "", errURLHost
 	}
-	// The last label of a public DNS name is never a number. Because of that, libraries read 127.1,
-	// 0x7f.1, 0177.0.0.1 and 2130706433 as addresses (WHATWG URL, section 3.5).
+	// The last label of a public DNS name is never a number. So libraries read 127.1, 0x7f.1, 0177.0.0.1 and 2130706433 as addresses (WHATWG
+	// URL, section 3.5).
 	if last := name[strings.LastIndexByte(name, '.')+1:]; isNumeric(last) {
 		addr, err := netip.ParseAddr(name)
 		if err != nil {
@@ -223,20 +218,18 @@ func (p Policy) host(u *url.URL) (string, *URLError) {
 			return "", errURLLocal
 		}
 	}
-	// A name of one label is resolved by the machine's hosts file or search list, never by the public DNS. No authority issues
-	// a public certificate for such a name.
+	// A name of one label is resolved by the hosts file or search list, never by the public DNS, and gets no public certificate.
 	if !strings.Contains(name, ".") {
 		return "", errURLSingle
 	}
 	return name, nil
 }
 
-// localNames and all names below them never leave a machine or a network: RFC 6761, RFC 6762,
-// ICANN's reservation of internal (2024), RFC 8375, and the names that hosts files give loopback.
+// localNames never leave a machine or a network: RFC 6761, RFC 6762, ICANN's reservation of internal (2024), RFC 8375, and the names that hosts
+// files give loopback.
 var localNames = []string{"localhost", "local", "internal", "home.arpa", "localdomain"}
 
-// isDNSName reports whether a name is a DNS name in lower case: labels of 1 to 63 letters, digits,
-// inner hyphens and underscores, 253 characters in all (RFC 1035).
+// isDNSName requires lower case: labels of 1 to 63 letters, digits, inner hyphens and underscores, 253 characters in all (RFC 1035).
 func isDNSName(name string) bool {
 	if name == "" || len(name) > 253 {
 		return false

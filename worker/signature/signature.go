@@ -1,8 +1,6 @@
-// Package signature signs webhook deliveries and verifies them: the signature header of the
-// specification's Delivery part, the names of the other headers, and new secrets. The scheme is
-// the same as in Stripe's "t=,v1=" header, so published verifiers accept our deliveries. It stores
-// no secret, reads no clock and sends nothing: the caller passes the secret and the time, and
-// decides which errors to show. It imports nothing of the project.
+// Package signature signs webhook deliveries and verifies them: the signature header of the specification's Delivery part, the names of the
+// other headers, and new secrets. The scheme is that of Stripe's "t=,v1=" header, so published verifiers accept our deliveries. It stores no
+// secret, reads no clock and sends nothing. It imports nothing of the project.
 package signature
 
 import (
@@ -23,7 +21,7 @@ import (
 const (
 	// Header carries the signature: "t=<unix seconds>,v1=<hex>".
 	Header = "Service-Signature"
-	// EventIDHeader carries the id of the event, the same at every attempt.
+	// EventIDHeader is the same at every attempt.
 	EventIDHeader = "Service-Event-Id"
 	// EventTypeHeader carries the type of the event.
 	EventTypeHeader = "Service-Event-Type"
@@ -33,22 +31,18 @@ const (
 	UserAgent = "Service-Webhooks/1.0"
 )
 
-// SecretPrefix starts every secret. It is fixed so that secret scanners recognise one
-// (specification, Webhook registration).
+// SecretPrefix lets secret scanners recognise a secret (specification, Webhook registration).
 const SecretPrefix = "whsec_"
 
-// Tolerance is the recommended maximum distance between the signature's time and a receiver's clock: five minutes, as in the
-// published verifiers.
+// Tolerance is the recommended distance between the signature's time and a receiver's clock, as in the published verifiers.
 const Tolerance = 5 * time.Minute
 
-// MaxHeaderBytes bounds the header that Verify reads. Our header has 80 bytes; the rest leaves room for a few signatures of
-// other schemes or secrets.
+// MaxHeaderBytes bounds the header that Verify reads. Ours has 80 bytes; the rest is for signatures of other schemes or secrets.
 const MaxHeaderBytes = 1024
 
 // The errors of Verify. They contain nothing of the header or the secret.
 var (
-	// ErrNoSignature: the header is missing, is longer than MaxHeaderBytes, has not exactly one
-	// readable t, or has no v1.
+	// ErrNoSignature: the header is missing, is longer than MaxHeaderBytes, has not exactly one readable t, or has no v1.
 	ErrNoSignature = errors.New("no readable signature in the header")
 	// ErrMismatch: no v1 of the header matches this body, secret and time.
 	ErrMismatch = errors.New("signature does not match")
@@ -56,8 +50,7 @@ var (
 	ErrTimestamp = errors.New("signature is outside the tolerated time")
 )
 
-// secretBytes is the number of random bytes in a secret. It is the size of the hash, because a longer secret would not make
-// the signature stronger.
+// secretBytes is the hash's size, because a longer secret would not make the signature stronger.
 const secretBytes = sha256.Size
 
 // The scheme is HMAC-SHA256 over "<t>.<body>", in lower-case hex.
@@ -67,12 +60,10 @@ const (
 	hexDigits  = 2 * sha256.Size
 )
 
-// separator stands between the time and the body.
 var separator = []byte{'.'}
 
-// NewSecret returns a new random secret: SecretPrefix and 32 bytes in base64url without padding (RFC 4648, section 5). The
-// text has only letters and digits, so that a double click selects the whole secret. This costs two of the 256 random bits.
-// Show the secret once and store it only sealed.
+// NewSecret returns SecretPrefix and 32 random bytes in base64url without padding (RFC 4648, section 5). The text has only letters and digits,
+// so that a double click selects it, at the cost of two bits. Show it once and store it only sealed.
 func NewSecret() string {
 	for {
 		var random [secretBytes]byte
@@ -83,7 +74,7 @@ func NewSecret() string {
 	}
 }
 
-// IsSecret reports whether a text can be a secret: it has the prefix and 32 bytes in base64url.
+// IsSecret reports whether a text has the prefix and 32 bytes in base64url.
 func IsSecret(text string) bool {
 	encoded, ok := strings.CutPrefix(text, SecretPrefix)
 	random, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
@@ -91,8 +82,8 @@ func IsSecret(text string) bool {
 	return ok && err == nil && len(random) == secretBytes && !strings.ContainsAny(encoded, "\r\n")
 }
 
-// Sign returns the value of Header for a body and a sending time, in whole Unix seconds. The key is
-// the whole text of the secret, including its prefix. Goroutines may share the body.
+// Sign returns the value of Header for a time in whole Unix seconds. The key is the whole text of the secret, with its prefix. Goroutines may
+// share the body.
 func Sign(secret string, at time.Time, body []byte) string {
 	var buf [len(timePart) + 20 + 1 + len(schemePart) + hexDigits]byte // any int64 fits 20 digits
 	value := strconv.AppendInt(append(buf[:0], timePart...), at.Unix(), 10)
@@ -103,8 +94,7 @@ func Sign(secret string, at time.Time, body []byte) string {
 	return string(append(value, signed...))
 }
 
-// Headers returns the signed header of one attempt to deliver an event (specification, Delivery). attempt is the attempt's
-// number, from 1.
+// Headers returns the signed header of one attempt (specification, Delivery). attempt counts from 1.
 func Headers(secret string, at time.Time, eventID, eventType string, attempt int, body []byte) http.Header {
 	return http.Header{
 		"Content-Type":  {"application/json"},
@@ -116,7 +106,7 @@ func Headers(secret string, at time.Time, eventID, eventType string, attempt int
 	}
 }
 
-// appendSum appends the signature of a body in hex to b. seconds is the sending time in Unix seconds, in decimal.
+// appendSum appends the signature in hex to b. seconds is the sending time in decimal.
 func appendSum(b []byte, secret string, seconds, body []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(seconds)
@@ -126,11 +116,9 @@ func appendSum(b []byte, secret string, seconds, body []byte) []byte {
 	return hex.AppendEncode(b, mac.Sum(sum[:0]))
 }
 
-// Verify checks that the value of Header was made from the body and the secret, within a tolerance
-// of now in either direction; now and the header count in whole seconds. One matching v1 of several
-// is enough, and other schemes are ignored, so that a sender may add signatures. The comparison
-// takes constant time. It returns ErrNoSignature, ErrMismatch or ErrTimestamp; the time is checked
-// last, because it means nothing until the signature matches.
+// Verify checks the value of Header within a tolerance of now in either direction, in whole seconds. One matching v1 of several is enough, and
+// other schemes are ignored. It takes constant time. It returns ErrNoSignature, ErrMismatch or ErrTimestamp; the time means nothing until the
+// signature matches.
 func Verify(header string, body []byte, secret string, now time.Time, tolerance time.Duration) error {
 	if len(header) > MaxHeaderBytes {
 		return ErrNoSignature
@@ -146,7 +134,7 @@ func Verify(header string, body []byte, secret string, now time.Time, tolerance 
 		}
 	}
 	at, err := strconv.ParseInt(seconds, 10, 64)
-	// The time must be written as Sign writes it. The signature covers its text, so "+5" and "05" are not the "5" that was signed.
+	// The signature covers the time's text, so "+5" and "05" are not the "5" that was signed.
 	if err != nil || times != 1 || candidates == 0 || strconv.FormatInt(at, 10) != seconds {
 		return ErrNoSignature
 	}
@@ -161,7 +149,7 @@ func Verify(header string, body []byte, secret string, now time.Time, tolerance 
 	if match == 0 {
 		return ErrMismatch
 	}
-	// Compare times, because the difference of two distant times overflows a Duration.
+	// The difference of two distant times overflows a Duration.
 	signed, now := time.Unix(at, 0), time.Unix(now.Unix(), 0)
 	if signed.Before(now.Add(-tolerance)) || signed.After(now.Add(tolerance)) {
 		return ErrTimestamp

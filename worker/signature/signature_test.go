@@ -20,8 +20,7 @@ var (
 	secret = signature.SecretPrefix + "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
 )
 
-// Sign makes the headers in signed.json, which were computed with Python's hmac and hashlib. The bodies in that file are in
-// base64.
+// The headers in signed.json were computed with Python's hmac and hashlib. Bodies are in base64.
 func TestSignMakesTheHeaders(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/signed.json")
@@ -139,7 +138,7 @@ func FuzzVerify(f *testing.F) {
 			require.Contains(t, []error{signature.ErrNoSignature, signature.ErrMismatch, signature.ErrTimestamp}, err)
 			return
 		}
-		// No header has a right signature by chance, so a header that Verify accepts contains our time and signature.
+		// No header has a right signature by chance, so an accepted one contains our time and signature.
 		require.Subset(t, strings.Split(header, ","), right)
 	})
 }
