@@ -13,9 +13,9 @@ import (
 
 // backupSchedule has the flags of a server that makes backups itself.
 type backupSchedule struct {
-	BackupTo    string        `name:"backup-to" placeholder:"DIR" help:"Folder for backups of the SQLite file, which the server then makes as storefront backup does: verified, with a notice and the metric of their age."`
-	BackupEvery time.Duration `name:"backup-every" default:"24h" least:"1m" placeholder:"TIME" help:"How old the newest backup in --backup-to becomes before the next is made."`
-	Keep        int           `default:"7" placeholder:"N" help:"How many backups stay in --backup-to."`
+	BackupTo    string        `name:"backup-to" placeholder:"DIR" help:"Folder in which the server makes backups of the SQLite file, verified as by storefront backup."`
+	BackupEvery time.Duration `name:"backup-every" default:"24h" least:"1m" placeholder:"TIME" help:"Time between backups in --backup-to."`
+	Keep        int           `default:"7" placeholder:"N" help:"Number of backups that stay in --backup-to."`
 }
 
 func (b backupSchedule) check(databaseURL string) error {

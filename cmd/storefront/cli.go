@@ -20,34 +20,34 @@ type cli struct {
 	Output string `short:"o" enum:"text,json,csv" default:"text" placeholder:"FORMAT" help:"Format of standard output: text, one JSON value (json), or of lists CSV (csv)."`
 	Config string `placeholder:"FILE" help:"YAML file with settings; its keys are names of flags."`
 
-	Dev        devCmd        `cmd:"" group:"run" help:"Run everything on an embedded database, with a demo store and an API key."`
-	Server     serverCmd     `cmd:"" group:"run" help:"Serve the public API and the operator's listener."`
+	Dev        devCmd        `cmd:"" group:"run" help:"Run everything on an embedded database, with demo stores and an API key."`
+	Server     serverCmd     `cmd:"" group:"run" help:"Serve the public API and the admin listener."`
 	Worker     workerCmd     `cmd:"" group:"run" help:"Deliver webhooks."`
 	Migrate    migrateCmd    `cmd:"" group:"run" help:"Bring the database's schema up to date, or show its migrations."`
 	Store      storeCmd      `cmd:"" group:"sell" help:"Create, list, show, update, delete and restore stores."`
 	Key        keyCmd        `cmd:"" group:"connect" help:"Create, list, show and revoke a store's API keys."`
 	Product    productCmd    `cmd:"" group:"sell" help:"Create, list, show and update products."`
-	Customer   customerCmd   `cmd:"" group:"sell" help:"Create, list, show, update and forget customers."`
+	Customer   customerCmd   `cmd:"" group:"sell" help:"Create, list, show and update customers, and erase their personal data."`
 	Order      orderCmd      `cmd:"" group:"sell" help:"Record and list orders, and mark them as paid, failed, cancelled or refunded."`
 	Link       linkCmd       `cmd:"" group:"sell" help:"Create, list, show, update, enable and disable payment links."`
 	Webhook    webhookCmd    `cmd:"" group:"connect" help:"Register, change and test the webhooks of a store."`
 	Delivery   deliveryCmd   `cmd:"" group:"connect" help:"Read the delivery journal, and send deliveries again."`
-	Event      eventCmd      `cmd:"" group:"connect" help:"Forward an event again."`
+	Event      eventCmd      `cmd:"" group:"connect" help:"Post an event again to an address of this machine."`
 	Listen     listenCmd     `cmd:"" group:"connect" help:"Forward a store's events to an address of this machine."`
-	Trigger    triggerCmd    `cmd:"" group:"connect" help:"Make an event of a type, with demo data."`
-	MCP        mcpCmd        `cmd:"" name:"mcp" group:"connect" help:"Offer the API to agents, by the Model Context Protocol."`
+	Trigger    triggerCmd    `cmd:"" group:"connect" help:"Cause an event of a type, with demo data."`
+	MCP        mcpCmd        `cmd:"" name:"mcp" group:"connect" help:"Offer a store's API to agents, by the Model Context Protocol."`
 	Activity   activityCmd   `cmd:"" group:"sell" help:"Read a store's activity journal."`
-	Dashboard  dashboardCmd  `cmd:"" group:"sell" help:"Sign members in to the dashboard of their store."`
+	Dashboard  dashboardCmd  `cmd:"" group:"sell" help:"Make sign-in links to a store's dashboard, and end sessions."`
 	Import     importCmd     `cmd:"" group:"sell" help:"Import products, customers or orders in bulk, or a whole export."`
 	Export     exportCmd     `cmd:"" group:"sell" help:"Write all data of a store into files."`
 	Secret     secretCmd     `cmd:"" group:"keep" help:"Make secrets for the service's settings, and replace the secret key."`
-	Backup     backupCmd     `cmd:"" group:"keep" help:"Copy a SQLite database while it is in use."`
+	Backup     backupCmd     `cmd:"" group:"keep" help:"Copy a SQLite database while it is in use, and check copies."`
 	Shard      shardCmd      `cmd:"" group:"keep" help:"Distribute the tables by store over several machines, with Citus."`
-	Doctor     doctorCmd     `cmd:"" group:"keep" help:"Check this set-up, and suggest fixes."`
+	Doctor     doctorCmd     `cmd:"" group:"keep" help:"Check this installation, and suggest fixes."`
 	Completion completionCmd `cmd:"" group:"keep" help:"Print the completion script of a shell."`
 	Health     healthCmd     `cmd:"" group:"keep" help:"Report whether the server or worker on this machine is ready."`
 	Help       helpCmd       `cmd:"" group:"keep" help:"Show the help of a command."`
-	Version    versionCmd    `cmd:"" group:"keep" help:"Show version, commit and Go version, as --version does."`
+	Version    versionCmd    `cmd:"" group:"keep" help:"Show the version, the commit and the version of Go, as --version does."`
 }
 
 const description = `Storefront serves the API of online stores and operates it.

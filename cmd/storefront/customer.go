@@ -21,7 +21,7 @@ type customerCmd struct {
 type customerCreateCmd struct {
 	inStore
 	Name  string `api:"name" clears:"" placeholder:"NAME" help:"Name, at most 200 characters."`
-	Email string `api:"email" placeholder:"EMAIL" help:"E-mail; a customer has an e-mail or a phone."`
+	Email string `api:"email" placeholder:"EMAIL" help:"E-mail; a customer needs an e-mail or a phone."`
 	Phone string `api:"phone" placeholder:"PHONE" help:"Phone, in international form or as dialled in the store's country."`
 }
 

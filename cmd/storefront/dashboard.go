@@ -20,7 +20,7 @@ import (
 type platform struct {
 	BrandName      string   `clears:"" placeholder:"NAME" help:"The platform's name, which the dashboard shows."`
 	BrandLogo      string   `clears:"" placeholder:"FILE" help:"The platform's logo, which the dashboard shows: an SVG, PNG, JPEG or WebP file of at most 512 KiB."`
-	BrandColor     string   `clears:"" placeholder:"#RRGGBB" help:"The colour of the dashboard's links and buttons, such as #0b6b5e; the dashboard makes it darker or lighter if readers could not read it otherwise."`
+	BrandColor     string   `clears:"" placeholder:"#RRGGBB" help:"The colour of the dashboard's links and buttons, such as #0b6b5e; the dashboard adapts it so that it can be read."`
 	SignInURL      string   `name:"sign-in-url" clears:"" placeholder:"URL" help:"The platform's page on which a member asks for a new sign-in link; the dashboard links to it."`
 	FrameAncestors []string `clears:"" placeholder:"ORIGIN,…" help:"Origins whose pages may show the dashboard in a frame, such as https://app.example.com (default: none)."`
 }
@@ -47,8 +47,8 @@ func (p platform) checked() (dashboard.Platform, error) {
 }
 
 type dashboardCmd struct {
-	Link     dashboardLinkCmd     `cmd:"" help:"Make a link that signs a member in to a store's dashboard, once."`
-	Sessions dashboardSessionsCmd `cmd:"" help:"List who is signed in to dashboards, and sign them out."`
+	Link     dashboardLinkCmd     `cmd:"" help:"Make a link that signs a member in to a store's dashboard once."`
+	Sessions dashboardSessionsCmd `cmd:"" help:"List the members who are signed in to dashboards, and sign them out."`
 }
 
 type dashboardLinkCmd struct {
@@ -57,9 +57,9 @@ type dashboardLinkCmd struct {
 	Member  string        `required:"" placeholder:"NAME" help:"The member's name, for the activity journal."`
 	Role    string        `required:"" enum:"owner,admin" placeholder:"ROLE" help:"owner or admin; no other role manages keys and webhooks."`
 	Expires time.Duration `default:"10m" least:"1s" greatest:"24h" placeholder:"TIME" help:"How long the link can be used: 1s to 24h (default: 10m)."`
-	URL     linkBaseURL   `name:"url" placeholder:"URL" help:"Address under which the member reaches the operator's listener (default: --dashboard-url, else --admin-url, else http://127.0.0.1:8081). With https the session's cookie travels over HTTPS only; http is for a loopback address."`
+	URL     linkBaseURL   `name:"url" placeholder:"URL" help:"URL under which the member reaches the admin listener (default: --dashboard-url, else --admin-url, else http://127.0.0.1:8081). With https the session's cookie travels over HTTPS only; http is for a loopback address."`
 
-	DashboardURL apiURL `name:"dashboard-url" placeholder:"URL" help:"Public address of the dashboard, as set for the server."`
+	DashboardURL apiURL `name:"dashboard-url" placeholder:"URL" help:"Public URL of the dashboard, as set for the server."`
 }
 
 // defaultURL returns --dashboard-url, the server through which the command works, or the default address of the operator's listener.

@@ -35,8 +35,8 @@ import (
 
 type devCmd struct {
 	Addr       string    `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the public API."`
-	AdminAddr  string    `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener; on a loopback address the admin services need no token."`
-	AdminToken string    `secret:"" placeholder:"TOKEN" help:"Admits the operator to the admin services, at least 32 characters. Without it they are open on a loopback --admin-addr, and off elsewhere."`
+	AdminAddr  string    `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the admin listener; on a loopback address the admin services need no token."`
+	AdminToken string    `secret:"" placeholder:"TOKEN" help:"Token of the operator for the admin services, at least 32 characters. Without a token the services are open on a loopback --admin-addr, and off elsewhere."`
 	Data       string    `default:".storefront" placeholder:"DIR" help:"Folder of the embedded database and the API key; delete it to start anew."`
 	NewKey     bool      `name:"new-key" help:"Make another API key and revoke the one of the start before."`
 	RateLimit  rateLimit `name:"rate-limit" default:"120" placeholder:"N" help:"Requests that an API key may make in a minute, or off."`

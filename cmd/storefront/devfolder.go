@@ -147,7 +147,7 @@ func (s *invocation) runningDev(token string) (*devFolder, error) {
 	case found == nil:
 		return nil, errNoDev
 	case !found.isRunning:
-		return nil, fmt.Errorf("the `storefront dev` of %s does not run: start it, or name a server's operator's listener with "+
+		return nil, fmt.Errorf("the `storefront dev` of %s does not run: start it, or name a server's admin listener with "+
 			"--admin-url", found.path)
 	case found.AdminURL == "":
 		return nil, fmt.Errorf("the `storefront dev` of %s serves no admin services: start it with a loopback --admin-addr, or with "+

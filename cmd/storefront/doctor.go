@@ -21,9 +21,9 @@ type doctorCmd struct {
 	Buckets     string `clears:"" placeholder:"RANGES" help:"Buckets of this installation, as set for the server."`
 	AdminToken  string `secret:"" placeholder:"TOKEN" help:"The operator's token, as set for the server."`
 	Addr        string `default:":8080" placeholder:"ADDR" help:"Address of the public API, as set for the server."`
-	AdminAddr   string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener, as set for the server."`
+	AdminAddr   string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the admin listener, as set for the server."`
 	EgressProxy string `secret:"" placeholder:"URL" help:"Proxy for all deliveries, as set for the worker."`
-	CheckURL    string `name:"check-url" placeholder:"URL|none" help:"An https address to which doctor makes one TLS connection; none skips this check."`
+	CheckURL    string `name:"check-url" placeholder:"URL|none" help:"HTTPS URL to which doctor makes one TLS connection; none skips this check."`
 }
 
 func (c *doctorCmd) Run(s *invocation, set *settings, k *kong.Context) error {

@@ -31,7 +31,7 @@ type exportCmd struct {
 	target
 	secretKey
 	Store       string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
-	WithSecrets bool   `name:"with-secrets" help:"Also write the signing secrets of webhooks in clear and the fingerprints of keys, so that another installation can take over the store. Whoever has the export can sign as the store."`
+	WithSecrets bool   `name:"with-secrets" help:"Also write the signing secrets of webhooks in clear and the fingerprints of keys, so that another installation can take over the store. Whoever has this export can sign deliveries as the store."`
 	To          string `arg:"" help:"A folder to make, or a file that ends with .tar.zst."`
 }
 

@@ -17,8 +17,8 @@ import (
 )
 
 type healthCmd struct {
-	AdminAddr string        `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener, as set for the server or worker."`
-	Timeout   time.Duration `default:"3s" placeholder:"TIME" help:"How long to wait for its answer."`
+	AdminAddr string        `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the admin listener, as set for the server or worker."`
+	Timeout   time.Duration `default:"3s" placeholder:"TIME" help:"How long to wait for the response."`
 }
 
 // maxHealthBytes is how much of the answer is read and shown.

@@ -13,14 +13,14 @@ type keyCmd struct {
 	Create keyCreateCmd `cmd:"" help:"Create an API key; it is shown this once."`
 	List   keyListCmd   `cmd:"" help:"List a store's API keys, newest first."`
 	Show   keyShowCmd   `cmd:"" help:"Show an API key, without its secret."`
-	Revoke keyRevokeCmd `cmd:"" help:"Revoke an API key for good."`
+	Revoke keyRevokeCmd `cmd:"" help:"Revoke an API key permanently."`
 }
 
 type keyCreateCmd struct {
 	inNamedStore
 	Name    string   `api:"name" required:"" placeholder:"NAME" help:"The tool that uses the key; it appears in the activity journal."`
 	Scopes  []string `api:"scopes" required:"" placeholder:"SCOPE" help:"What the key may do: store:read, products:read, products:write, orders:read, customers:read, customers:write, payment_links:read, payment_links:write. Write implies read."`
-	Expires string   `required:"" enum:"30d,90d,1y,never" placeholder:"30d|90d|1y|never" help:"How long it can be used: 30d, 90d, 1y or never."`
+	Expires string   `required:"" enum:"30d,90d,1y,never" placeholder:"30d|90d|1y|never" help:"How long the key is valid: 30d, 90d, 1y or never."`
 }
 
 var lifetimes = map[string]adminv1.Key_Lifetime{

@@ -13,9 +13,9 @@ import (
 
 // notices has the flags that set the sink of notices.
 type notices struct {
-	NoticesURL    string `name:"notices-url" placeholder:"URL" help:"Your https address that gets a notice when a webhook fails, a key expires or an import has ended; none ends notices (default: the one that a server or worker was last given)."`
+	NoticesURL    string `name:"notices-url" placeholder:"URL" help:"HTTPS URL of yours that gets a notice when a webhook fails, a key expires or an import has ended. none ends notices (default: unchanged, as stored in the database)."`
 	NoticesSecret string `secret:"" placeholder:"SECRET" help:"Signs notices, as the secret of a webhook signs events: whsec_ and what openssl rand -hex 32 prints."`
-	DashboardURL  apiURL `name:"dashboard-url" placeholder:"URL" help:"Public address of the dashboard, such as https://dashboard.example.com, for the links in notices."`
+	DashboardURL  apiURL `name:"dashboard-url" placeholder:"URL" help:"Public URL of the dashboard, such as https://dashboard.example.com, for the links in notices."`
 }
 
 // noticesSecret matches a whole secret, so that a partly copied one is refused.

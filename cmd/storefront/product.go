@@ -21,7 +21,7 @@ type productCreateCmd struct {
 	Title        string `api:"title" required:"" placeholder:"TITLE" help:"Title, 1 to 200 characters."`
 	Type         string `api:"type" required:"" enum:"FILE,COURSE,LICENSE,MEETING,EVENT" placeholder:"TYPE" help:"FILE, COURSE, LICENSE, MEETING or EVENT."`
 	Price        amount `api:"priceAmount" required:"" placeholder:"N" help:"Price, in minor units of the store's currency, such as 1550, or with a decimal point in the currency itself, such as 15.50."`
-	CompareAt    amount `api:"compareAtAmount" placeholder:"N" help:"Reference price, above the price, as --price."`
+	CompareAt    amount `api:"compareAtAmount" placeholder:"N" help:"Compare-at price, above the price, written as --price."`
 	Slug         string `api:"slug" placeholder:"SLUG" help:"Short name in the address; made from the title if left out."`
 	Summary      string `api:"summary" clears:"" placeholder:"TEXT" help:"A few words, at most 500 characters."`
 	Description  string `api:"description" clears:"" placeholder:"HTML" help:"The whole description; required to publish."`
@@ -39,7 +39,7 @@ type productUpdateCmd struct {
 	Name         string         `arg:"" help:"The product's id or slug."`
 	Title        string         `api:"title" placeholder:"TITLE" help:"Title, 1 to 200 characters."`
 	Price        amount         `api:"priceAmount" placeholder:"N" help:"Price, in minor units of the store's currency, such as 1550, or with a decimal point in the currency itself, such as 15.50."`
-	CompareAt    orNone[amount] `api:"compareAtAmount" placeholder:"N|none" help:"Reference price, above the price, as --price; none removes it."`
+	CompareAt    orNone[amount] `api:"compareAtAmount" placeholder:"N|none" help:"Compare-at price, above the price, written as --price; none removes it."`
 	Summary      string         `api:"summary" clears:"" placeholder:"TEXT" help:"A few words, at most 500 characters."`
 	Description  string         `api:"description" clears:"" placeholder:"HTML" help:"The whole description."`
 	CoverURL     orNone[string] `api:"coverUrl" name:"cover-url" placeholder:"URL|none" help:"Address of the cover picture; none removes it."`

@@ -30,7 +30,7 @@ func (secretGenerateCmd) Run(s *invocation) error {
 type secretRotateCmd struct {
 	database
 	secretKey
-	ReplaceLost bool `help:"Give each webhook whose secret is under a key that is not given a new signing secret, and print it: for a key that is lost for good."`
+	ReplaceLost bool `help:"Give each webhook whose secret no key decrypts a new signing secret, and print it. Use it when a key is lost."`
 }
 
 type rotateResult struct {
@@ -108,8 +108,8 @@ func (c *secretRotateCmd) rotate(s *invocation, handle *db.DB, ring *seal.Keyrin
 
 // secretKey has the flags of commands that encrypt or decrypt the signing secrets of webhooks.
 type secretKey struct {
-	SecretKey     string   `name:"secret-key" secret:"" placeholder:"BASE64" help:"Encrypts the signing secrets of webhooks: base64 of 32 bytes, as storefront secret generate prints it, the same everywhere. Keep a copy: without it no secret can be read again. On SQLite a missing one is made once and kept in <database file>.key."`
-	OldSecretKeys []string `name:"old-secret-keys" secret:"" placeholder:"BASE64,…" help:"Keys that are still accepted while storefront secret rotate replaces them, separated by commas."`
+	SecretKey     string   `name:"secret-key" secret:"" placeholder:"BASE64" help:"Key that encrypts the signing secrets of webhooks, the same for every process (storefront secret generate prints one). Keep a copy: without it no secret can be read. On SQLite a missing key is made in <database file>.key."`
+	OldSecretKeys []string `name:"old-secret-keys" secret:"" placeholder:"BASE64,…" help:"Former keys, separated by commas, until storefront secret rotate has replaced them."`
 }
 
 // keyFile returns the path of the key file beside a SQLite file, which is used unless --secret-key is set. path has no meaning unless embedded

@@ -35,34 +35,34 @@ type serverCmd struct {
 	secretKey
 	targets
 	notices
-	Addr      string `default:":8080" placeholder:"ADDR" help:"Address of the public API: plain HTTP, HTTP/2 included, for a proxy in front that terminates TLS. With --tls-domain or --tls-cert it is :443."`
-	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics, /docs and, with --admin-token, the admin services and the dashboard. Do not expose it."`
+	Addr      string `default:":8080" placeholder:"ADDR" help:"Address of the public API: plain HTTP/1.1 and HTTP/2 behind a proxy that terminates TLS. With --tls-domain or --tls-cert it is :443."`
+	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the admin listener: /healthz, /readyz, /metrics, /docs and, with --admin-token, the admin services and the dashboard. Keep it private."`
 	adminToken
-	OldAdminToken string `secret:"" placeholder:"TOKEN" help:"A token that is still accepted while --admin-token takes its place."`
+	OldAdminToken string `secret:"" placeholder:"TOKEN" help:"Former token, accepted until all callers have the new --admin-token."`
 	buckets
-	PublicURL      publicURL     `name:"public-url" clears:"" placeholder:"URL" help:"Base of the address of a store that has none of its own; the store's slug follows (default: http://localhost:3000)."`
-	APIURL         apiURL        `name:"api-url" clears:"" placeholder:"URL" help:"Public address of the API, such as https://api.example.com, that the reference at /docs and its openapi.json show (default: the one that their reader used)."`
-	DisableAfter   time.Duration `default:"72h" placeholder:"TIME" help:"How long a webhook may fail without a success before the worker disables it, as set for the worker; the dashboard shows it."`
-	RequestTimeout time.Duration `default:"10s" least:"100ms" greatest:"5m" placeholder:"TIME" help:"How long a request may take; then it is answered 503, and its statements are cancelled. Half of it is the longest wait for a lock. PostgreSQL gets the two as statement_timeout and lock_timeout."`
-	Migrate        bool          `help:"Bring the schema up to date before serving. Of a database without a store it prints what to do next."`
-	Worker         bool          `help:"Deliver webhooks too, in this process. The flags about attempts and --retention are for this worker; on PostgreSQL it has 6 of the --database-max-conns."`
-	MaxConnections count         `default:"4096" placeholder:"N" help:"Maximum open connections of each of the two listeners; one client gets at most half. It closes new ones beyond that at once. Keep it below half of the open files that the process may have (ulimit -n)."`
-	TrustedProxies []network     `clears:"" placeholder:"CIDR,…" help:"Networks of your proxies, as CIDR: only from them is X-Forwarded-For read for the client's address (default: none)."`
-	PaymentLinks   onOff         `default:"on" placeholder:"on|off" help:"Whether stores may create payment links; off refuses new ones to all stores."`
-	Docs           onOff         `default:"off" placeholder:"on|off" help:"Whether the public listener also serves the reference, at /docs, to anybody. The operator's listener always serves it."`
-	RequestLog     onOff         `name:"request-log" default:"on" placeholder:"on|off" help:"Whether the dashboard shows a key's refused requests of the last seven days (time, method, route, status, code, names of refused fields, request id; no bodies, no values, the newest 200 of each key) and how many succeeded a day. off keeps neither."`
+	PublicURL      publicURL     `name:"public-url" clears:"" placeholder:"URL" help:"Base URL of stores that have no URL of their own; the store's slug follows (default: http://localhost:3000)."`
+	APIURL         apiURL        `name:"api-url" clears:"" placeholder:"URL" help:"Public URL of the API, such as https://api.example.com, that the pages under /docs show (default: the URL in the browser)."`
+	DisableAfter   time.Duration `default:"72h" placeholder:"TIME" help:"How long a webhook may fail, for display in the dashboard; must equal the worker's."`
+	RequestTimeout time.Duration `default:"10s" least:"100ms" greatest:"5m" placeholder:"TIME" help:"Longest time for a request; then the caller gets 503 and the database cancels the statement (statement_timeout). A lock is waited for half as long (lock_timeout)."`
+	Migrate        bool          `help:"Bring the schema up to date before serving."`
+	Worker         bool          `help:"Deliver webhooks too, in this process. On PostgreSQL this worker uses 6 of the --database-max-conns."`
+	MaxConnections count         `default:"4096" placeholder:"N" help:"Maximum open connections of each listener; one client gets at most half. Further connections are closed at once. Keep it below half of ulimit -n."`
+	TrustedProxies []network     `clears:"" placeholder:"CIDR,…" help:"Networks of your proxies, as CIDR. Only their X-Forwarded-For counts as the client's IP address (default: none)."`
+	PaymentLinks   onOff         `default:"on" placeholder:"on|off" help:"Whether stores may create payment links."`
+	Docs           onOff         `default:"off" placeholder:"on|off" help:"Whether the public listener serves the reference at /docs. The admin listener always does."`
+	RequestLog     onOff         `name:"request-log" default:"on" placeholder:"on|off" help:"Whether to keep a key's rejected requests of seven days for the dashboard, without bodies or values, the newest 200 of each key, and counts of its requests."`
 	platform
 	attempts
 	backupSchedule
 	certificates
-	DrainDelay time.Duration `default:"1s" least:"0s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, not ready and closing each connection after its response, so that a load balancer can move its requests."`
-	LogFormat  string        `enum:"json,text" default:"json" placeholder:"FORMAT" help:"Format of the log: json or text. Each request has one line with its request id, route, status, duration, store and key id; never a key or a body."`
-	LogLevel   string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What is logged: debug, info, warn or error."`
+	DrainDelay time.Duration `default:"1s" least:"0s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, not ready, so that a load balancer can move its requests."`
+	LogFormat  string        `enum:"json,text" default:"json" placeholder:"FORMAT" help:"Format of the log: json or text. Each request has one line, without key and body."`
+	LogLevel   string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Lowest level that is logged: debug, info, warn or error."`
 }
 
 // adminToken has the flag of commands that serve the admin services.
 type adminToken struct {
-	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"Admits the operator to the admin services, at least 32 characters (openssl rand -hex 32 prints some). Without it they and the dashboard are off."`
+	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"Token of the operator, at least 32 characters (openssl rand -hex 32 prints some). Without a token the admin services and the dashboard are off."`
 }
 
 func (t adminToken) check() error {
@@ -382,8 +382,8 @@ func serve(ctx context.Context, config server.Config, deliveries *worker.Worker,
 
 // monitored has the flags of a command that serves health and metrics of its own process.
 type monitored struct {
-	AdminAddr  string `clears:"" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics and, with --admin-token, /debug/pprof. Off without one."`
-	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"Lets the operator see profiles, at least 32 characters."`
+	AdminAddr  string `clears:"" placeholder:"ADDR" help:"Address of the admin listener: /healthz, /readyz, /metrics and, with --admin-token, /debug/pprof. Off without an address."`
+	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"Token of the operator for /debug/pprof, at least 32 characters."`
 }
 
 // check refuses an admin token that could be guessed.

@@ -40,7 +40,7 @@ const defaultDatabase = "sqlite:storefront.db"
 // database has the flag of commands that use the database.
 type database struct {
 	DatabaseURL string `name:"database-url" secret:"" default:"sqlite:storefront.db" placeholder:"URL" help:"The database: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME."`
-	MaxConns    conns  `name:"database-max-conns" placeholder:"N" help:"Most connections of this process to PostgreSQL, 6 or more, of each node on Citus (default: what a server, a worker or a command needs)."`
+	MaxConns    conns  `name:"database-max-conns" placeholder:"N" help:"Maximum connections of this process to PostgreSQL, 6 or more; to each node on Citus (default: what the process needs)."`
 }
 
 func (d database) config(c db.Config) db.Config {
@@ -89,7 +89,7 @@ type target struct {
 
 // adminListener has the flags of commands that can call the admin services of a server.
 type adminListener struct {
-	AdminURL   string `name:"admin-url" placeholder:"URL" help:"A server's operator's listener, such as https://operator.example.com, to work through instead of the database; database settings are then ignored."`
+	AdminURL   string `name:"admin-url" placeholder:"URL" help:"URL of a server's admin listener, such as https://operator.example.com. The command then uses that server in place of the database."`
 	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"The --admin-token of that server."`
 }
 

@@ -27,7 +27,7 @@ type storeCmd struct {
 
 // storeFields are the fields that a user can set both when creating and when changing a store.
 type storeFields struct {
-	URL              string       `name:"url" api:"url" placeholder:"URL" help:"Public address of the store."`
+	URL              string       `name:"url" api:"url" placeholder:"URL" help:"Public URL of the store."`
 	Description      string       `api:"description" clears:"" placeholder:"TEXT" help:"What the store is about."`
 	SupportEmail     string       `api:"supportEmail" clears:"" placeholder:"EMAIL" help:"Where buyers find help."`
 	Phone            string       `api:"phone" clears:"" placeholder:"PHONE" help:"In international form, or as dialled in the store's country."`
@@ -41,7 +41,7 @@ type storeFields struct {
 
 // buckets has the flag of commands that create stores.
 type buckets struct {
-	Buckets tenant.Buckets `clears:"" placeholder:"RANGES" help:"Buckets of this installation, such as 00-Kz or 00-Kz,Lq: new and imported stores are in one of them (default: all)."`
+	Buckets tenant.Buckets `clears:"" placeholder:"RANGES" help:"Buckets of this installation, such as 00-Kz or 00-Kz,Lq, for new and imported stores (default: all)."`
 }
 
 type storeCreateCmd struct {
@@ -51,9 +51,9 @@ type storeCreateCmd struct {
 	Currency string `api:"currency" required:"" placeholder:"CODE" help:"ISO 4217 code, such as XAF; it cannot be changed."`
 	Country  string `api:"country" required:"" placeholder:"CODE" help:"Two-letter country code, such as CM."`
 	storeFields
-	Bucket *string `api:"bucket" placeholder:"XX" help:"The bucket of the store, such as 7Q, by which a proxy finds the installation of its API keys (default: any of --buckets)."`
+	Bucket *string `api:"bucket" placeholder:"XX" help:"The store's bucket, such as 7Q: the proxy sends the store's API keys to the installation that has the bucket (default: any of --buckets)."`
 	buckets
-	PublicURL publicURL `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without --url is this and its slug (default: http://localhost:3000)."`
+	PublicURL publicURL `name:"public-url" clears:"" placeholder:"URL" help:"Base URL of stores without --url; the store's slug follows (default: http://localhost:3000)."`
 }
 
 func (c *storeCreateCmd) Run(s *invocation) error {

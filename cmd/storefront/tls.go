@@ -12,14 +12,14 @@ import (
 
 // certificates has the flags of a server that terminates TLS itself.
 type certificates struct {
-	TLSDomains      []string `name:"tls-domain" placeholder:"NAME,…" help:"Names of the API, such as api.example.com: the server speaks TLS, with certificates by ACME (Let's Encrypt) that it keeps beside the SQLite file or in --tls-folder. By using it you accept the authority's terms."`
-	DashboardDomain string   `name:"dashboard-domain" placeholder:"NAME" help:"Another name with a certificate, under which the public listener shows the dashboard's pages and nothing else. Needs --admin-token."`
+	TLSDomains      []string `name:"tls-domain" placeholder:"NAME,…" help:"Host names of the API, such as api.example.com, for TLS with certificates by ACME (Let's Encrypt). By using this flag you accept the authority's terms."`
+	DashboardDomain string   `name:"dashboard-domain" placeholder:"NAME" help:"Host name, with a certificate, under which the public listener shows only the dashboard. Needs --admin-token."`
 	TLSFolder       string   `name:"tls-folder" placeholder:"DIR" help:"Folder of the certificates and of the account's key (default: <SQLite file>.certificates)."`
-	ACMEEmail       string   `name:"acme-email" placeholder:"EMAIL" help:"Where the authority warns about certificates."`
+	ACMEEmail       string   `name:"acme-email" placeholder:"EMAIL" help:"E-mail address to which the authority sends warnings about certificates."`
 	ACMEDirectory   string   `name:"acme-directory" placeholder:"URL" help:"ACME directory of another authority (default: Let's Encrypt)."`
-	TLSCert         string   `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM, in place of ACME; it is read again when it changes."`
+	TLSCert         string   `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM, in place of ACME; read again when the file changes."`
 	TLSKey          string   `name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert, in PEM."`
-	PlainAddr       string   `name:"plain-addr" default:":80" placeholder:"ADDR" help:"With TLS, address that answers the authority's challenges and redirects to https; none for no such listener."`
+	PlainAddr       string   `name:"plain-addr" default:":80" placeholder:"ADDR" help:"With TLS, address for the authority's challenges and redirects to HTTPS; none turns it off."`
 }
 
 func (c certificates) enabled() bool { return len(c.TLSDomains) > 0 || c.TLSCert != "" }

@@ -20,9 +20,9 @@ type webhookCmd struct {
 	List    webhookListCmd    `cmd:"" help:"List a store's webhooks, newest first."`
 	Show    webhookShowCmd    `cmd:"" help:"Show a webhook, without its secret."`
 	Update  webhookUpdateCmd  `cmd:"" help:"Change a webhook's URL, description or events."`
-	Enable  webhookEnableCmd  `cmd:"" help:"Make a disabled webhook receive events again."`
-	Disable webhookDisableCmd `cmd:"" help:"Make a webhook receive nothing; its waiting deliveries are cancelled."`
-	Delete  webhookDeleteCmd  `cmd:"" help:"Delete a webhook for good; its waiting deliveries are cancelled."`
+	Enable  webhookEnableCmd  `cmd:"" help:"Send events to a disabled webhook again."`
+	Disable webhookDisableCmd `cmd:"" help:"Stop events to a webhook, and cancel its waiting deliveries."`
+	Delete  webhookDeleteCmd  `cmd:"" help:"Delete a webhook permanently, and cancel its waiting deliveries."`
 	Rotate  webhookRotateCmd  `cmd:"" help:"Give a webhook a new signing secret; it is shown this once."`
 	Ping    webhookPingCmd    `cmd:"" help:"Send a webhook a test event."`
 	Verify  webhookVerifyCmd  `cmd:"" help:"Verify a delivery from standard input, and name the likely mistake."`
@@ -30,7 +30,7 @@ type webhookCmd struct {
 
 // targets has the flag of commands that check or call the URL of a webhook.
 type targets struct {
-	AllowPrivateTargets bool `help:"Accept private addresses too, for tests and development. They still need https, because only storefront dev allows plain http."`
+	AllowPrivateTargets bool `help:"Accept private IP addresses too, for tests and development; the URL still needs https."`
 }
 
 func (t targets) policy() egress.Policy { return egress.Policy{AllowPrivate: t.AllowPrivateTargets} }

@@ -19,13 +19,13 @@ import (
 
 // attempts has the flags of commands that deliver webhooks.
 type attempts struct {
-	Concurrency       count         `default:"256" placeholder:"N" help:"How many attempts to make at a time. A webhook may use up to an eighth of the slots, growing as it succeeds; unproven webhooks share half. So a receiver that hangs delays nobody."`
-	RetryDelays       delays        `default:"1m,5m,15m,1h,3h,6h,12h" placeholder:"WAIT,…" help:"The waits before the second attempt, the third, and so on: n waits make n + 1 attempts. Each is lengthened by up to a tenth at random."`
-	Timeout           time.Duration `default:"10s" placeholder:"TIME" help:"How long an attempt may take, from the look-up of the name to the answer's headers."`
-	Retention         time.Duration `default:"720h" placeholder:"TIME" help:"How long events and the delivery journal are kept, and how far back a resend can go."`
-	ActivityRetention time.Duration `placeholder:"TIME" help:"How long the entries of the activity journal are kept, with their old and new values, such as 8760h (default: for ever)."`
-	EgressProxy       proxyURL      `secret:"" placeholder:"URL" help:"Proxy for all deliveries. It looks names up, and must refuse private addresses itself. The environment's proxy is never used."`
-	Listen            onOff         `default:"on" placeholder:"on|off" help:"Whether PostgreSQL wakes the worker; off saves the connection for it, and the worker looks twice a second."`
+	Concurrency       count         `default:"256" placeholder:"N" help:"Maximum attempts at the same time. One webhook gets at most an eighth; webhooks that have not succeeded yet share half."`
+	RetryDelays       delays        `default:"1m,5m,15m,1h,3h,6h,12h" placeholder:"WAIT,…" help:"Waits before the second attempt, the third, and so on, each up to a tenth longer at random."`
+	Timeout           time.Duration `default:"10s" placeholder:"TIME" help:"Longest time for an attempt, from the look-up of the host to the response's headers."`
+	Retention         time.Duration `default:"720h" placeholder:"TIME" help:"How long events and the delivery journal are kept, and can be sent again."`
+	ActivityRetention time.Duration `placeholder:"TIME" help:"How long entries of the activity journal are kept, such as 8760h (default: for ever)."`
+	EgressProxy       proxyURL      `secret:"" placeholder:"URL" help:"Proxy for all deliveries. It must itself reject private IP addresses. The environment's proxy is never used."`
+	Listen            onOff         `default:"on" placeholder:"on|off" help:"Whether PostgreSQL wakes the worker. off saves a connection: the worker then looks twice a second."`
 }
 
 // config is the part of a worker's configuration that these flags set. The caller adds what its process shares.
@@ -46,10 +46,10 @@ type workerCmd struct {
 	monitored
 	notices
 	attempts
-	DisableAfter        time.Duration `default:"72h" placeholder:"TIME" help:"How long a webhook may fail without a success before it is disabled."`
-	AllowPrivateTargets bool          `help:"Deliver to private addresses too, for tests and development."`
+	DisableAfter        time.Duration `default:"72h" placeholder:"TIME" help:"How long a webhook may fail without a success before the worker disables it."`
+	AllowPrivateTargets bool          `help:"Deliver to private IP addresses too, for tests and development."`
 	LogFormat           string        `enum:"json,text" default:"json" placeholder:"FORMAT" help:"Format of the log: json or text. Each failed attempt has one line."`
-	LogLevel            string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What is logged: debug, info, warn or error."`
+	LogLevel            string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Lowest level that is logged: debug, info, warn or error."`
 }
 
 // workerConns is the maximum: one for claims, one for results, and a few for resends and for deleting old data.
