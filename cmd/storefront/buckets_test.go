@@ -197,7 +197,7 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 			const older = "svc_live_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ2NnVJ7"
 			all[2].olderKey(older)
 			answers(right, older, http.StatusUnauthorized, "api_key_invalid")
-			manual := shardingPage(t, "Older keys")
+			manual := growPage(t, "Older keys")
 			line := strings.TrimSpace(strings.Replace(manual.nginx[0], "x7Qd", older[len(older)-4:], 1))
 			answers(newFront(t, nginx, mapped(all, strings.Replace(line, "storefront_2", "storefront_3", 1))...), older, http.StatusOK, all[2].slug)
 			direct := send(t, http.StatusOK, http.MethodGet, "http://"+all[2].serving.Addr+"/v1/store", older, "")
@@ -240,16 +240,14 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 	}
 }
 
-// shellPage has a section of SHARDING.md: the commands to run, and the lines to add to the map in nginx.conf.
+// shellPage has a section of the manual's page Grow: the commands to run, and the lines to add to the map in nginx.conf.
 type shellPage struct{ sh, nginx []string }
 
-func shardingPage(t *testing.T, section string) shellPage {
+func growPage(t *testing.T, section string) shellPage {
 	t.Helper()
-	manual, err := os.ReadFile("SHARDING.md")
-	require.NoError(t, err)
-	_, text, found := strings.Cut(string(manual), "\n### "+section+"\n")
+	_, text, found := strings.Cut(manualPage(t, "grow.md"), "\n### "+section+"\n")
 	require.True(t, found)
-	text, _, _ = strings.Cut(text, "\n### ")
+	text, _, _ = strings.Cut(text, "\n##")
 	var p shellPage
 	for _, block := range regexp.MustCompile("(?s)\n```(sh|nginx)\n(.*?)\n```\n").FindAllStringSubmatch(text, -1) {
 		if block[1] == "sh" {
@@ -302,7 +300,7 @@ func TestMovingBuckets(t *testing.T) {
 			old.run(nil, "customer", "create", "--store", "moved", "--email", "a@example.com")
 			old.run(nil, "store", "update", "shut", "--status", "closed")
 
-			folder, manual := t.TempDir(), shardingPage(t, "Moving buckets")
+			folder, manual := t.TempDir(), growPage(t, "Moving buckets")
 			require.Len(t, manual.sh, 3)
 			for name, s := range map[string]servedInstallation{"old": old, "new": next} {
 				settings := fmt.Sprintf("database-url: %q\nsecret-key: %q\nbuckets: %s,7Q\n", s.env["STOREFRONT_DATABASE_URL"],

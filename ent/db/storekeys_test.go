@@ -3,7 +3,6 @@ package db_test
 import (
 	"context"
 	"database/sql"
-	"os"
 	"slices"
 	"testing"
 
@@ -114,16 +113,6 @@ func TestKeysHaveTheirStore(t *testing.T) {
 		return err
 	})
 	require.NotZero(t, references)
-
-	// The manual says for each table where its rows are.
-	manual, err := os.ReadFile("../../cmd/storefront/SHARDING.md")
-	require.NoError(t, err)
-	for _, table := range distributed {
-		require.Contains(t, string(manual), "`"+table+"`")
-	}
-	for table := range inOnePlace {
-		require.Contains(t, string(manual), "`"+table+"`")
-	}
 }
 
 // PostgreSQL's partitions have the same conditions as Citus.
