@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	entsql "entgo.io/ent/dialect/sql"
 )
 
 const (
@@ -72,6 +74,23 @@ func (d *DB) ClockOffset() time.Duration {
 		return 0 // there is only this machine's clock
 	}
 	return d.clock.process().Round(0).Sub(d.clock.now().Round(0))
+}
+
+// IsFuture selects the rows whose time in the column has not come yet. On PostgreSQL the statement compares with the database's
+// clock and not with Now, which follows a leap of this clock late.
+func (d *DB) IsFuture(column string) func(*entsql.Selector) { return d.compare(column, entsql.OpGT) }
+
+// IsPast selects the rows whose time in the column has come, by the same clock as IsFuture.
+func (d *DB) IsPast(column string) func(*entsql.Selector) { return d.compare(column, entsql.OpLTE) }
+
+func (d *DB) compare(column string, op entsql.Op) func(*entsql.Selector) {
+	at := d.TimeArg()
+	if at == nil {
+		at = entsql.Raw("now()")
+	}
+	return func(s *entsql.Selector) {
+		s.Where(entsql.P(func(b *entsql.Builder) { b.Ident(s.C(column)).WriteOp(op).Arg(at) }))
+	}
 }
 
 // KeepCurrent calls ReadClock regularly until the context ends. On a cluster it also reads on which node each store is.

@@ -29,7 +29,7 @@ var storeTables = []string{
 
 // DueStores lists the stores whose data must be deleted now.
 func DueStores(ctx context.Context, d *db.DB) ([]uuid.UUID, error) {
-	found, err := d.Client().Store.Query().Where(store.DeleteAtLTE(d.Now())).Order(store.ByDeleteAt()).Limit(10).IDs(ctx)
+	found, err := d.Client().Store.Query().Where(d.IsPast(store.FieldDeleteAt)).Order(store.ByDeleteAt()).Limit(10).IDs(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for stores to delete: %w", err)
 	}
@@ -80,7 +80,7 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err error) {
 	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		// A store whose deletion has begun is due even if the clock has been set back since.
-		due := store.Or(store.DeletionBeganAtNotNil(), store.DeleteAtLTE(d.Now()))
+		due := store.Or(store.DeletionBeganAtNotNil(), d.IsPast(store.FieldDeleteAt))
 		found, err := db.Lock(d, tx.Store.Query().Where(store.ID(storeID), due)).IDs(ctx)
 		if begun = len(found) > 0; err != nil || !begun {
 			return err

@@ -69,7 +69,7 @@ func (o *Operator) RecentKeys(ctx context.Context) (active, ended []*adminv1.Key
 	if err != nil {
 		return nil, nil, err
 	}
-	isActive := apikey.And(apikey.RevokedAtIsNil(), apikey.Or(apikey.ExpiresAtIsNil(), apikey.ExpiresAtGT(o.db.Now())))
+	isActive := apikey.And(apikey.RevokedAtIsNil(), apikey.Or(apikey.ExpiresAtIsNil(), o.db.IsFuture(apikey.FieldExpiresAt)))
 	query := o.db.Client().ApiKey.Query().Where(apikey.StoreID(t.ID)).Order(newest)
 	rows, err := query.Clone().Where(isActive).All(ctx)
 	if err != nil {

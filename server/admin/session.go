@@ -48,9 +48,8 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 	if err := refused.Err(); err != nil {
 		return nil, err
 	}
-	now := o.db.Now()
-	links := o.db.Client().SignInLink.Query().Where(signin.UsableLink(now))
-	sessions := o.db.Client().Session.Query().Where(signin.ActiveSession(now))
+	links := o.db.Client().SignInLink.Query().Where(signin.UsableLink(o.db))
+	sessions := o.db.Client().Session.Query().Where(signin.ActiveSession(o.db))
 	if _, _, hasStore := tenant.From(ctx); hasStore || in.GetStore() != "" {
 		ctx, err := o.WithStore(ctx, in.GetStore())
 		if err != nil {
@@ -118,7 +117,7 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 	}
 	var revoked *adminv1.Session
 	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
-		sessions, links, err := signin.End(ctx, tx, []predicate.Session{session.StoreID(t.ID), session.ID(rowID)},
+		sessions, links, err := signin.End(ctx, o.db, tx, []predicate.Session{session.StoreID(t.ID), session.ID(rowID)},
 			[]predicate.SignInLink{signinlink.StoreID(t.ID), signinlink.ID(rowID)})
 		if err != nil {
 			return err
@@ -176,7 +175,7 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 	}
 	ended := &adminv1.RevokeSessionsResponse{}
 	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
-		sessions, links, err := signin.End(ctx, tx, ofStore, linksOfStore)
+		sessions, links, err := signin.End(ctx, o.db, tx, ofStore, linksOfStore)
 		if err != nil || sessions+links == 0 {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -124,24 +125,31 @@ const secretOperation = "secret"
 
 var secretTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// secret returns the secret of the store's hashes. The store's first idempotency key makes it.
-func (u *keyUse) secret(ctx context.Context, tx *ent.Tx) (secret []byte, err error) {
+// begin returns the secret of the store's hashes, which the store's first idempotency key makes, and the transaction's time. On
+// PostgreSQL this is the database's time and not DB.Now, which follows a leap of the database's clock late: a server would
+// otherwise take the key that another server has just stored for an old one.
+func (u *keyUse) begin(ctx context.Context, tx *ent.Tx) (secret []byte, now time.Time, err error) {
 	for {
-		for row := range db.Rows(ctx, tx, "SELECT request FROM idempotency_keys WHERE store_id = $1 AND operation = $2 AND key = ''",
-			u.storeID, secretOperation) {
-			if err := row.Scan(&secret); err != nil {
-				return nil, fmt.Errorf("read the secret of idempotency keys: %w", err)
+		for row := range db.Rows(ctx, tx, "SELECT request, "+db.ByDialect(u.db, "now()", "NULL")+
+			" FROM idempotency_keys WHERE store_id = $1 AND operation = $2 AND key = ''", u.storeID, secretOperation) {
+			var at sql.NullTime
+			if err := row.Scan(&secret, &at); err != nil {
+				return nil, now, fmt.Errorf("read the secret of idempotency keys: %w", err)
 			}
+			now = at.Time.UTC().Truncate(time.Millisecond)
 		}
 		if secret != nil {
-			return secret, nil
+			if u.db.TimeArg() != nil {
+				now = u.db.Now()
+			}
+			return secret, now, nil
 		}
 		made := make([]byte, sha256.Size)
 		_, _ = rand.Read(made) // never fails
 		if _, err := tx.ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
  VALUES ($1, $2, $3, '', $4, $5, $6) ON CONFLICT (store_id, operation, key) DO NOTHING`, id.At(secretTime), u.storeID, secretOperation,
 			made, []byte{}, u.db.Now()); err != nil {
-			return nil, fmt.Errorf("make the secret of idempotency keys: %w", err)
+			return nil, now, fmt.Errorf("make the secret of idempotency keys: %w", err)
 		}
 	}
 }
@@ -156,7 +164,7 @@ func (u *keyUse) claim(ctx context.Context, tx *ent.Tx, request []byte) (stored 
 	if err := u.check(); err != nil {
 		return nil, nil, err
 	}
-	secret, err := u.secret(ctx, tx)
+	secret, now, err := u.begin(ctx, tx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -167,8 +175,6 @@ func (u *keyUse) claim(ctx context.Context, tx *ent.Tx, request []byte) (stored 
 	}
 	u.hash, hash = base64.RawURLEncoding.EncodeToString(keyed("key ", []byte(u.key))), keyed("request ", request)
 	for stored == nil { // repeat if another transaction deleted the row between the two statements
-		// Read the clock in place of calling hook.Time, which may be called only after all rows are locked.
-		now := u.db.Now()
 		claimed, err := tx.ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
  VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (store_id, operation, key) DO UPDATE
  SET id = excluded.id, request = excluded.request, answer = excluded.answer, created_at = excluded.created_at, customer_id = NULL

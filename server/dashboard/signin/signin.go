@@ -123,10 +123,10 @@ func (s *Sessions) Create(ctx context.Context, l Link) (linkID uuid.UUID, secret
 		now := hook.Time(ctx)
 		linkID, expiresAt = id.At(now), now.Add(l.Expiry)
 		// Links are created often enough that no worker needs to delete expired ones.
-		if _, err := tx.SignInLink.Delete().Where(signinlink.ExpiresAtLT(now)).Exec(ctx); err != nil {
+		if _, err := tx.SignInLink.Delete().Where(s.db.IsPast(signinlink.FieldExpiresAt)).Exec(ctx); err != nil {
 			return err
 		}
-		if _, err := tx.Session.Delete().Where(session.ExpiresAtLT(now)).Exec(ctx); err != nil {
+		if _, err := tx.Session.Delete().Where(s.db.IsPast(session.FieldExpiresAt)).Exec(ctx); err != nil {
 			return err
 		}
 		hook.Record(ctx, "sign_in_link.created", "sign_in_link", linkID, hook.FieldChange{Field: "member", To: l.Member},
@@ -143,7 +143,7 @@ func (s *Sessions) Create(ctx context.Context, l Link) (linkID uuid.UUID, secret
 // LinkMember returns whom a link would sign in, without using it up. It fails with ErrLink.
 func (s *Sessions) LinkMember(ctx context.Context, secret string) (Member, error) {
 	row, err := s.db.Client().SignInLink.Query().
-		Where(signinlink.Fingerprint(fingerprintOf(secret)), UsableLink(s.db.Now())).Only(ctx)
+		Where(signinlink.Fingerprint(fingerprintOf(secret)), UsableLink(s.db)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return Member{}, ErrLink
 	}
@@ -167,7 +167,7 @@ func (s *Sessions) SignIn(ctx context.Context, linkSecret string, oldSessions ..
 	}
 	err = hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
-		used, err := tx.SignInLink.Update().Where(signinlink.Fingerprint(link), UsableLink(now)).SetUsedAt(now).Save(ctx)
+		used, err := tx.SignInLink.Update().Where(signinlink.Fingerprint(link), UsableLink(s.db)).SetUsedAt(now).Save(ctx)
 		if err != nil {
 			return fmt.Errorf("use a sign-in link: %w", err)
 		}
@@ -200,7 +200,7 @@ func (s *Sessions) SignIn(ctx context.Context, linkSecret string, oldSessions ..
 
 // asMember returns the context of a usable link's member, for the journal entry of the sign-in. It fails with ErrLink.
 func (s *Sessions) asMember(ctx context.Context, link []byte) (context.Context, error) {
-	row, err := s.db.Client().SignInLink.Query().Where(signinlink.Fingerprint(link), UsableLink(s.db.Now())).Only(ctx)
+	row, err := s.db.Client().SignInLink.Query().Where(signinlink.Fingerprint(link), UsableLink(s.db)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return nil, ErrLink
 	}
@@ -218,7 +218,7 @@ func (s *Sessions) asMember(ctx context.Context, link []byte) (context.Context, 
 // https. It fails with ErrNoSession, also for a session of the other cookie.
 func (s *Sessions) Authenticate(ctx context.Context, secret string, secure bool) (context.Context, Member, error) {
 	now := s.db.Now()
-	row, err := s.db.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), ActiveSession(now)).Only(ctx)
+	row, err := s.db.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), ActiveSession(s.db)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return nil, Member{}, ErrNoSession
 	}
@@ -261,7 +261,7 @@ func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, no
 func (s *Sessions) KeepAlive(ctx context.Context, secret string) error {
 	return hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 		expiresAt := hook.Time(ctx).Add(SessionLength)
-		return tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), ActiveSession(hook.Time(ctx)),
+		return tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), ActiveSession(s.db),
 			session.ExpiresAtLT(expiresAt.Add(-lastUsedPrecision))).
 			SetExpiresAt(expiresAt).Exec(ctx)
 	})
@@ -282,14 +282,14 @@ func endSession(ctx context.Context, tx *ent.Tx, secret string) error {
 }
 
 // UsableLink selects the links that can still sign a member in.
-func UsableLink(now time.Time) predicate.SignInLink {
-	return signinlink.And(signinlink.UsedAtIsNil(), signinlink.RevokedAtIsNil(), signinlink.ExpiresAtGT(now),
+func UsableLink(d *db.DB) predicate.SignInLink {
+	return signinlink.And(signinlink.UsedAtIsNil(), signinlink.RevokedAtIsNil(), d.IsFuture(signinlink.FieldExpiresAt),
 		signinlink.RoleIn(Roles()...))
 }
 
 // ActiveSession selects the sessions that have not ended.
-func ActiveSession(now time.Time) predicate.Session {
-	return session.And(session.EndedAtIsNil(), session.ExpiresAtGT(now), session.RoleIn(Roles()...))
+func ActiveSession(d *db.DB) predicate.Session {
+	return session.And(session.EndedAtIsNil(), d.IsFuture(session.FieldExpiresAt), session.RoleIn(Roles()...))
 }
 
 func newSecret() (secret string, fingerprint []byte) {
@@ -307,15 +307,15 @@ func fingerprintOf(secret string) []byte {
 
 // End counts the sessions and unused links that it ends. It ends links first: if another transaction signs in with one, End waits for it and
 // then ends its session.
-func End(ctx context.Context, tx *ent.Tx, sessionConditions []predicate.Session, linkConditions []predicate.SignInLink) (
+func End(ctx context.Context, d *db.DB, tx *ent.Tx, sessionConditions []predicate.Session, linkConditions []predicate.SignInLink) (
 	sessions, links int, err error) {
 	now := hook.Time(ctx)
-	links, err = tx.SignInLink.Update().Where(append(linkConditions, UsableLink(now))...).SetRevokedAt(now).Save(ctx)
+	links, err = tx.SignInLink.Update().Where(append(linkConditions, UsableLink(d))...).SetRevokedAt(now).Save(ctx)
 	if err != nil {
 		return 0, 0, fmt.Errorf("revoke sign-in links: %w", err)
 	}
 	if sessions, err = tx.Session.Update().Where(append(sessionConditions,
-		ActiveSession(now))...).SetEndedAt(now).Save(ctx); err != nil {
+		ActiveSession(d))...).SetEndedAt(now).Save(ctx); err != nil {
 		return 0, 0, fmt.Errorf("end sessions: %w", err)
 	}
 	return sessions, links, nil
