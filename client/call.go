@@ -16,16 +16,15 @@ import (
 )
 
 const (
-	// attemptTimeout is how long one attempt may take. It is far longer than the service needs, but shorter than
-	// DefaultTimeout, so that after an attempt on a dead connection there is time for a retry.
+	// attemptTimeout is shorter than DefaultTimeout, so that after an attempt on a dead connection there is time for a retry.
 	attemptTimeout = 30 * time.Second
 	// firstDelay and maxDelay bound the pause before a retry if the answer had no Retry-After.
 	firstDelay = 250 * time.Millisecond
 	maxDelay   = 8 * time.Second
-	// maxRetryAfter is the longest Retry-After after which a request is retried. The service's limits count requests per minute
-	// (specification, Limits), so the service never asks for a longer pause.
+	// maxRetryAfter is the longest Retry-After that is waited for. The service counts requests per minute (specification, Limits), so it never
+	// asks for more.
 	maxRetryAfter = time.Minute
-	// maxAnswerBytes is the largest answer that is read. A page of a hundred products with the longest descriptions has 20 MB.
+	// maxAnswerBytes exceeds a page of a hundred products with the longest descriptions.
 	maxAnswerBytes = 32 << 20
 )
 
@@ -35,8 +34,7 @@ type caller struct {
 	timeout    time.Duration
 }
 
-// attempt describes one sent request and has its HTTP response. The request's context carries the attempt, because the
-// generated methods return only a message or an error.
+// attempt is one sent request with its HTTP response. The context carries it, because the generated methods return only a message or an error.
 type attempt struct {
 	spec     connect.Spec
 	sent     bool
@@ -45,13 +43,12 @@ type attempt struct {
 
 type attemptKey struct{}
 
-// operation returns the name of the called method without its service, such as GetStore.
+// operation is the method without its service, such as GetStore.
 func (a *attempt) operation() string {
 	return a.spec.Procedure[strings.LastIndexByte(a.spec.Procedure, '/')+1:]
 }
 
-// call calls a method of the API, with retries. All attempts share one deadline: the context's or the end of the call's time,
-// whichever is earlier.
+// call calls a method with retries, all before the context's deadline or the end of the call's time.
 func call[Q, A any](ctx context.Context, c *caller, method func(context.Context, *Q) (*A, error), request *Q) (*A, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -86,15 +83,14 @@ func call[Q, A any](ctx context.Context, c *caller, method func(context.Context,
 	}
 }
 
-// callOnce makes one attempt within attemptTimeout.
 func callOnce[Q, A any](ctx context.Context, method func(context.Context, *Q) (*A, error), request *Q) (*A, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	return method(ctx, request)
 }
 
-// checkWhole requires the fields that every answer of the service has: the id of an object, the page size of a list. Protobuf
-// reads an empty body, and some bodies that were cut, as a message whose other fields are zero.
+// checkWhole requires the fields that every answer has: the id of an object, the page size of a list. Protobuf reads an empty body, and some
+// that were cut, as a message whose other fields are zero.
 func checkWhole(answer protoreflect.Message) error {
 	for _, name := range []protoreflect.Name{"id", "page_size"} {
 		if field := answer.Descriptor().Fields().ByName(name); field != nil && !answer.Has(field) {
@@ -104,7 +100,7 @@ func checkWhole(answer protoreflect.Message) error {
 	return nil
 }
 
-// repeatable reports whether the request may be sent again after the error e. The package comment has the table of the cases.
+// repeatable is the table of the package comment.
 func (a *attempt) repeatable(e *Error) bool {
 	if e.Status == http.StatusTooManyRequests {
 		return true
@@ -112,9 +108,8 @@ func (a *attempt) repeatable(e *Error) bool {
 	return a.idempotent() && (e.Status >= http.StatusInternalServerError || e.Code == NetworkError || e.Code == Timeout)
 }
 
-// idempotent reports whether sending the request twice has the same effect as sending it once. The protos say so of reads and
-// of enabling a payment link. The specification says so of changes and of creating a customer: the cases below list their
-// methods. A request of any other method is never sent again.
+// idempotent reports whether the request has the same effect sent twice. The protos say so of reads and of enabling a payment link, and the
+// specification of changes and of creating a customer.
 func (a *attempt) idempotent() bool {
 	switch a.spec.Procedure {
 	case storefrontv1connect.ProductServiceUpdateProductProcedure,
@@ -126,8 +121,7 @@ func (a *attempt) idempotent() bool {
 	return a.spec.IdempotencyLevel != connect.IdempotencyUnknown
 }
 
-// delay returns the pause before the next retry; retries is the number of retries so far. The pause doubles with each retry, up
-// to maxDelay. Half of it is random, so that clients that failed together retry at different times.
+// delay doubles with each retry, up to maxDelay. Half of it is random, so that clients that failed together retry at different times.
 func delay(retries int) time.Duration {
 	full := maxDelay
 	if retries < 5 { // 250 ms << 5 is 8 s, as much as maxDelay
@@ -136,8 +130,7 @@ func delay(retries int) time.Duration {
 	return full/2 + rand.N(full/2) //nolint:gosec // A pause need not be secret.
 }
 
-// signer adds the key and the program's name to every request. The key is only in this function and in no struct, so that
-// printing a Client does not show it.
+// signer adds the key and the program's name. The key is in no struct, so that printing a Client does not show it.
 func signer(key, userAgent string) connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
@@ -145,7 +138,7 @@ func signer(key, userAgent string) connect.UnaryInterceptorFunc {
 			request.Header().Set("User-Agent", userAgent)
 			a, _ := ctx.Value(attemptKey{}).(*attempt)
 			a.spec = request.Spec()
-			// Check the encoding here, because Connect would send an empty request instead of reporting the error.
+			// Connect would send an empty request instead of reporting the error.
 			if _, err := proto.Marshal(request.Any().(proto.Message)); err != nil {
 				return nil, err
 			}
@@ -155,11 +148,10 @@ func signer(key, userAgent string) connect.UnaryInterceptorFunc {
 	}
 }
 
-// recordingClient is the HTTP client of the generated code. It records each response, because Connect drops the status and the
-// headers of a response that is not in its format, such as a proxy's page.
+// recordingClient records each response, because Connect drops the status and the headers of one that is not in its format, such as a proxy's
+// page.
 type recordingClient struct{ httpClient *http.Client }
 
-// Do sends a request once.
 func (d *recordingClient) Do(r *http.Request) (*http.Response, error) {
 	response, err := d.httpClient.Do(r)
 	a, _ := r.Context().Value(attemptKey{}).(*attempt)

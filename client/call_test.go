@@ -35,11 +35,11 @@ var (
 	dead        = breaks(syscall.ECONNRESET)
 	// done has the fields that every answer has: the id x, which is field 1 of an object, and the page size 1, field 2 of a list.
 	done = respondsWith(200, "application/proto", "\x0a\x01x\x10\x01")
-	// empty is what a proxy makes of an answer whose body it drops.
+	// empty is an answer whose body a proxy dropped.
 	empty = respondsWith(200, "application/proto", "")
 )
 
-// operations has one call for each operation, by the operation's name.
+// operations has one call for each operation, by name.
 var operations = map[string]func(context.Context, *client.Client) error{
 	"GetStore": func(ctx context.Context, c *client.Client) error { _, err := c.Store.Get(ctx); return err },
 	"ListOrders": func(ctx context.Context, c *client.Client) error {
@@ -70,7 +70,7 @@ func TestRequestsAreSentAgain(t *testing.T) {
 		reason    string
 		operation string
 		answers   []answer
-		timeout   time.Duration // timeout of the context; 0 means none
+		timeout   time.Duration // of the context; 0 means none
 		requests  int
 		want      client.Code // "" means success
 	}{
@@ -193,8 +193,7 @@ func TestAPauseEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// An attempt ends after 30 s, so that after a dead connection there is time for a retry. All attempts together end at the call's
-// timeout.
+// An attempt ends after 30 s, and all together at the call's timeout.
 func TestACallHasOneDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,7 +8,7 @@
 //	_, err = shop.Products.Update(ctx, id, client.ProductChange{Title: client.Set("Guide")})
 //
 // Answers are the messages of go.storefront.example/gen/storefront/v1, whose comments are the
-// reference of every field. The package adds the key to every request, iterates over lists, returns
+// reference of every field; the comments of its services list each method's codes. The package adds the key to every request, iterates over lists, returns
 // errors with the service's code, and retries failed requests. It uses Connect's binary format, so
 // that a new enum value keeps its number in an older program. For other protocols or without retries,
 // use the generated package go.storefront.example/gen/storefront/v1/storefrontv1connect.
@@ -50,7 +50,7 @@ import (
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
 
-// Client calls the API of one store, the store of its key. Goroutines may share a Client.
+// Client calls the API of its key's store. Goroutines may share it.
 type Client struct {
 	Store        *Store
 	Products     *Products
@@ -59,14 +59,14 @@ type Client struct {
 	PaymentLinks *PaymentLinks
 }
 
-// DefaultMaxRetries is the maximum number of retries, unless WithMaxRetries sets another number.
+// DefaultMaxRetries applies unless WithMaxRetries sets another number.
 const DefaultMaxRetries = 3
 
 // DefaultTimeout is how long a call and its retries may take, unless WithTimeout sets another time.
 const DefaultTimeout = 2 * time.Minute
 
-// New returns a client of the service at a base URL, such as https://api.example.com, without /v1. It does not connect yet. The
-// error names the invalid argument, and never contains the key.
+// New returns a client of the service at a base URL, such as https://api.example.com, without /v1. It does not connect yet. The error never
+// contains the key.
 func New(baseURL, key string, options ...Option) (*Client, error) {
 	s := settings{maxRetries: DefaultMaxRetries, timeout: DefaultTimeout, userAgent: agent()}
 	for _, set := range options {

@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// constants parses a Go file. It returns the values of the string constants by name, one map for each const declaration.
+// constants returns the string constants of a file by name, one map for each const declaration.
 func constants(t *testing.T, path string) []map[string]string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -35,7 +35,7 @@ func constants(t *testing.T, path string) []map[string]string {
 	return all
 }
 
-// statuses returns the HTTP statuses in the comments of a file's Code constants, by code.
+// statuses returns the HTTP statuses in the comments of a file's Code constants.
 func statuses(t *testing.T, path string) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -48,8 +48,7 @@ func statuses(t *testing.T, path string) map[string]int {
 	return found
 }
 
-// Client and server both define the codes, because the client may not import the server. This test compares them. The first const
-// declaration in each file has the codes of the public API.
+// The client may not import the server, so both define the codes. The first const declaration in each file has those of the public API.
 func TestCodesAreTheServices(t *testing.T) {
 	t.Parallel()
 	ours, theirs := constants(t, "code.go"), constants(t, "../server/apierr/apierr.go")

@@ -75,7 +75,7 @@ func codeOf(t *testing.T, err error) (client.Code, int) {
 	return refused.Code, refused.Status
 }
 
-// Each method is called twice on a real server: one call succeeds, and one is refused.
+// On a real server each method succeeds once, and is refused once.
 func TestEveryMethodOfTheService(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

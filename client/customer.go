@@ -18,14 +18,14 @@ type CustomerPage = storefrontv1.ListCustomersResponse
 
 // CustomerFilter selects customers; a field with its zero value selects all.
 type CustomerFilter struct {
-	// Page is the number of the first page, from 1. PageSize is how many customers a request returns, 1 to 100; 0 means 25.
+	// Page is the number of the first page, from 1. PageSize is 1 to 100; 0 means 25.
 	Page     int64
 	PageSize int32
 	// Q is text to find in name, e-mail or phone, without regard to case.
 	Q string
 }
 
-// NewCustomer is a customer to record, with an e-mail, a phone or both; empty fields are left out.
+// NewCustomer needs an e-mail, a phone or both; empty fields are left out.
 type NewCustomer struct {
 	Name  string
 	Email string
@@ -33,7 +33,7 @@ type NewCustomer struct {
 	Phone string
 }
 
-// CustomerChange is a change of a customer. It changes the fields with Set or Clear; the other fields stay unchanged.
+// CustomerChange changes the fields with Set or Clear.
 type CustomerChange struct {
 	Name Field[string]
 	// Email and Phone can be removed with Clear, but not both.
@@ -41,16 +41,14 @@ type CustomerChange struct {
 	Phone Field[string]
 }
 
-// Customers has the operations on the store's customers. An e-mail address or a phone number identifies a customer within a
-// store. Goroutines may share a Customers.
+// Customers has the operations on customers, whom an e-mail or a phone identifies within a store. Goroutines may share it.
 type Customers struct {
 	caller *caller
 	rpc    storefrontv1connect.CustomerServiceClient
 }
 
-// List returns all customers that match the filter, newest first. If a customer is recorded meanwhile, the older ones move
-// towards the end, so that List may return a customer twice. Compare the ids. After an error, an *Error, the sequence ends.
-// It needs the scope customers:read.
+// List returns all customers that match, newest first. If a customer is recorded meanwhile, it may return an older one twice: compare the ids.
+// After an error, an *Error, the sequence ends. Scope customers:read.
 func (c *Customers) List(ctx context.Context, filter CustomerFilter) iter.Seq2[*Customer, error] {
 	return all(filter.Page, func(number int64) (*CustomerPage, error) {
 		next := filter
@@ -59,32 +57,27 @@ func (c *Customers) List(ctx context.Context, filter CustomerFilter) iter.Seq2[*
 	})
 }
 
-// Page retrieves one page of customers, for programs that show one page at a time. It needs the scope
-// customers:read. The error is an *Error: ValidationFailed for a filter out of bounds.
+// Page retrieves one page of customers. Scope customers:read.
 func (c *Customers) Page(ctx context.Context, filter CustomerFilter) (*CustomerPage, error) {
 	return call(ctx, c.caller, c.rpc.ListCustomers, &storefrontv1.ListCustomersRequest{
 		Page: optional(filter.Page), PageSize: optional(filter.PageSize), Q: optional(filter.Q),
 	})
 }
 
-// Get retrieves a customer. It needs the scope customers:read. The error is an *Error:
-// CustomerNotFound.
+// Get retrieves a customer. Scope customers:read.
 func (c *Customers) Get(ctx context.Context, id string) (*Customer, error) {
 	return call(ctx, c.caller, c.rpc.GetCustomer, &storefrontv1.GetCustomerRequest{Id: id})
 }
 
-// Create records a customer. If the store already has a customer with that e-mail or phone, Create fills in that customer's
-// missing fields. Create is retried like a read, because it never records a customer twice. It needs the scope customers:write.
-// The error is an *Error: CustomerIdentifierRequired, PhoneInvalid, CustomerConflict or ValidationFailed.
+// Create records a customer, or fills in missing fields of the customer with that e-mail or phone. It is retried like a read, because it never
+// records a customer twice. Scope customers:write.
 func (c *Customers) Create(ctx context.Context, customer NewCustomer) (*Customer, error) {
 	return call(ctx, c.caller, c.rpc.CreateCustomer, &storefrontv1.CreateCustomerRequest{
 		Name: customer.Name, Email: optional(customer.Email), Phone: optional(customer.Phone),
 	})
 }
 
-// Update makes a change to a customer and returns the new state. It needs the scope
-// customers:write. The error is an *Error: CustomerNotFound, CustomerIdentifierRequired,
-// PhoneInvalid, CustomerConflict or ValidationFailed.
+// Update changes a customer and returns the new state. Scope customers:write.
 func (c *Customers) Update(ctx context.Context, id string, change CustomerChange) (*Customer, error) {
 	var mask []string
 	request := &storefrontv1.UpdateCustomerRequest{

@@ -24,16 +24,14 @@ type Error struct {
 	Operation string
 	// Code is the reason.
 	Code Code
-	// Status is the HTTP status of the answer, which the specification gives for each of the service's codes. It is 0 without
-	// an answer.
+	// Status is the HTTP status that the specification gives for the code, or 0 without an answer.
 	Status int
 	// Message explains the reason in English, for people. It may change at any time.
 	Message string
-	// Details has the details of ValidationFailed (Fields), InsufficientScope (Required) and
-	// ProductIncomplete (Missing). It is nil for other codes; its getters may be called on nil.
+	// Details is set for ValidationFailed (Fields), InsufficientScope (Required) and ProductIncomplete (Missing). Its getters may be called on
+	// nil.
 	Details *storefrontv1.ErrorDetails
-	// RequestID identifies the request in the service's logs; quote it when you ask for help. It is
-	// empty when the service did not answer.
+	// RequestID identifies the request in the service's logs; quote it when you ask for help. It is empty when the service did not answer.
 	RequestID string
 	// RetryAfter is the Retry-After of the answer, in whole seconds; 0 without one.
 	RetryAfter time.Duration
@@ -41,8 +39,7 @@ type Error struct {
 	cause error
 }
 
-// Error returns the operation, the code, the message with its details, and the request's
-// identifier.
+// Error returns the operation, the code, the message with its details, and the request's identifier.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "storefront: %s: %s: %s", e.Operation, e.Code, e.Message)
@@ -63,15 +60,13 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the cause: a *connect.Error, with the answer's headers as its metadata, or the
-// context's error.
+// Unwrap returns a *connect.Error, with the answer's headers as its metadata, or the context's error.
 func (e *Error) Unwrap() error { return e.cause }
 
-// serviceDeadline is the code of the service's answer if the service noticed first that the call's deadline had passed.
+// serviceDeadline is the service's code if it noticed first that the call's deadline had passed.
 const serviceDeadline = "deadline_exceeded"
 
-// newError makes the error of a failed attempt, with its Code. It cannot take Connect's code, because Connect reports a reset
-// connection as canceled and a proxy's 404 as unimplemented.
+// newError finds the Code of a failed attempt. Connect reports a reset connection as canceled and a proxy's 404 as unimplemented.
 func newError(ctx context.Context, a *attempt, err error) *Error {
 	e := &Error{Operation: a.operation(), cause: err}
 	if a.response != nil {
@@ -81,7 +76,7 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 	refusal := ServiceError(err)
 	switch {
 	case refusal.GetCode() == serviceDeadline:
-		// Connect sends the context's deadline to the service. Here the service noticed first that the deadline had passed.
+		// Connect sends the context's deadline to the service, which noticed first.
 		e.Code, e.Message, e.cause = Timeout, "the call's deadline passed", errors.Join(context.DeadlineExceeded, err)
 		e.RequestID = refusal.GetRequestId()
 	case refusal != nil:
@@ -111,8 +106,8 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 	return e
 }
 
-// ServiceError returns the service's error body in an error of a generated client, or nil if the
-// service did not answer. The methods of this package return an *Error instead.
+// ServiceError returns the service's error body in an error of a generated client, or nil if the service did not answer. The methods of this
+// package return an *Error instead.
 func ServiceError(err error) *storefrontv1.Error {
 	var answered *connect.Error
 	if !errors.As(err, &answered) {
@@ -128,7 +123,7 @@ func ServiceError(err error) *storefrontv1.Error {
 	return nil
 }
 
-// reason returns the text of an error without Connect's code, because the code may be misleading (see newError).
+// reason leaves out Connect's code, which may be misleading (see newError).
 func reason(err error) string {
 	if coded, ok := errors.AsType[*connect.Error](err); ok {
 		return coded.Message()
@@ -136,8 +131,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// retryAfter reads the header Retry-After in seconds, as the service sends it; of several values, the first. It ignores a date,
-// which proxies may send. A number that is too large becomes the largest one, so that the client does not retry at once.
+// retryAfter reads seconds, and of several values the first. It ignores a date, which proxies may send. A number that is too large becomes the
+// largest one, so that the client does not retry at once.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.ParseUint(strings.Split(h.Get("Retry-After"), ",")[0], 10, 31)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
@@ -146,8 +141,7 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(seconds) * time.Second //nolint:gosec // seconds has at most 31 bits.
 }
 
-// truncated reports whether the answer of a failed attempt begins as a success of the service does, so that it must have
-// broken off before its end.
+// truncated reports whether the answer begins as a success of the service, so that it must have broken off.
 func (a *attempt) truncated() bool {
 	return a.response.StatusCode == http.StatusOK && a.contentType() == "application/proto"
 }

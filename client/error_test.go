@@ -180,7 +180,7 @@ func TestErrorTellsThatNothingWasSent(t *testing.T) {
 	require.Empty(t, service.requests)
 }
 
-// These errors need real sockets, because the connection closes in the middle of a request.
+// They need real sockets, because the connection closes in the middle of a request.
 func TestErrorOfARealConnection(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

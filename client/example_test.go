@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/client"
 )
 
-// demo returns a client of a store with five products, and a function that stops the store's server.
+// demo has a store with five products. stop stops its server.
 func demo() (shop *client.Client, stop func()) {
 	server := httptest.NewServer(titled("Guide", "Course", "Licence", "Meeting", "Ticket").handler())
 	shop, err := client.New(server.URL, key)
@@ -21,8 +21,7 @@ func demo() (shop *client.Client, stop func()) {
 	return shop, server.Close
 }
 
-// New takes the address of the service, without /v1, and an API key from the store's dashboard. Most programs read both from
-// their environment.
+// New takes the address of the service, without /v1, and an API key from the store's dashboard. Most programs read both from their environment.
 func ExampleNew() {
 	shop, err := client.New("https://api.example.com", "svc_live_0123456789abcdefghijklmnopqrstuvwxyzABCDEF",
 		client.WithUserAgent("crm/1.4"), client.WithMaxRetries(5))
@@ -37,8 +36,7 @@ func ExampleNew() {
 	// client: base URL: must be https, or the key crosses the network readable; where that network is private, use WithPlainHTTP
 }
 
-// List all draft products, two on each page. The loop requests a page only when it needs the page, so after break it
-// requests no further page.
+// The loop requests a page only when it needs one, so after break it requests none.
 func ExampleProducts_List() {
 	shop, stop := demo()
 	defer stop()

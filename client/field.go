@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Field is one field of a change. The zero value leaves the field unchanged, Set gives it a value, and Clear removes its value.
+// Field is one field of a change. The zero value leaves it unchanged; Set gives it a value, and Clear removes its value.
 type Field[T any] struct {
 	set   bool
 	value *T
@@ -18,8 +18,7 @@ func Set[T any](value T) Field[T] { return Field[T]{set: true, value: &value} }
 // Clear removes the value of a field that can be null, such as a compare-at price. The service refuses it for any other field.
 func Clear[T any]() Field[T] { return Field[T]{set: true} }
 
-// addToMask adds a field's name to the mask if the field was set or cleared. It returns the value to send for the field; nil
-// if the field was cleared or not set.
+// addToMask adds a field that was set or cleared to the mask, and returns the value to send, or nil.
 func addToMask[T any](mask *[]string, name string, f Field[T]) *T {
 	if f.set {
 		*mask = append(*mask, name)
@@ -27,7 +26,7 @@ func addToMask[T any](mask *[]string, name string, f Field[T]) *T {
 	return f.value
 }
 
-// optional returns the value to send for an optional field, or nil for the zero value.
+// optional returns nil for the zero value.
 func optional[T comparable](value T) *T {
 	var zero T
 	if value == zero {
@@ -36,7 +35,6 @@ func optional[T comparable](value T) *T {
 	return &value
 }
 
-// timestampOf converts a time for sending; nil stays nil.
 func timestampOf(at *time.Time) *timestamppb.Timestamp {
 	if at == nil {
 		return nil

@@ -16,7 +16,6 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// The package's types can set every field of every request.
 func TestEveryFieldIsSent(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -115,7 +114,7 @@ func TestEveryFieldIsSent(t *testing.T) {
 	}
 }
 
-// The mask names only the fields that are set or cleared, and a cleared field has no value.
+// A cleared field has no value.
 func TestAChangeNamesOnlyWhatItChanges(t *testing.T) {
 	t.Parallel()
 	service := titled("a")

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program that imports the client gets only the client, generated code and libraries, but no database driver and no server.
+// But generated code and libraries.
 func TestImportingTheClientBringsNoServer(t *testing.T) {
 	t.Parallel()
 	allowed := []string{

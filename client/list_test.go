@@ -13,7 +13,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// titles joins the titles of the products that a sequence yields, up to its end or its first error.
+// titles joins the titles of products, up to the end or the first error.
 func titles(products iter.Seq2[*storefrontv1.Product, error]) (text string, err error) {
 	var all []string
 	for product, failed := range products {
@@ -112,8 +112,7 @@ func TestListEndsWithItsError(t *testing.T) {
 	require.Equal(t, client.ValidationFailed, got.Code, "a page out of bounds is the service's to refuse")
 }
 
-// A product that is created during the loop moves the older ones towards the end. One product then comes twice, and none is
-// missed.
+// Older products move towards the end. One comes twice, and none is missed.
 func TestListWhileProductsAreAdded(t *testing.T) {
 	t.Parallel()
 	service := titled("c", "b", "a")

@@ -21,8 +21,8 @@ type settings struct {
 	plainHTTP  bool
 }
 
-// WithHTTPClient sends requests through a copy of your HTTP client, for example with a proxy or certificates. The copy follows no
-// redirects. Without this option, or with nil, http.DefaultTransport is used.
+// WithHTTPClient sends requests through a copy of your HTTP client, which follows no redirects. Without it, or with nil, http.DefaultTransport
+// is used.
 func WithHTTPClient(c *http.Client) Option {
 	return func(s *settings) {
 		if c != nil {
@@ -31,24 +31,23 @@ func WithHTTPClient(c *http.Client) Option {
 	}
 }
 
-// WithMaxRetries sets the maximum number of retries of a request; 0 means none, and the default is DefaultMaxRetries.
+// WithMaxRetries sets the maximum number of retries of a request, by default DefaultMaxRetries.
 func WithMaxRetries(n int) Option {
 	return func(s *settings) { s.maxRetries = n }
 }
 
-// WithTimeout sets how long a call may take, including its retries and delays; the default is DefaultTimeout. A call also ends at
-// its context's deadline.
+// WithTimeout sets how long a call may take with its retries and delays, by default DefaultTimeout. It also ends at its context's deadline.
 func WithTimeout(d time.Duration) Option {
 	return func(s *settings) { s.timeout = d }
 }
 
-// WithUserAgent puts your program's name, such as crm/1.4, into the header User-Agent, before this package's name and version.
+// WithUserAgent puts your program's name, such as crm/1.4, before this package's into User-Agent.
 func WithUserAgent(program string) Option {
 	return func(s *settings) { s.userAgent = program + " " + agent() }
 }
 
-// WithPlainHTTP accepts an http:// base URL of another machine. The key is then sent unencrypted, so use it only in a private
-// network, for example between containers of one host.
+// WithPlainHTTP accepts an http:// base URL of another machine. The key is then sent unencrypted, so use it only in a private network, for
+// example between containers of one host.
 func WithPlainHTTP() Option {
 	return func(s *settings) { s.plainHTTP = true }
 }
@@ -65,11 +64,11 @@ func (s *settings) check() error {
 	return nil
 }
 
-// address checks the base URL and returns it without a slash at its end.
+// address returns the base URL without a slash at its end.
 func address(baseURL string, plainHTTP bool) (string, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil {
-		// Do not return the parser's error, because it quotes the URL, which may contain a password.
+		// The parser's error quotes the URL, which may contain a password.
 		return "", errors.New("is no URL; give one such as https://api.example.com")
 	}
 	u.Host = strings.ToLower(u.Host) // net/http sends a request to localhost past the proxy of HTTP_PROXY, but not one to LOCALHOST
@@ -99,8 +98,7 @@ func loopback(host string) bool {
 // keyPrefix begins every API key (specification, Authentication).
 const keyPrefix = "svc_live_"
 
-// checkKey refuses a text that cannot be a key, so that a wrong setting fails at the start instead of with a later 401. The
-// errors do not quote the text.
+// checkKey makes a wrong setting fail at the start instead of with a later 401. The errors do not quote the text.
 func checkKey(key string) error {
 	switch {
 	case key == "":

@@ -117,7 +117,7 @@ func TestTheKeyIsShownByNoVerb(t *testing.T) {
 	}
 }
 
-// The client never sends a key to the target of a redirect, even if the caller's HTTP client follows redirects.
+// Even if the caller's HTTP client follows redirects.
 func TestNoRedirectIsFollowed(t *testing.T) {
 	t.Parallel()
 	called := false

@@ -18,7 +18,6 @@ type OrderPage = storefrontv1.ListOrdersResponse
 // OrderStatus is the status of an order.
 type OrderStatus = storefrontv1.Order_Status
 
-// The statuses of an order.
 const (
 	OrderPending   = storefrontv1.Order_PENDING
 	OrderPaid      = storefrontv1.Order_PAID
@@ -29,24 +28,22 @@ const (
 
 // OrderFilter selects orders; a field with its zero value selects all.
 type OrderFilter struct {
-	// Page is the number of the first page, from 1. PageSize is how many orders a request returns, 1 to 100; 0 means 25.
+	// Page is the number of the first page, from 1. PageSize is 1 to 100; 0 means 25.
 	Page     int64
 	PageSize int32
 	Status   OrderStatus
-	// From and To select orders by the time of their creation: at From or later, and before To. A zero time sets no limit.
+	// From and To select orders created at From or later, and before To. A zero time sets no limit.
 	From, To time.Time
 }
 
-// Orders has the operations on the store's orders. The platform's checkout writes orders; the API only reads them.
-// Goroutines may share an Orders.
+// Orders has the operations on orders, which the platform's checkout writes and the API only reads. Goroutines may share it.
 type Orders struct {
 	caller *caller
 	rpc    storefrontv1connect.OrderServiceClient
 }
 
-// List returns all orders that match the filter, newest first. If an order is recorded meanwhile, the older ones move
-// towards the end, so that List may return an order twice. To prevent this, set To to the current time. After an error, an
-// *Error, the sequence ends. It needs the scope orders:read.
+// List returns all orders that match, newest first. If an order is recorded meanwhile, it may return an older one twice, unless To is the
+// current time. After an error, an *Error, the sequence ends. Scope orders:read.
 func (o *Orders) List(ctx context.Context, filter OrderFilter) iter.Seq2[*Order, error] {
 	return all(filter.Page, func(number int64) (*OrderPage, error) {
 		next := filter
@@ -55,8 +52,7 @@ func (o *Orders) List(ctx context.Context, filter OrderFilter) iter.Seq2[*Order,
 	})
 }
 
-// Page retrieves one page of orders, for programs that show one page at a time. It needs the scope orders:read.
-// The error is an *Error: ValidationFailed for a filter out of bounds.
+// Page retrieves one page of orders. Scope orders:read.
 func (o *Orders) Page(ctx context.Context, filter OrderFilter) (*OrderPage, error) {
 	return call(ctx, o.caller, o.rpc.ListOrders, &storefrontv1.ListOrdersRequest{
 		Page: optional(filter.Page), PageSize: optional(filter.PageSize), Status: optional(filter.Status),
@@ -64,7 +60,7 @@ func (o *Orders) Page(ctx context.Context, filter OrderFilter) (*OrderPage, erro
 	})
 }
 
-// Get retrieves an order. It needs the scope orders:read. The error is an *Error: OrderNotFound.
+// Get retrieves an order. Scope orders:read.
 func (o *Orders) Get(ctx context.Context, id string) (*Order, error) {
 	return call(ctx, o.caller, o.rpc.GetOrder, &storefrontv1.GetOrderRequest{Id: id})
 }

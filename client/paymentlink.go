@@ -20,7 +20,7 @@ type PaymentLinkPage = storefrontv1.ListPaymentLinksResponse
 // PaymentLinkPricing says who sets the amount.
 type PaymentLinkPricing = storefrontv1.PaymentLink_Pricing
 
-// FixedPricing: the link has a fixed Amount. OpenPricing: the buyer chooses the amount, at least MinAmount.
+// FixedPricing needs Amount. With OpenPricing the buyer chooses the amount, at least MinAmount.
 const (
 	FixedPricing = storefrontv1.PaymentLink_FIXED
 	OpenPricing  = storefrontv1.PaymentLink_OPEN
@@ -29,7 +29,6 @@ const (
 // PaymentLinkStatus selects links by whether they take payments now.
 type PaymentLinkStatus = storefrontv1.ListPaymentLinksRequest_Status
 
-// Links that take payments now, and links that do not.
 const (
 	ActivePaymentLinks   = storefrontv1.ListPaymentLinksRequest_active
 	InactivePaymentLinks = storefrontv1.ListPaymentLinksRequest_inactive
@@ -37,14 +36,13 @@ const (
 
 // PaymentLinkFilter selects payment links; a field with its zero value selects all.
 type PaymentLinkFilter struct {
-	// Page is the number of the first page, from 1. PageSize is how many links a request returns, 1 to 100; 0 means 25.
+	// Page is the number of the first page, from 1. PageSize is 1 to 100; 0 means 25.
 	Page     int64
 	PageSize int32
 	Status   PaymentLinkStatus
 }
 
-// NewPaymentLink is a payment link to create, in the store's currency; fields with their zero value
-// are left out. Amounts are in minor units.
+// NewPaymentLink leaves fields with their zero value out. Amounts are in minor units of the store's currency.
 type NewPaymentLink struct {
 	Title string
 	// Pricing is FixedPricing, with Amount, or OpenPricing, with MinAmount.
@@ -54,13 +52,12 @@ type NewPaymentLink struct {
 	CoverURL          string
 	ThankYouMessage   string
 	ExpiresAt         time.Time
-	// MaxPayments is the maximum number of payments; 0 means no limit.
+	// MaxPayments is 0 for no limit.
 	MaxPayments int32
 }
 
-// PaymentLinkChange is a change of a payment link. It changes the fields with Set or Clear; the other fields stay unchanged.
-// Changing Pricing clears the amount that the new pricing does not use (Amount or MinAmount). All fields except Title and
-// Pricing can be cleared.
+// PaymentLinkChange changes the fields with Set or Clear. Changing Pricing clears the amount that the new one does not use. All fields except
+// Title and Pricing can be cleared.
 type PaymentLinkChange struct {
 	Title             Field[string]
 	Pricing           Field[PaymentLinkPricing]
@@ -72,16 +69,15 @@ type PaymentLinkChange struct {
 	MaxPayments       Field[int32]
 }
 
-// PaymentLinks has the operations on the store's payment links. A buyer pays at the address of a payment link, without the
-// catalogue. Goroutines may share a PaymentLinks.
+// PaymentLinks has the operations on payment links. Goroutines may share it.
 type PaymentLinks struct {
 	caller *caller
 	rpc    storefrontv1connect.PaymentLinkServiceClient
 }
 
-// List returns all payment links that match the filter, with their counters, newest first. If a link is created meanwhile,
-// the older ones move towards the end, so that List may return a link twice. Compare the ids. After an error, an *Error, the
-// sequence ends. It needs the scope payment_links:read. Collect the ids before you change what the filter selects.
+// List returns all payment links that match, with their counters, newest first. If a link is created meanwhile, it may return an older one
+// twice: compare the ids. Collect the ids before you change what the filter selects. After an error, an *Error, the sequence ends. Scope
+// payment_links:read.
 func (l *PaymentLinks) List(ctx context.Context, filter PaymentLinkFilter) iter.Seq2[*PaymentLink, error] {
 	return all(filter.Page, func(number int64) (*PaymentLinkPage, error) {
 		next := filter
@@ -90,23 +86,20 @@ func (l *PaymentLinks) List(ctx context.Context, filter PaymentLinkFilter) iter.
 	})
 }
 
-// Page retrieves one page of payment links, for programs that show one page at a time. It needs the scope
-// payment_links:read. The error is an *Error: ValidationFailed for a filter out of bounds.
+// Page retrieves one page of payment links. Scope payment_links:read.
 func (l *PaymentLinks) Page(ctx context.Context, filter PaymentLinkFilter) (*PaymentLinkPage, error) {
 	return call(ctx, l.caller, l.rpc.ListPaymentLinks, &storefrontv1.ListPaymentLinksRequest{
 		Page: optional(filter.Page), PageSize: optional(filter.PageSize), Status: optional(filter.Status),
 	})
 }
 
-// Get retrieves a payment link. It needs the scope payment_links:read. The error is an *Error:
-// PaymentLinkNotFound.
+// Get retrieves a payment link. Scope payment_links:read.
 func (l *PaymentLinks) Get(ctx context.Context, id string) (*PaymentLink, error) {
 	return call(ctx, l.caller, l.rpc.GetPaymentLink, &storefrontv1.GetPaymentLinkRequest{Id: id})
 }
 
-// Create creates a payment link. It is retried only after a 429. After a NetworkError, a Timeout or a status of 500 or more the
-// link may exist: look in the list before you call again. It needs the scope payment_links:write. The error is an *Error:
-// FeatureDisabled, PaymentLinkInvalidPricing, PaymentLinkExpiryInvalid, PaymentLinkExpiryPast or ValidationFailed.
+// Create creates a payment link. It is retried only after a 429. After a NetworkError, a Timeout or a status of 500 or more the link may exist:
+// look in the list before you call again. Scope payment_links:write.
 func (l *PaymentLinks) Create(ctx context.Context, link NewPaymentLink) (*PaymentLink, error) {
 	return call(ctx, l.caller, l.rpc.CreatePaymentLink, &storefrontv1.CreatePaymentLinkRequest{
 		Title: link.Title, Pricing: link.Pricing, Amount: optional(link.Amount), MinAmount: optional(link.MinAmount),
@@ -115,9 +108,7 @@ func (l *PaymentLinks) Create(ctx context.Context, link NewPaymentLink) (*Paymen
 	})
 }
 
-// Update makes a change to a payment link and returns the new state. It needs the scope
-// payment_links:write. The error is an *Error: PaymentLinkNotFound, PaymentLinkInvalidPricing,
-// PaymentLinkExpiryInvalid, PaymentLinkExpiryPast or ValidationFailed.
+// Update changes a payment link and returns the new state. Scope payment_links:write.
 func (l *PaymentLinks) Update(ctx context.Context, id string, change PaymentLinkChange) (*PaymentLink, error) {
 	var mask []string
 	request := &storefrontv1.UpdatePaymentLinkRequest{
@@ -136,8 +127,7 @@ func (l *PaymentLinks) Update(ctx context.Context, id string, change PaymentLink
 	return call(ctx, l.caller, l.rpc.UpdatePaymentLink, request)
 }
 
-// Enable enables a disabled payment link; an enabled link stays unchanged. The link may still be expired or exhausted: see its
-// Availability. It needs the scope payment_links:write. The error is an *Error: PaymentLinkNotFound.
+// Enable enables a disabled payment link. It may still be expired or exhausted: see its Availability. Scope payment_links:write.
 func (l *PaymentLinks) Enable(ctx context.Context, id string) (*PaymentLink, error) {
 	return call(ctx, l.caller, l.rpc.EnablePaymentLink, &storefrontv1.EnablePaymentLinkRequest{Id: id})
 }

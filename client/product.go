@@ -19,7 +19,6 @@ type ProductPage = storefrontv1.ListProductsResponse
 // ProductStatus is the status of a product.
 type ProductStatus = storefrontv1.Product_Status
 
-// The statuses of a product.
 const (
 	ProductDraft     = storefrontv1.Product_DRAFT
 	ProductPublished = storefrontv1.Product_PUBLISHED
@@ -29,7 +28,6 @@ const (
 // ProductType is the kind of a product.
 type ProductType = storefrontv1.Product_Type
 
-// The kinds of products.
 const (
 	ProductFile    = storefrontv1.Product_FILE
 	ProductCourse  = storefrontv1.Product_COURSE
@@ -40,7 +38,7 @@ const (
 
 // ProductFilter selects products; a field with its zero value selects all.
 type ProductFilter struct {
-	// Page is the number of the first page, from 1. PageSize is how many products a request returns, 1 to 100; 0 means 25.
+	// Page is the number of the first page, from 1. PageSize is 1 to 100; 0 means 25.
 	Page     int64
 	PageSize int32
 	// Q is text to find in the title, without regard to case.
@@ -49,28 +47,26 @@ type ProductFilter struct {
 	Type   ProductType
 }
 
-// ProductChange is a change of a product. It changes the fields with Set or Clear; the other fields stay unchanged. Amounts are
-// in minor units of the product's currency.
+// ProductChange changes the fields with Set or Clear. Amounts are in minor units of the product's currency.
 type ProductChange struct {
 	Title       Field[string]
 	Summary     Field[string]
 	Description Field[string]
 	PriceAmount Field[int64]
-	// CompareAtAmount is the compare-at price, above the price; Clear removes it.
+	// CompareAtAmount is above the price; Clear removes it.
 	CompareAtAmount Field[int64]
 	Status          Field[ProductStatus]
 }
 
-// Products has the operations on the store's products. The API reads products and changes their texts, prices and status.
-// Goroutines may share a Products.
+// Products has the operations on products, of which the API changes texts, prices and status. Goroutines may share it.
 type Products struct {
 	caller *caller
 	rpc    storefrontv1connect.ProductServiceClient
 }
 
-// List returns all products that match the filter, newest first, whatever their status. If a product is created meanwhile,
-// the older ones move towards the end, so that List may return a product twice. Compare the ids. After an error, an *Error,
-// the sequence ends. It needs the scope products:read. Collect the ids before you change what the filter selects.
+// List returns all products that match, newest first, whatever their status. If a product is created meanwhile, it may return an older one
+// twice: compare the ids. Collect the ids before you change what the filter selects. After an error, an *Error, the sequence ends. Scope
+// products:read.
 func (p *Products) List(ctx context.Context, filter ProductFilter) iter.Seq2[*Product, error] {
 	return all(filter.Page, func(number int64) (*ProductPage, error) {
 		next := filter
@@ -79,8 +75,7 @@ func (p *Products) List(ctx context.Context, filter ProductFilter) iter.Seq2[*Pr
 	})
 }
 
-// Page retrieves one page of products, for programs that show one page at a time. It needs the scope
-// products:read. The error is an *Error: ValidationFailed for a filter out of bounds.
+// Page retrieves one page of products. Scope products:read.
 func (p *Products) Page(ctx context.Context, filter ProductFilter) (*ProductPage, error) {
 	return call(ctx, p.caller, p.rpc.ListProducts, &storefrontv1.ListProductsRequest{
 		Page: optional(filter.Page), PageSize: optional(filter.PageSize), Q: optional(filter.Q),
@@ -88,15 +83,12 @@ func (p *Products) Page(ctx context.Context, filter ProductFilter) (*ProductPage
 	})
 }
 
-// Get retrieves a product. It needs the scope products:read. The error is an *Error:
-// ProductNotFound.
+// Get retrieves a product. Scope products:read.
 func (p *Products) Get(ctx context.Context, id string) (*Product, error) {
 	return call(ctx, p.caller, p.rpc.GetProduct, &storefrontv1.GetProductRequest{Id: id})
 }
 
-// Update makes a change to a product and returns the new state. It needs the scope products:write.
-// The error is an *Error: ProductNotFound, CompareAtInvalid, ProductTypeUnavailable,
-// ProductIncomplete or ValidationFailed.
+// Update changes a product and returns the new state. Scope products:write.
 func (p *Products) Update(ctx context.Context, id string, change ProductChange) (*Product, error) {
 	var mask []string
 	request := &storefrontv1.UpdateProductRequest{

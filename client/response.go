@@ -8,14 +8,13 @@ import (
 
 // Response is the HTTP response of a call, without its body.
 type Response struct {
-	// Status is the HTTP status. Connect, which this package speaks, has 200 for every success, also for a customer that was
-	// created.
+	// Status is the HTTP status. Connect has 200 for every success, also for a customer that was created.
 	Status int
 	// Header has all headers.
 	Header http.Header
 	// RequestID identifies the request in the service's logs; quote it when you ask for help.
 	RequestID string
-	// RateLimit is the rate limit of the key; nil if the service did not send it.
+	// RateLimit is that of the key; nil if the service did not send it.
 	RateLimit *RateLimit
 }
 
@@ -23,7 +22,7 @@ type Response struct {
 type RateLimit struct {
 	// Limit is the maximum number of requests in a minute, and Remaining the number that is left.
 	Limit, Remaining int
-	// ResetSeconds is the number of seconds until the counter restarts.
+	// ResetSeconds is when the counter restarts.
 	ResetSeconds int
 }
 
@@ -38,7 +37,7 @@ func WithResponse(ctx context.Context, r *Response) context.Context {
 	return context.WithValue(ctx, responseKey{}, r)
 }
 
-// storeResponse stores the attempt's response where the context of WithResponse wants it.
+// storeResponse stores the response where the context of WithResponse wants it.
 func (a *attempt) storeResponse(ctx context.Context) {
 	r, _ := ctx.Value(responseKey{}).(*Response)
 	if r == nil || a.response == nil {

@@ -26,8 +26,8 @@ const (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// script is an http.RoundTripper that stands in for the service. It gives its answers one after the other, and then repeats the
-// last one. It opens no sockets, because the clock of a synctest bubble stops while a goroutine waits for a socket.
+// script is an http.RoundTripper that gives its answers one after the other, and repeats the last. It opens no sockets, at which the clock of a
+// synctest bubble would stop.
 type script struct {
 	answers []answer
 
@@ -66,7 +66,7 @@ func (s *script) open(t *testing.T, options ...client.Option) *client.Client {
 
 func playing(answers ...answer) *script { return &script{answers: answers} }
 
-// refuses returns an answer that is an error of the service. headers are pairs of a name and a value.
+// refuses is an error of the service. headers are pairs of a name and a value.
 func refuses(r *apierr.Refusal, headers ...string) answer {
 	return func(w http.ResponseWriter, request *http.Request) error {
 		for i := 0; i < len(headers); i += 2 {
@@ -76,7 +76,7 @@ func refuses(r *apierr.Refusal, headers ...string) answer {
 	}
 }
 
-// respondsWith returns an answer that is any HTTP response, such as a proxy's. headers are pairs of a name and a value.
+// respondsWith is any HTTP response, such as a proxy's. headers are pairs of a name and a value.
 func respondsWith(status int, contentType, body string, headers ...string) answer {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", contentType)
@@ -89,12 +89,11 @@ func respondsWith(status int, contentType, body string, headers ...string) answe
 	}
 }
 
-// breaks returns an answer that fails with err, an error of the network.
+// breaks fails with err, an error of the network.
 func breaks(err error) answer {
 	return func(http.ResponseWriter, *http.Request) error { return err }
 }
 
-// sends returns an answer with the message, whatever the request.
 func sends(m proto.Message) answer {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		content, err := proto.Marshal(m)
@@ -107,20 +106,19 @@ func sends(m proto.Message) answer {
 	}
 }
 
-// hangs is an answer that never comes. It returns the error of the request's context once the context has ended.
+// hangs returns the error of the request's context once that has ended.
 func hangs(_ http.ResponseWriter, r *http.Request) error {
 	<-r.Context().Done()
 	return r.Context().Err()
 }
 
-// catalogue is a product service that keeps its products in memory, for tests of lists and for examples. products is in the
-// order of a list: the newest first.
+// catalogue keeps products in memory, the newest first.
 type catalogue struct {
 	storefrontv1connect.UnimplementedProductServiceHandler
 	products []*storefrontv1.Product
 	// asked lists the numbers of the requested pages.
 	asked []int64
-	// If set, the function before is called before each valid page is read, and changing before each update.
+	// If set, before is called before each valid page is read, and changing before each update.
 	before   func(page int64) error
 	changing func(*storefrontv1.UpdateProductRequest)
 }
@@ -159,7 +157,7 @@ func (c *catalogue) ListProducts(_ context.Context, r *storefrontv1.ListProducts
 	return &storefrontv1.ListProductsResponse{Page: page, PageSize: size, Total: total, Data: c.products[from:to]}, nil
 }
 
-// UpdateProduct changes a title or a compare-at price. It refuses to publish a product.
+// UpdateProduct changes a title or a compare-at price, and refuses to publish a product.
 func (c *catalogue) UpdateProduct(_ context.Context, r *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
 	if c.changing != nil {
 		c.changing(r)

@@ -9,18 +9,18 @@ import (
 const (
 	// module is the path of the module that this package belongs to.
 	module = "go.storefront.example"
-	// unreleased is the version if the caller's build information does not have it.
+	// unreleased is for build information without the version.
 	unreleased = "devel"
 )
 
-// agent is this package's name in User-Agent, with the version of its module in the caller's program: storefront-go/1.2.3.
+// agent is this package in User-Agent: storefront-go/1.2.3.
 var agent = sync.OnceValue(func() string {
 	info, _ := debug.ReadBuildInfo()
 	return "storefront-go/" + versionIn(info)
 })
 
-// versionIn returns the version of this package's module in a program, without the v. It returns devel in this repository, if a
-// folder replaces the module, or if the program has no build information (nil).
+// versionIn returns the version of this module in a program, without the v. It is devel in this repository, if a folder replaces the module, or
+// without build information (nil).
 func versionIn(info *debug.BuildInfo) string {
 	if info == nil {
 		return unreleased

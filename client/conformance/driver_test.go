@@ -1,7 +1,6 @@
-// Package conformance_test runs the same tests for the client in each language. The tests call every operation and provoke the
-// errors on the development server, and compare the answers with the Go client's. They test retries with a scripted server, and
-// the verification of webhooks. Each language has a driver: a short program that reads requests from
-// its standard input and prints one result for each.
+// Package conformance_test compares the clients of all languages with the Go client: every operation and error on the development server,
+// retries with a scripted server, and the verification of webhooks. Each language has a driver: a short program that reads requests from its
+// standard input and prints one result for each.
 package conformance_test
 
 import (
@@ -24,20 +23,18 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// language is a programming language with a client, and says how its client differs from the other clients.
+// language is a programming language with a client, and how its client differs.
 type language struct {
 	name string
-	// needs returns the command that starts the driver. If the language or a library is not installed, it calls
-	// need.Missing.
+	// needs returns the command that starts the driver, or calls need.Missing.
 	needs func(t *testing.T) []string
-	// asInGo is set if errors name an operation as Go does, by its RPC method: GetStore. Other clients use the operationId of
-	// the OpenAPI document: getStore.
+	// asInGo is true if errors name an operation as Go does: GetStore. Others use the operationId: getStore.
 	asInGo bool
-	// errorName is the word with which every error message of the client begins.
+	// errorName begins every error message of the client.
 	errorName string
-	// keepsNewer is set if the client keeps the fields of an answer that are newer than the client.
+	// keepsNewer is true if the client keeps fields that are newer than the client.
 	keepsNewer bool
-	// noUserAgent is set if the client has no option for the calling program's name in the User-Agent header.
+	// noUserAgent is true if the client has no option for the calling program's name.
 	noUserAgent bool
 }
 
@@ -55,13 +52,11 @@ var languages = []language{
 	{name: "python, asyncio", errorName: "storefront", needs: func(t *testing.T) []string {
 		return append(pythonDriver(t, needPython(t, "httpx")), "aio")
 	}},
-	// A JavaScript error's text begins with the name of its class. The client has no userAgent option, because a program can
-	// set the header in the fetch function that it passes.
+	// A JavaScript error's text begins with the name of its class. A program can set User-Agent in the fetch function that it passes.
 	{name: "typescript", needs: typescriptDriver, asInGo: true, errorName: "StorefrontError", noUserAgent: true,
 		keepsNewer: true},
 }
 
-// operation returns the name that the client's errors give the operation with this operationId of the OpenAPI document.
 func (l language) operation(id string) string {
 	if l.asInGo {
 		return strings.ToUpper(id[:1]) + id[1:]
@@ -69,7 +64,7 @@ func (l language) operation(id string) string {
 	return id
 }
 
-// typescriptDriver bundles the driver and the client into one file. esbuild does not check types; the client's own tests do.
+// typescriptDriver bundles driver and client. esbuild does not check types; the client's own tests do.
 func typescriptDriver(t *testing.T) []string {
 	t.Helper()
 	modules := devtest.NeedNode(t, "esbuild", "@bufbuild/protobuf")
@@ -89,7 +84,6 @@ func pythonDriver(t *testing.T, python string) []string {
 		filepath.Join(devtest.Root(t), "client", "python", "test", "driver.py")}
 }
 
-// needPHP requires PHP with curl, and returns its command.
 func needPHP(t *testing.T) string {
 	t.Helper()
 	if err := exec.Command("php", "-r", `exit(PHP_VERSION_ID >= 80100 && function_exists("curl_init") ? 0 : 1);`).Run(); err != nil {
@@ -98,8 +92,7 @@ func needPHP(t *testing.T) string {
 	return "php"
 }
 
-// needPython returns the command of a Python 3.10 or later that can import the module. It tries python3 of the PATH first,
-// then /usr/bin/python3, for which Debian's packages install their modules.
+// needPython requires Python 3.10 with the module: python3 of the PATH, or else /usr/bin/python3, for which Debian's packages install modules.
 func needPython(t *testing.T, module string) string {
 	t.Helper()
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
@@ -111,7 +104,6 @@ func needPython(t *testing.T, module string) string {
 	return ""
 }
 
-// buildPHP builds the Composer package and returns its folder.
 func buildPHP(t *testing.T) string {
 	t.Helper()
 	devtest.TrackSources(t)
@@ -137,22 +129,22 @@ func eachOf(t *testing.T, languages []language, test func(t *testing.T, l langua
 	}
 }
 
-// driver is a running driver: a process that calls the client of one language.
+// driver is a process that calls the client of one language.
 type driver struct {
 	t   *testing.T
 	in  io.Writer
 	out *bufio.Reader
 }
 
-// A cache of the drivers' commands by the language's name, because building a package takes longer than most tests.
+// Building a package takes longer than most tests.
 var built = struct {
 	sync.Mutex
-	// folder contains the built drivers. TestMain removes it after all tests.
+	// TestMain removes it after all tests.
 	folder   string
 	commands map[string][]string
 }{commands: map[string][]string{}}
 
-// command returns the command of the language's driver. The first call builds the driver.
+// command builds the driver at the first call.
 func (l language) command(t *testing.T) []string {
 	t.Helper()
 	built.Lock()
@@ -163,7 +155,7 @@ func (l language) command(t *testing.T) []string {
 	return built.commands[l.name]
 }
 
-// newFolder makes a folder for a driver. The folder outlives the calling test, because later tests use the same driver.
+// newFolder outlives the calling test, because later tests use the same driver.
 func newFolder(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp(built.folder, "driver")
@@ -171,7 +163,7 @@ func newFolder(t *testing.T) string {
 	return folder
 }
 
-// start starts the language's driver, with additional environment variables.
+// start starts the driver, with additional environment variables.
 func (l language) start(t *testing.T, variables ...string) *driver {
 	t.Helper()
 	args := l.command(t)
@@ -191,15 +183,14 @@ func (l language) start(t *testing.T, variables ...string) *driver {
 	return &driver{t, in, bufio.NewReader(out)}
 }
 
-// result is what a driver prints for one request: an answer, an error of the client, or, for an invalid argument, the
-// error's message (Invalid).
+// result is an answer, an error of the client, or the message about an invalid argument.
 type result struct {
 	Answer  json.RawMessage
 	Refused *refusal
 	Invalid string
 }
 
-// refusal is an error of a client's call or of its webhook verifier. RetryAfter is in seconds.
+// refusal is an error of a call or of the verifier. RetryAfter is in seconds.
 type refusal struct {
 	Code, Operation, Required, RequestID, Message, Mistake string
 	Status, RetryAfter                                     int
@@ -222,15 +213,14 @@ func (d *driver) ask(request map[string]any) result {
 	return s
 }
 
-// open makes the driver create a client and keep it under this name.
+// open makes the driver create a client under this name.
 func (d *driver) open(name string, args arguments) {
 	d.t.Helper()
 	require.Equal(d.t, result{Answer: json.RawMessage("null")}, d.ask(map[string]any{"do": "open", "client": name,
 		"arguments": args}))
 }
 
-// call makes the driver call an operation of a client that open has created; client is the name that open gave it. If args
-// is nil, the driver gets an empty object.
+// call calls an operation of the client that open has created.
 func (d *driver) call(client, resource, method string, args arguments) result {
 	d.t.Helper()
 	if args == nil {
@@ -239,7 +229,7 @@ func (d *driver) call(client, resource, method string, args arguments) result {
 	return d.ask(map[string]any{"do": "call", "client": client, "resource": resource, "method": method, "arguments": args})
 }
 
-// verify makes the driver verify a webhook delivery. now is a Unix time in seconds; tolerance is in seconds.
+// verify verifies a webhook delivery. now is a Unix time; tolerance is in seconds.
 func (d *driver) verify(body []byte, header any, now, tolerance int64, secrets ...string) result {
 	d.t.Helper()
 	return d.ask(map[string]any{"do": "verify", "body": base64.StdEncoding.EncodeToString(body), "header": header,

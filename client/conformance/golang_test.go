@@ -25,7 +25,7 @@ import (
 // golang is the Go client, which runs in this process without a driver.
 var golang = language{name: "go"}
 
-// goClient calls the Go client and its verifier in this process. Its methods give the same results as the methods of driver.
+// goClient gives the same results as driver.
 type goClient struct {
 	t    *testing.T
 	shop *client.Client
@@ -38,7 +38,7 @@ func openGo(t *testing.T, url string) *goClient {
 	return &goClient{t, shop}
 }
 
-// call calls a method by its name. It passes "1" for string parameters, and the zero value for all other parameters.
+// call passes "1" for string parameters, and the zero value for all others.
 func (g *goClient) call(_, resource, method string, _ arguments) result {
 	g.t.Helper()
 	operations := reflect.ValueOf(g.shop).Elem().FieldByName(strings.ToUpper(resource[:1]) + resource[1:])
@@ -61,7 +61,7 @@ func (g *goClient) call(_, resource, method string, _ arguments) result {
 	return result{Answer: written(out[0].Interface().(proto.Message))}
 }
 
-// written returns the message in the API's JSON. An enum's zero value becomes "", as in the other clients.
+// written returns the API's JSON. An enum's zero value becomes "", as in the other clients.
 func written(m proto.Message) json.RawMessage {
 	return json.RawMessage(unspecified.Replace(string(apijson.Marshal(m))))
 }
@@ -94,7 +94,7 @@ func (g *goClient) verify(body []byte, header any, now, _ int64, secrets ...stri
 	return result{Answer: text}
 }
 
-// answerConnect sends the JSON body of a /v1 answer in the Connect protocol. It adds a field that no client knows.
+// answerConnect sends the JSON body of a /v1 answer by Connect, with a field that no client knows.
 func answerConnect(w http.ResponseWriter, r *http.Request, status int, body []byte) error {
 	lenient := protojson.UnmarshalOptions{DiscardUnknown: true}
 	if status >= http.StatusBadRequest {

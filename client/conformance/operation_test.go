@@ -20,7 +20,6 @@ import (
 
 const nobody = "00000000-0000-4000-8000-000000000000"
 
-// key creates an API key of the demo store, and returns its text and its id.
 func key(t *testing.T, dev devtest.Server, name, scopes string) (text, id string) {
 	t.Helper()
 	var made struct{ Key, ID string }
@@ -31,8 +30,8 @@ func key(t *testing.T, dev devtest.Server, name, scopes string) (text, id string
 
 const everyScope = "store:read,products:write,orders:read,customers:write,payment_links:write"
 
-// session has two clients of the same development server: one in the language under test and one in Go. Each has its own key,
-// because each key has its own rate limit. called contains the operations that the test has called.
+// session has a client of the language under test and one of Go, each with its own key because of the rate limit. called has the operations
+// that the test has called.
 type session struct {
 	*driver
 	dev    devtest.Server
@@ -52,7 +51,7 @@ func newSession(t *testing.T, l language, storefront devtest.Command) *session {
 	return s
 }
 
-// answer calls an operation and requires that its answer equals the Go client's. It returns the answer's fields.
+// answer requires that an operation's answer equals the Go client's.
 func (s *session) answer(resource, method string, args arguments, golang func() (proto.Message, error)) map[string]any {
 	s.t.Helper()
 	got := s.call("shop", resource, method, args)
@@ -67,8 +66,7 @@ func (s *session) answer(resource, method string, args arguments, golang func() 
 	return fields
 }
 
-// list reads a whole list in pages of three, and requires the same items as from the Go client. It returns the number of
-// items.
+// list reads a list in pages of three, requires the Go client's items and returns their number.
 func list[T proto.Message](s *session, resource string, args arguments, golang func(func(T, error) bool)) int {
 	s.t.Helper()
 	args["pageSize"] = 3
@@ -177,8 +175,8 @@ func TestEveryOperationAnswersAsInGo(t *testing.T) {
 	})
 }
 
-// requireEveryOperation requires that the test called every operation of the OpenAPI document, and nothing else. The map's keys
-// are names such as products.get; for each list, such as products.list, there must also be products.page.
+// requireEveryOperation requires that the test called every operation of the OpenAPI document, and nothing else. Names are such as
+// products.get; for each list there is also products.page.
 func requireEveryOperation(t *testing.T, called map[string]bool) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(devtest.Root(t), "gen", "openapi", "storefront.json"))
@@ -210,7 +208,7 @@ func requireEveryOperation(t *testing.T, called map[string]bool) {
 	require.ElementsMatch(t, want, got)
 }
 
-// This test provokes each error code that a request can cause; retry_test.go sends the other codes.
+// Only codes that a request can cause; retry_test.go sends the others.
 func TestEveryErrorIsThatOfTheService(t *testing.T) {
 	need.Heavy(t, "it drives the clients in other languages")
 	storefront := devtest.Build(t)
@@ -292,7 +290,7 @@ func TestEveryErrorIsThatOfTheService(t *testing.T) {
 		refuse("shop", "products", "update", arguments{"id": draft.GetId(), "status": "PUBLISHED"}, "product_type_unavailable", 422)
 		refuse("shop", "paymentLinks", "create", arguments{"title": "x", "pricing": "FIXED", "amount": 1}, "feature_disabled", 422)
 
-		// The service allows 120 requests a minute for each key. The loop ends at the first request above the limit.
+		// The service allows 120 requests a minute for each key.
 		limited, _ := key(t, s.dev, "limited", "store:read")
 		s.open("limited", arguments{"baseUrl": s.dev.URL, "apiKey": limited, "maxRetries": 0})
 		for range 250 { // enough to exceed the limit even if a new minute begins

@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheKeyReachesThisMachineThroughNoProxy sends requests to this machine while the environment names a proxy, which would
-// read the key.
+// TestTheKeyReachesThisMachineThroughNoProxy has a proxy in the environment, which would read the key.
 func TestTheKeyReachesThisMachineThroughNoProxy(t *testing.T) {
 	var proxied atomic.Int32
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { proxied.Add(1) }))

@@ -22,12 +22,11 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// The tests in this file check that clients work with older and newer releases of the service. A client must read the answers
-// and events of every earlier release. It must also read today's answers with any field left out (the service is older than
-// the client) or with a field added (the service is newer).
+// A client must read the answers and events of every earlier release, and today's with any field left out (an older service) or added (a newer
+// one).
 //
-// Each folder in testdata is a release: a copy of server/conformance/testdata/wire from that time. The expected values come from
-// the OpenAPI document (see completed), because the clients' own code is under test.
+// Each folder in testdata is a release: a copy of server/conformance/testdata/wire from that time. The expected values come from the OpenAPI
+// document (see completed), because the clients' own code is under test.
 
 // exchange is the answer in one file, and the call that requests it.
 type exchange struct {
@@ -38,13 +37,13 @@ type exchange struct {
 	called *called
 }
 
-// called is an operation to test: its names in the clients, its arguments, and the name of the schema of its answer.
+// called is an operation: its names in the clients, its arguments, and its answer's schema.
 type called struct {
 	resource, method, schema string
 	args                     arguments
 }
 
-// schema is a schema of the OpenAPI document, with the keywords that these tests need.
+// schema has the keywords that these tests need.
 type schema struct {
 	Ref        string `json:"$ref"`
 	Type       any
@@ -75,7 +74,7 @@ func readDocument(t *testing.T) *document {
 	return d
 }
 
-// resolve follows the schema's reference. It returns the schema, its JSON type, and whether the value may be null.
+// resolve follows a reference. It returns the JSON type, and whether the value may be null.
 func (d *document) resolve(s schema) (resolved schema, kind string, nullable bool) {
 	if len(s.OneOf) == 2 {
 		nullable, s = true, s.OneOf[0]
@@ -90,8 +89,7 @@ func (d *document) resolve(s schema) (resolved schema, kind string, nullable boo
 	return s, kind, nullable
 }
 
-// completed returns what a client must make of an answer's value: each field that the value lacks is added with the zero
-// value of its type. Fields that the schema does not have stay if keepsNewer is true, and are dropped if it is false.
+// completed adds each missing field with its zero value. Fields that the schema does not have stay if keepsNewer is true.
 func (d *document) completed(s schema, value any, keepsNewer bool) any {
 	s, kind, nullable := d.resolve(s)
 	if value == nil {
@@ -126,7 +124,7 @@ func (d *document) completed(s schema, value any, keepsNewer bool) any {
 	return value
 }
 
-// release reads the exchanges in a folder. It skips the answers without a body.
+// release reads the exchanges in a folder, without answers without a body.
 func (d *document) release(t *testing.T, folder string) []exchange {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.golden"))
@@ -154,7 +152,7 @@ func (d *document) release(t *testing.T, folder string) []exchange {
 	return all
 }
 
-// find returns the operation that a request calls. request begins with the request line.
+// find returns the operation of a request, which begins with the request line.
 func (d *document) find(t *testing.T, request string) *called {
 	t.Helper()
 	method, rest, _ := strings.Cut(request, " ")
@@ -191,12 +189,10 @@ func (d *document) find(t *testing.T, request string) *called {
 
 // variant is a copy of an object with one change.
 type variant struct {
-	// change describes the change, and field is the name of the changed field.
 	change, field string
-	// isNeeded is set if the changed field is required. isWrong is set if the new value has a wrong type.
+	// isNeeded is true for a required field, and isWrong for a value of a wrong type.
 	isNeeded, isWrong bool
-	// isEnum is set if the field is an enum, and isNull if the new value is null. The tests need both, because the Go client reads
-	// events with Protobuf's JSON mapping, which accepts some values that the other clients refuse.
+	// isEnum and isNull are for the Go client, whose Protobuf JSON mapping accepts values that the others refuse.
 	isEnum, isNull bool
 	body           map[string]any
 }
@@ -204,13 +200,12 @@ type variant struct {
 // newer is the name of a field that no client has.
 const newer = "newer"
 
-// variants returns a copy of the body for every change of one field, at any depth: the field is left out, null or of another
-// type, or a new field is added.
+// variants returns a copy for every change of one field, at any depth: left out, null, of another type, or added.
 func (d *document) variants(t *testing.T, s schema, body map[string]any) []variant {
 	t.Helper()
 	var all []variant
 	var walk func(s schema, value any, path string)
-	// change makes one change in the body, appends a copy of the changed body to all, and undoes the change.
+	// change appends a copy of the changed body to all, and undoes the change.
 	change := func(v variant, object map[string]any, name string, to any, remove bool) {
 		before, had := object[name]
 		if object[name] = to; remove {
@@ -266,14 +261,13 @@ func (d *document) variants(t *testing.T, s schema, body map[string]any) []varia
 	return all
 }
 
-// clientOf is the client of one language: a driver, or the Go client in this process.
+// clientOf is a driver, or the Go client in this process.
 type clientOf interface {
 	call(client, resource, method string, args arguments) result
 	verify(body []byte, header any, now, tolerance int64, secrets ...string) result
 }
 
-// replayer is a client of one language with a server. The server sends the field answer to every request of the client. The
-// method got sets this field.
+// replayer is a client with a server that sends the field answer, which got sets.
 type replayer struct {
 	*document
 	language
@@ -309,8 +303,7 @@ func (d *document) replay(t *testing.T, l language) *replayer {
 	return r
 }
 
-// got returns what the client makes of an answer with the status of x and this body. It calls the operation of x or, if x is
-// an error, which has no operation, GetStore.
+// got returns what the client makes of an answer with the status of x and this body. For an error, which has no operation, it calls GetStore.
 func (r *replayer) got(x exchange, body map[string]any) result {
 	r.answer.Store(&exchange{status: x.status, body: body})
 	if x.called == nil {
@@ -319,8 +312,8 @@ func (r *replayer) got(x exchange, body map[string]any) result {
 	return r.call("shop", x.called.resource, x.called.method, x.called.args)
 }
 
-// requireAnswer requires that the client's answer equals the body, with zero values for missing fields and, unless the
-// client keeps them, without newer fields. ref refers to the schema of the body.
+// requireAnswer requires the body, with zero values for missing fields and, unless the client keeps them, without newer ones. ref refers to the
+// body's schema.
 func (r *replayer) requireAnswer(t *testing.T, ref string, body map[string]any, got json.RawMessage, reason string) {
 	t.Helper()
 	want := r.completed(schema{Ref: ref}, body, r.keepsNewer)
@@ -363,8 +356,7 @@ func TestEveryReleaseIsRead(t *testing.T) {
 				}
 				require.Nil(t, got.Refused, "%s: %+v", reason, got.Refused)
 				r.requireAnswer(t, x.called.schema, x.body, got.Answer, reason)
-				// d.events puts the object of this answer into an event, as the release of this folder would have sent it. The client
-				// must read the event as well as the answer.
+				// d.events makes an event as the release of this folder would have sent it.
 				for _, e := range d.events(x) {
 					r.requireEvent(t, e, e.body, reason)
 				}
@@ -385,8 +377,7 @@ type event struct {
 	body       map[string]any
 }
 
-// events returns the event whose data is the exchange's object. For the store it returns a ping, and for lists and payment links
-// nothing.
+// events returns the event with the exchange's object. For the store it is a ping, and there is none for lists and payment links.
 func (d *document) events(x exchange) []event {
 	var all []event
 	kinds := map[string]string{"Product": "product.published", "Customer": "customer.created", "Order": "order.paid", "Store": "ping"}
@@ -405,7 +396,6 @@ func (d *document) events(x exchange) []event {
 		"createdAt": "2026-11-21T12:00:00.000Z", "store": map[string]any{"id": "2", "slug": "demo"}, "data": data}})
 }
 
-// read signs an event and makes the client verify it.
 func (r *replayer) read(t *testing.T, body map[string]any) result {
 	t.Helper()
 	text, err := json.Marshal(body)
@@ -432,9 +422,8 @@ func TestAFieldMoreOrLess(t *testing.T) {
 	eachOf(t, append(languages, golang), func(t *testing.T, l language) {
 		r := d.replay(t, l)
 		isGo := l.name == golang.name
-		// refused checks that the client refuses the variant if a required field is missing or a value has a wrong type, and
-		// accepts it otherwise. The refusal must have this code, and its message must name the field. refused reports
-		// whether the client refused the variant.
+		// refused reports whether the client refused the variant, which it must if a required field is missing or a value has a wrong type,
+		// with this code and the field's name.
 		refused := func(v variant, got result, code, reason string) bool {
 			if !v.isNeeded && !v.isWrong {
 				require.Nil(t, got.Refused, "%s: %+v", reason, got.Refused)
@@ -452,7 +441,7 @@ func TestAFieldMoreOrLess(t *testing.T) {
 			for _, v := range d.variants(t, schema{Ref: x.called.schema}, x.body) {
 				reason := x.name + ": " + v.change
 				if isGo && (v.isWrong || v.isNeeded) {
-					continue // The Go client reads Protobuf's binary form, which has no wrong types and no absent strings.
+					continue // Protobuf's binary form has no wrong types and no absent strings.
 				}
 				if got := r.got(x, v.body); !refused(v, got, "unexpected_answer", reason) {
 					r.requireAnswer(t, x.called.schema, v.body, got.Answer, reason)
@@ -475,7 +464,7 @@ func TestAFieldMoreOrLess(t *testing.T) {
 	})
 }
 
-// A client must report an error's code even if other fields of the body are missing or wrong, because programs branch on it.
+// Programs branch on the code, so it must be reported even if other fields are missing or wrong.
 func TestAnErrorWithAFieldMoreOrLess(t *testing.T) {
 	d := readDocument(t)
 	eachOf(t, append(languages, golang), func(t *testing.T, l language) {
@@ -501,7 +490,7 @@ func TestAnErrorWithAFieldMoreOrLess(t *testing.T) {
 					code = "unexpected_answer"
 				}
 				if l.name == golang.name && v.field == "code" {
-					continue // Without a code the Go client reports "", because it knows an error of the service by the Connect detail's type.
+					continue // The Go client knows an error of the service by the Connect detail's type.
 				}
 				require.Equal(t, code, got.Code, reason)
 				id, _ := v.body["requestId"].(string)

@@ -45,7 +45,7 @@ func refuses(status int, code string, headers ...string) reply {
 		headers...)
 }
 
-// customer and link are the answers of the operations that the tests call. link has enum values that no client knows.
+// customer and link are answers of the operations. link has enum values that no client knows.
 const customer = `{"id":"1","name":"","email":null,"phone":null,"ordersCount":9007199254740991,"totalPaid":0,"currency":"KWD",` +
 	`"createdAt":"2026-11-21T01:43:04.600Z"}`
 
@@ -107,7 +107,7 @@ func gzipped(text string) string {
 	return b.String()
 }
 
-// cut sends the text, which need not be a whole answer, and closes the connection.
+// cut sends text, which need not be a whole answer, and closes the connection.
 func cut(w http.ResponseWriter, text string) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -117,8 +117,7 @@ func cut(w http.ResponseWriter, text string) {
 	_ = connection.Close()
 }
 
-// serve starts a server that sends the replies one after the other, and then repeats the last reply. The returned function
-// returns the requests that the server has received.
+// serve sends the replies one after the other, and repeats the last. requests returns what arrived.
 func serve(t *testing.T, replies []reply) (url string, requests func() []*http.Request) {
 	t.Helper()
 	var mu sync.Mutex
@@ -156,7 +155,7 @@ var (
 
 func TestWhatIsSentAgain(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
-		d := l.start(t) // one process makes all calls, because starting a process takes longer than the calls
+		d := l.start(t) // starting a process takes longer than the calls
 		for _, row := range []struct {
 			reason    string
 			do        operation
@@ -280,8 +279,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 	})
 }
 
-// HTTP libraries send a request again by themselves when a reused connection dies. The client must prevent this for a payment
-// link, because the service may already have created it.
+// HTTP libraries send a request again when a reused connection dies. The service may already have created the link.
 func TestNoPaymentLinkTwiceOverAKeptConnection(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		d := l.start(t)
@@ -302,7 +300,7 @@ func closed(t *testing.T) string {
 // documentedCode matches a line of the document's description of codes.
 var documentedCode = regexp.MustCompile("- `(\\w+)` \\((\\d{3})\\): ")
 
-// The client reports every documented code with its status, even the codes that no request can cause.
+// Even the codes that no request can cause.
 func TestEveryCodeOfTheServiceArrives(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		d := l.start(t)
@@ -387,7 +385,7 @@ func TestWholeNumbersArriveExactlyOrNotAtAll(t *testing.T) {
 	})
 }
 
-// A client requests no page after an empty one, and none after it has received as many objects as the list's total.
+// None after an empty page, and none after as many objects as the list's total.
 func TestPagesThatAreAskedFor(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		page := func(number, total int, items string) reply {

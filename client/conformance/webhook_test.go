@@ -21,7 +21,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// vector is a test case of signature verification. Want is the answer that every verifier of the project must give.
+// vector is a test case. Want is the answer that every verifier of the project must give.
 type vector struct {
 	Name, Secret, Body, Header, Want, Mistake string
 	Now, ToleranceSeconds                     int64
@@ -42,7 +42,7 @@ func TestVerifyAnswersTheVectors(t *testing.T) {
 		d := l.start(t)
 		events := 0
 		for _, v := range vectors(t) {
-			// Pass the header as a string, and as a list of strings, because some frameworks return lists.
+			// Some frameworks return headers as lists.
 			for _, header := range []any{v.Header, []string{v.Header}, strings.SplitAfterN(v.Header, ",", 1)} {
 				got := d.verify([]byte(v.Body), header, v.Now, v.ToleranceSeconds, v.Secret)
 				switch {
@@ -86,7 +86,7 @@ func windows1252(t *testing.T, text string) string {
 	return decoded
 }
 
-// ascii decodes UTF-8 text as Node does for "ascii": it clears each byte's highest bit.
+// ascii decodes UTF-8 as Node does for "ascii": without each byte's highest bit.
 func ascii(text string) string {
 	stripped := []byte(text)
 	for i := range stripped {
@@ -169,8 +169,7 @@ func TestWhichMistakeWasMade(t *testing.T) {
 			require.Equal(t, row.mistake, got.Refused.Mistake, "%s: %s", row.reason, got.Refused.Message)
 			require.Contains(t, got.Refused.Message, row.message, row.reason)
 			require.NotContains(t, got.Refused.Message, secret[6:], row.reason)
-			// The Go client takes the header as one string. It must refuse the same deliveries as the other clients, with the same
-			// message.
+			// The Go client takes the header as one string, and must refuse the same deliveries with the same message.
 			header, isText := row.header.(string)
 			if isText || row.header == nil {
 				secrets := append(row.secrets, "")
@@ -198,7 +197,7 @@ func TestWhichMistakeWasMade(t *testing.T) {
 	})
 }
 
-// The client accepts events of types that it does not know, and events with fields that it does not know.
+// Events of unknown types, and with unknown fields.
 func TestNewerEventsAreRead(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		d := l.start(t)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// api is the data of the templates, read from the document.
+// api is the data of the templates.
 type api struct {
 	Enums     []*enum
 	Models    []*model
@@ -18,7 +18,7 @@ type api struct {
 	Resources []*resource
 }
 
-// enum is an enum of the API. An answer of a newer service may contain a value that is not in Values.
+// enum may lack a value that an answer of a newer service contains.
 type enum struct {
 	Name, Doc string
 	Values    []value
@@ -32,9 +32,8 @@ type model struct {
 	Fields    []*field
 }
 
-// Needed returns the fields that every object must have; a client refuses an object without them. They are ids, and the fields
-// of a page that tell a loop whether more pages follow. Other fields may be missing, because an older service or a recorded
-// event lacks the newer fields.
+// Needed returns the fields without which a client refuses an object: ids, and those of a page that tell a loop whether more follow. An older
+// service or a recorded event lacks newer fields.
 func (m *model) Needed() []string {
 	var names []string
 	for _, f := range m.Fields {
@@ -50,7 +49,7 @@ type field struct {
 	Name, Doc string
 	// Kind is string, integer, number, time, enum, model, list or map.
 	Kind string
-	// Type is the name of the enum or the model. For a list, it is the name of the items' type.
+	// Type is the name of the enum, the model or a list's items.
 	Type     string
 	Nullable bool
 	Required bool
@@ -67,23 +66,22 @@ type resource struct {
 
 // operation is a method of a resource.
 type operation struct {
-	// ID is the operation's name in the OpenAPI document. Action is the name of the client's method.
+	// ID is the operationId. Action is the client's method.
 	ID, Action, Doc string
 	Method, Path    string
 	HasID           bool
 	// Query and Body are the arguments in the query and in the body.
 	Query, Body []*field
-	// Result is the model of the answer, Item the model of a page's items.
+	// Result is the model of the answer, Item that of a page's items.
 	Result, Item string
-	// Repeatable is true if sending the same request twice has the same effect as sending it once.
+	// Repeatable is true if the request has the same effect sent twice.
 	Repeatable bool
 }
 
-// Change reports whether the operation is an update. In an update an omitted argument leaves its field unchanged, and null clears
-// the field.
+// Change is true for an update, in which an omitted argument leaves its field unchanged, and null clears it.
 func (o *operation) Change() bool { return o.Method == "PATCH" }
 
-// Arguments returns the arguments in the body or the query, the required ones first.
+// Arguments returns the required ones first.
 func (o *operation) Arguments() []*field {
 	all := slices.Concat(o.Body, o.Query)
 	slices.SortStableFunc(all, func(a, b *field) int {
@@ -101,8 +99,7 @@ func (o *operation) Arguments() []*field {
 	return all
 }
 
-// document has the parts of the OpenAPI document that the function read uses. An object is a value of type pairs, instead of
-// a map, if the order of its members matters.
+// document has the parts that read uses, with pairs where the order of members matters.
 type document struct {
 	Tags  []struct{ Name, Description string }
 	Paths pairs[map[string]struct {
@@ -174,14 +171,12 @@ func (p pairs[T]) get(name string) (found T) {
 	return found
 }
 
-// reader collects the api while it walks the document.
 type reader struct {
 	*document
 	*api
 	seen map[string]bool
 }
 
-// read reads the api from a document.
 func read(text []byte) (*api, error) {
 	r := &reader{&document{}, &api{}, map[string]bool{}}
 	if err := json.Unmarshal(text, r.document); err != nil {
@@ -203,7 +198,7 @@ func read(text []byte) (*api, error) {
 	return r.api, nil
 }
 
-// operations reads the operations, grouped by tag and in the document's order, and adds the models of their answers.
+// operations are grouped by tag, in the document's order.
 func (r *reader) operations() error {
 	for _, tag := range r.Tags {
 		res := &resource{Name: pascal(tag.Name), Doc: tag.Description}
@@ -216,8 +211,8 @@ func (r *reader) operations() error {
 				op := &operation{ID: o.OperationID, Doc: o.Description, Method: strings.ToUpper(method), Path: path.Name}
 				op.Action = regexp.MustCompile("^[a-z]+").FindString(o.OperationID)
 				op.HasID = strings.Contains(path.Name, "{id}")
-				// A request can be repeated if it reads, updates, creates a customer or enables a link (see the guide). A new POST
-				// operation can be repeated only if it is added to this list.
+				// Reads, updates, creating a customer and enabling a link can be repeated (see the guide). A new POST operation needs to be
+				// added here.
 				op.Repeatable = method != "post" || slices.Contains([]string{"createCustomer", "enablePaymentLink"}, o.OperationID)
 				for _, p := range o.Parameters {
 					if p.In != "query" {
@@ -258,8 +253,7 @@ func (r *reader) operations() error {
 	return nil
 }
 
-// events reads the event types. The data of payment_link.paid is read as an Order, because its schema differs from Order only in
-// that the payment link is always present.
+// events reads the data of payment_link.paid as an Order, whose schema differs only in that the payment link is always present.
 func (r *reader) events() error {
 	types := enum{Name: "EventType", Doc: "The types of events."}
 	for _, mapping := range r.Components.Schemas.get("Event").Discriminator.Mapping {
@@ -278,8 +272,7 @@ func (r *reader) events() error {
 	return r.model("EventStore")
 }
 
-// model adds the schema with this name to the models, after the schemas that it names in its fields. It does nothing if the
-// schema was added before.
+// model adds a schema, after those that its fields name, unless it is there.
 func (r *reader) model(name string) error {
 	if r.seen[name] {
 		return nil
@@ -347,7 +340,7 @@ func (r *reader) field(owner, property string, s schema) (*field, error) {
 	return f, nil
 }
 
-// enumOf returns the name of the enum with these values in this order, or "" if there is none yet.
+// enumOf returns the enum with these values in this order, or "".
 func (r *reader) enumOf(values []string) string {
 	for _, e := range r.Enums {
 		if slices.EqualFunc(e.Values, values, func(a value, b string) bool { return a.Text == b }) {

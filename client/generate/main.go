@@ -62,7 +62,7 @@ func run(document, out string) error {
 	return nil
 }
 
-// render returns the content of each generated file by its name. PHP needs a file for each class.
+// render returns the generated files by name. PHP needs a file for each class.
 func render(a *api) (map[string][]byte, error) {
 	t, err := template.New("").Funcs(functions).ParseFS(templates, "*.tmpl")
 	if err != nil {
@@ -119,7 +119,7 @@ var functions = template.FuncMap{
 	"pyquote":    func(names []string) string { return `"` + strings.Join(names, `", "`) + `"` },
 }
 
-// oneLine returns a description in one line. It drops the list of an enum's values, because the enum's class describes them.
+// oneLine drops the list of an enum's values, which the enum's class describes.
 func oneLine(text string) string {
 	text, _, _ = strings.Cut(text, "\n\n- ")
 	return strings.Join(strings.Fields(text), " ")
@@ -145,10 +145,10 @@ func comment(prefix, text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// constant returns the name of an enum's value or an event's type: ORDER_PAID for order.paid.
+// constant returns ORDER_PAID for order.paid.
 func constant(value string) string {
 	return strings.ToUpper(strings.NewReplacer(".", "_", ":", "_").Replace(value))
 }
 
-// camel returns the name of a resource as a property: paymentLinks for PaymentLinks.
+// camel returns paymentLinks for PaymentLinks.
 func camel(name string) string { return strings.ToLower(name[:1]) + name[1:] }

@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// phpType returns the PHP type of a property. An enum is a string, so that it can have newer values.
+// phpType makes an enum a string, so that it can have newer values.
 func phpType(f *field) string {
 	nullable := ""
 	if f.Nullable {
@@ -23,7 +23,7 @@ func phpType(f *field) string {
 	return nullable + f.Type
 }
 
-// phpRead returns the PHP code that reads a property: the call of a method of the class Json.
+// phpRead calls a method of the class Json.
 func phpRead(f *field) string {
 	method := f.Kind
 	if f.Kind == "enum" {
@@ -61,7 +61,6 @@ func phpDoc(o *operation, f *field) string {
 	return strings.Join(types, "|")
 }
 
-// phpPath returns the PHP expression for the path of an operation.
 func phpPath(o *operation) string {
 	before, after, found := strings.Cut(o.Path, "{id}")
 	switch {
@@ -73,7 +72,6 @@ func phpPath(o *operation) string {
 	return "'" + before + "' . Connection::segment($id) . '" + after + "'"
 }
 
-// phpArgument returns the PHP code that declares an argument of an operation's method.
 func phpArgument(o *operation, f *field) string {
 	types, defaultValue := phpArgumentTypes(o, f)
 	declared := strings.Join(types, "|")

@@ -25,7 +25,7 @@ func snake(name string) string {
 	return capital.ReplaceAllStringFunc(name, func(c string) string { return "_" + strings.ToLower(c) })
 }
 
-// pythonName returns the name of an argument in Python. The argument "from" is called from_, because "from" is a keyword.
+// pythonName returns from_ for "from", which is a keyword.
 func pythonName(name string) string {
 	if name == "from" {
 		return "from_"
@@ -44,7 +44,7 @@ func pythonType(f *field) string {
 	return kind
 }
 
-// pythonRead returns the Python code that reads a property: the call of a method of the class Json.
+// pythonRead calls a method of the class Json.
 func pythonRead(f *field) string {
 	method := f.Kind
 	if f.Nullable {
@@ -59,7 +59,7 @@ func pythonRead(f *field) string {
 	return method + `("` + f.Name + `")`
 }
 
-// pythonJSON returns the expression that converts a property to the API's JSON.
+// pythonJSON converts a property to the API's JSON.
 func pythonJSON(f *field) string {
 	property := "self." + snake(f.Name)
 	written := map[string]string{
@@ -75,7 +75,6 @@ func pythonJSON(f *field) string {
 	return written
 }
 
-// pythonArgument returns the Python code that declares an argument of an operation's method.
 func pythonArgument(o *operation, f *field) string {
 	kinds := []string{strings.TrimSuffix(pythonType(f), " | None")}
 	switch f.Kind {
@@ -98,7 +97,6 @@ func pythonArgument(o *operation, f *field) string {
 	return pythonName(f.Name) + ": " + strings.Join(kinds, " | ") + defaultValue
 }
 
-// pythonPath returns the Python expression for the path of an operation.
 func pythonPath(o *operation) string {
 	if !o.HasID {
 		return `"` + o.Path + `"`
@@ -106,7 +104,7 @@ func pythonPath(o *operation) string {
 	return `f"` + strings.Replace(o.Path, "{id}", "{segment(id)}", 1) + `"`
 }
 
-// pythonAsync turns the code of the operations into the code for asyncio, which differs only in these words.
+// pythonAsync turns the operations into those for asyncio, which differ only in these words.
 var pythonAsync = strings.NewReplacer(
 	`operations of the API."""`, `operations of the API, for asyncio."""`,
 	"    def __init__", "    def __init__",

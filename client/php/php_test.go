@@ -1,5 +1,5 @@
-// Package php_test builds the PHP package, and runs its tests and the README's examples against a development server.
-// client/conformance has the tests that all languages share.
+// Package php_test builds the PHP package, and runs its tests and the README's examples against a development server. client/conformance has
+// the tests that all languages share.
 package php_test
 
 import (
@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// build builds the Composer package in a new folder and returns the folder.
+// build builds the Composer package in a new folder.
 func build(t *testing.T) string {
 	t.Helper()
 	needs := `exit(PHP_VERSION_ID >= 80100 && function_exists("curl_init") ? 0 : 1);`
@@ -47,7 +47,7 @@ func TestWhatIsOfPHPAlone(t *testing.T) {
 
 var snippet = regexp.MustCompile("(?s)```php\n(.*?)```")
 
-// The README's programs run unchanged, except that they load storefront.php, the single file for hosts without Composer.
+// The programs load storefront.php, the single file for hosts without Composer.
 func TestWhatTheReadmeShows(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it runs the programs of the README of the PHP client")

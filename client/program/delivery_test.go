@@ -25,8 +25,7 @@ type delivery struct {
 	body   []byte
 }
 
-// The worker of a development server delivers each type of event. The client's verifier must accept the delivery and refuse a
-// changed delivery, and the event's data must equal the API's answer.
+// The client's verifier accepts each type of event and refuses a changed delivery, and the data equals the API's answer.
 func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it builds the command and waits for its deliveries")
@@ -112,7 +111,7 @@ func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	require.NotEqual(t, both[webhook.OrderPaid].ID, both[webhook.PaymentLinkPaid].ID, "two events")
 }
 
-// verified requires that the client's verifier accepts a delivery and refuses it once it is changed. It returns the event.
+// verified requires that a delivery is accepted, and refused once it is changed.
 func verified(t *testing.T, got delivery, secret string) *webhook.Event {
 	t.Helper()
 	event, err := webhook.Verify(got.body, got.header, secret)

@@ -1,5 +1,5 @@
-// Package program_test builds the program in testdata in a new Go module that requires only this module, and runs it against a
-// development server. It also receives every type of event from the server's worker.
+// Package program_test builds the program in testdata in a new Go module that requires only this module, and runs it against a development
+// server. It also receives every type of event from the server's worker.
 package program_test
 
 import (
@@ -57,8 +57,7 @@ event: product.archived true true
 	require.NotContains(t, string(text), server.Key)
 }
 
-// buildProgram builds the program in a new module, and checks which modules its go.mod requires. It needs no network,
-// because this repository's module requires the same modules, so they are in the module cache.
+// buildProgram checks which modules the program's go.mod requires. It needs no network, because this module requires the same ones.
 func buildProgram(t *testing.T) string {
 	t.Helper()
 	devtest.NeedModules(t)
@@ -67,7 +66,7 @@ func buildProgram(t *testing.T) string {
 	text, err := os.ReadFile(filepath.Join("testdata", "main.go"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), text, 0o600))
-	// Copy this module's go.sum, because without it go would ask the network for the checksums.
+	// Without this module's go.sum, go would ask the network for the checksums.
 	sums, err := os.ReadFile(filepath.Join(top, "go.sum"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "go.sum"), sums, 0o600))

@@ -1,6 +1,5 @@
-// Package python_test tests the Python package against a development server: it installs the package in an empty environment,
-// checks its types, and runs its tests, its recipes and the README's examples. client/conformance has the tests that all
-// languages share.
+// Package python_test installs the Python package in an empty environment, checks its types, and runs its tests, its recipes and the README's
+// examples against a development server. client/conformance has the tests that all languages share.
 package python_test
 
 import (
@@ -19,8 +18,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// python returns a Python interpreter that has these modules: python3 of the PATH, or else /usr/bin/python3, for which Debian's
-// packages install modules.
+// python returns an interpreter with these modules: python3 of the PATH, or else /usr/bin/python3, for which Debian's packages install modules.
 func python(t *testing.T, modules ...string) string {
 	t.Helper()
 	devtest.TrackSources(t)
@@ -37,7 +35,7 @@ func python(t *testing.T, modules ...string) string {
 	return ""
 }
 
-// layOut writes the package into a folder. It returns the folder and the variable PYTHONPATH=folder.
+// layOut writes the package into a folder, and returns PYTHONPATH=folder.
 func layOut(t *testing.T) (folder, variable string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -80,10 +78,10 @@ func TestTypes(t *testing.T) {
 	devtest.Run(t, "", variables, "mypy", files...)
 }
 
-// recipes are the files in the folder recipes, each with the modules and settings that its test needs.
+// recipes has the modules and settings that the test of each recipe needs.
 var recipes = map[string]struct {
 	modules []string
-	// exitCode is the recipe's exit code after SIGTERM: -1 if the signal ends the program, 0 if the program handles it.
+	// exitCode is that after SIGTERM: -1 if the signal ends the program, 0 if the program handles it.
 	exitCode int
 }{
 	"http_server.py": {exitCode: -1},
@@ -94,7 +92,7 @@ var recipes = map[string]struct {
 
 var snippet = regexp.MustCompile("(?s)```python\n(.*?)```")
 
-// The package is installed by pip as the README says, but without a package index.
+// pip installs the package as the README says, but without a package index.
 func TestWhatTheReadmeShows(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it installs the Python client in an environment of its own")

@@ -1,5 +1,5 @@
-// Package typescript_test builds the TypeScript package, and runs the tests in test/ and the programs in testdata/program/
-// against a development server. It needs Node and the npm packages that package-lock.json pins.
+// Package typescript_test builds the TypeScript package, and runs the tests in test/ and the programs in testdata/program/ against a
+// development server. It needs Node and the npm packages that package-lock.json pins.
 package typescript_test
 
 import (
@@ -9,7 +9,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// needNode requires Node and the npm packages that the tests need, and returns the folder of the packages.
+// needNode returns the folder of the npm packages that the tests need.
 func needNode(t *testing.T) (modules string) {
 	t.Helper()
 	return devtest.NeedNode(t, "typescript", "typescript-7", "@types/node", "esbuild", "@bufbuild/protobuf", "@connectrpc/connect",
@@ -22,8 +22,7 @@ func node(t *testing.T, folder string, variables []string, args ...string) strin
 	return devtest.Run(t, folder, variables, "node", args...)
 }
 
-// tested returns environment variables for the Node tests: the paths of the test vectors and of the file with the error
-// codes. None of them has a service's address.
+// tested returns the paths of the test vectors and of the file with the error codes, but no service's address.
 func tested(t *testing.T) []string {
 	t.Helper()
 	top := devtest.Root(t)

@@ -20,9 +20,9 @@ import (
 // snippet matches a block of TypeScript in a Markdown page.
 var snippet = regexp.MustCompile("(?s)```ts\n(.*?)```")
 
-// TestProgramInAnEmptyProject packs the package as it would be published, and installs it in an empty npm project. There it
-// runs a caller's program twice, with import and with require: the program lists three pages, gets a 422, changes a product, and
-// verifies the event that the worker of dev delivers. Another program makes typed calls over Connect, gRPC-Web and gRPC.
+// TestProgramInAnEmptyProject installs the package as it would be published in an empty npm project. A caller's program, with import and with
+// require, lists three pages, gets a 422, changes a product, and verifies the event of its change. Another makes typed calls over Connect,
+// gRPC-Web and gRPC.
 func TestProgramInAnEmptyProject(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it installs the TypeScript client in a project of its own")
@@ -31,7 +31,7 @@ func TestProgramInAnEmptyProject(t *testing.T) {
 	ownPaths(t, project)
 	types := filepath.Join(modules, "@types")
 
-	// Compile the README's examples together with the program, as they stand.
+	// Compile the README's examples as they stand.
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	blocks := snippet.FindAllSubmatch(readme, -1)
@@ -40,8 +40,7 @@ func TestProgramInAnEmptyProject(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(project, fmt.Sprintf("readme%d.ts", i)), block[1], 0o600))
 	}
 
-	// Check the types with all ways of resolving a package, a bundler's, Node's and node10, which older compilers use for CommonJS
-	// by default, and with the compiler that built the package and the one before it.
+	// With a bundler's, Node's and node10's way of resolving a package, and with the compiler that built the package and the one before it.
 	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
 	node(t, project, nil, filepath.Join(modules, "typescript-7", "bin", "tsc"), "--typeRoots", types, "--noEmit",
 		"--module", "ES2022", "--moduleResolution", "bundler")
@@ -78,9 +77,8 @@ func TestProgramInAnEmptyProject(t *testing.T) {
 	}
 }
 
-// install makes an empty npm project and installs the packed package in it. npm pack runs in a copy of the sources without
-// node_modules, as in a fresh clone. The peer dependencies are packed from node_modules, so that they have the pinned versions
-// and no registry is asked.
+// install packs a copy of the sources without node_modules, as in a fresh clone. The peer dependencies are packed from node_modules, so that
+// their versions are pinned and no registry is asked.
 func install(t *testing.T, modules string) string {
 	t.Helper()
 	folder, top := t.TempDir(), devtest.Root(t)
@@ -107,8 +105,7 @@ func install(t *testing.T, modules string) string {
 	return project
 }
 
-// ownPaths requires that no path in the installed package names a folder of this repository, and that each module has a source
-// map beside it.
+// ownPaths requires that no path in the package names a folder of this repository, and that each module has a source map.
 func ownPaths(t *testing.T, project string) {
 	t.Helper()
 	installed := filepath.Join(project, "node_modules", "storefront-client")

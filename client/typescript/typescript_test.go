@@ -12,8 +12,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// TestTypeScript compiles the files in test/ with the strictest settings, and runs each as a subtest. The compiled files are in
-// a folder in node_modules, so that Node finds the packages that they import.
+// TestTypeScript compiles test/ with the strictest settings, and runs each file as a subtest, in node_modules, where Node finds the packages.
 func TestTypeScript(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it compiles and runs the tests of the TypeScript client")
@@ -36,8 +35,7 @@ func TestTypeScript(t *testing.T) {
 			require.NoError(t, err)
 			variables := tested(t)
 			if strings.Contains(string(text), "STOREFRONT_URL") || strings.Contains(string(text), "STOREFRONT_ADMIN_URL") {
-				// Each file gets a service of its own, because its tests change the service's data and use up the service's rate
-				// limit.
+				// The tests of a file change the service's data and use up its rate limit.
 				variables = append(variables, storefront.Start(t).Variables()...)
 			}
 			output := node(t, ".", variables, "--test", "--test-reporter=tap", file)

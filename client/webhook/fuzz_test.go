@@ -11,13 +11,11 @@ import (
 	"go.storefront.example/client/webhook"
 )
 
-// readCloser is a body that needs no closing.
 type readCloser struct{ io.Reader }
 
 func (readCloser) Close() error { return nil }
 
-// Whatever the body and the header, Verify must return no event without the service's signature. With the signature it returns
-// an event, or ErrPayload for a body that is not an event.
+// Without the service's signature there is no event. With it there is one, or ErrPayload.
 func FuzzVerify(f *testing.F) {
 	ping := envelope("ping", `{"message":"hello","sentAt":"2026-11-21T12:00:00.123Z"}`)
 	f.Add(ping, webhook.Sign(ping, secret, noon))

@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// Mistake is the probable cause of a refused delivery, for logs. To branch, use errors.Is with ErrMismatch and the like. The
-// clients in all languages have the same mistakes.
+// Mistake is the probable cause of a refused delivery, for logs, the same in all languages. To branch, use errors.Is with ErrMismatch and the
+// like.
 type Mistake string
 
-// The mistakes. NoHeader and UnreadableHeader come with ErrNoSignature, NoSecret with ErrNoSecret, TooOld and TooNew with
-// ErrTimestamp, NoEvent with ErrPayload, and all others with ErrMismatch.
+// NoHeader and UnreadableHeader come with ErrNoSignature, NoSecret with ErrNoSecret, TooOld and TooNew with ErrTimestamp, NoEvent with
+// ErrPayload, and all others with ErrMismatch.
 const (
 	// NoHeader: there is no SignatureHeader.
 	NoHeader Mistake = "no_header"
@@ -35,7 +35,7 @@ const (
 	Base64Body Mistake = "base64_body"
 	// DecodedBody: the body was decoded as Latin-1, ASCII or another encoding than UTF-8.
 	DecodedBody Mistake = "decoded_body"
-	// ChangedBody: the body's JSON is not written as the service writes it. It was probably parsed and serialised again.
+	// ChangedBody: the JSON is not written as the service writes it, probably parsed and serialised again.
 	ChangedBody Mistake = "changed_body"
 	// WrongSecret: the body looks unchanged, so the secret is probably that of another webhook.
 	WrongSecret Mistake = "wrong_secret"
@@ -81,7 +81,7 @@ func (e *Error) Error() string { return "verify webhook: " + e.text }
 // Unwrap returns ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret or ErrPayload.
 func (e *Error) Unwrap() error { return e.cause }
 
-// refuse returns the Error with this cause: ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret or ErrPayload.
+// refuse takes one of the causes that Unwrap returns.
 func refuse(cause error, body []byte, header string, secrets []string, now time.Time, tolerance time.Duration) *Error {
 	e := &Error{cause: cause}
 	switch {
@@ -108,10 +108,10 @@ func refuse(cause error, body []byte, header string, secrets []string, now time.
 
 var (
 	hexSum = regexp.MustCompile(`(?:^|,)v1=[0-9a-f]{64}(?:,|$)`)
-	// secretForm matches a webhook's secret, or a secret that the command storefront listen prints.
+	// secretForm matches a webhook's secret, or one that storefront listen prints.
 	secretForm = regexp.MustCompile(`^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$`)
 	jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	// escape matches any escape in a JSON string. requiredEscape matches the escapes that the service writes.
+	// escape matches any escape in a JSON string, and requiredEscape those that the service writes.
 	escape         = regexp.MustCompile(`\\(?:u[0-9A-Fa-f]{4}|.)`)
 	requiredEscape = regexp.MustCompile(`^\\(?:["\\bfnrt]|u00[01].|u202[89])$`)
 )
@@ -119,27 +119,26 @@ var (
 // base64Body matches the beginning of an event's body in base64.
 var base64Body = regexp.MustCompile(`^[\s"]*eyJpZCI6I`)
 
-// continuation matches the character that a continuation byte of UTF-8 becomes if it is read as Latin-1 or Windows-1252.
+// continuation matches a continuation byte of UTF-8 that is read as Latin-1 or Windows-1252.
 const continuation = `[\x{80}-\x{BF}\x{152}\x{153}\x{160}\x{161}\x{178}\x{17D}\x{17E}\x{192}\x{2C6}\x{2DC}\x{2013}-\x{203A}\x{20AC}\x{2122}]`
 
 var (
-	// utf8AsLatin1 matches the characters that one UTF-8 character becomes if it is read as Latin-1 or Windows-1252.
+	// utf8AsLatin1 matches a UTF-8 character that is read so.
 	utf8AsLatin1 = regexp.MustCompile(`[\x{C2}-\x{DF}]` + continuation + `|[\x{E0}-\x{EF}]` + continuation + `{2}|[\x{F0}-\x{F4}]` +
 		continuation + `{3}`)
 	notASCII = regexp.MustCompile(`[^\x00-\x7F]`)
-	// utf8AsASCII matches traces of UTF-8 that was read as ASCII. Node drops the highest bit of each byte, so that Nd\xC3\xA9
-	// becomes NdC) and an emoji gets control characters. Other decoders replace each byte by U+FFFD.
+	// utf8AsASCII matches traces of UTF-8 that was read as ASCII. Node drops the highest bit of each byte: Nd\xC3\xA9 becomes NdC) and an emoji
+	// gets control characters. Other decoders replace each byte by U+FFFD.
 	utf8AsASCII = regexp.MustCompile(`\x{FFFD}|[\x00-\x08\x0e-\x1f]|[a-z]C[\t!-/;]|[ "]C[\t()*+][a-z]`)
 )
 
-// isDecoded reports whether some program damaged the body's encoding: the body is not UTF-8, or it was UTF-8 that a program
-// read in another encoding.
+// isDecoded reports whether the body is not UTF-8, or UTF-8 that was read in another encoding.
 func isDecoded(body []byte) bool {
 	rest := utf8AsLatin1.ReplaceAll(body, nil)
 	return !utf8.Valid(body) || len(rest) < len(body) && !notASCII.Match(rest) || utf8AsASCII.Match(body)
 }
 
-// mismatch returns the probable reason why no signature matches, guessed from the header, the secrets and the body.
+// mismatch guesses why no signature matches.
 func mismatch(body []byte, header string, secrets []string) Mistake {
 	if !hexSum.MatchString(header) {
 		return AlteredHeader
@@ -165,8 +164,8 @@ func mismatch(body []byte, header string, secrets []string) Mistake {
 	return WrongSecret
 }
 
-// isServiceJSON reports whether a body is JSON as the service writes it: the id first, no spaces between the tokens,
-// and only the escapes that JSON requires. A body that was parsed and serialised again is seldom like this.
+// isServiceJSON reports whether JSON has the id first, no spaces between the tokens, and only the escapes that JSON requires, as the service
+// writes it. A body that was serialised again seldom has.
 func isServiceJSON(body []byte) bool {
 	text := string(body)
 	if !strings.HasPrefix(text, `{"id":"`) || !json.Valid(body) || strings.ContainsAny(jsonString.ReplaceAllString(text, ""),
@@ -181,7 +180,6 @@ func isServiceJSON(body []byte) bool {
 	return true
 }
 
-// timestampMistake explains a signature whose time is too far from now.
 func timestampMistake(header string, now time.Time, tolerance time.Duration) (Mistake, string) {
 	var at int64
 	for part := range strings.SplitSeq(header, ",") {

@@ -11,8 +11,7 @@ import (
 	"go.storefront.example/client/webhook"
 )
 
-// All verifiers of the project are tested with these vectors. Some bodies are not events, so Verify may return ErrPayload
-// although the signature is valid.
+// All verifiers of the project have these vectors. Some bodies are no events, so a valid signature may give ErrPayload.
 func TestVerifyAnswersTheVectors(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../worker/signature/testdata/vectors.json")

@@ -31,30 +31,27 @@ import (
 const (
 	// SignatureHeader carries the signature, t=<unix seconds>,v1=<hex>.
 	SignatureHeader = signature.Header
-	// EventIDHeader carries the event's id. It is not signed; the id in the body is.
+	// EventIDHeader is not signed; the id in the body is.
 	EventIDHeader = signature.EventIDHeader
-	// EventTypeHeader carries the event's type. It is not signed; the type in the body is.
+	// EventTypeHeader is not signed; the type in the body is.
 	EventTypeHeader = signature.EventTypeHeader
 	// AttemptHeader carries the number of the attempt, 1 to 8. It is not signed.
 	AttemptHeader = signature.AttemptHeader
 )
 
-// DefaultTolerance is the maximum distance between the receiver's clock and the signature's time, in either direction, unless
-// WithTolerance sets another distance.
+// DefaultTolerance is between the receiver's clock and the signature's time, in either direction, unless WithTolerance sets another.
 const DefaultTolerance = signature.Tolerance
 
-// MaxBodyBytes is the largest body that Read accepts. The largest event, an order with very many items, is far smaller.
+// MaxBodyBytes is what Read accepts, far more than an order with very many items.
 const MaxBodyBytes = 4 << 20
 
 // Errors of a refused delivery, for errors.Is.
 var (
 	// ErrNoSignature: the header is missing, or does not have the form t=…,v1=….
 	ErrNoSignature = signature.ErrNoSignature
-	// ErrMismatch: the signature is for another body or another secret. A body that was parsed and serialised again counts as
-	// another body.
+	// ErrMismatch: the signature is for another secret or body, also one that was parsed and serialised again.
 	ErrMismatch = signature.ErrMismatch
-	// ErrTimestamp: the signature matches, but its time is too far from now. Either somebody recorded
-	// the delivery and sent it again, or a clock is wrong.
+	// ErrTimestamp: the signature matches, but its time is too far from now: somebody sent a recorded delivery again, or a clock is wrong.
 	ErrTimestamp = signature.ErrTimestamp
 	// ErrNoSecret: the secret is empty.
 	ErrNoSecret = errors.New("the secret is empty; set it to the whsec_… that was shown when the webhook was made")
@@ -73,14 +70,13 @@ type settings struct {
 	now       func() time.Time
 }
 
-// WithSecrets also accepts signatures with these secrets. When you replace a webhook's secret, accept the old and the new one for
-// a while, so that no delivery is refused. Empty secrets are ignored.
+// WithSecrets also accepts these secrets. When you replace a webhook's secret, accept both for a while, so that no delivery is refused. Empty
+// secrets are ignored.
 func WithSecrets(more ...string) Option {
 	return func(s *settings) { s.secrets = append(s.secrets, more...) }
 }
 
-// WithTolerance sets the maximum distance between the receiver's clock and the signature's time, in whole seconds; the default
-// is DefaultTolerance.
+// WithTolerance sets the distance between the receiver's clock and the signature's time, in whole seconds, by default DefaultTolerance.
 func WithTolerance(d time.Duration) Option {
 	return func(s *settings) { s.tolerance = d }
 }
@@ -90,9 +86,8 @@ func WithNow(now func() time.Time) Option {
 	return func(s *settings) { s.now = now }
 }
 
-// Verify checks a delivery and returns its event. It takes the body exactly as received, and the
-// value of SignatureHeader. The secret is the whole text that was shown, including whsec_. The
-// error is an *Error, which explains the probable mistake and wraps ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret or
+// Verify returns the event of a delivery, from the body exactly as received, the value of SignatureHeader, and the whole secret, including
+// whsec_. The error is an *Error, which explains the probable mistake and wraps ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret or
 // ErrPayload. Goroutines may share the body.
 func Verify(body []byte, header, secret string, options ...Option) (*Event, error) {
 	s := settings{tolerance: DefaultTolerance, now: time.Now}
@@ -120,9 +115,8 @@ func Verify(body []byte, header, secret string, options ...Option) (*Event, erro
 	return event, nil
 }
 
-// Read reads the body of a delivery, at most MaxBodyBytes of it, and returns its event. The error is an error of Verify,
-// ErrTooLarge, or the error of reading the body. Answer a 2xx within ten seconds, before you do the event's work; otherwise the
-// delivery is repeated.
+// Read reads at most MaxBodyBytes and returns the event. The error is one of Verify, ErrTooLarge, or that of reading the body. Answer a 2xx
+// within ten seconds, before you do the event's work; otherwise the delivery is repeated.
 func Read(r *http.Request, secret string, options ...Option) (*Event, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, MaxBodyBytes+1))
 	if err != nil {
@@ -134,8 +128,7 @@ func Read(r *http.Request, secret string, options ...Option) (*Event, error) {
 	return Verify(body, r.Header.Get(SignatureHeader), secret, options...)
 }
 
-// Sign returns the value of SignatureHeader that the service would send with this body at this time. It is for tests of a
-// receiver.
+// Sign returns the service's SignatureHeader for a body, for tests of a receiver.
 func Sign(body []byte, secret string, at time.Time) string {
 	return signature.Sign(secret, at, body)
 }

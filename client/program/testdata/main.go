@@ -1,6 +1,5 @@
-// Command program is an example of an API caller. It lists the products of a store, changes a product, makes a change that is
-// refused, and receives the event of its change at a webhook. It takes the service's address and an API key from STOREFRONT_URL
-// and STOREFRONT_KEY, prints the address of its webhook, and reads the webhook's secret from standard input.
+// Command program is an example of an API caller: it lists products, changes one, makes a change that is refused, and receives the event of its
+// change. It takes STOREFRONT_URL and STOREFRONT_KEY, prints the address of its webhook, and reads the webhook's secret from standard input.
 package main
 
 import (
@@ -82,7 +81,6 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// receive serves the webhook and returns the events that arrive.
 func receive() (<-chan *webhook.Event, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -17,12 +17,12 @@ import (
 	"go.storefront.example/client/webhook"
 )
 
-// maxWaiting is how many deliveries may wait for Next. Further deliveries are answered 503, so that the sender retries.
+// maxWaiting deliveries may wait for Next. Others are answered 503, so that the sender retries.
 const maxWaiting = 1000
 
 // Receiver is a running receiver. Goroutines may share it.
 type Receiver struct {
-	// URL is the address of the receiver: post deliveries to it.
+	// URL is the address to post deliveries to.
 	URL string
 
 	server  *httptest.Server
@@ -37,8 +37,8 @@ type delivery struct {
 	err   error
 }
 
-// NewReceiver starts a receiver on a free port. The secret may be empty and set later with SetSecret, because a webhook gets its
-// secret when you register the URL.
+// NewReceiver starts a receiver on a free port. The secret may be set later with SetSecret, because a webhook gets its secret when you register
+// the URL.
 func NewReceiver(secret string) *Receiver {
 	r := &Receiver{secret: secret, arrived: make(chan delivery, maxWaiting)}
 	r.server = httptest.NewServer(r)
@@ -53,7 +53,7 @@ func (r *Receiver) SetSecret(secret string) {
 	r.secret = secret
 }
 
-// ServeHTTP receives a delivery: it answers 204, or 400 if the delivery cannot be verified.
+// ServeHTTP answers 204, or 400 if the delivery cannot be verified.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	secret := r.secret
@@ -72,8 +72,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// Next returns the next event, in the order of arrival. It waits for an event until the context ends. The error is the context's
-// or, if the next delivery was refused, its *webhook.Error.
+// Next waits for the next event, in the order of arrival. The error is the context's or, if the delivery was refused, its *webhook.Error.
 func (r *Receiver) Next(ctx context.Context) (*webhook.Event, error) {
 	select {
 	case d := <-r.arrived:
