@@ -35,7 +35,6 @@ type apiCommand struct {
 	Nginx       string   `type:"path" placeholder:"FILE" help:"nginx's program: measure one installation and two behind it, in turns."`
 }
 
-// Help returns the text below the usage line.
 func (apiCommand) Help() string {
 	return `Example: bench api --database-url postgres://postgres@127.0.0.1:5432/postgres --against ./storefront-before
 
@@ -43,7 +42,6 @@ A run takes about operations × rounds × builds × databases × seconds. Progre
 table to standard output. Run it on a machine that does nothing else.`
 }
 
-// Validate refuses flags that are out of range or do not fit together.
 func (c *apiCommand) Validate() error {
 	err := atLeast(1, map[string]int{
 		"stores": c.Stores, "products": c.Products, "orders": c.Orders, "customers": c.Customers, "keys": c.Keys,
@@ -71,8 +69,7 @@ func (c *apiCommand) Validate() error {
 	return c.check()
 }
 
-// operation is one of the measured calls. next returns the next request. If operator is true, the request goes to the
-// operator's listener with the operator's token. Otherwise the request goes to the API with an API key.
+// operation is one of the measured calls. If operator is true, it goes to the operator's listener.
 type operation struct {
 	name     string
 	next     func(s *stage) request
@@ -82,8 +79,7 @@ type operation struct {
 // listedPages is how many pages of a list, from the first, are requested.
 const listedPages = 4
 
-// operations are the measured calls, in this order. Calls that write come last, so that calls that read find the data set
-// unchanged.
+// operations that write come last, so that those that read find the data set unchanged.
 var operations = []operation{
 	{name: "get-order", next: func(s *stage) request {
 		store, key := s.keys.next()
@@ -106,8 +102,7 @@ var operations = []operation{
 	}, operator: true},
 }
 
-// warmUp is the longest time for which each variant gets requests before the first round of an operation, so that statements
-// are prepared, caches filled and connections open.
+// warmUp lets statements be prepared, caches filled and connections opened before the first round.
 const warmUp = 500 * time.Millisecond
 
 // Run makes the data sets, starts the builds, measures and reports.
@@ -186,32 +181,31 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 	return nil
 }
 
-// variant is one of the things that are measured in turns: a build with its database, or installations behind nginx.
+// variant is measured in turns with others: a build with its database, or installations behind nginx.
 type variant struct {
 	name   string
 	stages []*stage
-	// api is the address for requests with API keys: nginx's if proxy is set, otherwise the server's.
+	// api is nginx's address if proxy is set, otherwise the server's.
 	api   string
 	proxy *process // nginx, or nil
 	turn  atomic.Int64
 }
 
-// variantOf returns the variant of one database with one server, which gets the requests directly.
+// variantOf has one database and one server, without nginx.
 func variantOf(s *stage) *variant {
 	return &variant{name: filepath.Base(s.binary) + " on " + s.database.title, stages: []*stage{s}, api: s.server.api}
 }
 
-// next returns the stage whose server gets the next request. All databases of the variant take turns.
+// next returns the stage whose server gets the next request, in turns.
 func (v *variant) next() *stage { return v.stages[int(v.turn.Add(1))%len(v.stages)] }
 
 // cpuTimes is the processor time that processes have used so far.
 type cpuTimes struct {
-	server      time.Duration // processor time of the servers and nginx; on SQLite also of the database
+	server      time.Duration // the servers and nginx; on SQLite also the database
 	database    time.Duration
 	coordinator time.Duration // the coordinator's part of database
 }
 
-// cpu returns the processor time of all processes of the variant together.
 func (v *variant) cpu() (sum cpuTimes, err error) {
 	var processes []*process
 	if v.proxy != nil {
@@ -225,20 +219,19 @@ func (v *variant) cpu() (sum cpuTimes, err error) {
 		sum.server += time
 		err = errors.Join(err, failure)
 	}
-	// All databases of a variant are on one PostgreSQL server, whose processor time must be counted only once.
+	// All databases of a variant are on one PostgreSQL server, whose time counts once.
 	var failure error
 	sum.database, sum.coordinator, failure = v.stages[0].database.cpu()
 	return sum, errors.Join(err, failure)
 }
 
-// measure runs all rounds of an operation on each variant, and returns the operation's row of the table.
+// measure returns the operation's row of the table.
 func (c *apiCommand) measure(ctx context.Context, io streams, variants []*variant, o operation) ([]string, error) {
 	length := seconds(c.Seconds)
 	rounds := make([][]round, len(variants))
 	for n := range c.Rounds + 1 {
 		for turn := range variants {
-			// In each round another variant comes first. If the same variant always came first, a machine that slows down during
-			// a round would favour this variant.
+			// A machine that slows down during a round would favour a variant that always came first.
 			i := (n + turn) % len(variants)
 			load := closedLoop{
 				address: variants[i].api, clients: c.Connections * len(variants[i].stages), strict: true,
@@ -291,15 +284,15 @@ func (c *apiCommand) measure(ctx context.Context, io streams, variants []*varian
 type round struct {
 	took             time.Duration
 	latencies        []time.Duration // of each request, unsorted
-	server, database time.Duration   // processor time; on SQLite, the server's time includes the database's
+	server, database time.Duration   // processor time; on SQLite, the server's includes the database's
 	coordinator      time.Duration   // the coordinator's part of database; equal to database if there is only one PostgreSQL
 	measuredCPU      bool            // false if the system does not report processor times
 }
 
-// rate returns requests a second.
+// rate is in requests a second.
 func (r round) rate() float64 { return float64(len(r.latencies)) / r.took.Seconds() }
 
-// round sends load's requests to the variant for a time, and measures their latencies and the processor time that they cost.
+// round sends load's requests to the variant for a time.
 func (v *variant) round(ctx context.Context, load closedLoop, length time.Duration) (round, error) {
 	before, beforeErr := v.cpu()
 	calls, took, err := load.run(ctx, length)
@@ -313,8 +306,7 @@ func (v *variant) round(ctx context.Context, load closedLoop, length time.Durati
 	}, nil
 }
 
-// figures summarize all rounds of one variant: the median of the requests a second, percentiles of the latencies of all
-// requests, and the mean processor time for one request.
+// figures summarize all rounds: the median of the requests a second, percentiles of all latencies, and the mean processor time for one request.
 type figures struct {
 	rate                                    float64
 	p50, p99, server, database, coordinator time.Duration
@@ -340,7 +332,7 @@ func summarize(rounds []round) figures {
 	return f
 }
 
-// cell returns the text of a table's cell. values has a value for each variant; cell joins their texts with " · ".
+// cell joins the texts of the variants' values with " · ".
 func cell[T any](values []T, text func(T) string) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
@@ -358,7 +350,6 @@ func micros(d time.Duration, measured bool) string {
 	return strconv.FormatInt(d.Microseconds(), 10)
 }
 
-// title returns the database, the Go version, the system and the number of processors of a run, for its report.
 func (s *stage) title() string {
 	return fmt.Sprintf("%s; %s, %s, %d CPUs", s.database.title, runtime.Version(), runtime.GOOS, runtime.NumCPU())
 }

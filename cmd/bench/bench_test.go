@@ -25,7 +25,7 @@ var serviceProgram = sync.OnceValues(func() (string, error) {
 	return buildService(context.Background(), folder)
 })
 
-// TestMain runs the tests, and then removes the program that they have built.
+// TestMain removes the program that the tests have built.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if path, err := serviceProgram(); err == nil {
@@ -34,8 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// bench runs a command of this program and returns its exit code. out is the result or, if the command fails, the error
-// messages.
+// bench returns the command's exit code, and in out its result or the error messages.
 func bench(t *testing.T, args ...string) (code int, out string) {
 	t.Helper()
 	binary, err := serviceProgram()
@@ -49,8 +48,7 @@ func bench(t *testing.T, args ...string) (code int, out string) {
 	return code, stdout.String()
 }
 
-// postgres returns the URL of the PostgreSQL server for tests. Without a URL it skips the test, or fails it if servers
-// are required.
+// postgres skips the test without a URL, or fails it if servers are required.
 func postgres(t *testing.T) string {
 	t.Helper()
 	server := os.Getenv("STOREFRONT_TEST_POSTGRES")
@@ -60,7 +58,7 @@ func postgres(t *testing.T) string {
 	return server
 }
 
-// onEach runs a test on SQLite and on PostgreSQL. database is the flag that chooses the database.
+// onEach runs a test on SQLite and on PostgreSQL. database is the flag that chooses it.
 func onEach(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
@@ -73,7 +71,7 @@ func onEach(t *testing.T, test func(t *testing.T, database string)) {
 	})
 }
 
-// small has flags for a data set so small that a run takes a second or two.
+// small is a data set with which a run takes a second or two.
 var small = []string{"--stores=3", "--products=9", "--orders=90", "--customers=90", "--keys=300", "--connections=2"}
 
 func TestAPIMeasuresEveryOperationOnBothBuilds(t *testing.T) {
@@ -113,8 +111,7 @@ func TestListsAreMeasuredInStoresOfEverySize(t *testing.T) {
 
 func TestAnExhaustedKeyFailsTheRun(t *testing.T) {
 	t.Parallel()
-	// The run has three stores with one key each, so the service allows it 360 requests a minute. The rounds of the first
-	// operation send so many requests that they exceed this limit, even if a new minute begins during these rounds.
+	// Three keys may make 360 requests a minute. The first operation exceeds that even if a new minute begins.
 	code, out := bench(t, append([]string{"api"}, append(small, "--keys=1", "--rounds=1000", "--seconds=0.2")...)...)
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, out, "answered 429 rate_limited")

@@ -30,7 +30,6 @@ type chaosCommand struct {
 	sceneFlags
 }
 
-// Help returns the text below the usage line.
 func (chaosCommand) Help() string {
 	return `Example: bench chaos --rounds 50
 
@@ -58,7 +57,6 @@ filesystem in memory, which takes root, and are skipped without; those on Citus 
 --postgres-bin has none.`
 }
 
-// Validate refuses flags that are out of range or do not fit together.
 func (c *chaosCommand) Validate() error {
 	switch {
 	case c.Rate < 1 || c.Rate > 1000:
@@ -74,25 +72,22 @@ func (c *chaosCommand) Validate() error {
 
 const (
 	chaosStores = 6
-	// chaosKeys is how many keys a store has: enough to stay within each key's limit at any rate.
+	// chaosKeys of a store stay within each key's limit at any rate.
 	chaosKeys = 80
-	// failShare is the share of deliveries that the receiver refuses. answerDelay is the longest time that the receiver takes
-	// to answer.
+	// failShare of the deliveries are refused. answerDelay is the longest time until the receiver answers.
 	failShare   = 0.1
 	answerDelay = 200 * time.Millisecond
-	// retryDelays are the retry delays of the worker. They are short, so that rounds are short.
+	// retryDelays are short, so that rounds are short.
 	retryDelays = "--retry-delays=1s,1s,1s,1s,1s,1s,1s"
-	// crashShare is the share of the calls of strike that also crash the database.
+	// crashShare of the calls of strike also crash the database.
 	crashShare = 0.3
 	// deadTime is the longest time until a killed process is started again.
 	deadTime = time.Second
-	// calmTimeout is the longest wait until everything is delivered. It leaves time for leases to end, for retries, and for a
-	// slow machine.
+	// calmTimeout limits the wait until everything is delivered: leases end, retries are made, and the machine may be slow.
 	calmTimeout = 90 * time.Second
 )
 
-// flakyAnswer is a receiver's answer: how long it takes, and its status. The status is 500 for failShare of the deliveries, so
-// that there are retries.
+// flakyAnswer has status 500 for failShare of the deliveries, so that there are retries.
 func flakyAnswer() (time.Duration, int) {
 	if rand.Float64() < failShare {
 		return rand.N(answerDelay), http.StatusInternalServerError
@@ -100,7 +95,7 @@ func flakyAnswer() (time.Duration, int) {
 	return rand.N(answerDelay), http.StatusOK
 }
 
-// Run sets everything up, and runs the rounds, or plays the scenes of --scene.
+// Run runs the rounds, or plays the scenes of --scene.
 func (c *chaosCommand) Run(ctx context.Context, io streams) (err error) {
 	if err := needLinux(); err != nil {
 		return err
@@ -149,7 +144,7 @@ func (c *chaosCommand) Run(ctx context.Context, io streams) (err error) {
 	return nil
 }
 
-// startCluster starts a PostgreSQL server with the programs in a folder. If programs is "", it looks for them.
+// startCluster starts a PostgreSQL server. If programs is "", it looks for them.
 func startCluster(ctx context.Context, programs string) (_ *cluster.Cluster, err error) {
 	if programs == "" {
 		if programs, err = cluster.Find(); err != nil {
@@ -159,7 +154,7 @@ func startCluster(ctx context.Context, programs string) (_ *cluster.Cluster, err
 	return cluster.Start(ctx, programs)
 }
 
-// chaosRun is a run of several rounds. After each round, the method balance checks every event since the first round.
+// chaosRun has several rounds. After each, balance checks every event since the first.
 type chaosRun struct {
 	*chaosCommand
 	fleet   *fleet
@@ -183,8 +178,7 @@ func newChaosRun(c *chaosCommand, s *stage, server *cluster.Cluster) *chaosRun {
 	return run
 }
 
-// acknowledge keeps the ids of the customers that the clients' calls created. It returns an error for a 4xx answer, and for
-// a success without an id. Other failures are expected.
+// acknowledge keeps the ids of created customers. A 4xx answer, or a success without an id, is an error; other failures are expected.
 func (r *chaosRun) acknowledge(calls []call) error {
 	for _, c := range calls {
 		switch {
@@ -199,8 +193,8 @@ func (r *chaosRun) acknowledge(calls []call) error {
 	return nil
 }
 
-// round makes one round of the run. It starts the processes that do not run, puts them under load, kills some of them, waits
-// until everything is delivered, and checks what was lost. It returns a description of the round in one line.
+// round starts the missing processes, puts them under load, kills some, waits until everything is delivered, and checks what was lost. It
+// returns one line about it.
 func (r *chaosRun) round(ctx context.Context) (string, error) {
 	before := r.last
 	if err := r.fleet.startMissing(ctx); err != nil {
@@ -236,8 +230,7 @@ func (r *chaosRun) round(ctx context.Context) (string, error) {
 
 func roundDuration(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond) }
 
-// strikeAll calls strike up to r.Strikes times during a round, and starts the killed processes after each call. It returns the
-// names that strike returned.
+// strikeAll calls strike up to r.Strikes times, and starts the killed processes after each call.
 func (r *chaosRun) strikeAll(ctx context.Context) (killed []string, err error) {
 	strikes := 1 + r.random.IntN(r.Strikes)
 	for range strikes {
@@ -262,8 +255,7 @@ func (r *chaosRun) strikeAll(ctx context.Context) (killed []string, err error) {
 	return killed, wait(ctx, r.Length/4)
 }
 
-// strike kills some processes of the fleet at once, and sometimes crashes the database and starts the database again. It returns
-// the names of the killed processes, and "database" if it crashed the database.
+// strike kills some processes at once, and sometimes crashes and restarts the database. It returns the names, with "database".
 func (r *chaosRun) strike(ctx context.Context) ([]string, error) {
 	var victims []int
 	var killed, holders []string
@@ -294,7 +286,6 @@ func (r *chaosRun) strike(ctx context.Context) ([]string, error) {
 	return killed, nil
 }
 
-// balance checks all events since the first round. It returns the counts and the violations that reconcile finds.
 func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	if _, err := r.fleet.receiver.Count(); err != nil {
 		return balance{}, err
@@ -302,8 +293,7 @@ func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	return r.fleet.balance(ctx, r.created, r.kills)
 }
 
-// balance collects a ledger and reconciles it. created has the ids of customers whose creation the server acknowledged, and
-// kills has all kills so far.
+// balance collects a ledger and reconciles it. created are acknowledged customers, and kills all kills so far.
 func (f *fleet) balance(ctx context.Context, created []uuid.UUID, kills []kill) (balance, error) {
 	l := ledger{customers: created, orders: f.paid, requests: f.receiver.Requests(), kills: kills, lost: int(f.lost.Load())}
 	var err, journalErr, leasesErr error
@@ -316,7 +306,6 @@ func (f *fleet) balance(ctx context.Context, created []uuid.UUID, kills []kill) 
 	return l.reconcile(), nil
 }
 
-// killCount returns the number of all kills and database crashes.
 func (r *chaosRun) killCount() (sum int) {
 	for _, n := range r.killed {
 		sum += n
@@ -324,7 +313,6 @@ func (r *chaosRun) killCount() (sum int) {
 	return sum
 }
 
-// summary returns a description of the whole run in a few lines.
 func (r *chaosRun) summary() string {
 	b := r.last
 	return fmt.Sprintf(`committed %d events (%d customers and %d payments acknowledged), received all of them: 0 lost

@@ -12,38 +12,36 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// answerTimeout is the longest wait for an answer.
 const answerTimeout = 30 * time.Second
 
-// request is a request to the service, with an API key or the operator's token.
+// request has an API key or the operator's token.
 type request struct {
 	method, path, key, body string
-	// followUp, if not nil, returns the request to send next, given the id of the object that this request created.
+	// followUp, if not nil, returns the next request, given the id of the object that this one created.
 	followUp func(created uuid.UUID) request
 }
 
-// client calls a service over kept-alive connections, one for each running request. It uses fasthttp and not net/http, because
-// the bench shares the processors with the service, and fasthttp needs less processor time. Goroutines may share a client.
+// client keeps connections alive, one for each running request. It uses fasthttp, which takes less of the processors that the bench shares with
+// the service. Goroutines may share it.
 type client struct{ http fasthttp.HostClient }
 
-// newClient returns a client of the service at the address that the function address returns. The client calls that function
-// each time it opens a connection.
+// newClient calls address each time it opens a connection.
 func newClient(address func() string) *client {
 	c := &client{}
 	c.http.Addr = "api.example.com"
 	c.http.Dial = func(string) (net.Conn, error) { return net.DialTimeout("tcp", address(), answerTimeout) }
 	c.http.MaxConns = 1 << 20
 	c.http.MaxIdleConnDuration = time.Hour
-	c.http.MaxIdemponentCallAttempts = 1 // fasthttp must not repeat a failed request by itself, because the failure must be counted
+	c.http.MaxIdemponentCallAttempts = 1 // a failure must be counted, so fasthttp must not repeat a request by itself
 	return c
 }
 
-// The function for newClient that always returns this address.
+// at is for newClient.
 func at(address string) func() string { return func() string { return address } }
 
 func (c *client) close() { c.http.CloseIdleConnections() }
 
-// do sends a request and passes the answer to read. The answer is valid until read returns.
+// do passes the answer to read. It is valid until read returns.
 func (c *client) do(r request, deadline time.Time, read func(*fasthttp.Response)) error {
 	sent, answer := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(sent)
@@ -65,7 +63,6 @@ func (c *client) do(r request, deadline time.Time, read func(*fasthttp.Response)
 	return err
 }
 
-// exchange sends a request and returns the answer's status and body.
 func (c *client) exchange(r request) (status int, body []byte, err error) {
 	err = c.do(r, time.Now().Add(answerTimeout), func(answer *fasthttp.Response) {
 		status, body = answer.StatusCode(), slices.Clone(answer.Body())
@@ -87,7 +84,7 @@ const (
 	wrong
 )
 
-// classify returns the verdict on an answer. If the answer is not a success, it also returns a description of the answer.
+// classify also describes an answer that is no success.
 func classify(status int, body []byte, retryAfter bool) (verdict, string) {
 	if status >= 200 && status <= 299 {
 		return served, ""
@@ -125,7 +122,7 @@ type call struct {
 // ended returns when the answer arrived.
 func (c call) ended() time.Time { return c.due.Add(c.took) }
 
-// call sends a request and returns the result. due is when it was to be sent.
+// call sends a request that was due at due.
 func (c *client) call(r request, due time.Time) call {
 	done := call{due: due}
 	err := c.do(r, time.Now().Add(answerTimeout), func(answer *fasthttp.Response) {
@@ -146,7 +143,7 @@ func (c *client) call(r request, due time.Time) call {
 	return done
 }
 
-// noAnswerReason returns why a request got no answer. The text has no addresses, so that equal cases have equal texts.
+// noAnswerReason has no addresses, so that equal cases have equal texts.
 func noAnswerReason(err error) string {
 	var failed *net.OpError
 	var slow net.Error
@@ -183,8 +180,7 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// recovered returns the time from `from` to the end of the last bad call, or 0 if no call was bad. A call is bad if it was
-// scheduled after `from` and was not served within limit.
+// recovered is the time from `from` to the end of the last bad call, or 0. A bad call was scheduled after `from` and not served within limit.
 func recovered(calls []call, from time.Time, limit time.Duration) time.Duration {
 	var last time.Duration
 	for _, c := range calls {

@@ -7,12 +7,12 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// ticks is how many clock ticks make a second. /proc counts processor time in clock ticks: 100 a second on every Linux.
+// ticks is how many clock ticks of /proc make a second, on every Linux.
 const ticks = 100
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// processStat returns the content of /proc/PID/stat. It fails on systems other than Linux.
+// processStat reads /proc/PID/stat. It fails on systems other than Linux.
 func processStat(pid int) (procfs.ProcStat, error) {
 	process, err := procfs.NewProc(pid)
 	if err != nil {
@@ -21,14 +21,12 @@ func processStat(pid int) (procfs.ProcStat, error) {
 	return process.Stat()
 }
 
-// processCPU returns the processor time that a process has used so far.
 func processCPU(pid int) (time.Duration, error) {
 	stat, err := processStat(pid)
 	return seconds(stat.CPUTime()), err
 }
 
-// postmasterOf returns the process id of PostgreSQL's main process. backend is the id of a process that serves a connection.
-// It returns 0 if the server seems to run on another machine.
+// postmasterOf returns PostgreSQL's main process, given one that serves a connection, or 0 if the server seems to run on another machine.
 func postmasterOf(backend int) int {
 	stat, err := processStat(backend)
 	if err != nil || stat.Comm != "postgres" {
@@ -40,7 +38,7 @@ func postmasterOf(backend int) int {
 	return stat.PPID
 }
 
-// clusterCPU returns the processor time that all processes of a PostgreSQL server have used so far.
+// clusterCPU is the time of all processes of a PostgreSQL server.
 func clusterCPU(postmaster int) (time.Duration, error) {
 	if postmaster == 0 {
 		return 0, errors.New("the database server runs elsewhere")
@@ -55,8 +53,7 @@ func clusterCPU(postmaster int) (time.Duration, error) {
 		return 0, err
 	}
 	for _, process := range all {
-		// A process that ends after the main process was read is missing in this sum. The next call finds its time in the main
-		// process's time.
+		// The time of a process that ends meanwhile is in the main process's at the next call.
 		if stat, err := process.Stat(); err == nil && stat.PPID == postmaster {
 			sum += stat.CPUTime()
 		}

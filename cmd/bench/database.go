@@ -25,14 +25,12 @@ type database struct {
 	server     *pgx.Conn // nil on SQLite, and after release
 	created    string    // the database's name on the server
 	postmaster int       // the id of PostgreSQL's main process; 0 if it is not on this machine
-	// workers are the databases of the same name on the worker nodes of a Citus cluster; empty if there is only one
-	// PostgreSQL.
+	// workers are the databases of that name on a Citus cluster's worker nodes.
 	workers []*database
 }
 
-// newDatabase makes a database on the server with the URL server. If server is "", it makes a SQLite file in folder, which
-// the caller removes. server may have the URLs of all nodes of a Citus cluster, separated by spaces, the coordinator's
-// first.
+// newDatabase makes a database on server or, if that is "", a SQLite file in folder, which the caller removes. server may have the URLs of all
+// nodes of a Citus cluster, separated by spaces, the coordinator's first.
 func newDatabase(ctx context.Context, server, folder string) (*database, error) {
 	if server == "" {
 		dir, err := os.MkdirTemp(folder, "database-")
@@ -92,7 +90,6 @@ func execute(ctx context.Context, address string, statements ...string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// createDatabase makes a database with a name on a server.
 func createDatabase(ctx context.Context, server, name string) (*database, error) {
 	address, err := url.Parse(server)
 	if err != nil {
@@ -119,8 +116,7 @@ func createDatabase(ctx context.Context, server, name string) (*database, error)
 	return d, nil
 }
 
-// drop removes the database on all nodes. It begins with the coordinator, because the coordinator uses the databases on the
-// other nodes.
+// drop begins with the coordinator, which uses the databases on the other nodes.
 func (d *database) drop(ctx context.Context) error {
 	err := d.dropOne(ctx)
 	for _, worker := range d.workers {
@@ -145,8 +141,7 @@ func (d *database) dropOne(ctx context.Context) error {
 	return errors.Join(err, d.releaseOne(ctx))
 }
 
-// release closes the connections to the database's servers, but drops no database, because the caller crashes and deletes
-// these servers.
+// release closes the connections for a caller that crashes and deletes the servers.
 func (d *database) release(ctx context.Context) error {
 	err := d.releaseOne(ctx)
 	for _, worker := range d.workers {
@@ -164,8 +159,7 @@ func (d *database) releaseOne(ctx context.Context) error {
 	return server.Close(ctx)
 }
 
-// cpu returns the processor time that the database's own processes have used so far. The first
-// result is the time on all nodes, and the second is the coordinator's part. Both are 0 on SQLite, which runs in the service's
+// cpu is the time of the database's own processes, on all nodes and on the coordinator. Both are 0 on SQLite, which runs in the service's
 // process.
 func (d *database) cpu() (all, coordinator time.Duration, err error) {
 	if d.sqlite {
@@ -180,8 +174,7 @@ func (d *database) cpu() (all, coordinator time.Duration, err error) {
 	return all, coordinator, err
 }
 
-// copyIn loads the tables into PostgreSQL with COPY, and then runs VACUUM ANALYZE. A database in use is in the same state,
-// because autovacuum runs both commands now and then.
+// copyIn also runs VACUUM ANALYZE, as autovacuum does in a database in use.
 func (s *stage) copyIn(ctx context.Context, data *dataset) error {
 	conn, err := pgx.Connect(ctx, s.database.url)
 	if err != nil {
@@ -197,8 +190,7 @@ func (s *stage) copyIn(ctx context.Context, data *dataset) error {
 	return err
 }
 
-// insert loads the tables into SQLite. Like the service, it does not run ANALYZE, because SQLite would then plan each
-// statement again for each bound value.
+// insert does not run ANALYZE, as the service does not: SQLite would then plan each statement again for each bound value.
 func (s *stage) insert(ctx context.Context, data *dataset) error {
 	handle, err := s.open(ctx)
 	if err != nil {
@@ -223,7 +215,7 @@ func (t *table) insert(ctx context.Context, tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = statement.Close() }() // an error does not matter, because the end of the transaction closes the statement too
+	defer func() { _ = statement.Close() }() // the end of the transaction closes the statement too
 	for _, row := range t.rows {
 		if _, err := statement.ExecContext(ctx, row...); err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// shape is the size of a data set. keys counts the API keys of each store; the other numbers are over all stores.
+// shape is the size of a data set. keys is per store; the other numbers are over all stores.
 type shape struct {
 	stores, keys, products, orders, customers int
 	// firstCustomers is how many customers the first store has; 0 means an equal share.
@@ -29,21 +29,21 @@ type dataset struct {
 	stores []storeData
 }
 
-// storeData has what requests to a store need: its ids, its slug and its API keys.
+// storeData has what requests to a store need.
 type storeData struct {
 	id     uuid.UUID
 	slug   string
 	keys   []string
 	orders []uuid.UUID
-	// keyIDs are the ids of the API keys: keyIDs[i] is the id of keys[i].
+	// keyIDs[i] is the id of keys[i].
 	keyIDs []uuid.UUID
-	// The ids of one product, of all other products, and of one customer of the store.
+	// The ids of one product, of all others, and of one customer. of the store
 	product  uuid.UUID
 	products []uuid.UUID
 	customer uuid.UUID
 }
 
-// key returns the API key number n of the store; after the last key it begins again with the first.
+// key begins again with the first key after the last.
 func (s *storeData) key(n int) string { return s.keys[n%len(s.keys)] }
 
 // table has rows to load into a table of the database.
@@ -55,10 +55,10 @@ type table struct {
 
 func (t *table) add(values ...any) { t.rows = append(t.rows, values) }
 
-// span is the period before now in which the rows of a data set were created.
+// span is the period before now in which the rows were created.
 const span = 90 * 24 * time.Hour
 
-// generator makes one data set. The same shape always gives the same data set, except for keys and dates.
+// generator gives the same data set for the same shape, except for keys and dates.
 type generator struct {
 	random *rand.Rand
 	now    time.Time
@@ -69,7 +69,6 @@ type generator struct {
 	stores, keys, products, customers, orders, items *table
 }
 
-// slugOf returns the slug of the store n.
 func slugOf(n int) string { return fmt.Sprintf("store-%04d", n) }
 
 func newDataset(s shape, now time.Time) *dataset {
@@ -110,8 +109,7 @@ func (g *generator) id(at time.Time) uuid.UUID {
 	return u
 }
 
-// moment returns the time with index n of a series of times, which are spread evenly over the span before now. count is the
-// number of these times.
+// moment returns the nth of count times that are spread evenly over the span before now.
 func (g *generator) moment(n, count int) time.Time {
 	return g.now.Add(-span + span*time.Duration(n)/time.Duration(count)).Truncate(time.Millisecond)
 }
@@ -176,8 +174,7 @@ func (g *generator) catalogue(s *storeData, count int) []productData {
 	return list
 }
 
-// Surnames are made of two of the ten syllables. So there are 100 surnames, and a search for the four letters of two syllables
-// finds the buyers with one surname.
+// Surnames are two of the ten syllables. A search for the four letters of two finds the buyers with one surname.
 var (
 	firstNames = []string{"Ada", "Boris", "Chantal", "Denis", "Estelle", "Firmin", "Grace", "Hervé", "Irène", "Joël"}
 	syllables  = []string{"ba", "ko", "mu", "ne", "ti", "wo", "ze", "fu", "la", "gi"}
@@ -201,7 +198,7 @@ func (g *generator) buyers(count int) []*customerData {
 	return list
 }
 
-// statuses are the statuses of ten consecutive orders; most are paid.
+// statuses are those of ten consecutive orders.
 var statuses = []string{"PAID", "PAID", "PAID", "PENDING", "PAID", "PAID", "FAILED", "PAID", "REFUNDED", "CANCELLED"}
 
 func (g *generator) sales(s *storeData, catalogue []productData, buyers []*customerData, count int) {

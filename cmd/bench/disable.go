@@ -11,25 +11,22 @@ import (
 )
 
 const (
-	// healthyStores is the number of stores with receivers that answer. The first store's receiver hangs.
+	// healthyStores have receivers that answer. The first store's hangs.
 	healthyStores = 4
-	// healthyRate is how many customers are created a second in each store whose receiver answers.
+	// healthyRate is how many customers a second are created in each of them.
 	healthyRate = 10
-	// hungTimeout is the workers' timeout of an attempt. It is short, so that workers try the hanging receiver often. A lease
-	// lasts two seconds longer than the timeout: within these seconds a worker must write the attempt's result, even on a busy
-	// machine.
+	// hungTimeout is the workers' timeout of an attempt: short, so that they try the hanging receiver often. Within the two seconds by which a
+	// lease outlasts it, a busy machine must write the result.
 	hungTimeout = 4 * time.Second
-	// claimedBefore is the longest time from the claim of an attempt to its arrival at the receiver. So the receiver may get
-	// attempts for this time after the webhook was disabled.
+	// claimedBefore is the longest time from an attempt's claim to its arrival. So long after the webhook was disabled, attempts may arrive.
 	claimedBefore = 2 * time.Second
-	// deliveredP99 is the limit, on PostgreSQL, for the p99 of the time from a client's answer to the arrival of the event.
-	// disabledWithin is the limit for the time of the command that disables the webhook.
+	// deliveredP99 limits, on PostgreSQL, the time from a client's answer to the arrival of the event, and disabledWithin that of the command.
 	deliveredP99, disabledWithin = 100 * time.Millisecond, 500 * time.Millisecond
 	// cancelledLimit bounds the wait until all waiting deliveries are cancelled.
 	cancelledLimit = 3 * time.Minute
 )
 
-// A webhook's backlog consists of due deliveries of one event, $3. Ids are UUIDs of version 7 (RFC 9562, 5.7).
+// A webhook's backlog is due deliveries of one event, $3. Ids are UUIDs of version 7 (RFC 9562, 5.7).
 const (
 	waitPostgres = `INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, epoch, created_at)
 SELECT (t.hex || '7' || substr(t.hash, 1, 3) || '8' || substr(t.hash, 4, 15))::uuid, $1::uuid, $2::uuid, $3::uuid,
@@ -52,9 +49,8 @@ type disabling struct {
 	event   uuid.UUID // the event of every delivery in the webhook's backlog
 }
 
-// playLargeDisable disables a webhook with a large backlog while workers deliver to other webhooks. Soon afterwards it enables
-// the webhook again, when part of the backlog may not be cancelled yet. All of the backlog must be cancelled, and no attempt may
-// arrive later than claimedBefore after the webhook was disabled.
+// playLargeDisable disables a webhook with a large backlog, and enables it when part may not be cancelled yet. All of the backlog must be
+// cancelled, and no attempt may arrive later than claimedBefore.
 func playLargeDisable(p *play) {
 	s := p.open(shape{stores: 1 + healthyStores + 1})
 	p.require(s.subscribe(p.ctx, 1+healthyStores, receiver.OK, func(store int) bool { return store == 0 }))
@@ -74,8 +70,7 @@ func playLargeDisable(p *play) {
 			disabled = time.Now()
 			p.wait(claimedBefore)
 			d.run("enable")
-			// Wait longer than an attempt takes. When an attempt ends, its worker looks for the next delivery, and might wrongly
-			// send a delivery of the backlog.
+			// When an attempt ends, its worker might wrongly send a delivery of the backlog.
 			p.wait(max(p.Span, hungTimeout+time.Second))
 		}, d.creators()...)
 	})
@@ -89,13 +84,13 @@ func playLargeDisable(p *play) {
 	d.checkDelivered(created, began, disabled)
 }
 
-// run runs the service's command `webhook`, such as `webhook disable`, on the hanging webhook.
+// run runs a command such as `webhook disable` on the hanging webhook.
 func (d *disabling) run(command string) {
 	_, err := d.command(d.ctx, "webhook", command, d.webhook)
 	d.require(err)
 }
 
-// creators returns loads that create customers in the stores with healthy webhooks.
+// creators create customers in the stores with healthy webhooks.
 func (d *disabling) creators() (loads []*openLoop) {
 	for n := range healthyStores {
 		loads = append(loads, d.creator(d.stage, 1+n, healthyRate))
@@ -103,7 +98,7 @@ func (d *disabling) creators() (loads []*openLoop) {
 	return loads
 }
 
-// backlog makes an event in the first store, and many deliveries of it that wait for the hanging webhook.
+// backlog makes many waiting deliveries of one event.
 func (d *disabling) backlog() {
 	began, store := time.Now(), d.stores[0]
 	client := newClient(at(d.server.api))
@@ -126,7 +121,7 @@ func (d *disabling) backlog() {
 	d.logf("%d deliveries waiting for a webhook that hangs, made in %s", d.Waiting, roundDuration(time.Since(began)))
 }
 
-// checkCancelled waits until no delivery waits for the hanging webhook any more. since is when the webhook was disabled.
+// checkCancelled waits until no delivery waits for the hanging webhook. since is when it was disabled.
 func (d *disabling) checkCancelled(since time.Time) {
 	remaining := 0
 	_, err := poll(d.ctx, cancelledLimit, func() (bool, error) {
@@ -139,9 +134,8 @@ func (d *disabling) checkCancelled(since time.Time) {
 		cancelledLimit, remaining, roundDuration(time.Since(since)))
 }
 
-// checkDelivered checks that the event of every created customer arrived once, and that no attempt for the disabled webhook
-// arrived after it was disabled. began is when the fault began, so the customers created before it show how long events take
-// without the fault.
+// checkDelivered requires that the event of every created customer arrived once, and none for the webhook after it was disabled. Customers from
+// before began show how long events take without the fault.
 func (d *disabling) checkDelivered(created []call, began, disabled time.Time) {
 	_, err := d.receiver.Count()
 	d.require(err)

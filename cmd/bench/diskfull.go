@@ -16,16 +16,14 @@ import (
 )
 
 const (
-	// diskSize is the size of the small disk in the notation of mount(8). A new cluster takes half of it.
+	// diskSize is in the notation of mount(8). A new cluster takes half of it.
 	diskSize = "160m"
-	// fillRate is how many customers are created a second. These customers soon use up the space in half-empty pages, into
-	// which the database can write even on a full disk.
+	// fillRate is in customers a second, which soon use up the space in half-empty pages, where the database can write even on a full disk.
 	fillRate = 200
-	// readyLimit is the longest wait until /readyz answers with the expected status.
+	// readyLimit limits the wait for the expected status of /readyz.
 	readyLimit = 30 * time.Second
 )
 
-// playDiskFull fills the database's disk under load, and then frees it.
 func playDiskFull(p *play) {
 	disk, server := p.mount(), ""
 	if p.sqlite {
@@ -34,7 +32,7 @@ func playDiskFull(p *play) {
 		server = p.cluster(cluster.Options{Disk: disk}).URL()
 	}
 	s := p.openOn(server, shape{stores: 2})
-	p.require(s.database.release(p.ctx)) // release closes the connection, because its server will be deleted
+	p.require(s.database.release(p.ctx)) // its server will be deleted
 	p.require(s.serve(p.ctx))
 	filler := filepath.Join(disk, "filler")
 	var written []call
@@ -60,8 +58,8 @@ func playDiskFull(p *play) {
 	p.checkEveryEvent(s, written)
 }
 
-// mustBecomeReady waits until /readyz answers with the given status, and makes it a condition of the scene that this happened
-// in time. moment ends the sentence that reports the condition, such as "while the disk is full".
+// mustBecomeReady makes it a condition that /readyz answers with status in time. moment ends the report's sentence, such as "while the disk is
+// full".
 func (p *play) mustBecomeReady(s *stage, status int, moment string) {
 	began := time.Now()
 	became, err := poll(p.ctx, readyLimit, func() (bool, error) { return s.readiness(p.ctx) == status, nil })
@@ -69,7 +67,7 @@ func (p *play) mustBecomeReady(s *stage, status int, moment string) {
 	p.must(became, "/readyz becomes %d %s (after %s)", status, moment, roundDuration(time.Since(began)))
 }
 
-// mount mounts a small disk in memory and returns its folder. If the machine does not allow that, the scene is skipped.
+// mount mounts a small disk in memory, or skips the scene if the machine does not allow that.
 func (p *play) mount() string {
 	folder := p.workspace.folder
 	disk := filepath.Join(folder, "disk")
@@ -88,7 +86,6 @@ func (p *play) mount() string {
 	return disk
 }
 
-// fill writes a file until the disk is full.
 func fill(path string) error {
 	file, err := os.Create(path)
 	if err != nil {

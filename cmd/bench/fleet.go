@@ -24,9 +24,8 @@ const (
 
 var partNames = [partCount]string{"server", "worker 1", "worker 2"}
 
-// fleet has the processes that are killed and restarted, called parts: the server and the workers. It also has an operator's
-// client that creates and pays orders. Only one goroutine may use a fleet, but any goroutine may ask for the servers'
-// addresses.
+// fleet has the server and the workers, which are killed and restarted, and an operator's client that creates and pays orders. Only one
+// goroutine may use it, but any may ask for the servers' addresses.
 type fleet struct {
 	*stage
 	timeout       time.Duration // the worker's timeout of an attempt
@@ -38,10 +37,9 @@ type fleet struct {
 	paid          []uuid.UUID    // ids of orders whose payment was acknowledged
 }
 
-// serverAddr returns the public address of the server that was started last.
+// serverAddr is the public address of the server that was started last.
 func (f *fleet) serverAddr() string { return f.currentServer.Load().api }
 
-// startMissing starts every process of the fleet that is not running.
 func (f *fleet) startMissing(ctx context.Context) (err error) {
 	for part := range f.parts {
 		if f.parts[part] != nil {
@@ -54,8 +52,7 @@ func (f *fleet) startMissing(ctx context.Context) (err error) {
 	return nil
 }
 
-// holder returns the application_name of a process of the fleet in PostgreSQL. part is the number of the process. A process
-// that replaces a killed process has another name.
+// holder is the application_name of a part in PostgreSQL. A process that replaces a killed one has another name.
 func (f *fleet) holder(part int) string { return fmt.Sprintf("part-%d-%d", part, f.started[part]) }
 
 func (f *fleet) start(ctx context.Context, part int) (*process, error) {
@@ -81,7 +78,7 @@ func (f *fleet) start(ctx context.Context, part int) (*process, error) {
 	return worker.startWorker(ctx, f.readWorkerLog, retryDelays, "--timeout="+f.timeout.String())
 }
 
-// readWorkerLog adds to f.lost the number of leases that a line of a worker's log reports as lost.
+// readWorkerLog adds the leases that a line of a worker's log reports as lost.
 func (f *fleet) readWorkerLog(line string) {
 	var l logLine
 	if strings.Contains(line, "leases were lost") && json.Unmarshal([]byte(line), &l) == nil {
@@ -92,9 +89,8 @@ func (f *fleet) readWorkerLog(line string) {
 // orderTakers is how many orders are created and paid at a time.
 const orderTakers = 2
 
-// takeOrders creates orders of new buyers through the operator's listener and pays them, until stop is called. Each order
-// sends two events: one about the new customer and one about the payment. stop returns an error if the server refused an
-// order. It returns none if a server was only unavailable.
+// takeOrders creates and pays orders of new buyers until stop, each with two events. stop returns an error if the server refused one, but not
+// if it was unavailable.
 func (f *fleet) takeOrders(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	operator := newClient(func() string { return f.currentServer.Load().admin })
@@ -123,8 +119,7 @@ func (f *fleet) takeOrders(ctx context.Context) (stop func() error) {
 	}
 }
 
-// sell creates an order of a new buyer, pays it and returns its id. It returns uuid.Nil if the server was unavailable for one of
-// the two requests.
+// sell returns uuid.Nil if the server was unavailable for creating or paying.
 func (f *fleet) sell(operator *client, s storeData) (uuid.UUID, error) {
 	recorded, err := f.operate(operator, f.recordOrder(&s))
 	if err != nil || recorded == uuid.Nil {
@@ -133,7 +128,6 @@ func (f *fleet) sell(operator *client, s storeData) (uuid.UUID, error) {
 	return f.operate(operator, f.payOrder(&s, recorded))
 }
 
-// recordOrder returns a request of the operator that creates an order of a new buyer.
 func (s *stage) recordOrder(store *storeData) request {
 	email := "buyer." + uuid.NewString() + "@mail.example.com"
 	return request{method: "POST", path: "/storefront.admin.v1.OrderService/CreateOrder", key: s.token,
@@ -141,14 +135,12 @@ func (s *stage) recordOrder(store *storeData) request {
 			store.product)}
 }
 
-// payOrder returns a request of the operator that pays an order of a store.
 func (s *stage) payOrder(store *storeData, id uuid.UUID) request {
 	return request{method: "POST", path: "/storefront.admin.v1.OrderService/PayOrder", key: s.token,
 		body: fmt.Sprintf(`{"id":%q,"store":%q}`, id, store.slug)}
 }
 
-// operate sends a request about an order and returns the order's id, or uuid.Nil if the server was unavailable. An answer
-// 4xx is an error.
+// operate returns the order's id, or uuid.Nil if the server was unavailable. An answer 4xx is an error.
 func (f *fleet) operate(operator *client, r request) (uuid.UUID, error) {
 	done := operator.call(r, time.Now())
 	if strings.HasPrefix(done.problem, "4") {
@@ -157,7 +149,6 @@ func (f *fleet) operate(operator *client, r request) (uuid.UUID, error) {
 	return done.created, nil
 }
 
-// kill kills the processes with these numbers at the same time.
 func (f *fleet) kill(parts []int) {
 	for _, part := range parts {
 		_ = f.parts[part].command.Process.Kill() // kill all before waiting for the first
@@ -168,7 +159,7 @@ func (f *fleet) kill(parts []int) {
 	}
 }
 
-// checkAlive returns an error if a process of the fleet has ended without being killed.
+// checkAlive returns an error if a process has ended without being killed.
 func (f *fleet) checkAlive() error {
 	for _, p := range f.parts {
 		if p != nil && !p.running() {
@@ -178,7 +169,7 @@ func (f *fleet) checkAlive() error {
 	return nil
 }
 
-// stop stops all processes of the fleet with SIGTERM, so that they finish their work.
+// stop lets all processes finish their work.
 func (f *fleet) stop() (err error) {
 	for part, p := range f.parts {
 		if p != nil {

@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// nginxConfig is nginx's configuration: as cmd/storefront/nginx.conf has it for several installations, but in one process
-// and without TLS, whose cost is the same for any number of installations. Its parameters are the lines of the map from buckets
-// to installations, the installations' upstreams, and the address of the listener.
+// nginxConfig is as cmd/storefront/nginx.conf for several installations, but in one process and without TLS, whose cost is the same for any
+// number. Its parameters are the lines of the map from buckets to installations, the upstreams, and the listener's address.
 const nginxConfig = `daemon off;
 master_process off;
 pid pid;
@@ -38,11 +37,10 @@ http {
 }
 `
 
-// bucketOffset is where the two letters of the store's bucket begin in an API key.
+// bucketOffset is where the store's bucket begins in an API key.
 const bucketOffset = len("svc_live_")
 
-// startNginx starts nginx in front of the servers of several installations. Like a platform's proxy it finds a request's
-// installation by the bucket in the API key. It returns nginx's process and address.
+// startNginx starts nginx in front of several installations, and returns its address.
 func startNginx(ctx context.Context, program, folder string, stages []*stage) (*process, string, error) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -5,9 +5,9 @@ import "time"
 const (
 	// greedyConnections is how many connections the greedy store uses at a time.
 	greedyConnections = 16
-	// greedyPause is how long a client waits after a refusal, if it does not heed Retry-After.
+	// greedyPause is the pause after a refusal of a client that does not heed Retry-After.
 	greedyPause = 50 * time.Millisecond
-	// defaultDeadline is the service's default for the longest time that a request may take.
+	// defaultDeadline is the service's default for a request.
 	defaultDeadline = 10 * time.Second
 )
 
@@ -35,18 +35,15 @@ func (p *play) playGreedy(path string, data shape) {
 }
 
 const (
-	// fewClients is the number of clients of a small shop: so few that no request waits.
+	// fewClients are so few that no request waits.
 	fewClients = 8
-	// minShare is the least share that passes: with many clients, the service must answer at least minShare times as many
-	// requests a second as with few clients.
+	// minShare is how many requests a second, in proportion to those for few clients, the service must answer for many.
 	minShare = 0.8
-	// patientStores is the number of stores in the measurement with many clients. Each store has patientKeys API keys, so that
-	// no key exceeds its rate limit.
+	// patientStores have patientKeys each, so that no key exceeds its rate limit.
 	patientStores, patientKeys = 60, 100
 )
 
-// playPatientClients measures how many requests a second the service answers for a few clients, and then for many clients.
-// The clients wait for their answers and heed Retry-After.
+// playPatientClients measures the requests a second for few and for many clients, which wait for their answers and heed Retry-After.
 func playPatientClients(p *play) {
 	s := p.open(shape{stores: patientStores, keys: patientKeys})
 	p.require(s.serve(p.ctx))
@@ -57,8 +54,7 @@ func playPatientClients(p *play) {
 		p.mustMeetDeadline("request", calls, defaultDeadline)
 		return float64(p.countAnswers(calls)[0]) / took.Seconds()
 	}
-	// Measure a few clients twice, before and after the measurements with many clients, because other work on the machine
-	// varies.
+	// Measure a few clients before and after, because other work on the machine varies.
 	before, rate64, rate512, after := served(fewClients), served(64), served(512), served(fewClients)
 	for clients, rate := range map[int]float64{64: rate64, 512: rate512} {
 		share := 2 * rate / (before + after)

@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
-// historyCommand records the requests and answers of concurrent callers under faults. It then checks whether the answers are
-// possible if the requests were carried out one after the other.
+// historyCommand records the requests and answers of concurrent callers under faults, and checks whether the answers are possible if the
+// requests came one after the other.
 type historyCommand struct {
 	serviceFlags
 	SQLite      bool          `name:"sqlite" help:"On an SQLite file instead of a PostgreSQL primary and standby of its own."`
@@ -26,7 +26,6 @@ type historyCommand struct {
 	Seed        uint64        `placeholder:"N" help:"Seed of the random requests and faults (default: a random one, which the report names)."`
 }
 
-// Help returns the text below the usage line.
 func (historyCommand) Help() string {
 	return `Example: bench history --span 2m --sqlite
 
@@ -52,7 +51,6 @@ It exits with 1 when something is wrong, or when porcupine cannot decide within 
 the same faults in the same order, and the same requests by each caller until the answers differ.`
 }
 
-// Validate refuses flags that are out of range or do not fit together.
 func (c *historyCommand) Validate() error {
 	switch {
 	case c.Rate < 1 || c.Rate > 1000:
@@ -65,7 +63,6 @@ func (c *historyCommand) Validate() error {
 	return nil
 }
 
-// Run records requests and answers under faults, and then checks whether the answers were right.
 func (c *historyCommand) Run(ctx context.Context, io streams) (err error) {
 	w, err := c.open(ctx)
 	if err != nil {
@@ -103,11 +100,11 @@ func (c *historyCommand) Run(ctx context.Context, io streams) (err error) {
 }
 
 const (
-	// historyTimeout is the servers' limit for a request. Some network cuts last longer, so that requests reach this limit.
+	// historyTimeout is the servers' limit for a request. Some network cuts last longer.
 	historyTimeout = 2 * time.Second
-	// checkTimeout is the longest time that porcupine may take for the history of one object.
+	// checkTimeout limits porcupine for the history of one object.
 	checkTimeout = 30 * time.Second
-	// maxDrawings is how many wrong histories are drawn at most.
+	// maxDrawings is how many wrong histories are drawn.
 	maxDrawings = 3
 )
 
@@ -122,10 +119,10 @@ type history struct {
 	rate     float64
 	progress func(format string, args ...any)
 	begun    time.Time
-	faults   []fault // the faults; the seed decides their order
+	faults   []fault // the seed decides their order
 	injected tally
 	resets   []porcupine.Operation // faults that made the service forget counts of requests
-	drawDir  string                // the folder of the drawings; "" means the system's temporary folder
+	drawDir  string                // "" means the system's temporary folder
 	drawn    int
 	number   atomic.Int64 // the last number that was used for a new price, name or e-mail
 	spare    atomic.Int64 // how many API keys spareKey has returned, each for one object
@@ -137,8 +134,7 @@ type history struct {
 	unexpected tally // answers that the service must never give, whatever happened before
 }
 
-// openHistory makes a database with the data that callers need. It starts one server on SQLite, and two on PostgreSQL, where a
-// standby follows the primary.
+// openHistory starts one server on SQLite, and two on PostgreSQL, where a standby follows the primary.
 func openHistory(p *play, seed uint64, rate float64, progress func(string, ...any)) *history {
 	h := &history{play: p, seed: seed, rate: rate, progress: progress, faults: []fault{killServer}}
 	objects := int(p.Span/productLife) + 2
@@ -163,8 +159,8 @@ func openHistory(p *play, seed uint64, rate float64, progress func(string, ...an
 	return h
 }
 
-// record runs callers for the span, and causes faults during that time, one after the other. At the end it reads the objects
-// that have a function read, and counts the orders of the idempotency keys.
+// record runs callers for the span under one fault after the other. At the end it reads the objects that have a function read, and counts the
+// orders of the idempotency keys.
 func (h *history) record() {
 	h.begun = time.Now()
 	ctx, cancel := context.WithTimeout(h.ctx, h.Span)
@@ -187,8 +183,7 @@ func (h *history) record() {
 	h.countClaims()
 }
 
-// check checks, with porcupine, whether the history of each object is linearizable, and then checks the journal and the
-// events.
+// check requires that the history of each object is linearizable, by porcupine, and checks the journal and the events.
 func (h *history) check() {
 	var longest time.Duration
 	count, asked, unknown := tally{}, tally{}, tally{}
@@ -222,8 +217,7 @@ func (h *history) check() {
 	h.checkJournal()
 }
 
-// decide returns what is wrong with an object's history, or "" if it is right. If porcupine does not decide within the time,
-// the history counts as wrong.
+// decide returns what is wrong with an object's history, or "". A history counts as wrong if porcupine does not decide in time.
 func (o *object) decide(timeout time.Duration) string {
 	switch porcupine.CheckOperationsTimeout(o.model, o.history, timeout) {
 	case porcupine.Ok:

@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// deadLimit is the longest time that a killed process stays dead; cutLimit is the longest time that a link is cut. They
-	// are long enough for some requests to be late and some to be refused.
+	// deadLimit and cutLimit, for killed processes and cut links, are long enough for some requests to be late and some to be refused.
 	deadLimit, cutLimit = time.Second, historyTimeout + time.Second
 	// calmLimit is the longest time between two faults.
 	calmLimit = 2 * time.Second
@@ -21,8 +20,8 @@ const (
 // fault breaks something and repairs it.
 type fault struct {
 	name string
-	// losesCounters is true if the fault makes the service on PostgreSQL forget how many requests API keys have made. On SQLite the
-	// service forgets the last of these requests in every fault.
+	// losesCounters is true if the service on PostgreSQL forgets how many requests keys have made. On SQLite it forgets the last of these in
+	// every fault.
 	losesCounters bool
 	inject        func(h *history, random *rand.Rand)
 }
@@ -67,7 +66,6 @@ var (
 	}}
 )
 
-// randomDuration returns a random duration of at most longest.
 func randomDuration(random *rand.Rand, longest time.Duration) time.Duration {
 	return time.Duration(random.Float64() * float64(longest))
 }
@@ -101,7 +99,7 @@ func (h *history) injectFaults(ctx context.Context) {
 	}
 }
 
-// addStandby makes a new standby for which the primary's commits wait, and directs each server's links to the two nodes.
+// addStandby makes a standby for which the primary's commits wait, and directs each server's links to the two nodes.
 func (h *history) addStandby() {
 	standby, err := h.nodes[h.primary].Standby(h.ctx)
 	h.require(err)
@@ -125,7 +123,6 @@ type endpoint struct {
 	api, admin *client
 }
 
-// newEndpoint starts a server.
 func (h *history) newEndpoint() *endpoint {
 	s := &endpoint{stage: *h.stage}
 	if !h.sqlite {
@@ -142,7 +139,7 @@ func (h *history) newEndpoint() *endpoint {
 	}
 	h.require(s.start(h.ctx))
 	h.cleanup(func() error {
-		s.process.Load().kill() // The process is killed, because an orderly stop may wait for a database that no longer exists.
+		s.process.Load().kill() // an orderly stop may wait for a database that no longer exists
 		return nil
 	})
 	s.api = newClient(func() string { return s.process.Load().api })

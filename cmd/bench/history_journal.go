@@ -12,29 +12,26 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// journaledFields lists, for each type of resource, the fields that the journal as well as the API shows. A product's updatedAt
-// is the time of the product's last entry.
+// journaledFields are what both the journal and the API show, by type of resource. A product's updatedAt is the time of its last entry.
 var journaledFields = map[string][]string{
 	"product": {"priceAmount", "status", "updatedAt"}, "customer": {"name", "email", "phone"}, "order": {"status"},
 }
 
-// chain is the journal of an object: its state before the first entry and after each one, and when each state began.
+// chain is the journal of an object: its states before the first entry and after each, and when each began.
 type chain struct {
 	resource string
 	states   []map[string]any
 	began    []time.Time
-	events   tally // by type: how many events the journal entries require, less the events that checkEvents has found
+	events   tally // by type: how many events the entries require, less those that checkEvents has found
 }
 
-// requiredEvents maps each change to the types of the events that it must send. A change is a type of resource and its new
-// status.
+// requiredEvents has the events that a change to a new status must send, by type of resource.
 var requiredEvents = map[string][]string{
 	"product PUBLISHED": {"product.published"}, "product ARCHIVED": {"product.archived"},
 	"order PAID": {"order.paid", "payment_link.paid"},
 }
 
-// add appends to c.states the state after a journal entry with these changes. The values before the change must equal the
-// last state: add returns "" if they do, and otherwise what is wrong with the entry.
+// add appends the state after an entry. It returns what is wrong if the values before the change are not the last state, or "".
 func (c *chain) add(changes map[string]struct{ From, To any }, at time.Time) string {
 	last := c.states[len(c.states)-1]
 	next, broken := map[string]any{}, ""
@@ -61,7 +58,7 @@ func (c *chain) add(changes map[string]struct{ From, To any }, at time.Time) str
 	return broken
 }
 
-// c.matches reports whether an object in body, which is an answer or an event, has the journalled values of state.
+// c.matches reports whether body, an answer or an event, has the journalled values of state.
 func (c *chain) matches(state, body map[string]any) bool {
 	for _, field := range journaledFields[c.resource] {
 		if got := body[field]; got != state[field] && (got != "" || state[field] != nil) {
@@ -105,9 +102,8 @@ func (h *history) checkJournal() {
 	h.logf("%d journals with %d states", len(chains), states)
 }
 
-// follow returns how many of the answers seen show a wrong state of the object. An answer is right if its state is one of
-// c.states, and if no answer that returned before this request began had a newer state. follow stores the index of
-// the state in each right answer.
+// follow counts wrong answers among seen. A right one shows a state of c.states, and no answer before its request showed a newer one. follow
+// stores the index of the state.
 func (c *chain) follow(seen []*sighting) (lost int) {
 	slices.SortFunc(seen, func(a, b *sighting) int { return cmp.Compare(a.called, b.called) })
 	for i, s := range seen {
@@ -126,9 +122,8 @@ func (c *chain) follow(seen []*sighting) (lost int) {
 	return lost
 }
 
-// readJournal reads the journal entries of the objects that callers saw, and returns the states of each object by its id.
-// The first state of a product is the state that callers saw first, because products exist before the run. The first state of
-// a customer or an order is empty.
+// readJournal returns the states of the objects that callers saw, by id. A product's first state is what they saw first, because it exists
+// before the run; that of a customer or an order is empty.
 func (h *history) readJournal(seen map[string][]*sighting) map[string]*chain {
 	chains := map[string]*chain{}
 	handle, err := h.stage.open(h.ctx)
@@ -160,8 +155,8 @@ func (h *history) readJournal(seen map[string][]*sighting) map[string]*chain {
 	return chains
 }
 
-// checkEvents compares the events with the journal. Each event must show its object in the state after the last journal entry
-// that is not later than the event. Each change that must send an event must have sent exactly one.
+// checkEvents requires that each event shows its object after the last entry that is not later, and each change has exactly the events that it
+// must send.
 func (h *history) checkEvents(chains map[string]*chain) {
 	events, err := h.stage.events(h.ctx, time.Time{})
 	h.require(err)

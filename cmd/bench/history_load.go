@@ -21,27 +21,22 @@ import (
 )
 
 const (
-	// callersPerObject is how many callers send requests about one object at the same time.
+	// callersPerObject send requests about one object at the same time.
 	callersPerObject = 5
-	// productLife, claimLife and counterLife are how long callers use an object. The times are short, because porcupine's work
-	// grows with the length of the object's history.
+	// productLife, claimLife and counterLife are short, because porcupine's work grows with an object's history.
 	productLife, claimLife, counterLife = 2 * time.Second, time.Second, 15 * time.Second
-	// historyKeys is how many API keys the callers use in turns: enough for 1000 requests a second. The store's further keys
-	// are for counting and revoking.
+	// historyKeys are enough for 1000 requests a second. The store's further keys are for counting and revoking.
 	historyKeys = 600
-	// maxUnknown is the number of requests without a known outcome after which callers leave an object, because each of these
-	// requests doubles porcupine's work. Requests that other callers have already sent may increase the number further.
+	// maxUnknown requests without a known outcome make callers leave an object, because each doubles porcupine's work.
 	maxUnknown = 6
 	// restAfterRefusal is the longest pause of a caller after a request without an answer.
 	restAfterRefusal = 100 * time.Millisecond
-	// maxLinkOrders is the maximum number of a payment link's orders, because the model keeps the paid orders as the bits of a
-	// 64-bit number.
+	// maxLinkOrders fit into the model, which keeps a payment link's paid orders as the bits of a number.
 	maxLinkOrders = 64
 	counterKind   = "counter"
 )
 
-// kind describes the objects of one kind: how long each is used, and how create makes one. create returns nil if the servers
-// could not make an object.
+// kind is how long objects of one kind are used, and how create makes one. create returns nil if the servers could not.
 type kind struct {
 	name   string
 	life   time.Duration
@@ -57,8 +52,7 @@ var kinds = []kind{
 	{counterKind, counterLife, newCounter},
 }
 
-// object is one thing of the service, such as a product or an API key. Callers send requests about it for a while. The
-// object keeps these requests with their answers.
+// object is one thing of the service, such as a product or an API key, with the requests about it and their answers.
 type object struct {
 	kind  string
 	name  string
@@ -72,14 +66,13 @@ type object struct {
 	known   []string // ids of the object's customers or orders
 }
 
-// exhausted reports whether an object must not be used any longer, because too many of its requests have an unknown outcome.
+// exhausted is true once too many requests have an unknown outcome.
 func (o *object) exhausted() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.unknown >= maxUnknown
 }
 
-// addKnown adds an id to the known ids of the object's customers or orders.
 func (o *object) addKnown(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -88,7 +81,7 @@ func (o *object) addKnown(id string) {
 	}
 }
 
-// randomKnown returns a random known id and its index, or "" if no id is known.
+// randomKnown returns a random known id and its index, or "".
 func (o *object) randomKnown(c *caller) (string, int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -110,7 +103,7 @@ func (h *history) caller(kind, object, number int) *caller {
 	return &caller{number: number, random: rand.New(rand.NewPCG(h.seed, stream))} //nolint:gosec // These numbers are no secret.
 }
 
-// cycle makes objects of a kind, one after the other, and has callers use them until the context ends.
+// cycle has callers use one object of a kind after the other until the context ends.
 func (h *history) cycle(ctx context.Context, number int, k kind) {
 	each := seconds(float64(len(kinds)*callersPerObject) / h.rate)
 	for n := 0; ctx.Err() == nil; n++ {
@@ -141,12 +134,10 @@ func (h *history) cycle(ctx context.Context, number int, k kind) {
 	}
 }
 
-// ask sends a request to one of the servers and returns the answer. It also adds the request and its answer to the object's
-// history.
+// ask sends a request to one of the servers, and adds it and its answer to the object's history.
 //
-// If the outcome of the request is unknown, for example after a status 5xx, ask returns nil. Then only a request that may
-// have changed something is added to the history, with an unknown answer. For a 429 ask returns nil too and adds nothing,
-// except if the object counts requests.
+// If the outcome is unknown, for example after a status 5xx, ask returns nil, and only a request that may have changed something is added.
+// After a 429 nothing is added either, except if the object counts requests.
 func (h *history) ask(o *object, c *caller, q question) *answer {
 	server := h.servers[c.random.IntN(len(h.servers))]
 	listener := server.api
@@ -176,8 +167,7 @@ func (h *history) ask(o *object, c *caller, q question) *answer {
 	return nil
 }
 
-// create sends a request that must succeed, and returns the answer. It returns nil if the request failed. The request is in
-// no object's history, because no model describes it.
+// create returns nil if the request failed. The request is in no history, because no model describes it.
 func (h *history) create(c *caller, q question) *answer {
 	a := h.ask(&object{}, c, q)
 	if a != nil && a.status >= 300 {
@@ -187,30 +177,30 @@ func (h *history) create(c *caller, q question) *answer {
 	return a
 }
 
-// countUnexpected counts an answer that the service must never give, whatever happened before.
+// countUnexpected counts an answer that the service must never give.
 func (h *history) countUnexpected(q question, a *answer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.unexpected.add(fmt.Sprintf("%d %s to %s %s", a.status, a.code, q.method, q.path), 1)
 }
 
-// Whether err shows that a request failed before a server could receive it.
+// unsent reports whether a request failed before a server could receive it.
 func unsent(err error) bool {
 	var failed *net.OpError
 	return errors.As(err, &failed) && failed.Op == "dial"
 }
 
-// read sets the fields of a from the response r. called is when the request was sent.
+// read sets a from r. called is when the request was sent.
 func (a *answer) read(r *fasthttp.Response, called time.Time) {
 	a.status, a.body = r.StatusCode(), slices.Clone(r.Body())
 	if a.status >= 400 {
 		var refusal struct{ Code string }
-		_ = json.Unmarshal(a.body, &refusal) // An error without a code leaves a.code empty, and no model accepts an empty code.
+		_ = json.Unmarshal(a.body, &refusal) // no model accepts an empty code
 		a.code = refusal.Code
 	}
 	a.remaining, _ = strconv.Atoi(string(r.Header.Peek("X-RateLimit-Remaining"))) // 0 without the header
 	a.minute = called.Unix() / 60
-	// If a minute began between the call and the answer, X-RateLimit-Reset shows which minute counted the request.
+	// If a minute began meanwhile, X-RateLimit-Reset shows which one counted the request.
 	if reset, _ := strconv.Atoi(string(r.Header.Peek("X-RateLimit-Reset"))); time.Now().Unix()/60 > a.minute && reset > 30 {
 		a.minute++
 	}
@@ -227,20 +217,19 @@ func (o *object) record(c *caller, q question, a *answer, called, returned time.
 	})
 }
 
-// request returns a request to the API, with the next of the callers' keys.
+// request goes to the API, with the next of the callers' keys.
 func (h *history) request(method, path, body string) question {
 	_, key := h.stage.keys.next()
 	return question{request: request{method: method, path: path, key: key, body: body}}
 }
 
-// operator returns a request to the operator's listener.
+// operator goes to the operator's listener.
 func (h *history) operator(service, body string) question {
 	return question{request: request{method: "POST", path: "/storefront.admin.v1." + service, key: h.stage.token, body: body}}
 }
 
-// newProduct returns the object for the product with this number. Its callers change the product's status and price. Each
-// price is new among all products. A product is used for only one object, because a request without a known outcome may
-// still take effect later.
+// newProduct uses a product for one object only, because a request without a known outcome may still take effect later. Each price is new among
+// all products.
 func newProduct(h *history, c *caller, number int) *object {
 	o := &object{name: h.stage.stores[0].products[number].String()}
 	first := h.ask(o, c, h.request("GET", "/v1/products/"+o.name, ""))
@@ -260,8 +249,7 @@ func newProduct(h *history, c *caller, number int) *object {
 	return o
 }
 
-// Bodies of requests about products and customers. # stands for a new price, or for one of two numbers in
-// e-mails and phones. NEW stands for a number that no name has had.
+// In bodies, # stands for a new price, or for one of two numbers in e-mails and phones, and NEW for a number that no name has had.
 var (
 	productChanges = []string{
 		`{"priceAmount":#}`, `{"priceAmount":#}`, `{"status":"DRAFT"}`, `{"status":"ARCHIVED"}`,
@@ -277,15 +265,13 @@ var (
 	}
 )
 
-// body returns one of the templates at random, with # replaced by number and NEW replaced by a number that was never
-// used.
+// body returns a random template with # and NEW replaced.
 func (h *history) body(c *caller, templates []string, number int64) string {
 	text := strings.ReplaceAll(templates[c.random.IntN(len(templates))], "#", strconv.FormatInt(number, 10))
 	return strings.ReplaceAll(text, "NEW", strconv.FormatInt(h.number.Add(1), 10))
 }
 
-// newCustomers returns the object for customers who share two e-mails and two phones. Its callers create these customers,
-// and set and clear their e-mails and phones, so that two customers often ask for the same e-mail or phone.
+// newCustomers has customers who share two e-mails and two phones, so that two often ask for the same.
 func newCustomers(h *history, _ *caller, _ int) *object {
 	o, first := &object{model: modelOf(customers{}, customers.step)}, 1_000_000+10*h.number.Add(1) // seven digits, as phones have
 	o.ask = func(c *caller) {
@@ -310,8 +296,7 @@ func newCustomers(h *history, _ *caller, _ int) *object {
 	return o
 }
 
-// newClaim returns an object for a new idempotency key. In every request with this key, its callers ask for one of two
-// different orders.
+// newClaim has a new idempotency key, with which callers ask for one of two orders.
 func newClaim(h *history, _ *caller, _ int) *object {
 	o := &object{model: modelOf(claim{}, claim.step), name: fmt.Sprintf("history-%d", h.number.Add(1))}
 	store := h.stage.stores[0]
@@ -324,7 +309,7 @@ func newClaim(h *history, _ *caller, _ int) *object {
 	return o
 }
 
-// countClaims adds to the history of each idempotency key how many orders were created with the key.
+// countClaims adds to each idempotency key's history how many orders were created with it.
 func (h *history) countClaims() {
 	handle, err := h.stage.open(h.ctx)
 	h.require(err)
@@ -344,8 +329,7 @@ func (h *history) countClaims() {
 	}
 }
 
-// newPayments creates a payment link and returns the object for it. The callers of the object create orders of the link, pay
-// each order once or several times, and read the link.
+// newPayments has a payment link, whose orders callers create, pay once or several times, and read.
 func newPayments(h *history, c *caller, _ int) *object {
 	o := &object{model: modelOf(payments(0), payments.step)}
 	created := h.create(c, h.request("POST", "/v1/payment-links",
@@ -382,7 +366,7 @@ func (h *history) spareKey() (key, id string) {
 	return store.keys[:cap(store.keys)][n], store.keyIDs[n].String()
 }
 
-// newRevocation returns an object for a new API key. Its callers use the key, and now and then revoke it.
+// newRevocation has a new API key, which callers use and now and then revoke.
 func newRevocation(h *history, _ *caller, _ int) *object {
 	o := &object{model: modelOf(revoked(false), revoked.step)}
 	key, id := h.spareKey()
@@ -399,7 +383,7 @@ func newRevocation(h *history, _ *caller, _ int) *object {
 	return o
 }
 
-// newCounter returns an object for a new API key. Its callers use the key more often than its rate limit allows.
+// newCounter has a new API key, which callers use more often than its rate limit allows.
 func newCounter(h *history, _ *caller, _ int) *object {
 	o := &object{model: modelOf(counter{}, counter.step), kind: counterKind}
 	key, _ := h.spareKey()

@@ -11,15 +11,13 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// question is a request about one object. If the request pays an order of a payment link, n is the order's number among the
-// orders of this link.
+// question is a request about one object. n is the number of the paid order among those of a payment link.
 type question struct {
 	request
 	n int
 }
 
-// answer is the answer that a caller got. A nil *answer means an unknown outcome: the status was 5xx, or no answer came. Then the
-// request may have taken effect, or may still take effect at any later time.
+// answer is nil for an unknown outcome: a 5xx, or no answer. The request may have taken effect, or still take effect at any time.
 type answer struct {
 	status    int
 	code      string // the code in the body of an error
@@ -28,17 +26,15 @@ type answer struct {
 	minute    int64 // the minute, since 1970, that counted the request
 }
 
-// a.fits reports whether the answer a has this status and, for an error, this code. An unknown outcome fits everything.
+// a.fits also holds for an unknown outcome.
 func (a *answer) fits(status int, code string) bool {
 	return a == nil || a.status == status && a.code == code
 }
 
-// modelOf returns porcupine's model of an object. first is the object's first state. step returns the state after a request,
-// and whether the answer is right.
+// modelOf returns porcupine's model of an object. step returns the state after a request, and whether the answer is right.
 //
-// step may assume that a request with an unknown outcome took effect, although it may have had no effect. This is enough,
-// because such a request never ends in the history: porcupine may put it after all other requests, where nobody sees its
-// effect.
+// step may assume that a request with an unknown outcome took effect: it never ends in the history, so porcupine may put it after all others,
+// where nobody sees its effect.
 func modelOf[S comparable](first S, step func(S, question, *answer) (S, bool)) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return first },
@@ -57,7 +53,7 @@ func modelOf[S comparable](first S, step func(S, question, *answer) (S, bool)) p
 	}
 }
 
-// merged returns state with the fields that the JSON object body has set to their values in body.
+// merged sets the fields of state that the JSON object body has.
 func merged[S any](state S, body []byte) S {
 	_ = json.Unmarshal(body, &state) // a field that body lacks keeps its value
 	return state
@@ -77,7 +73,6 @@ func (p product) step(q question, a *answer) (product, bool) {
 // nullable is a text that is "" for JSON's null.
 type nullable string
 
-// UnmarshalJSON reads a string or null.
 func (t *nullable) UnmarshalJSON(text []byte) error {
 	*t = ""
 	return json.Unmarshal(text, (*string)(t))
@@ -90,14 +85,11 @@ type customer struct {
 	Phone nullable `json:"phone"`
 }
 
-// conflictsWith reports whether two customers have the same e-mail or the same phone.
 func (c customer) conflictsWith(other customer) bool {
 	return c.Email != "" && c.Email == other.Email || c.Phone != "" && c.Phone == other.Phone
 }
 
-// customers is the state of an object's customers, at most four, under POST, PATCH and GET. The object has two e-mails and
-// two phones. Each customer has one of the e-mails, one of the phones, or both. No two customers may have the same e-mail or
-// the same phone.
+// customers are at most four under POST, PATCH and GET, with two e-mails and two phones between them. No two may share one.
 type customers [4]customer
 
 func (all customers) step(q question, a *answer) (customers, bool) {
@@ -157,9 +149,8 @@ func (all customers) post(asked customer, a *answer) (customers, bool) {
 	return all, a.status == status && got == *c
 }
 
-// all.free returns the index of a customer without e-mail and phone. post calls free for a new customer whose e-mail and phone no
-// customer in all has. There are only two e-mails and two phones, and one of these four is therefore unused. So at most three
-// customers have an e-mail or a phone.
+// all.free returns the index of a customer without e-mail and phone. post calls it for a new customer whose e-mail and phone nobody has, so at
+// most three others have one.
 func (all customers) free() int {
 	for i, c := range all {
 		if c.Email == "" && c.Phone == "" {
@@ -169,12 +160,11 @@ func (all customers) free() int {
 	return -1
 }
 
-// claim is the state of an idempotency key: the body of the request that used it first, and the id of the order that this
-// request created.
+// claim is an idempotency key's first request, and the id of the order that it created.
 type claim struct{ request, order string }
 
-// countOrders is the method of a question that is sent to no server: how many orders were created with the key. The bench
-// answers it from the database when all requests have ended.
+// countOrders is the method of a question to no server: how many orders were created with the key, by the database when all requests have
+// ended.
 const countOrders = "COUNT"
 
 func (c claim) step(q question, a *answer) (claim, bool) {
@@ -197,10 +187,9 @@ func (c claim) step(q question, a *answer) (claim, bool) {
 	return c, a.status == 200 && order != "" && order == c.order
 }
 
-// linkAmount is the amount of a payment link's orders.
 const linkAmount = 500
 
-// payments are the paid orders of a payment link, a bit for each order. If an order is paid again, nothing changes.
+// payments has a bit for each order. Paid again, an order changes nothing.
 type payments uint64
 
 func (p payments) step(q question, a *answer) (payments, bool) {
@@ -213,7 +202,7 @@ func (p payments) step(q question, a *answer) (payments, bool) {
 	return p, a.status == 200 && counted.PaidCount == count && counted.PaidAmount == count*linkAmount
 }
 
-// revoked is the state of an API key: true once the key is revoked.
+// revoked is true once an API key is revoked.
 type revoked bool
 
 func (r revoked) step(q question, a *answer) (revoked, bool) {
@@ -226,29 +215,26 @@ func (r revoked) step(q question, a *answer) (revoked, bool) {
 	return r, a.fits(200, "")
 }
 
-// counter counts the requests that an API key made in a minute. The service may have counted more requests, because the
-// counter leaves out requests without an answer. In a fault the service may forget requests that it has counted.
+// counter counts an API key's requests in a minute. The service may have counted more, because requests without an answer are left out, and may
+// forget some in a fault.
 type counter struct {
 	minute int64
 	count  int
 }
 
-// lostCounters is the method of a question that stands for a fault: the service forgets counts of requests. On PostgreSQL
-// the fault is a crash, which empties unlogged tables. On SQLite it is the server's end, which loses the counts of the
-// last ten seconds.
+// lostCounters is the method of a question for a fault in which the service forgets counts: on PostgreSQL a crash, which empties unlogged
+// tables; on SQLite the server's end, which loses the last ten seconds.
 const lostCounters = "LOST"
 
 func (c counter) step(q question, a *answer) (counter, bool) {
 	if q.method == lostCounters {
 		return counter{}, true
 	}
-	// The history may have a request of the next minute before this request. Then c is already the counter of the next minute,
-	// and stays so.
+	// The history may have a request of the next minute before this one. Then c is already that minute's counter, and stays so.
 	if a.minute != c.minute && a.minute != c.minute-1 {
 		c = counter{minute: a.minute}
 	}
 	c.count++
-	// If the service counts several requests in one statement, each of their answers has the count after all of them. So the
-	// count in an answer may be higher than c.count.
+	// If the service counts several requests in one statement, each answer has the count after all, which may be higher than c.count.
 	return c, a.fits(429, "rate_limited") || a.status == 200 && c.count <= limit.RequestsPerMinute-a.remaining
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// op returns a request of a history: when it was sent and answered, what it was, and its answer.
+// op returns a request of a history.
 func op(called, returned int64, method, path, body string, n int, a *answer) porcupine.Operation {
 	return porcupine.Operation{
 		Call: called, Return: returned, Output: a,
@@ -175,17 +175,16 @@ func TestJournalIsAChainOfTheStatesThatWereSeen(t *testing.T) {
 	require.Equal(t, 1, c.follow([]*sighting{saw(1, 2, "REFUNDED")}))
 }
 
-// broken is a server that answers wrongly: a proxy that changes the real server's answers, or answers a request without it.
+// broken is a proxy that changes a server's answers, or answers in its place.
 type broken struct {
-	// The function instead, if not nil, gets each PATCH, its body, and the body of the server's answer to a GET of the same path.
-	// If the GET succeeded and the function returns true, the proxy answers with the returned body, and the server does not get
-	// the PATCH. Otherwise the proxy forwards the PATCH to the server.
+	// instead, if not nil, gets each PATCH and the GET of the same path. If it returns true, the proxy answers with the returned body, and the
+	// server does not get the PATCH.
 	instead func(r *http.Request, body, found []byte) (answered []byte, answers bool)
-	// change, if not nil, returns the body that replaces the body of a server's answer.
+	// change, if not nil, replaces the body of a server's answer.
 	change func(r *http.Response, body []byte) []byte
 }
 
-// b.through returns the address of a proxy for both listeners of a server, the API's and the operator's.
+// b.through returns the address of a proxy for both listeners of a server.
 func (b broken) through(t *testing.T, server *process) string {
 	proxy := &httputil.ReverseProxy{
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
@@ -227,7 +226,7 @@ func (b broken) through(t *testing.T, server *process) string {
 	return front.Listener.Addr().String()
 }
 
-// Whether r is a successful answer to a request with this method whose path begins with path.
+// of reports whether r is a successful answer to such a request; path is a beginning.
 func of(r *http.Response, method, path string) bool {
 	return r.StatusCode == http.StatusOK && r.Request.Method == method && strings.HasPrefix(r.Request.URL.Path, path)
 }
@@ -315,7 +314,7 @@ func TestAServerThatAnswersWronglyIsFound(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			t.Parallel()
-			// On a busy machine a run may fail to show the service's fault. Then the test tries other seeds, at most ten.
+			// On a busy machine a run may fail to show the fault, so try up to ten seeds.
 			for seed := uint64(1); ; seed++ {
 				p := recordThrough(t, seed, row.server)
 				if row.wrong == "" {
@@ -332,8 +331,7 @@ func TestAServerThatAnswersWronglyIsFound(t *testing.T) {
 	}
 }
 
-// recordThrough records callers' requests and answers through a broken server for some seconds, on SQLite and without other
-// faults.
+// recordThrough records a broken server for some seconds, on SQLite and without other faults.
 func recordThrough(t *testing.T, seed uint64, server broken) *play {
 	binary, err := serviceProgram()
 	require.NoError(t, err)

@@ -13,23 +13,20 @@ import (
 )
 
 const (
-	// housekeepingP99 is the largest p99 that the writes of another store may have during housekeeping.
+	// housekeepingP99 is the largest p99 of another store's writes during housekeeping.
 	housekeepingP99 = 100 * time.Millisecond
-	// writerRate is how many customers are created a second in the store that is watched.
+	// writerRate is in customers a second, in the watched store.
 	writerRate = 50
-	// deletedStore, forgettingStore and exportedStore are indexes: of the store that is deleted, of the store whose buyers are
-	// erased, and of the store that is exported. housekeepingStores is the number of stores.
+	// deletedStore, forgettingStore and exportedStore are indexes of the housekeepingStores stores.
 	deletedStore, forgettingStore, exportedStore, housekeepingStores = 0, 1, 2, 4
-	// housekeepingPause is the pause between two runs of a command. It keeps the starts of programs from taking much of the
-	// processor time.
+	// housekeepingPause keeps the starts of programs from taking much of the processor time.
 	housekeepingPause = 200 * time.Millisecond
-	// buyerRate is how many customers a second, with their events, are created in forgettingStore beforehand.
+	// buyerRate is in customers a second, created in forgettingStore beforehand.
 	buyerRate = 200
 )
 
-// playHousekeeping deletes a store with many customers. During the deletion it erases buyers of a second store one after the
-// other, exports a third store again and again, and keeps the snapshot of an export open. On SQLite it also makes backups. It
-// measures the writes of a fourth store.
+// playHousekeeping deletes a store with many customers, erases buyers of a second, exports a third, keeps an export's snapshot open, and on
+// SQLite makes backups. It measures the writes of a fourth.
 func playHousekeeping(p *play) {
 	s := p.open(shape{stores: housekeepingStores, firstCustomers: p.Customers})
 	p.require(s.serve(p.ctx))
@@ -70,11 +67,10 @@ func playHousekeeping(p *play) {
 	p.mustFast(h.done["customer"] > 0 && remaining < p.Customers, "forgetting and deletion get on beside the open export")
 }
 
-// writer returns a load that creates customers in the watched store, which is the last one.
+// writer creates customers in the watched store, which is the last one.
 func (p *play) writer(s *stage) *openLoop { return p.creator(s, housekeepingStores-1, writerRate) }
 
-// housekeeping runs three of the operator's commands at the same time, each again and again: forget a customer, export a store
-// and, on SQLite, back up.
+// housekeeping runs the operator's commands again and again.
 type housekeeping struct {
 	*play
 	*stage
@@ -83,7 +79,7 @@ type housekeeping struct {
 	err  error          // the first error
 }
 
-// repeat runs the commands until ctx ends. Each command has a goroutine, which runs it again and again.
+// repeat runs each command in a goroutine until ctx ends.
 func (h *housekeeping) repeat(ctx context.Context) {
 	h.done = map[string]int{}
 	var group sync.WaitGroup

@@ -10,8 +10,7 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// A trigger logs each lease in the transaction that claims the delivery, because a query after a kill would miss leases that
-// have ended by then.
+// A trigger logs each lease, because a query after a kill would miss leases that have ended by then.
 const (
 	watchPostgres = `CREATE TABLE bench_leases (delivery uuid, number integer, granted bigint, until bigint, holder text);
 CREATE FUNCTION bench_lease() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -29,7 +28,6 @@ CREATE TRIGGER bench_claimed AFTER UPDATE OF lease ON deliveries WHEN NEW.lease 
 END`
 )
 
-// watchLeases makes the database log every lease from now on.
 func (s *stage) watchLeases(ctx context.Context) error {
 	d, err := s.open(ctx)
 	if err != nil {
@@ -45,7 +43,7 @@ func (s *stage) watchLeases(ctx context.Context) error {
 	return nil
 }
 
-// leases returns the leases that the database has logged since watchLeases was called.
+// leases are those since watchLeases was called.
 func (s *stage) leases(ctx context.Context) (list []lease, err error) {
 	for row := range db.Rows(ctx, s.handle.Reader(), "SELECT delivery, number, granted, until, holder FROM bench_leases") {
 		var l lease
@@ -59,14 +57,12 @@ func (s *stage) leases(ctx context.Context) (list []lease, err error) {
 	return list, nil
 }
 
-// finishedDelivery is a row of the delivery journal.
 type finishedDelivery struct {
 	id, event uuid.UUID
 	status    string
 	attempts  []byte
 }
 
-// journal returns the finished deliveries.
 func (s *stage) journal(ctx context.Context) (all []finishedDelivery, err error) {
 	for row := range db.Rows(ctx, s.handle.Reader(), "SELECT id, event_id, status, attempts FROM finished_deliveries") {
 		var f finishedDelivery

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// lease is a lease on a delivery, from the database's log.
+// lease is from the database's log.
 type lease struct {
 	delivery       uuid.UUID
 	number         int // number of the attempt, from 1
@@ -28,9 +28,8 @@ type kill struct {
 	database    bool
 }
 
-// cutShort reports whether the kill broke off the attempt for which the lease l was granted. end is when this attempt ended.
-// A crash of the database must have come after l was granted and before end. A kill of the worker may also have come later
-// than end, by up to the length of the lease, because the worker may not have reported yet that it exceeded the lease.
+// cutShort reports whether the kill broke off the attempt of l, which ended at end. A kill of the worker may have come later than end, by up to
+// the length of the lease, because the worker may not have reported yet that it exceeded it.
 func (k kill) cutShort(l lease, end time.Time) bool {
 	if k.database {
 		return !k.from.After(end) && !k.until.Before(l.granted)
@@ -39,8 +38,7 @@ func (k kill) cutShort(l lease, end time.Time) bool {
 	return killed && !k.until.Before(l.granted) && !k.from.After(end.Add(l.until.Sub(l.granted)))
 }
 
-// ledger has everything that is known once all deliveries are finished: what was committed, what the service acknowledged,
-// what the receiver got, what the journal shows, and all leases and kills.
+// ledger is what is known once all deliveries are finished: what was committed, acknowledged, received and journaled, and all leases and kills.
 type ledger struct {
 	events    []storedEvent
 	customers []uuid.UUID // ids whose creation the server acknowledged
@@ -52,30 +50,28 @@ type ledger struct {
 	lost      int // leases that workers reported as lost
 }
 
-// balance is the result of reconcile: counts of events and requests, of attempts that were repeated for a known reason, and
-// the violations of what the service guarantees.
+// balance has the counts of reconcile, and the violations of what the service guarantees.
 type balance struct {
 	events, requests int
-	// orphans is the number of attempts that were made again because a kill cut their lease short.
+	// orphans are attempts made again because a kill cut their lease short.
 	orphans int
-	// late is the number of attempts that arrived twice because a lease ended while its worker lived; lost is the number of
-	// leases that workers reported as lost.
+	// late are attempts that arrived twice because a lease ended while its worker lived; lost are the leases that workers reported as lost.
 	late, lost int
-	// duplicates is the number of requests for events that the receiver had already accepted.
+	// duplicates are requests for events that the receiver had already accepted.
 	duplicates int
-	// longest is the longest time from a kill that cut an attempt short until the attempt was made again.
+	// longest is the time from a kill that cut an attempt short until the attempt was made again.
 	longest    time.Duration
 	violations []*violation
 }
 
-// violation is a kind of mistake that the service made, with the number of cases and a description of the first one.
+// violation has the number of cases, and a description of the first.
 type violation struct {
 	kind  string
 	cases int
 	first string
 }
 
-// attemptKey identifies an attempt by its event and its number. That is enough, because each event goes to one webhook.
+// attemptKey is enough, because each event goes to one webhook.
 type attemptKey struct {
 	event  uuid.UUID
 	number int
@@ -101,7 +97,6 @@ func (l *ledger) reconcile() balance {
 	return b
 }
 
-// addViolation counts one more case of a kind of violation, and keeps the description of the first case.
 func (b *balance) addViolation(kind, format string, args ...any) {
 	i := slices.IndexFunc(b.violations, func(v *violation) bool { return v.kind == kind })
 	if i < 0 {
@@ -111,7 +106,6 @@ func (b *balance) addViolation(kind, format string, args ...any) {
 	b.violations[i].cases++
 }
 
-// err returns all violations in one line, or nil.
 func (b *balance) err() error {
 	if len(b.violations) == 0 {
 		return nil
@@ -123,13 +117,12 @@ func (b *balance) err() error {
 	return errors.New(strings.Join(lines, "; "))
 }
 
-// journalDelivery is a delivery in the journal.
 type journalDelivery struct {
 	event    uuid.UUID
 	attempts []queue.Attempt
 }
 
-// attempts returns the journal's deliveries by their ids, and adds the violations in the journal itself to b.
+// attempts returns the journal's deliveries by id, and adds the journal's own violations to b.
 func (l *ledger) attempts(b *balance) map[uuid.UUID]journalDelivery {
 	journal := map[uuid.UUID]journalDelivery{}
 	count := map[uuid.UUID]int{}
@@ -157,7 +150,7 @@ func (l *ledger) attempts(b *balance) map[uuid.UUID]journalDelivery {
 	return journal
 }
 
-// orphans returns, for each attempt, how many of its leases a kill cut short.
+// orphans returns how many of each attempt's leases a kill cut short.
 func (l *ledger) orphans(b *balance, journal map[uuid.UUID]journalDelivery) map[attemptKey]int {
 	type attempt struct {
 		delivery uuid.UUID
@@ -189,7 +182,7 @@ func (l *ledger) orphans(b *balance, journal map[uuid.UUID]journalDelivery) map[
 	return orphans
 }
 
-// checkAccepted checks that the receiver accepted every committed event and no other.
+// checkAccepted requires that the receiver accepted every committed event and no other.
 func (l *ledger) checkAccepted(b *balance) {
 	accepted := map[uuid.UUID]bool{}
 	for _, r := range l.requests {
@@ -208,7 +201,7 @@ func (l *ledger) checkAccepted(b *balance) {
 	}
 }
 
-// checkAcknowledged checks that every acknowledged change has a committed event.
+// checkAcknowledged requires that every acknowledged change has a committed event.
 func (l *ledger) checkAcknowledged(b *balance) {
 	type change struct {
 		kind    string
@@ -227,9 +220,7 @@ func (l *ledger) checkAcknowledged(b *balance) {
 	}
 }
 
-// checkAttempts compares the requests that the receiver got with the attempts in the journal. orphans has the number of
-// further requests that an attempt may have caused, because kills cut its leases short. checkAttempts sets b.duplicates and
-// b.late.
+// checkAttempts compares requests with the journal's attempts. orphans may have arrived once more. It sets b.duplicates and b.late.
 func (l *ledger) checkAttempts(b *balance, journal map[uuid.UUID]journalDelivery, orphans map[attemptKey]int) {
 	statuses := map[attemptKey][]int{}
 	accepted := map[uuid.UUID]int{} // by event: number of the first attempt that the receiver accepted
@@ -256,7 +247,7 @@ func (l *ledger) checkAttempts(b *balance, journal map[uuid.UUID]journalDelivery
 			accepted[r.Event] = r.Attempt
 		}
 	}
-	var late string // describes the last of the attempts that b.late counts
+	var late string // the last of the attempts that b.late counts
 	for _, d := range journal {
 		for _, made := range d.attempts {
 			attempt := attemptKey{d.event, made.Number}

@@ -12,12 +12,11 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// killedAt is when worker-1 was killed in the ledgers below.
+// killedAt is when worker-1 was killed.
 var killedAt = time.Date(2026, 9, 1, 12, 0, 0, int(300*time.Microsecond), time.UTC)
 
-// sound is a ledger, the record of a run, in which the service made no mistake. It has two events. The first event was
-// delivered at its second attempt. The second event was being attempted when the worker was killed: the receiver had
-// accepted it, and accepted it again two seconds later.
+// sound is a ledger without a mistake. The first event was delivered at its second attempt. The worker was killed during the second event's:
+// the receiver accepted it, and again two seconds later.
 type sound struct {
 	ledger
 	plain, orphan uuid.UUID // the first and the second event
@@ -48,8 +47,7 @@ func newSound(t *testing.T) *sound {
 
 const leaseTime = 4 * time.Second
 
-// grant adds a lease on the delivery with this index in s.journal, for the attempt with this number. after is how much later
-// than killedAt the lease begins; it may be negative. holder is the worker's name.
+// grant adds a lease for an attempt of the delivery with this index in s.journal, after killedAt or, if negative, before.
 func (s *sound) grant(delivery, number int, after time.Duration, holder string) {
 	at := killedAt.Add(after)
 	s.leases = append(s.leases, lease{s.journal[delivery].id, number, at, at.Add(leaseTime), holder})

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// link forwards bytes to a port of this machine and back. While the link is cut, it forwards nothing, and connections stay open,
-// as when a network fails. Goroutines may share a link.
+// link forwards bytes to a port of this machine. Cut, it forwards nothing, and connections stay open, as when a network fails. Goroutines may
+// share it.
 type link struct {
 	listener net.Listener
 	target   atomic.Int64 // the port to which bytes are forwarded
@@ -19,7 +19,7 @@ type link struct {
 	open     []net.Conn
 }
 
-// newLink returns a link to a port of this machine. The link listens on a free port.
+// newLink listens on a free port.
 func newLink(port int) (*link, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -58,14 +58,13 @@ func (l *link) serve(from net.Conn) {
 	l.forward(to, from)
 }
 
-// forward forwards bytes from one connection to another until one of them ends, and then closes both.
+// forward forwards from one connection to another until one ends, and then closes both.
 func (l *link) forward(from, to net.Conn) {
 	_, _ = io.Copy(gated{to, &l.gate}, from)
 	_ = from.Close()
 	_ = to.Close()
 }
 
-// close ends all connections.
 func (l *link) close() error {
 	err := l.listener.Close()
 	l.mu.Lock()

@@ -27,12 +27,10 @@ type listsCommand struct {
 	Seconds     float64 `default:"1" help:"Length of a round of one list."`
 }
 
-// Help returns the text below the usage line.
 func (listsCommand) Help() string {
 	return `Example: bench lists --database-url postgres://postgres@127.0.0.1:5432/postgres --sizes 1000,100000,10000000`
 }
 
-// Validate refuses flags that are out of range or do not fit together.
 func (c *listsCommand) Validate() error {
 	flags := map[string]int{"keys": c.Keys, "connections": c.Connections, "rounds": c.Rounds, "pages": int(slices.Min(c.Pages))}
 	if c.Seconds < 0.05 || c.Seconds > 600 {
@@ -41,21 +39,20 @@ func (c *listsCommand) Validate() error {
 	return cmp.Or(atLeast(1, flags), atLeast(100, map[string]int{"sizes": slices.Min(c.Sizes)}), c.check())
 }
 
-// sizedStore is a store in the database of one build, with the number of the store's orders.
+// sizedStore is a store in the database of one build, with the number of its orders.
 type sizedStore struct {
 	*stage
 	store storeData
 	size  int
 }
 
-// measuredList is a list of orders that the command measures. rounds has an element for each store: the measured rounds.
+// measuredList is a list of orders. rounds has the rounds of each store.
 type measuredList struct {
 	title, query string
 	page         int64
 	rounds       [][]round
 }
 
-// Run makes the stores, measures and reports.
 func (c *listsCommand) Run(ctx context.Context, io streams) (err error) {
 	w, err := c.open(ctx)
 	if err != nil {
@@ -135,7 +132,7 @@ func tableOf(lists []*measuredList) (rows [][]string) {
 	return rows
 }
 
-// round measures one round of requests for the page l.page of a store's list, or for the last page if the list has fewer pages.
+// round measures the page l.page of a store's list, or the last page.
 func (c *listsCommand) round(ctx context.Context, s sizedStore, l *measuredList) (round, error) {
 	asked := newClient(at(s.server.api))
 	defer asked.close()
@@ -155,15 +152,13 @@ func (c *listsCommand) round(ctx context.Context, s sizedStore, l *measuredList)
 }
 
 const (
-	// years is the number of years over which a store's orders are spread. batch is the number of orders that one statement
-	// makes.
+	// years is how long a store's orders are spread. batch is how many one statement makes.
 	years, batch = 3, 500_000
 
 	intoOrders = "INSERT INTO orders" +
 		" (id, store_id, reference, status, amount, platform_fee_percent, customer_id, created_at, updated_at)"
 
-	// The row's id is a UUIDv7 (RFC 9562, 5.7): its first 12 digits are the row's time, and the other digits are computed from
-	// the row's number.
+	// The id is a UUIDv7 (RFC 9562, 5.7): its first 12 digits are the row's time, the others follow from the row's number.
 	ordersSQLite = intoOrders + `
  WITH RECURSIVE n (n) AS (SELECT CAST($3 AS integer) UNION ALL SELECT n + 1 FROM n WHERE n < $4),
  r AS (SELECT n, CAST($2 + (n + 0.5) * $6 AS integer) AS at, printf('%024x', n * 2654435761) AS tail FROM n)
@@ -178,9 +173,8 @@ const (
  FROM (SELECT n, CAST($2 + (n + 0.5) * $6 AS bigint) AS at FROM generate_series(CAST($3 AS integer), CAST($4 AS integer)) n) r`
 )
 
-// makeOrders adds a number of orders, size, to a store. Their creation times are spread evenly over the three years before now,
-// and their ids are in the order of these times. On PostgreSQL makeOrders switches triggers and foreign keys off while it adds
-// the orders, and afterwards computes the counts of the store's lists.
+// makeOrders spreads size orders evenly over three years, with ids in their order. On PostgreSQL it switches triggers and foreign keys off, and
+// then computes the counts of the store's lists.
 func (s *stage) makeOrders(ctx context.Context, store storeData, size int, now time.Time) error {
 	handle, err := s.open(ctx)
 	if err != nil {

@@ -12,22 +12,21 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// rotation makes requests to stores. Each request has the next of the stores' API keys. Goroutines share a rotation.
+// rotation makes requests to stores, with the next API key each. Goroutines share it.
 type rotation struct {
 	stores  []storeData
 	turn    atomic.Int64 // number of the next key
 	created atomic.Int64 // newCustomer adds 1, and makes the customer's e-mail and phone from the result
 }
 
-// next returns the next key and its store. It takes one key of every store before a second key of any store, so that each
-// key is used as seldom as possible.
+// next takes one key of every store before a second of any, so that each key is used as seldom as possible.
 func (r *rotation) next() (*storeData, string) {
 	n := int(r.turn.Add(1) - 1)
 	s := &r.stores[n%len(r.stores)]
 	return s, s.key(n / len(r.stores))
 }
 
-// repeat returns a function that returns the same request each time, with the next key.
+// repeat makes the same request each time, with the next key.
 func (r *rotation) repeat(method, path, body string) func() request {
 	return func() request {
 		_, key := r.next()
@@ -35,23 +34,21 @@ func (r *rotation) repeat(method, path, body string) func() request {
 	}
 }
 
-// newCustomer returns a request that creates a customer whom no store has.
+// newCustomer creates a customer whom no store has.
 func (r *rotation) newCustomer() request {
 	_, key := r.next()
 	return request{method: "POST", path: "/v1/customers", key: key, body: newCustomerBody(r.created.Add(1))}
 }
 
-// newCustomerBody returns the JSON of the nth customer, with an e-mail and a phone that no other customer has.
 func newCustomerBody(n int64) string {
 	return fmt.Sprintf(`{"name":"Nadège Customer %d","email":"New.Customer.%d@example.com","phone":"+23765%07d"}`, n, n, n)
 }
 
-// closedLoop is a load from clients that each wait for an answer before they send the next request.
+// closedLoop is clients that wait for an answer before the next request.
 type closedLoop struct {
 	address string
 	clients int
-	// pause is how long a client waits after an answer that is not a success. If heedRetryAfter is true, it waits for the time in
-	// Retry-After instead.
+	// pause follows an answer that is not a success. If heedRetryAfter is true, the time in Retry-After replaces it.
 	pause          time.Duration
 	heedRetryAfter bool
 	// strict ends the run at the first answer that is not a success.
@@ -60,8 +57,8 @@ type closedLoop struct {
 	next func() request
 }
 
-// run sends requests for a time, or until the context ends. It returns all calls, unsorted, and how long it ran. It fails
-// only if strict is set.
+// run sends requests for a time, or until the context ends. It returns all calls, unsorted, and how long it ran. It fails only if strict is
+// set.
 func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time.Duration, error) {
 	c := newClient(at(l.address))
 	defer c.close()
@@ -101,7 +98,7 @@ func (l closedLoop) pauseAfter(c call) time.Duration {
 	return l.pause
 }
 
-// start sends requests in the background until stop is called. stop returns all calls.
+// start sends requests in the background until stop.
 func (l closedLoop) start(ctx context.Context) (stop func() []call) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan []call, 1)
@@ -115,12 +112,11 @@ func (l closedLoop) start(ctx context.Context) (stop func() []call) {
 	}
 }
 
-// openLoop is a load of requests at a steady rate, however fast the service answers. A request is sent when it is scheduled,
-// and its duration counts from then.
+// openLoop sends requests at a steady rate, however fast the service answers. A request's duration counts from when it was scheduled.
 type openLoop struct {
 	address func() string
 	rate    float64 // requests a second
-	// retries is how often a request that reached no server is sent again; 0 means never.
+	// retries is how often a request that reached no server is sent again.
 	retries int
 	next    func() request
 
@@ -131,7 +127,6 @@ type openLoop struct {
 	cancel   context.CancelFunc
 }
 
-// start begins to send requests.
 func (l *openLoop) start(ctx context.Context) {
 	ctx, l.cancel = context.WithCancel(ctx)
 	l.client = newClient(l.address)
@@ -154,7 +149,7 @@ func (l *openLoop) start(ctx context.Context) {
 	})
 }
 
-// stop sends no more requests, waits for the answers and returns all calls since the start in the order of their schedule.
+// stop waits for the answers and returns all calls in the order of their schedule.
 func (l *openLoop) stop() []call {
 	l.cancel()
 	l.underWay.Wait()
@@ -165,7 +160,7 @@ func (l *openLoop) stop() []call {
 	return calls
 }
 
-// wait waits for d. It returns an error if the context ends first.
+// wait returns an error if the context ends first.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -175,11 +170,9 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// pollPause is the pause between two calls that poll makes.
 const pollPause = 50 * time.Millisecond
 
-// poll calls condition again and again until it returns true, but for at most limit. It returns true if condition did, and
-// false if the time was over. It returns an error of condition, or of the context, at once.
+// poll calls condition until it is true, for at most limit. It returns an error of condition, or of the context, at once.
 func poll(ctx context.Context, limit time.Duration, condition func() (bool, error)) (bool, error) {
 	for deadline := time.Now().Add(limit); ; {
 		done, err := condition()

@@ -14,8 +14,7 @@ import (
 // anyID is the id of every object that the service of newService creates.
 const anyID = "019a0c5e-7b1c-7c3e-8f00-00000000000a"
 
-// newService starts an HTTP server, and returns its address and a client of it. The answer depends on the path: /made
-// creates an object, /busy answers 503, /breaks breaks the connection off, and other paths are not found.
+// newService serves /made, which creates an object, /busy with 503, /breaks, which breaks the connection off, and no other path.
 func newService(t *testing.T) (address string, c *client) {
 	t.Helper()
 	mux := http.NewServeMux()

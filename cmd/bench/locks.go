@@ -9,13 +9,12 @@ import (
 const (
 	// lockedChanges is how many clients change the locked customer at a time.
 	lockedChanges = 12
-	// lockDeadline is the service's deadline for a request. It is long enough for the requests of another store on a busy
-	// machine.
+	// lockDeadline is long enough for another store's requests on a busy machine.
 	lockDeadline = 3 * time.Second
 )
 
-// playRowLock holds the lock on a customer's row, or on SQLite the lock to write, while clients of the customer's store try to
-// change the customer. It measures the reads of another store.
+// playRowLock holds the lock on a customer's row, or SQLite's lock to write, while clients try to change the customer. It measures another
+// store's reads.
 func playRowLock(p *play) {
 	s, held := p.lockStage()
 	customer := s.stores[0].customer
@@ -63,22 +62,21 @@ func playTableLock(p *play) {
 	p.mustRecover(watched, freed, fairP99, "after the table is free")
 }
 
-// lockStage starts a server, and returns how long the scene must hold its lock: longer than the server's deadline for a
-// request, so that the scene shows whether requests end by then.
+// lockStage starts a server. The lock is held longer than the server's deadline, so that the scene shows whether requests end by then.
 func (p *play) lockStage() (s *stage, held time.Duration) {
 	s = p.open(shape{stores: 2})
 	p.require(s.serve(p.ctx, "--request-timeout="+lockDeadline.String()))
 	return s, max(p.Span, lockDeadline+busySlack+time.Second)
 }
 
-// begin begins a transaction of the bench itself. If the transaction is still open at the end of the scene, it is rolled back.
+// begin begins a transaction that is rolled back at the end of the scene, if it is still open.
 func (p *play) begin(s *stage) *sql.Tx {
 	handle, err := s.open(p.ctx)
 	p.require(err)
 	tx, err := handle.Writer().BeginTx(context.WithoutCancel(p.ctx), nil)
 	p.require(err)
 	p.cleanup(func() error {
-		_ = tx.Rollback() // an error only means that the scene has already ended the transaction
+		_ = tx.Rollback() // the scene has already ended the transaction
 		return nil
 	})
 	return tx

@@ -1,6 +1,5 @@
-// Bench measures the service and breaks it. It runs a built storefront program in processes of its own on loopback
-// addresses, with a database that it makes and removes. It does not measure a network. Nor does it measure reads from a
-// disk, because the page cache is warm.
+// Bench measures the service and breaks it. It runs a built storefront program in processes of its own on loopback addresses, with a database
+// that it makes and removes. It measures neither a network nor reads from a disk, because the page cache is warm.
 package main
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// The exit codes, which are the same as those of the service's commands: the command failed, or the command line is wrong.
+// The exit codes are those of the service's commands: the command failed, or the command line is wrong.
 const (
 	exitFailed = 1
 	exitUsage  = 2
@@ -45,7 +44,6 @@ type streams struct{ out, err io.Writer }
 
 func (s streams) progress(format string, args ...any) { fmt.Fprintf(s.err, format+"\n", args...) }
 
-// run parses the arguments, runs the command and returns the exit code.
 func run(ctx context.Context, args []string, out, stderr io.Writer) int {
 	var c commands
 	parser, err := kong.New(&c, kong.Name("bench"), kong.Writers(out, stderr),
@@ -87,7 +85,7 @@ func (f *databaseFlags) check() error {
 	return nil
 }
 
-// atLeast returns an error if the value of a flag is below least or above 100 million. flags maps names of flags to values.
+// atLeast refuses values of flags below least or above 100 million.
 func atLeast(least int, flags map[string]int) error {
 	for flag, value := range flags {
 		if value < least || value > 100_000_000 {
@@ -100,7 +98,7 @@ func atLeast(least int, flags map[string]int) error {
 // workspace has the folder for the files of a run, and the program to run.
 type workspace struct{ folder, binary string }
 
-// open makes the folder, and builds the program in it unless --binary names one. workspace.close removes the folder.
+// open builds the program unless --binary names one. workspace.close removes the folder.
 func (f *serviceFlags) open(ctx context.Context) (workspace, error) {
 	folder, err := os.MkdirTemp("", "storefront-bench-")
 	if err != nil {
@@ -123,8 +121,7 @@ const (
 	servicePackage = "./cmd/storefront"
 )
 
-// buildService builds the storefront program into a folder and returns its path. The build runs in the program's own module,
-// because the dependencies must have the versions of a release.
+// buildService builds in the program's own module, because the dependencies must have the versions of a release.
 func buildService(ctx context.Context, folder string) (path string, err error) {
 	path = filepath.Join(folder, "storefront")
 	if runtime.GOOS == "windows" {

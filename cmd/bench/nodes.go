@@ -22,8 +22,7 @@ import (
 
 const (
 	nodeStores = 12
-	// nodeRate is how many customers are created a second, over all stores. nodeOrders is how many orders are created and
-	// paid a second.
+	// nodeRate is in customers a second over all stores, and nodeOrders in paid orders a second.
 	nodeRate, nodeOrders = 150.0, 10.0
 	// warmTime is how long the load runs before the quiet measurement.
 	warmTime = 3 * time.Second
@@ -31,18 +30,18 @@ const (
 	nodeTimeout = 2 * time.Second
 	// coordinatorKills is how often the coordinator is killed.
 	coordinatorKills = 10
-	// commitDelay is how many microseconds a commit waits before it is written, so that a kill is likely to hit commits.
+	// commitDelay, in microseconds, makes a kill likely to hit commits.
 	commitDelay = 20_000
 )
 
-// nodes is a Citus cluster under load, with a fault in its first worker node or in its coordinator. How many stores are on
-// the first worker node varies from run to run, because Citus places a store by the hash of its id.
+// nodes is a Citus cluster with a fault in its first worker node or its coordinator. How many stores that node has varies, because Citus places
+// a store by the hash of its id.
 type nodes struct {
 	*play
 	fleet                *fleet
 	coordinator          *cluster.Cluster
 	workers              []*cluster.Cluster // workers[0] is the first worker node
-	affected, unaffected *openLoop          // loads that create customers: in stores on the first worker node, and in all other stores
+	affected, unaffected *openLoop          // create customers in stores on the first worker node, and in all others
 	affectedCalls        []call
 	unaffectedCalls      []call
 	kills                []kill
@@ -51,7 +50,7 @@ type nodes struct {
 	affectedSlug         string // slug of a store on the first worker node
 }
 
-// settings returns the PostgreSQL settings of a Citus node. If PostgreSQL has no Citus, the scene is skipped.
+// settings are those of a Citus node. Without Citus, the scene is skipped.
 func (p *play) settings() []string {
 	programs := p.shared.Programs()
 	if _, err := os.Stat(filepath.Join(programs, "..", "lib", "citus.so")); err != nil {
@@ -61,7 +60,7 @@ func (p *play) settings() []string {
 		"shared_preload_libraries=citus", "max_prepared_transactions=200", "max_connections=300", "wal_level=logical",
 		"citus.node_conninfo=sslmode=disable", "citus.shard_count=8", "lock_timeout=5s",
 	}
-	// Since 2026-11 PostgreSQL has the setting output_plugin_libraries, which must list the plugins that moves of shards need.
+	// Since 2026-11 output_plugin_libraries must list the plugins that moves of shards need.
 	known, err := exec.CommandContext(p.ctx, filepath.Join(programs, "postgres"), "--describe-config").Output()
 	p.require(err)
 	if strings.Contains(string(known), "\noutput_plugin_libraries\t") {
@@ -70,9 +69,8 @@ func (p *play) settings() []string {
 	return settings
 }
 
-// openNodes starts a coordinator and two worker nodes, distributes a database over them, and starts the service's processes.
-// The first worker node is on the disk in the folder disk, unless disk is "". The other nodes reach the first worker node at
-// the address that the function address returns.
+// openNodes starts a coordinator, two worker nodes and the service's processes. The first worker node is on the disk in the folder disk, unless
+// that is "", and address tells the others how to reach it.
 func (p *play) openNodes(disk string, address func(worker *cluster.Cluster) string) *nodes {
 	settings := p.settings()
 	n := &nodes{play: p, coordinator: p.cluster(cluster.Options{Settings: settings})}
@@ -83,7 +81,7 @@ func (p *play) openNodes(disk string, address func(worker *cluster.Cluster) stri
 	s := p.openOn(strings.Join(servers, " "), shape{stores: nodeStores})
 	n.fleet = &fleet{stage: s, timeout: nodeTimeout, rate: nodeOrders}
 	affected := n.storesOnNode(s.database.workers[0].port())
-	p.require(s.database.release(p.ctx)) // release closes the connections, because these servers will be deleted
+	p.require(s.database.release(p.ctx)) // these servers will be deleted
 	p.require(s.subscribe(p.ctx, nodeStores, receiver.OK, noneHangs))
 	p.require(s.watchLeases(p.ctx))
 	p.cleanup(n.fleet.stop)
@@ -110,11 +108,10 @@ func (p *play) openNodes(disk string, address func(worker *cluster.Cluster) stri
 	return n
 }
 
-// ownAddress returns a node's own address. Scenes pass it to openNodes if the nodes connect to each other directly and not
-// through a link.
+// ownAddress is for nodes that connect to each other without a link.
 func ownAddress(c *cluster.Cluster) string { return c.URL() }
 
-// storesOnNode returns the ids of the stores that are on the worker node with this port.
+// storesOnNode returns the stores on the worker node with this port.
 func (n *nodes) storesOnNode(port string) map[uuid.UUID]bool {
 	s := n.fleet.stage
 	handle, err := s.open(n.ctx)
@@ -130,7 +127,7 @@ func (n *nodes) storesOnNode(port string) map[uuid.UUID]bool {
 	return ids
 }
 
-// statement executes a statement on the coordinator, in the service's database.
+// statement executes a statement on the coordinator.
 func (n *nodes) statement(sql string, args ...any) {
 	conn, err := pgx.Connect(n.ctx, n.fleet.database.url)
 	n.require(err)
@@ -138,7 +135,7 @@ func (n *nodes) statement(sql string, args ...any) {
 	n.require(errors.Join(err, conn.Close(n.ctx)))
 }
 
-// slowCommits makes each commit on each node wait for commitDelay before it is written.
+// slowCommits makes each commit on each node wait for commitDelay.
 func (n *nodes) slowCommits() {
 	for _, c := range append([]*cluster.Cluster{n.coordinator}, n.workers...) {
 		n.require(execute(n.ctx, c.URL(), fmt.Sprintf("ALTER SYSTEM SET commit_delay = %d", commitDelay),
@@ -146,7 +143,7 @@ func (n *nodes) slowCommits() {
 	}
 }
 
-// crash crashes nodes at the same time and adds the crash to n.kills. It starts the nodes again after the duration down.
+// crash crashes nodes at the same time, adds the crash to n.kills, and starts the nodes again after down.
 func (n *nodes) crash(down time.Duration, nodes ...*cluster.Cluster) {
 	k := kill{from: time.Now(), database: true}
 	crashed := make(chan error, len(nodes))
@@ -164,8 +161,7 @@ func (n *nodes) crash(down time.Duration, nodes ...*cluster.Cluster) {
 	n.kills = append(n.kills, k)
 }
 
-// withFault causes a fault while all stores are under load, waits until everything is delivered, and then checks that nothing is
-// lost.
+// withFault causes a fault under load, waits until everything is delivered, and checks that nothing is lost.
 func (n *nodes) withFault(fault func()) {
 	stopOrders := n.fleet.takeOrders(n.ctx)
 	n.unaffectedCalls = n.underLoad(func() {
@@ -185,7 +181,7 @@ func (n *nodes) withFault(fault func()) {
 	n.checkNothingLost()
 }
 
-// report adds to the outcome a description of the answers before and during the fault.
+// report describes the answers before and during the fault.
 func (n *nodes) report() {
 	split := func(calls []call) (before, during []call) {
 		for _, c := range calls {
@@ -216,14 +212,14 @@ func (n *nodes) report() {
 	n.mustRecover(all, n.until, recoveryBound, "after the fault")
 }
 
-// mustSpareOthers compares the latencies of the stores on other nodes during the fault with their latencies before the fault.
+// mustSpareOthers compares the other nodes' latencies during and before the fault.
 func (n *nodes) mustSpareOthers() {
 	before, during := percentile(n.before, 99), percentile(n.play.outcome.during, 99)
 	n.mustFast(during <= 2*before, "p99 of stores on other nodes is at most twice as long (%s, quiet %s)",
 		roundLatency(during), roundLatency(before))
 }
 
-// checkNothingLost checks that acknowledged changes were stored, counted, journaled and delivered.
+// checkNothingLost requires that acknowledged changes were stored, counted, journaled and delivered.
 func (n *nodes) checkNothingLost() {
 	b, err := n.fleet.balance(n.ctx, n.acknowledged, n.kills)
 	n.require(err)
@@ -249,7 +245,7 @@ func (n *nodes) checkNothingLost() {
 			ids[e.subject] = true
 		}
 	}
-	// Ignore the data set's rows, which are older and have no events.
+	// The data set's rows are older and have no events.
 	stored := map[string]map[uuid.UUID]bool{
 		"customer.created": ids("SELECT id FROM customers WHERE created_at >= (SELECT min(created_at) FROM webhooks)"),
 		"order.paid":       ids("SELECT id FROM orders WHERE paid_at >= (SELECT min(created_at) FROM webhooks)"),
@@ -279,14 +275,14 @@ func (n *nodes) checkNothingLost() {
 		len(n.acknowledged), len(n.fleet.paid), len(stored["customer.created"]), len(stored["order.paid"]), b.events, b.duplicates)
 }
 
-// countLost adds one case with a description to n.lost, but only if lost is true.
+// countLost adds a case to n.lost if lost is true.
 func (n *nodes) countLost(lost bool, description string) {
 	if lost {
 		n.lost.add(description, 1)
 	}
 }
 
-// checkTotal checks that the total of a store's list equals the number of its rows.
+// checkTotal compares the total of a store's list with its rows.
 func (n *nodes) checkTotal(handle *db.DB, store *storeData, table string) {
 	var rows int
 	n.require(handle.Reader().QueryRowContext(n.ctx, "SELECT count(*) FROM "+table+" WHERE store_id = $1", store.id).Scan(&rows))
@@ -302,7 +298,6 @@ func (n *nodes) checkTotal(handle *db.DB, store *storeData, table string) {
 	}
 }
 
-// playWorkerKilled kills a worker node and starts it again.
 func playWorkerKilled(p *play) {
 	n := p.openNodes("", ownAddress)
 	n.withFault(func() { n.crash(p.Span, n.workers[0]) })
@@ -332,7 +327,6 @@ func playBothKilled(p *play) {
 	})
 }
 
-// playNetworkCut cuts the network between a worker node and the other nodes. Their connections stay open.
 func playNetworkCut(p *play) {
 	var wire *link
 	n := p.openNodes("", func(worker *cluster.Cluster) string {
@@ -353,7 +347,6 @@ func playNetworkCut(p *play) {
 	n.mustSpareOthers()
 }
 
-// playWorkerDiskFull fills the disk of a worker node, and then frees it.
 func playWorkerDiskFull(p *play) {
 	disk := p.mount()
 	filler := filepath.Join(disk, "filler")
@@ -368,7 +361,7 @@ func playWorkerDiskFull(p *play) {
 	n.mustSpareOthers()
 }
 
-// playWorkerPromoted kills a worker node, promotes its synchronous standby, and gives Citus the standby's address.
+// playWorkerPromoted kills a worker node, promotes its synchronous standby, and gives Citus its address.
 func playWorkerPromoted(p *play) {
 	n := p.openNodes("", ownAddress)
 	primary := n.workers[0]
@@ -386,7 +379,6 @@ func playWorkerPromoted(p *play) {
 	n.mustSpareOthers()
 }
 
-// playRebalanced adds a node and moves shards to it.
 func playRebalanced(p *play) {
 	n := p.openNodes("", ownAddress)
 	added := p.cluster(cluster.Options{Settings: p.settings()})
@@ -405,7 +397,6 @@ func playRebalanced(p *play) {
 	n.mustRefuseNone()
 }
 
-// playIsolated gives a store a shard of its own.
 func playIsolated(p *play) {
 	n := p.openNodes("", ownAddress)
 	n.withFault(func() {

@@ -16,8 +16,7 @@ const (
 	fairP99 = 250 * time.Millisecond
 	// recoveryBound is how soon after a fault all answers must be normal again.
 	recoveryBound = time.Second
-	// deadlineSlack is how much later than the deadline an answer may arrive, because its transport takes time. On a busy
-	// machine busySlack applies instead.
+	// deadlineSlack is how late an answer may arrive, because its transport takes time. On a busy machine busySlack applies.
 	deadlineSlack, busySlack = time.Second, 3 * time.Second
 )
 
@@ -27,7 +26,7 @@ type outcome struct {
 	judgeSpeed     bool // true if a missed time limit fails the scene (--judge)
 	log            []string
 	lost, wrong    tally
-	before, during []time.Duration // durations of requests to another store, before and under the fault; sorted
+	before, during []time.Duration // another store's requests before and under the fault; sorted
 	bounds         []bound
 }
 
@@ -38,7 +37,7 @@ type bound struct {
 	speed bool // true if the condition depends on the machine's speed
 }
 
-// logf adds a line to the report about what the scene did and saw.
+// logf adds a line about what the scene did and saw to the report.
 func (o *outcome) logf(format string, args ...any) {
 	o.log = append(o.log, fmt.Sprintf(format, args...))
 }
@@ -64,15 +63,14 @@ func (o *outcome) countAnswers(calls []call) (counts [wrong + 1]int) {
 	return counts
 }
 
-// answerSummary returns a description of the answers to calls: counts and latencies.
+// answerSummary has counts and latencies.
 func (o *outcome) answerSummary(calls []call) string {
 	counts, times := o.countAnswers(calls), latencies(calls)
 	return fmt.Sprintf("%d served, %d refused with 503, %d with 429; p50 %s, longest %s",
 		counts[served], counts[refused], counts[limited], roundLatency(percentile(times, 50)), roundLatency(percentile(times, 100)))
 }
 
-// mustBeFair adds two conditions for a store that the fault does not concern: none of its requests is refused, and the p99 of its
-// answers is below fairP99.
+// mustBeFair adds that none of an unconcerned store's requests is refused, and that their p99 is below fairP99.
 func (o *outcome) mustBeFair(calls []call) {
 	counts := o.countAnswers(calls)
 	turnedDown := counts[refused] + counts[limited]
@@ -80,13 +78,13 @@ func (o *outcome) mustBeFair(calls []call) {
 	o.mustBePrompt(calls)
 }
 
-// mustBePrompt adds one condition: the p99 of these answers is below fairP99. Unlike mustBeFair, it allows refused requests.
+// mustBePrompt adds that the p99 is below fairP99, and allows refusals.
 func (o *outcome) mustBePrompt(calls []call) {
 	p99 := percentile(latencies(calls), 99)
 	o.mustFast(p99 < fairP99, "another store's p99 stays under %s (%s)", fairP99, roundLatency(p99))
 }
 
-// mustMeetDeadline adds the condition that no answer arrives later than the deadline plus busySlack.
+// mustMeetDeadline adds that no answer arrives later than the deadline plus busySlack.
 func (o *outcome) mustMeetDeadline(kind string, calls []call, deadline time.Duration) {
 	longest := percentile(latencies(calls), 100)
 	o.must(longest <= deadline+busySlack, "every %s ends with its deadline of %s, on a busy machine too (%s)",
@@ -94,15 +92,14 @@ func (o *outcome) mustMeetDeadline(kind string, calls []call, deadline time.Dura
 	o.mustFast(longest <= deadline+deadlineSlack, "and within %s of it", deadlineSlack)
 }
 
-// mustRecover adds the condition that the service recovers soon after the fault. freed is when the fault ended: the last bad
-// answer must arrive at most recoveryBound later. An answer is bad if it is not a success or takes longer than limit.
+// mustRecover adds that the last bad answer arrives at most recoveryBound after freed, when the fault ended. A bad answer is no success or
+// takes longer than limit.
 func (o *outcome) mustRecover(calls []call, freed time.Time, limit time.Duration, moment string) {
 	took := recovered(calls, freed, limit)
 	o.mustFast(took <= recoveryBound, "all is well within %s %s (%s)", recoveryBound, moment, roundLatency(took))
 }
 
-// held reports whether the scene succeeded: nothing was lost or wrong, and every condition held. A condition that depends on
-// the machine's speed counts only if o.judgeSpeed is true.
+// held is true if nothing was lost or wrong, and every condition held; those of speed only with o.judgeSpeed.
 func (o *outcome) held() bool {
 	if len(o.lost) > 0 || len(o.wrong) > 0 {
 		return false
@@ -135,7 +132,7 @@ func (o *outcome) write(w io.Writer, took time.Duration) {
 	fmt.Fprintln(w)
 }
 
-// roundLatency rounds a latency to 10 µs, or to 100 µs if it is 10 ms or longer.
+// roundLatency rounds to 10 µs, or to 100 µs from 10 ms on.
 func roundLatency(d time.Duration) time.Duration {
 	if d < 10*time.Millisecond {
 		return d.Round(10 * time.Microsecond)
@@ -156,10 +153,9 @@ func (t *tally) add(description string, n int) {
 	(*t)[description] += n
 }
 
-// maxTallyKinds is how many different cases are printed.
 const maxTallyKinds = 6
 
-// String lists the most frequent cases. It returns "nothing" if there are none.
+// String lists the most frequent cases, or returns "nothing".
 func (t tally) String() string {
 	if len(t) == 0 {
 		return "nothing"

@@ -37,14 +37,12 @@ func commits(payments []payment) (first, last time.Time) {
 	return slices.MinFunc(payments, earlier).at, slices.MaxFunc(payments, earlier).at
 }
 
-// dueOrder is an order to pay.
 type dueOrder struct {
 	id    uuid.UUID
 	store tenant.Store
 }
 
-// pay pays the orders that plan selects, by the shop's rules, as a payment provider's callback does. It returns the payments
-// from the oldest order to the newest.
+// pay pays by the shop's rules, as a payment provider's callback does. It returns the payments, the oldest order first.
 func (r *webhooksRun) pay(ctx context.Context, plan paymentPlan) (_ []payment, err error) {
 	s, err := hook.Open(ctx, db.Config{URL: r.url, MaxConns: r.Writers})
 	if err != nil {
@@ -92,7 +90,7 @@ func (p paymentPlan) orders(ctx context.Context, d *db.DB, rules *shop.Shop) ([]
 		}
 		tenants[found.ID] = found
 	}
-	// Ids sort by time, and the orders of all stores were made over the same period. So the orders of all stores are mixed.
+	// Ids sort by time, and all stores' orders are of one period, so that the stores are mixed.
 	var orders []dueOrder
 	counts := map[uuid.UUID]int{}
 	for row := range db.Rows(ctx, d.Reader(), "SELECT id, store_id FROM orders WHERE status = 'PENDING' ORDER BY id") {

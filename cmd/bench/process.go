@@ -14,7 +14,6 @@ import (
 )
 
 const (
-	// readyTimeout is the longest wait until a process is ready.
 	readyTimeout = 30 * time.Second
 	// endTimeout is how long a process may take to end before it is killed.
 	endTimeout = 20 * time.Second
@@ -42,8 +41,7 @@ type logLine struct {
 	Deliveries int64  `json:"deliveries"` // how many deliveries lost their leases
 }
 
-// startProcess starts a server or a worker, and waits until its log has a line with this message. onLine, unless nil, gets
-// each line of the log.
+// startProcess waits until the log has a line with this message. onLine, unless nil, gets each line.
 func startProcess(command *exec.Cmd, message string, onLine func(string)) (*process, error) {
 	p := &process{name: "storefront " + command.Args[1], command: command, ended: make(chan struct{})}
 	log, err := command.StderrPipe()
@@ -81,7 +79,7 @@ func startProcess(command *exec.Cmd, message string, onLine func(string)) (*proc
 	return nil, p.failure(errors.New("it is not ready"))
 }
 
-// readLine reads a line of the log: it stores the addresses that the line names, and reports whether the line has the message.
+// readLine stores the addresses that a line names, and reports whether it has the message.
 func (p *process) readLine(line []byte, message string) bool {
 	var l logLine
 	if json.Unmarshal(line, &l) != nil {
@@ -104,7 +102,7 @@ func (p *process) keepLine(line string) {
 	}
 }
 
-// environment returns the bench's own environment variables, except the service's settings (STOREFRONT_…), followed by extra.
+// environment is the bench's own without the service's settings (STOREFRONT_…), followed by extra.
 func environment(extra ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -115,8 +113,7 @@ func environment(extra ...string) []string {
 	return append(env, extra...)
 }
 
-// failure adds the last lines of the process's log to err. If the process itself ended with an error, failure adds them to
-// that error instead.
+// failure adds the last lines of the log to err, or to the error with which the process ended.
 func (p *process) failure(err error) error {
 	if !p.running() && p.err != nil {
 		err = p.err
@@ -135,7 +132,7 @@ func (p *process) running() bool {
 	}
 }
 
-// stop ends the process with SIGTERM, and kills it after endTimeout. It returns an error if the exit status is not 0.
+// stop sends SIGTERM, and kills the process after endTimeout. An exit status other than 0 is an error.
 func (p *process) stop() error {
 	_ = p.command.Process.Signal(syscall.SIGTERM) // fails on Windows, where the process is killed below
 	kill := time.AfterFunc(endTimeout, func() { _ = p.command.Process.Kill() })
@@ -157,11 +154,11 @@ func stopAll(processes []*process) error {
 
 // kill ends the process as kill -9 does and waits for its end.
 func (p *process) kill() {
-	_ = p.command.Process.Kill() // an error only means that the process has already ended
+	_ = p.command.Process.Kill() // the process has already ended
 	<-p.ended
 }
 
-// cpu returns the processor time that the process has used from its start until now, or until its end.
+// cpu is the processor time from the start until now, or until the process's end.
 func (p *process) cpu() (time.Duration, error) {
 	if !p.running() {
 		return p.command.ProcessState.UserTime() + p.command.ProcessState.SystemTime(), nil

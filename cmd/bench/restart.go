@@ -16,8 +16,7 @@ const (
 	drainDelay = time.Second
 )
 
-// playRollingRestart replaces the server by a new server, several times, while clients read and write. As behind a load
-// balancer, new connections go to a server that is ready.
+// playRollingRestart replaces the server several times under load. As behind a load balancer, new connections go to a server that is ready.
 func playRollingRestart(p *play) {
 	s := p.open(shape{stores: 2})
 	p.require(s.serve(p.ctx, "--drain-delay="+drainDelay.String()))
@@ -26,7 +25,7 @@ func playRollingRestart(p *play) {
 	reader, writer := p.bystander(s), p.creator(s, 0, restartRate)
 	reader.address = func() string { return ready.Load().api }
 	writer.address = reader.address
-	// If the connection was closed before a request used it, the reader sends the request once more, as HTTP clients do.
+	// As HTTP clients do, for a connection that was closed before a request used it.
 	reader.retries = 1
 
 	var written []call
@@ -47,8 +46,7 @@ func playRollingRestart(p *play) {
 	p.checkEveryEvent(s, written)
 }
 
-// checkEveryEvent checks that the database has the event of every customer that the calls created. It returns the
-// ids of all customers' events, by the customer's id.
+// checkEveryEvent requires the event of every created customer, and returns all events by customer.
 func (p *play) checkEveryEvent(s *stage, written []call) map[uuid.UUID]uuid.UUID {
 	events, err := s.eventsByCustomer(p.ctx)
 	p.require(err)

@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
-// The databases on which the scenes of `bench chaos` run. A scene causes one fault and checks what must hold.
+// The databases on which the scenes of `bench chaos` run.
 const (
 	onPostgres = "PostgreSQL"
 	onSQLite   = "SQLite"
@@ -27,8 +27,7 @@ var (
 	onCitusOnly    = []string{onCitus}
 )
 
-// scene has a function play, which causes one fault and checks what must hold. databases lists the kinds of database on
-// which the scene can run.
+// scene causes one fault and checks what must hold, on the databases on which it can run.
 type scene struct {
 	name, title string
 	databases   []string
@@ -36,10 +35,10 @@ type scene struct {
 	span        time.Duration // how long the fault lasts if --span is not set; 0 means defaultSpan
 }
 
-// defaultSpan is how long a scene's fault lasts unless the scene or --span says otherwise.
+// defaultSpan applies unless the scene or --span says otherwise.
 const defaultSpan = 3 * time.Second
 
-// scenes lists all scenes in the order of a run.
+// scenes are in the order of a run.
 var scenes = []scene{
 	{"standby-promoted", "the primary is killed under load, and its standby promoted", onPostgresOnly, playStandbyPromoted, 0},
 	{"disk-full", "the database's disk fills up and is emptied again", onBoth, playDiskFull, 0},
@@ -62,10 +61,8 @@ var scenes = []scene{
 	{"citus-isolate", "a store gets a shard of its own", onCitusOnly, playIsolated, 0},
 }
 
-// allScenes is the value of --scene that selects every scene.
 const allScenes = "all"
 
-// sceneNames returns the values of --scene.
 func sceneNames() []string {
 	names := []string{allScenes}
 	for _, s := range scenes {
@@ -74,7 +71,6 @@ func sceneNames() []string {
 	return names
 }
 
-// sceneHelp returns a line for each scene.
 func sceneHelp() string {
 	var b strings.Builder
 	for _, s := range scenes {
@@ -92,7 +88,6 @@ type sceneFlags struct {
 	Waiting   int           `default:"20000" help:"Deliveries that wait for the webhook that is disabled."`
 }
 
-// check rejects unknown scenes.
 func (f *sceneFlags) check() error {
 	for _, name := range f.Scene {
 		if !slices.Contains(sceneNames(), name) {
@@ -105,11 +100,11 @@ func (f *sceneFlags) check() error {
 	return atLeast(1, map[string]int{"customers": f.Customers, "waiting": f.Waiting})
 }
 
-// quietTime returns how long the store that has no part in the fault is measured before the fault.
+// quietTime is how long the unconcerned store is measured before the fault.
 func (f *sceneFlags) quietTime() time.Duration { return max(time.Second, f.Span/2) }
 
-// play is a scene in progress on one database. As in a test, a failed step ends the scene (require). When the scene ends,
-// the functions that were given to cleanup are called, the last one first.
+// play is a scene in progress on one database. As in a test, a failed step ends the scene (require), and cleanup's functions are then called,
+// the last one first.
 type play struct {
 	*sceneFlags
 	outcome
@@ -120,8 +115,7 @@ type play struct {
 	cleanups  []func() error
 }
 
-// aborted is the value of a panic that ends a scene because a step failed. skipped is the value of a panic that ends a scene
-// because it cannot be played here: the text says why.
+// aborted is the panic of a failed step; skipped, with the reason, of a scene that cannot be played here.
 type (
 	aborted struct{ error }
 	skipped string
@@ -137,10 +131,10 @@ func (p *play) require(err error) {
 // cleanup calls f when the scene is over.
 func (p *play) cleanup(f func() error) { p.cleanups = append(p.cleanups, f) }
 
-// wait waits for d. It ends the scene if the context ends first.
+// wait ends the scene if the context ends first.
 func (p *play) wait(d time.Duration) { p.require(wait(p.ctx, d)) }
 
-// run plays a scene. It returns why the scene cannot be played here, or the error that ended it.
+// run returns why the scene cannot be played here, or the error that ended it.
 func (p *play) run(s scene) (skip skipped, err error) {
 	defer func() {
 		for _, f := range slices.Backward(p.cleanups) {
@@ -182,8 +176,7 @@ func (p *play) openOn(server string, data shape) *stage {
 	return s
 }
 
-// sceneKeys is how many keys a store has unless a scene sets another number: many, because a key may be used only 120 times a
-// minute.
+// sceneKeys are many, because a key may be used only 120 times a minute.
 const sceneKeys = 400
 
 // cluster starts a PostgreSQL server that only this scene uses.
@@ -194,19 +187,16 @@ func (p *play) cluster(o cluster.Options) *cluster.Cluster {
 	return c
 }
 
-// bystanderRate is how many requests a second go to the store that has no part in the fault: the p99 of a few seconds needs
-// some hundreds of answers.
+// bystanderRate is in requests a second: a p99 of a few seconds needs some hundreds of answers.
 const bystanderRate = 100
 
-// bystander returns a load that reads the last store, which has no part in the fault. The times of its
-// requests show whether the fault harms other stores.
+// bystander reads the last store, to show whether the fault harms others.
 func (p *play) bystander(s *stage) *openLoop {
 	keys := &rotation{stores: s.stores[len(s.stores)-1:]}
 	return &openLoop{address: at(s.server.api), rate: bystanderRate, next: keys.repeat("GET", "/v1/store", "")}
 }
 
-// watch sends the load b to a store that has no part in the fault: first before the fault and then while fault()
-// runs. It returns the calls of b during the fault.
+// watch sends b before the fault and while fault() runs, and returns the calls during it.
 func (p *play) watch(b *openLoop, fault func()) []call {
 	before := p.underLoad(func() { p.wait(p.quietTime()) }, b)
 	p.countAnswers(before)
@@ -215,7 +205,7 @@ func (p *play) watch(b *openLoop, fault func()) []call {
 	return during
 }
 
-// underLoad runs do() while the loads send requests, and returns all calls of the loads.
+// underLoad runs do() while the loads send requests, and returns all calls.
 func (p *play) underLoad(do func(), loads ...*openLoop) (calls []call) {
 	for _, l := range loads {
 		l.start(p.ctx)
@@ -230,13 +220,13 @@ func (p *play) underLoad(do func(), loads ...*openLoop) (calls []call) {
 	return nil
 }
 
-// creator returns a load that creates customers in a store. rate is in customers a second.
+// creator creates customers in a store. rate is in customers a second.
 func (p *play) creator(s *stage, store int, rate float64) *openLoop {
 	keys := &rotation{stores: s.stores[store : store+1]}
 	return &openLoop{address: at(s.server.api), rate: rate, next: keys.newCustomer}
 }
 
-// playScenes plays the selected scenes. It returns an error that names the scenes whose conditions did not hold.
+// playScenes returns an error that names the scenes whose conditions did not hold.
 func (c *chaosCommand) playScenes(ctx context.Context, out io.Writer, w workspace, shared *cluster.Cluster) error {
 	broken, played := []string{}, 0
 	for _, s := range scenes {

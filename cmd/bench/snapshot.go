@@ -12,26 +12,23 @@ import (
 const (
 	// heldSpan is the default of --span for this scene: a pg_dump of a large database holds its snapshot for minutes.
 	heldSpan = 10 * time.Minute
-	// The scene makes heldRate payments a second. heldWriters is the number of connections that make them, and heldStores
-	// the number of stores whose orders are paid.
+	// heldRate payments a second are made over heldWriters connections, in heldStores stores.
 	heldRate, heldWriters, heldStores = 250, 8, 50
-	// heldParts is the number of equal parts into which the report divides the span. The measurement without the snapshot,
-	// before the span, lasts as long as one part.
+	// heldParts divide the span in the report. The measurement without the snapshot lasts as long as one part.
 	heldParts = 5
-	// heldFactor is the limit of this scene: with the snapshot, p99 must stay below heldFactor times the p99 without it.
+	// heldFactor limits the p99 with the snapshot, as a multiple of that without it.
 	heldFactor = 2
 )
 
-// deadRows counts the dead rows of those tables that workers and servers search all the time.
+// deadRows counts those of the tables that workers and servers search all the time.
 const deadRows = `SELECT string_agg(n_dead_tup || ' of ' || relname, ', ' ORDER BY relname) FROM pg_stat_user_tables
  WHERE relname IN ('deliveries', 'row_deltas')`
 
-// playHeldSnapshot pays orders at a steady rate, first without a snapshot, and then while a transaction holds a snapshot
-// open.
+// playHeldSnapshot pays orders at a steady rate, first without a snapshot, and then while a transaction holds one open.
 func playHeldSnapshot(p *play) {
 	part := p.Span / heldParts
 	events := max(1, int(heldRate*part.Seconds()))
-	// The payments of the first second are a warm-up, whose times do not count.
+	// The payments of the first second are a warm-up.
 	data := shape{stores: heldStores, products: 20 * heldStores, customers: 20 * heldStores, pending: true,
 		orders: heldRate + (1+heldParts)*events + heldStores}
 	s, err := openStage(p.ctx, p.workspace, p.shared.URL(), data)
@@ -44,7 +41,7 @@ func playHeldSnapshot(p *play) {
 	p.require(err)
 	run := &webhooksRun{stage: s, webhooksCommand: &webhooksCommand{Writers: heldWriters}}
 
-	// pay pays orders and returns the p99 of the time from a commit to the arrival of its event.
+	// pay returns the p99 of the time from a commit to the arrival of its event.
 	pay := func(ctx context.Context, label string, events int) time.Duration {
 		s.receiver.Forget()
 		payments, err := run.pay(ctx, paymentPlan{stores: heldStores, events: events, rate: heldRate})

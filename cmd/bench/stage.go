@@ -21,8 +21,8 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// stage is a database with stores, and the service's processes on it. It is set up only through the service's commands and SQL,
-// so that a program of another version can be used. Only one goroutine may use it.
+// stage is a database with stores, and the service's processes on it. It uses only the service's commands and SQL, so that a program of another
+// version can be measured. Only one goroutine may use it.
 type stage struct {
 	workspace
 	database *database
@@ -43,8 +43,7 @@ type webhook struct {
 	Secret string    `json:"secret"`
 }
 
-// newStage migrates an empty database and loads a data set of the shape s into it. If it fails, the caller must still remove
-// the database.
+// newStage migrates an empty database and loads a data set. If it fails, the caller must still remove the database.
 func newStage(ctx context.Context, w workspace, d *database, s shape) (*stage, error) {
 	data := newDataset(s, time.Now())
 	st := &stage{workspace: w, database: d, url: d.url, stores: data.stores, token: strings.Repeat("t", 32)}
@@ -68,9 +67,7 @@ func newStage(ctx context.Context, w workspace, d *database, s shape) (*stage, e
 	return st, nil
 }
 
-// openStage makes a database and returns it as a stage, on which the service's processes can be started. server is the URL
-// of a database server, or the URLs of all nodes of a Citus cluster, separated by spaces. If server is "", the database is a
-// SQLite file.
+// openStage takes a server, the URLs of all nodes of a Citus cluster, separated by spaces, or "" for a SQLite file.
 func openStage(ctx context.Context, w workspace, server string, s shape) (*stage, error) {
 	d, err := newDatabase(ctx, server, w.folder)
 	if err != nil {
@@ -83,7 +80,7 @@ func openStage(ctx context.Context, w workspace, server string, s shape) (*stage
 	return st, nil
 }
 
-// authority returns the path of the file with the receiver's certificate, which the workers trust.
+// authority is the file with the receiver's certificate, which the workers trust.
 func (s *stage) authority() string { return filepath.Join(s.folder, "authority.pem") }
 
 func (s *stage) prepare(ctx context.Context, args ...string) *exec.Cmd {
@@ -104,7 +101,7 @@ func (s *stage) command(ctx context.Context, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// open returns the bench's own handle of the database. It opens the handle at the first call.
+// open opens the bench's own handle at the first call.
 func (s *stage) open(ctx context.Context) (*db.DB, error) {
 	var err error
 	if s.handle == nil {
@@ -114,19 +111,17 @@ func (s *stage) open(ctx context.Context) (*db.DB, error) {
 }
 
 func (s *stage) startServer(ctx context.Context, flags ...string) (*process, error) {
-	// The load comes from one address but stands for many clients. --trusted-proxies lets this address open as many
-	// connections as a proxy may.
+	// The load of many clients comes from one address, which may open as many connections as a proxy with --trusted-proxies.
 	args := append([]string{"server", "--addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--trusted-proxies=127.0.0.1"}, flags...)
 	return startProcess(s.prepare(ctx, args...), "listening", nil)
 }
 
-// startWorker starts a worker. onLine, unless nil, gets each line of its log.
+// startWorker passes each line of the log to onLine, unless that is nil.
 func (s *stage) startWorker(ctx context.Context, onLine func(line string), flags ...string) (*process, error) {
 	args := append([]string{"worker", "--allow-private-targets"}, flags...)
 	return startProcess(s.prepare(ctx, args...), "delivering", onLine)
 }
 
-// serve starts the stage's server with flags.
 func (s *stage) serve(ctx context.Context, flags ...string) (err error) {
 	s.server, err = s.startServer(ctx, flags...)
 	return err
@@ -143,15 +138,13 @@ func (s *stage) startWorkers(ctx context.Context, workers int, flags ...string) 
 	return nil
 }
 
-// stopWorkers stops the workers with SIGTERM.
 func (s *stage) stopWorkers() error {
 	workers := s.workers
 	s.workers = nil
 	return stopAll(workers)
 }
 
-// subscribe starts a receiver and registers a webhook in each of the stage's first stores. The parameter stores is their
-// number. The receiver never answers the webhook of a store for which hangs returns true.
+// subscribe registers a webhook in each of the first stores. The receiver never answers those for which hangs is true.
 func (s *stage) subscribe(ctx context.Context, stores int, answer receiver.Answer, hangs func(store int) bool) error {
 	s.receiver = receiver.Start(answer)
 	if err := os.WriteFile(s.authority(), s.receiver.Authority(), 0o600); err != nil {
@@ -177,7 +170,6 @@ func (s *stage) subscribe(ctx context.Context, stores int, answer receiver.Answe
 
 func noneHangs(int) bool { return false }
 
-// close ends the processes and removes the database.
 func (s *stage) close(ctx context.Context) error {
 	err := s.stopWorkers()
 	if s.server != nil {
@@ -206,7 +198,7 @@ func (s *stage) readiness(ctx context.Context) int {
 	return answer.StatusCode
 }
 
-// storedEvent is an event in the database. subject is the id of the event's resource, and kind is the event's type.
+// storedEvent is an event about the resource subject, of the type kind.
 type storedEvent struct {
 	id, subject uuid.UUID
 	kind        string
@@ -242,7 +234,7 @@ func (s *stage) events(ctx context.Context, since time.Time) ([]storedEvent, err
 	return list, nil
 }
 
-// eventsByCustomer maps each customer with a customer.created event to that event.
+// eventsByCustomer has the customer.created events.
 func (s *stage) eventsByCustomer(ctx context.Context) (map[uuid.UUID]uuid.UUID, error) {
 	list, err := s.events(ctx, time.Time{})
 	events := map[uuid.UUID]uuid.UUID{}

@@ -20,12 +20,11 @@ const (
 	failoverRate = 40
 	// failoverDelay is the time from the primary's death to the promotion of the standby.
 	failoverDelay = time.Second
-	// receivedLimit is how long a scene waits at most until the receiver has every event.
+	// receivedLimit limits the wait until the receiver has every event.
 	receivedLimit = 3 * time.Minute
 )
 
-// playStandbyPromoted kills the primary under load and promotes its synchronous standby. Every acknowledged write and its
-// event must be there afterwards.
+// playStandbyPromoted kills the primary under load and promotes its synchronous standby. Every acknowledged write and its event must be there.
 func playStandbyPromoted(p *play) {
 	primary := p.cluster(cluster.Options{})
 	standby, err := primary.Standby(p.ctx)
@@ -62,9 +61,9 @@ func playStandbyPromoted(p *play) {
 	p.checkEveryDelivery(s, p.checkEveryEvent(s, written))
 }
 
-// follow makes every commit of the primary wait for the standby, and tells the service the addresses of both servers.
+// follow makes the primary's commits wait for the standby, and tells the service both addresses.
 func (p *play) follow(s *stage, primary, standby *cluster.Cluster) {
-	p.require(s.database.release(p.ctx)) // release closes the connection, because its server will be deleted
+	p.require(s.database.release(p.ctx)) // its server will be deleted
 	var err, standbyErr error
 	s.url, err = withPorts(s.url, primary.Port(), standby.Port())
 	p.synchronous(s.database.url)
@@ -72,8 +71,7 @@ func (p *play) follow(s *stage, primary, standby *cluster.Cluster) {
 	p.require(errors.Join(err, standbyErr))
 }
 
-// withPorts returns the database's URL with this machine as the host and with the given ports. If there are several ports,
-// the driver connects to the server that accepts writes.
+// withPorts sets this machine as the host and the ports. Of several, the driver takes the server that accepts writes.
 func withPorts(databaseURL string, ports ...int) (string, error) {
 	address, err := url.Parse(databaseURL)
 	if err != nil {
@@ -97,8 +95,7 @@ func withPorts(databaseURL string, ports ...int) (string, error) {
 func (p *play) synchronous(primary string) {
 	db, err := pgx.Connect(p.ctx, primary)
 	p.require(err)
-	// Change the primary's setting only after the standby was copied. A standby that had the setting too would, once
-	// promoted, wait for another standby.
+	// A standby that was copied with this setting would, once promoted, wait for another.
 	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
 		_, err := db.Exec(p.ctx, statement)
 		p.require(err)
@@ -113,7 +110,7 @@ func (p *play) synchronous(primary string) {
 	p.require(errors.Join(err, db.Close(p.ctx)))
 }
 
-// checkEveryDelivery waits until the receiver has every event, for at most receivedLimit, and counts the missing events as lost.
+// checkEveryDelivery waits for every event, for at most receivedLimit, and counts the missing ones as lost.
 func (p *play) checkEveryDelivery(s *stage, events map[uuid.UUID]uuid.UUID) {
 	missing, twice := 0, 0
 	_, err := poll(p.ctx, receivedLimit, func() (bool, error) {

@@ -40,7 +40,6 @@ type webhooksCommand struct {
 	Measure []string `placeholder:"NAME" help:"Measure only these: pace, drain, hanging."`
 }
 
-// Help returns the text below the usage line.
 func (webhooksCommand) Help() string {
 	return `Example: bench webhooks --database-url postgres://postgres@127.0.0.1:5432/postgres
 
@@ -57,7 +56,6 @@ CPU times are those of /proc, and the database's are of all that its server does
 needs Linux, where SSL_CERT_FILE names whom to trust.`
 }
 
-// Validate refuses flags that are out of range or do not fit together.
 func (c *webhooksCommand) Validate() error {
 	positive := map[string]int{
 		"stores": c.Stores, "seconds": c.Seconds, "waiting": c.Waiting, "workers": c.Workers, "writers": c.Writers, "rounds": c.Rounds,
@@ -73,16 +71,15 @@ func (c *webhooksCommand) Validate() error {
 	return cmp.Or(atLeast(1, positive), atLeast(0, map[string]int{"events": c.Events, "hanging": c.Hanging}), c.check())
 }
 
-// selects reports whether --measure selects a measure. Without --measure all are selected.
+// selects is true for all measures without --measure.
 func (c *webhooksCommand) selects(measure string) bool {
 	return len(c.Measure) == 0 || slices.Contains(c.Measure, measure)
 }
 
-// pacedWarmUp is the beginning of a measurement at a steady rate. The events of payments in this time must arrive, but their
-// times do not count.
+// pacedWarmUp is the beginning of a measurement at a steady rate, whose times do not count.
 const pacedWarmUp = time.Second
 
-// pacedPayments returns how many payments a measure makes at the steady rate --rate, including those of its warm-up.
+// pacedPayments includes the warm-up.
 func (c *webhooksCommand) pacedPayments() int {
 	return max(1, int(c.Rate*(time.Duration(c.Seconds)*time.Second+pacedWarmUp).Seconds()))
 }
@@ -108,7 +105,6 @@ type webhooksRun struct {
 	figures []*figure
 }
 
-// Run makes the data set, measures and reports.
 func (c *webhooksCommand) Run(ctx context.Context, io streams) (err error) {
 	if err := needLinux(); err != nil {
 		return err
@@ -135,7 +131,7 @@ func (c *webhooksCommand) Run(ctx context.Context, io streams) (err error) {
 		return err
 	}
 	run := &webhooksRun{stage: s, webhooksCommand: c}
-	// The measure with hanging webhooks comes last, because its hanging deliveries would disturb the measures after it.
+	// Its hanging deliveries would disturb the measures after it.
 	for _, step := range []struct {
 		measure string
 		rounds  int
@@ -156,8 +152,7 @@ func (c *webhooksCommand) Run(ctx context.Context, io streams) (err error) {
 	return nil
 }
 
-// needLinux returns an error on Windows and macOS, because there no file can set the certificate authorities that the worker
-// trusts.
+// needLinux returns an error where no file can set the certificate authorities that the worker trusts.
 func needLinux() error {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return errors.New("here no file can name whom the worker trusts; run it on Linux")
@@ -171,11 +166,10 @@ type figure struct {
 	values              []float64
 }
 
-// drainRate is the name of the figure that says how fast workers drain what waits: events a second, from the first arrival
-// to the last.
+// drainRate is in events a second.
 const drainRate = "from the first arrival to the last"
 
-// add adds a value, measured in one round, to the figure with this measure, name and unit.
+// add adds one round's value to the figure with this measure, name and unit.
 func (r *webhooksRun) add(measure, name, unit string, value float64) {
 	i := slices.IndexFunc(r.figures, func(f *figure) bool { return f.measure == measure && f.name == name && f.unit == unit })
 	if i < 0 {
@@ -185,7 +179,7 @@ func (r *webhooksRun) add(measure, name, unit string, value float64) {
 	r.figures[i].values = append(r.figures[i].values, value)
 }
 
-// rows returns a row of the table for each figure: its median, minimum and maximum.
+// rows returns median, minimum and maximum of each figure.
 func (r *webhooksRun) rows() (rows [][]string) {
 	for _, f := range r.figures {
 		digits := map[string]int{"ms": 1, "CPU-ms/event": 2}[f.unit]
@@ -199,7 +193,6 @@ func (r *webhooksRun) rows() (rows [][]string) {
 	return rows
 }
 
-// arrivalTimeout is the longest time that awaitArrivals waits.
 const arrivalTimeout = 10 * time.Minute
 
 // awaitArrivals waits until the receiver has accepted a number of events. It fails if a worker ends.
@@ -219,7 +212,7 @@ func (r *webhooksRun) awaitArrivals(ctx context.Context, events int) error {
 	return err
 }
 
-// pace measures the time from a commit to the arrival of its event, while payments are made at the steady rate --rate.
+// pace measures the time from a commit to its event's arrival, at the steady rate --rate.
 func (r *webhooksRun) pace(ctx context.Context) error {
 	if err := r.startWorkers(ctx, r.Workers); err != nil {
 		return err
@@ -227,8 +220,7 @@ func (r *webhooksRun) pace(ctx context.Context) error {
 	return errors.Join(r.payAtPace(ctx, measurePace), r.stopWorkers())
 }
 
-// payAtPace pays orders at the steady rate --rate in the stores whose webhooks answer, and waits until all events have
-// arrived. It adds the times from commit to arrival to the figures of this measure.
+// payAtPace pays in the stores whose webhooks answer, waits until all events have arrived, and adds their times.
 func (r *webhooksRun) payAtPace(ctx context.Context, measure string) error {
 	r.receiver.Forget()
 	n := r.pacedPayments()
@@ -259,7 +251,7 @@ func (r *webhooksRun) hang(ctx context.Context) error {
 	if err := r.startWorkers(ctx, r.Workers); err != nil {
 		return err
 	}
-	// Kill the workers, because an orderly end would wait for running attempts.
+	// An orderly end would wait for running attempts.
 	defer func() {
 		for _, w := range r.workers {
 			w.kill()
@@ -282,7 +274,7 @@ func (r *webhooksRun) hang(ctx context.Context) error {
 	return nil
 }
 
-// settleTimeout is the longest wait, once all deliveries have arrived, until their results are stored.
+// settleTimeout limits the wait until the results of all arrived deliveries are stored.
 const settleTimeout = time.Minute
 
 // drain fills the queue, starts the workers, and measures until all deliveries have arrived and their results are stored.
@@ -337,9 +329,7 @@ func arrivals(requests []receiver.Request) (first, last time.Time) {
 // clockSlack is how much earlier an event's time may be than the recorded time of its commit.
 const clockSlack = time.Second
 
-// times returns how long each event took from the commit of its payment to its arrival, sorted. It leaves out a payment if
-// its commit was earlier than since. It fails unless the event of every payment arrived exactly once, and no other event
-// arrived.
+// times is deliveryTimes for what is in the database and at the receiver.
 func (r *webhooksRun) times(ctx context.Context, payments []payment, since time.Time) ([]time.Duration, error) {
 	if _, err := r.receiver.Count(); err != nil {
 		return nil, err
@@ -352,9 +342,8 @@ func (r *webhooksRun) times(ctx context.Context, payments []payment, since time.
 	return deliveryTimes(payments, events, r.receiver.Requests(), since)
 }
 
-// deliveryTimes returns how long the event of each payment took from the commit to its arrival, sorted. It leaves out
-// a payment if its commit was earlier than since. It fails unless the event of every payment arrived once and no other
-// event did. Requests without an answer, such as those to hanging webhooks, do not count as arrivals.
+// deliveryTimes returns, sorted, how long each event took from its payment's commit to its arrival, without payments before since. It fails
+// unless each event arrived once and no other did. Requests without an answer do not count.
 func deliveryTimes(payments []payment, events []storedEvent, requests []receiver.Request, since time.Time) (
 	[]time.Duration, error) {
 	arrived := map[uuid.UUID]time.Time{}

@@ -1,6 +1,5 @@
-// Package receiver is the receiver of a store's owner in measurements: an https server that verifies each delivery, records
-// it and answers. It has a number of hooks, each with its own path and secret. It answers 400 to deliveries that it cannot
-// verify, and counts them as wrong.
+// Package receiver is the receiver of a store's owner in measurements: an https server that verifies each delivery, records it and answers. Its
+// hooks have their own paths and secrets. It answers 400 to deliveries that it cannot verify, and counts them as wrong.
 package receiver
 
 import (
@@ -21,10 +20,10 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// maxBodyBytes bounds the body of a delivery; the largest event is much smaller.
+// maxBodyBytes is much more than the largest event.
 const maxBodyBytes = 1 << 20
 
-// errBrokenOff means that a request broke off, for example because its worker was killed.
+// errBrokenOff is for example of a killed worker.
 var errBrokenOff = errors.New("the request was broken off")
 
 // Hook is one path of a receiver.
@@ -48,8 +47,8 @@ type Request struct {
 // Succeeded reports whether the answer was a success.
 func (r Request) Succeeded() bool { return r.Status >= 200 && r.Status <= 299 }
 
-// Answer returns how the receiver answers a delivery: after the time delay, and with the status. A delivery of an event that
-// the receiver has accepted before is accepted again whatever the status is, as by a receiver that checks the event's id.
+// Answer is how the receiver answers. A delivery of an event that it has accepted before is accepted again whatever the status, as by a
+// receiver that checks the event's id.
 type Answer func() (delay time.Duration, status int)
 
 // OK answers at once with success.
@@ -74,7 +73,7 @@ func Start(answer Answer) *Receiver {
 	r.server = httptest.NewUnstartedServer(r)
 	r.server.EnableHTTP2 = true
 	r.server.Config.ReadHeaderTimeout = time.Minute
-	// Discard the server's errors: a killed worker breaks its connections off, which does not matter.
+	// A killed worker breaks its connections off, which does not matter.
 	r.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	r.server.StartTLS()
 	return r
@@ -109,7 +108,7 @@ type Count struct {
 	Events int
 }
 
-// Count returns how many deliveries the receiver got so far. It returns an error if a delivery was wrong.
+// Count returns an error if a delivery was wrong.
 func (r *Receiver) Count() (Count, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +119,7 @@ func (r *Receiver) Count() (Count, error) {
 	return c, nil
 }
 
-// Forget drops the deliveries so far, as if the receiver had got none.
+// Forget drops the deliveries so far.
 func (r *Receiver) Forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,7 +157,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if _, accepted := r.events[got.Event]; accepted {
 		status = http.StatusNoContent
 	}
-	// r.requests may no longer have this delivery, because Forget may have been called since it arrived.
+	// Forget may have been called since it arrived.
 	if number < len(r.requests) && r.requests[number].Arrived.Equal(got.Arrived) {
 		r.requests[number].Status = status
 		if r.requests[number].Succeeded() {
@@ -169,7 +168,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(status)
 }
 
-// read reads and verifies a delivery. It returns the delivery and the hook to which it was sent.
+// read verifies a delivery, and returns the hook to which it was sent.
 func (r *Receiver) read(request *http.Request) (Request, Hook, error) {
 	text, _ := strings.CutPrefix(request.URL.Path, "/hooks/")
 	number, err := strconv.Atoi(text)

@@ -14,8 +14,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// start starts a receiver with one hook that answers and one that hangs, and a client that trusts
-// it.
+// start starts a receiver with one hook that answers and one that hangs, and a client that trusts it.
 func start(t *testing.T, answer receiver.Answer) (*receiver.Receiver, *egress.Client) {
 	t.Helper()
 	r := receiver.Start(answer)
