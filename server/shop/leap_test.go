@@ -8,6 +8,7 @@ import (
 
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/shop"
 )
 
@@ -30,7 +31,7 @@ func TestAKeyMakesOneOrderAfterALeapOfTheClock(t *testing.T) {
 				Lines: []shop.OrderLine{{ProductID: p.GetId(), Quantity: 1}}}
 			record := func(s *shop.Shop, key string) string {
 				t.Helper()
-				o, err := s.RecordOrder(shop.WithIdempotencyKey(late.Ctx, key), draft)
+				o, err := s.RecordOrder(tenant.WithIdempotencyKey(late.Ctx, key), draft)
 				require.NoError(t, err)
 				return o.GetId()
 			}
