@@ -219,3 +219,40 @@ func TestAStreamDoesNotHoldUpTheEnd(t *testing.T) {
 	require.NoError(t, <-stopped)
 	_, _ = stream.Close()
 }
+
+// A request on a connection that was accepted before the end is answered. Without keep-alive, every request has such a connection.
+func TestTheLastConnectionsAreAnswered(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	for range 10 {
+		s := serve(t, d, 0)
+		var callers sync.WaitGroup
+		failures := make(chan error, 20)
+		var answered atomic.Int64
+		for range cap(failures) {
+			c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+			callers.Go(func() {
+				for {
+					answer, err := c.Get("http://" + s.Addr().String() + "/v1/store")
+					switch {
+					case errors.Is(err, syscall.ECONNREFUSED):
+						return
+					case errors.Is(err, syscall.ECONNRESET): // the kernel had the connection, and nobody had accepted it
+					case err != nil:
+						failures <- err
+						return
+					default:
+						_, _ = io.Copy(io.Discard, answer.Body)
+						_ = answer.Body.Close()
+						answered.Add(1)
+					}
+				}
+			})
+		}
+		require.Eventually(t, func() bool { return answered.Load() > 100 }, time.Minute, time.Millisecond)
+		require.NoError(t, s.stop())
+		callers.Wait()
+		close(failures)
+		require.NoError(t, <-failures)
+	}
+}

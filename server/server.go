@@ -239,7 +239,9 @@ func (s *Server) Run(ctx context.Context) error {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdownTimeout)
 		defer cancel()
 		s.edge.EndStreams()
-		var errs []error
+		// net/http answers no request that it reads after Shutdown has begun, so first let those of the last connections arrive.
+		errs := []error{s.public.Close(), s.admin.Close()}
+		time.Sleep(lastRequests)
 		for _, server := range servers {
 			errs = append(errs, s.shutdown(ending, server))
 		}
@@ -250,11 +252,17 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, <-gateDone, <-usageDone)
 }
 
+// lastRequests is how long the requests of connections that were accepted last have to arrive.
+const lastRequests = 100 * time.Millisecond
+
 // shutdown stops an http.Server. It waits for running requests until the context ends, and then closes their connections,
 // because a client that reads slowly could delay the end for ever.
 func (s *Server) shutdown(ctx context.Context, server *http.Server) error {
 	err := server.Shutdown(ctx)
-	if !errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case errors.Is(err, net.ErrClosed): // its listener is closed already
+		return nil
+	case !errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
 	s.config.Logger.WarnContext(ctx, "requests were cut off: they did not end in time", "after", s.shutdownTimeout.String())
@@ -266,7 +274,7 @@ func serve(server *http.Server, l net.Listener) error {
 	if server.TLSConfig != nil {
 		run = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 	}
-	if err := run(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := run(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
 	}
 	return nil

@@ -27,6 +27,8 @@ type chaosCommand struct {
 	Timeout     time.Duration `default:"10s" help:"How long the worker lets an attempt take: leases last two seconds longer."`
 	Kills       int           `placeholder:"N" help:"Go on until so many parts have been killed, however many rounds that takes."`
 	Strikes     int           `default:"3" help:"How many strikes there are in a round at most; each kills one part at least."`
+	OneProcess  bool          `help:"One process that serves and delivers (server --worker), in place of a server and two workers."`
+	Terminate   bool          `help:"End processes by SIGTERM, which may repeat no attempt, and leave the database alone."`
 	sceneFlags
 }
 
@@ -166,11 +168,12 @@ type chaosRun struct {
 	killed  map[string]int // how often each process was killed, by its name
 	last    balance
 	created []uuid.UUID // ids of acknowledged new customers
+	cut     int         // requests that got no answer, although they reached a server
 }
 
 func newChaosRun(c *chaosCommand, s *stage, server *cluster.Cluster) *chaosRun {
 	run := &chaosRun{
-		chaosCommand: c, cluster: server, fleet: &fleet{stage: s, timeout: c.Timeout, rate: c.Rate},
+		chaosCommand: c, cluster: server, fleet: &fleet{stage: s, timeout: c.Timeout, rate: c.Rate, oneProcess: c.OneProcess},
 		random: rand.New(rand.NewPCG(c.Seed, 5)), //nolint:gosec // These numbers are no secret.
 		killed: map[string]int{},
 	}
@@ -188,6 +191,8 @@ func (r *chaosRun) acknowledge(calls []call) error {
 			r.created = append(r.created, c.created)
 		case strings.HasPrefix(c.problem, "4"):
 			return fmt.Errorf("the server answered %s", c.problem)
+		case strings.HasPrefix(c.problem, noAnswer) && !strings.HasPrefix(c.problem, noAnswer+"dial: "):
+			r.cut++
 		}
 	}
 	return nil
@@ -259,16 +264,20 @@ func (r *chaosRun) strikeAll(ctx context.Context) (killed []string, err error) {
 func (r *chaosRun) strike(ctx context.Context) ([]string, error) {
 	var victims []int
 	var killed, holders []string
-	chosen := 1 + r.random.IntN(1<<partCount-1) // bit n is set if process n is killed; at least one is
-	for part := range partCount {
+	count := r.fleet.count()
+	chosen := 1 + r.random.IntN(1<<count-1) // bit n is set if process n is killed; at least one is
+	for part := range count {
 		if chosen&(1<<part) != 0 {
 			victims = append(victims, part)
 			killed = append(killed, partNames[part])
 			r.killed[partNames[part]]++
-			if part != partServer {
+			if part != partServer || r.OneProcess {
 				holders = append(holders, r.fleet.holder(part))
 			}
 		}
+	}
+	if r.Terminate {
+		return killed, r.fleet.terminate(victims)
 	}
 	at := time.Now()
 	r.fleet.kill(victims)
@@ -318,8 +327,8 @@ func (r *chaosRun) summary() string {
 	return fmt.Sprintf(`committed %d events (%d customers and %d payments acknowledged), received all of them: 0 lost
 %d kills: %d servers, %d workers; the database crashed %d times
 %d attempts cut short, every one made again, the longest after %s; %d duplicates
-%d attempts came twice because a lease ran out; workers report %d lost leases`,
+%d attempts came twice because a lease ran out; workers report %d lost leases; %d requests were cut off`,
 		b.events, len(r.created), len(r.fleet.paid), r.killCount(),
 		r.killed["server"], r.killed["worker 1"]+r.killed["worker 2"], r.killed["database"],
-		b.orphans, roundDuration(b.longest), b.duplicates, b.late, b.lost)
+		b.orphans, roundDuration(b.longest), b.duplicates, b.late, b.lost, r.cut)
 }

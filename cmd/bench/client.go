@@ -143,6 +143,9 @@ func (c *client) call(r request, due time.Time) call {
 	return done
 }
 
+// noAnswer begins the description of a call that failed before its answer.
+const noAnswer = "no answer: "
+
 // noAnswerReason has no addresses, so that equal cases have equal texts.
 func noAnswerReason(err error) string {
 	var failed *net.OpError
@@ -151,9 +154,9 @@ func noAnswerReason(err error) string {
 	case errors.Is(err, fasthttp.ErrTimeout), errors.Is(err, fasthttp.ErrDialTimeout), errors.As(err, &slow) && slow.Timeout():
 		return "no answer in time"
 	case errors.As(err, &failed):
-		return "no answer: " + failed.Op + ": " + failed.Err.Error()
+		return noAnswer + failed.Op + ": " + failed.Err.Error()
 	}
-	return "no answer: " + err.Error()
+	return noAnswer + err.Error()
 }
 
 // latencies returns the durations of calls, sorted.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,7 @@ type fleet struct {
 	*stage
 	timeout       time.Duration // the worker's timeout of an attempt
 	rate          float64       // orders a second
+	oneProcess    bool          // the server delivers too, and there are no workers
 	currentServer atomic.Pointer[process]
 	parts         [partCount]*process
 	started       [partCount]int // how often each process was started
@@ -41,7 +43,7 @@ type fleet struct {
 func (f *fleet) serverAddr() string { return f.currentServer.Load().api }
 
 func (f *fleet) startMissing(ctx context.Context) (err error) {
-	for part := range f.parts {
+	for part := range f.count() {
 		if f.parts[part] != nil {
 			continue
 		}
@@ -52,19 +54,26 @@ func (f *fleet) startMissing(ctx context.Context) (err error) {
 	return nil
 }
 
+// count is how many processes the fleet has.
+func (f *fleet) count() int {
+	if f.oneProcess {
+		return 1
+	}
+	return partCount
+}
+
 // holder is the application_name of a part in PostgreSQL. A process that replaces a killed one has another name.
 func (f *fleet) holder(part int) string { return fmt.Sprintf("part-%d-%d", part, f.started[part]) }
 
-func (f *fleet) start(ctx context.Context, part int) (*process, error) {
-	if part == partServer {
-		p, err := f.startServer(ctx)
-		if err == nil {
+func (f *fleet) start(ctx context.Context, part int) (p *process, err error) {
+	if part == partServer && !f.oneProcess {
+		if p, err = f.startServer(ctx); err == nil {
 			f.currentServer.Store(p)
 		}
 		return p, err
 	}
 	f.started[part]++
-	worker := *f.stage
+	named := *f.stage
 	if !f.database.sqlite {
 		address, err := url.Parse(f.url)
 		if err != nil {
@@ -73,9 +82,17 @@ func (f *fleet) start(ctx context.Context, part int) (*process, error) {
 		query := address.Query()
 		query.Set("application_name", f.holder(part))
 		address.RawQuery = query.Encode()
-		worker.url = address.String()
+		named.url = address.String()
 	}
-	return worker.startWorker(ctx, f.readWorkerLog, retryDelays, "--timeout="+f.timeout.String())
+	attempts := []string{retryDelays, "--timeout=" + f.timeout.String()}
+	if !f.oneProcess {
+		return named.startWorker(ctx, f.readWorkerLog, attempts...)
+	}
+	args := append(slices.Clip(serverArgs), "--worker", "--allow-private-targets")
+	if p, err = startProcess(named.prepare(ctx, append(args, attempts...)...), "delivering", f.readWorkerLog); err == nil {
+		f.currentServer.Store(p)
+	}
+	return p, err
 }
 
 // readWorkerLog adds the leases that a line of a worker's log reports as lost.
@@ -157,6 +174,18 @@ func (f *fleet) kill(parts []int) {
 		f.parts[part].kill()
 		f.parts[part] = nil
 	}
+}
+
+// terminate ends the processes with these numbers by SIGTERM, one after the other. Each must end with status 0.
+func (f *fleet) terminate(parts []int) error {
+	for _, part := range parts {
+		p := f.parts[part]
+		f.parts[part] = nil
+		if err := p.stop(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkAlive returns an error if a process has ended without being killed.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,10 +111,12 @@ func (s *stage) open(ctx context.Context) (*db.DB, error) {
 	return s.handle, err
 }
 
+// serverArgs begin the command line of a server. The load comes from one address but stands for many clients: --trusted-proxies
+// lets this address open as many connections as a proxy may.
+var serverArgs = []string{"server", "--addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--trusted-proxies=127.0.0.1"}
+
 func (s *stage) startServer(ctx context.Context, flags ...string) (*process, error) {
-	// The load of many clients comes from one address, which may open as many connections as a proxy with --trusted-proxies.
-	args := append([]string{"server", "--addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--trusted-proxies=127.0.0.1"}, flags...)
-	return startProcess(s.prepare(ctx, args...), "listening", nil)
+	return startProcess(s.prepare(ctx, append(slices.Clip(serverArgs), flags...)...), "listening", nil)
 }
 
 // startWorker passes each line of the log to onLine, unless that is nil.
