@@ -7,6 +7,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/admin"
@@ -25,7 +29,7 @@ func (s *Server) HasDashboard() bool { return s.operator != nil }
 // mounts returns the handlers of the operator's listener. Health, metrics and the reference need no token. If the admin
 // services are on, mounts also returns these services, which the gate protects, and the dashboard, to which members sign in.
 func (s *Server) mounts() []monitor.Mount {
-	reference := docs.New(s.config.apiAddress(s.publicAddress))
+	reference := s.bounded(docs.New(s.config.apiAddress(s.publicAddress)))
 	all := append(monitor.Mounts(s.monitor()),
 		monitor.Mount{Pattern: docs.Path, Handler: reference}, monitor.Mount{Pattern: docs.Path + "/", Handler: reference})
 	front := docs.Path
@@ -35,7 +39,7 @@ func (s *Server) mounts() []monitor.Mount {
 		for path, handler := range rpc.Services(operator, rpc.Config{
 			Gate: s.operator, Logger: c.Logger, Unreachable: db.IsUnreachable, Now: c.DB.Now, Slots: s.slots,
 		}) {
-			all = append(all, monitor.Mount{Pattern: path, Handler: s.withTimeout(handler)})
+			all = append(all, monitor.Mount{Pattern: path, Handler: s.bounded(s.withTimeout(handler))})
 		}
 		all = append(all, s.pages(operator)...)
 	}
@@ -45,9 +49,9 @@ func (s *Server) mounts() []monitor.Mount {
 // pages returns the handlers of the dashboard.
 func (s *Server) pages(operator *admin.Operator) []monitor.Mount {
 	c := s.config
-	pages := s.withTimeout(dashboard.New(dashboard.Config{
+	pages := s.bounded(s.withTimeout(dashboard.New(dashboard.Config{
 		Operator: operator, Sessions: signin.New(c.DB), Now: c.DB.Now, Unreachable: db.IsUnreachable, Logger: c.Logger, Slots: s.slots, Platform: c.Platform,
-	}))
+	})))
 	return []monitor.Mount{{Pattern: dashboard.Path, Handler: pages}, {Pattern: dashboard.Path + "/", Handler: pages}}
 }
 
@@ -127,6 +131,31 @@ func (s *Server) publicAddress(*http.Request) string {
 		return "http://" + at.String()
 	}
 	return ""
+}
+
+// bounded refuses a request without the operator's token while too many such requests are open. Health and metrics are not
+// bounded, so that this does not make a balancer remove the server.
+func (s *Server) bounded(next http.Handler) http.Handler {
+	errors := connect.NewErrorWriter()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.operator != nil && s.operator.HasToken(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		leave, err := s.keyless.Enter(s.edge.Address(r), r.RemoteAddr)
+		if err == nil {
+			defer leave()
+			next.ServeHTTP(w, r)
+			return
+		}
+		refused := apierr.FromError(err, db.IsUnreachable)
+		w.Header().Set("Retry-After", "1")
+		if errors.IsSupported(r) {
+			_ = errors.Write(w, r, refused.Connect(uuid.NewString(), time.Now()))
+			return
+		}
+		http.Error(w, refused.Message, refused.Status())
+	})
 }
 
 // withTimeout ends a request of the operator that takes longer than the timeout. Long work is therefore divided among several

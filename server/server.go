@@ -112,6 +112,7 @@ type Server struct {
 	drain           drain
 	readiness       *monitor.Readiness
 	slots           *limit.Slots
+	keyless         limit.OpenCalls // on the operator's listener, and of the dashboard
 	public, admin   *limit.Listener
 	plain           *limit.Listener // nil without Config.PlainAddr
 	shutdownTimeout time.Duration   // how long running requests may take to end when the server stops

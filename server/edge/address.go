@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// address returns the address of a request's client. If the connection does not come from a trusted proxy, this is the
+// Address returns the address of a request's client. If the connection does not come from a trusted proxy, this is the
 // address of the connection. Otherwise it is the right-most address in X-Forwarded-For that is not a trusted proxy's,
 // because entries to its left may be the client's inventions. If an entry is no address, the search ends at the proxy that
 // added the entry. An IPv4 address has four bytes; the zero Addr means unknown.
-func (e *Edge) address(r *http.Request) netip.Addr {
+func (e *Edge) Address(r *http.Request) netip.Addr {
 	peer := parseAddress(r.RemoteAddr)
 	for rest := strings.Join(r.Header["X-Forwarded-For"], ","); rest != "" && e.trusted(peer); {
 		comma := strings.LastIndexByte(rest, ',')

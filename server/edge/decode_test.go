@@ -131,7 +131,7 @@ func TestAddress(t *testing.T) {
 		{"a socket without an address", "@", nil, ""},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			got := e.address(&http.Request{RemoteAddr: row.peer, Header: http.Header{"X-Forwarded-For": row.forwarded}})
+			got := e.Address(&http.Request{RemoteAddr: row.peer, Header: http.Header{"X-Forwarded-For": row.forwarded}})
 			if row.address == "" {
 				require.False(t, got.IsValid())
 				return

@@ -145,7 +145,7 @@ func (e *Edge) Patterns() []string {
 // ServeHTTP answers one request.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{
-		Exchange: httplog.Begin(w), edge: e, protocol: ProtocolNone, rate: limit.Uncounted(e.config.Now()), address: e.address(r),
+		Exchange: httplog.Begin(w), edge: e, protocol: ProtocolNone, rate: limit.Uncounted(e.config.Now()), address: e.Address(r),
 	}
 	x.Method = knownMethod(r.Method)
 	ctx, cancel := context.WithTimeoutCause(context.WithValue(r.Context(), exchangeKey{}, x), e.config.Timeout,

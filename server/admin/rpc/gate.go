@@ -51,6 +51,9 @@ func NewGate(token, oldToken string) *Gate {
 // Sec-Fetch-Site, or by Host if they use DNS rebinding.
 func NewLocalGate() *Gate { return &Gate{} }
 
+// HasToken reports whether a request has a token that the gate admits.
+func (g *Gate) HasToken(r *http.Request) bool { return !g.isLocal() && g.Admit(r) == nil }
+
 func (g *Gate) isLocal() bool { return len(g.tokens) == 0 }
 
 // Admit refuses with admin_token_missing, admin_token_invalid or, at a local gate, origin_refused.
