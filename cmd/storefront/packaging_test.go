@@ -408,3 +408,22 @@ func TestComposeOverrideOfTheManual(t *testing.T) {
 		}
 	}
 }
+
+// The page for people who move in names every field that an import reads from a file that is no shop's export.
+func TestMovingInNamesEveryFieldOfAnImport(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("importfile/sources.yaml")
+	require.NoError(t, err)
+	var sources struct{ Fields map[string][]string }
+	require.NoError(t, yaml.Unmarshal(text, &sources))
+	page, err := os.ReadFile("IMPORT.md")
+	require.NoError(t, err)
+	_, own, found := strings.Cut(string(page), "\n### Your own files\n")
+	require.True(t, found)
+	require.Len(t, sources.Fields, 3)
+	for kind, fields := range sources.Fields {
+		for _, field := range fields {
+			require.Contains(t, own, "`"+field+"`", kind)
+		}
+	}
+}
