@@ -6,6 +6,9 @@ import (
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	texts "go.storefront.example/server/validate"
 )
 
 // bounds are the limits of the values of a request's field. nil and "" mean no limit.
@@ -32,7 +35,8 @@ func boundsOf(fd protoreflect.FieldDescriptor) (bounds, error) {
 	case nil, *validate.FieldRules_Enum:
 	case *validate.FieldRules_String_:
 		b.minLength, b.maxLength = length(rule.String_.MinLen), length(rule.String_.MaxLen)
-		b.pattern = rule.String_.GetPattern()
+		form, _ := proto.GetExtension(rule.String_, storefrontv1.E_Form).(storefrontv1.TextForm)
+		b.pattern = texts.Pattern(form, rule.String_.GetMinLen() > 0)
 	case *validate.FieldRules_Int32:
 		if rule.Int32.HasGte() {
 			b.minimum = new(int64(rule.Int32.GetGte()))

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"go.storefront.example/server/validate"
 )
 
 // formats maps the JSON name of a field, anywhere in the API, to the format or pattern of its text. Addresses have the
@@ -21,11 +23,11 @@ var formats = map[string]schema{
 	"url":       {Format: "iri"},
 	"coverUrl":  {Format: "iri"},
 	"email":     {Pattern: emailPattern},
-	"slug":      {Pattern: slugPattern},
+	"slug":      {Pattern: validate.SlugPattern},
 }
 
-// Patterns of texts and times in answers, and of times in requests. They use only syntax that ECMA-262 and RE2 share, so not
-// \s, which matches different characters in each. The options in the protos have the other patterns of requests.
+// Patterns of texts and times in answers, and of times in requests; validate.Pattern has those of texts in requests. ECMA-262
+// and RE2 read them alike, so they are without \s.
 const (
 	// momentPattern matches a time in answers: always UTC, and with milliseconds.
 	momentPattern = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`
@@ -38,7 +40,6 @@ const (
 	// stored under an older rule, such as one with a typographic space. Otherwise a generated client would reject a whole
 	// list because of one such e-mail.
 	emailPattern = `^[^\x00-\x1F\x7F-\x9F]+@[^\x00-\x1F\x7F-\x9F]+$`
-	slugPattern  = `^[a-z0-9]+(-[a-z0-9]+)*$`
 )
 
 var (

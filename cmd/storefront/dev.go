@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -29,6 +28,7 @@ import (
 	"go.storefront.example/server/docs"
 	"go.storefront.example/server/edge"
 	"go.storefront.example/server/monitor"
+	"go.storefront.example/server/validate"
 	"go.storefront.example/server/webhooks"
 	"go.storefront.example/worker"
 )
@@ -163,7 +163,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 			if _, err := signin.CheckBaseURL(g.AdminURL); err == nil && running.HasDashboard() {
 				link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
 					Store: demoSlug, Member: devMember, Role: adminv1.Session_owner, BaseUrl: g.AdminURL,
-					ExpiresSeconds: new(int32(signin.MaxExpiry / time.Second)),
+					ExpiresSeconds: new(int32(validate.MaxOf("storefront.admin.v1.CreateSignInLinkRequest.expires_seconds"))),
 				})
 				if err != nil {
 					return err

@@ -32,9 +32,8 @@ const maxScanned = 20_000
 // ListActivity returns a page of a store's activity journal.
 func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityRequest) (*adminv1.ListActivityResponse, error) {
 	var refused problems
-	p := refused.page(in.PageSize, in.GetPageToken())
+	p := refused.page(in, in.GetPageToken())
 	since, until := refused.timeOf("since", in.GetSince()), refused.timeOf("until", in.GetUntil())
-	refused.Enum("actorType", in.GetActorType())
 	resourceID, ok := validate.ParseID(in.GetResourceId())
 	if !ok && in.GetResourceId() != "" {
 		refused.Invalid("resourceId", "must be a UUID")

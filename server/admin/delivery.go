@@ -58,14 +58,13 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse,
 	error) {
 	var refused problems
-	refused.Enum("status", in.GetStatus())
 	// Deliveries are listed by id, so the last id is the token. A search for a text has a token with a time and the id of an event.
 	token := in.GetPageToken()
 	before, isID := validate.ParseID(token)
 	if isID {
 		token = ""
 	}
-	p := refused.page(in.PageSize, token)
+	p := refused.page(in, token)
 	search := webhooks.Search{Webhook: in.GetWebhookId(), Text: in.GetText(), BeforeAt: p.at, Search: queue.Search{
 		EventType: in.GetEventType(), Since: refused.timeOf("since", in.GetSince()), Until: refused.timeOf("until", in.GetUntil()),
 		Before: p.id, Retrying: in.GetRetrying(), Limit: p.size + 1,

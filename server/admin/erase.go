@@ -23,11 +23,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// DefaultGrace and maxGrace are how long a deleted store can be restored, by default and at most.
-const (
-	DefaultGrace = 30 * 24 * time.Hour
-	maxGrace     = 3650 * 24 * time.Hour
-)
+// DefaultGrace is how long a deleted store can be restored by default.
+const DefaultGrace = 30 * 24 * time.Hour
 
 // DeleteStore closes a store; workers delete it after a grace period.
 func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreRequest) (*adminv1.StoreSettings, error) {
@@ -36,14 +33,11 @@ func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreReque
 		return nil, err
 	}
 	grace := DefaultGrace
-	var refused problems
 	if in.GraceSeconds != nil {
-		seconds := in.GetGraceSeconds()
-		if seconds < 0 || seconds > int64(maxGrace/time.Second) {
-			refused.Invalid("graceSeconds", "must be from 0 to ten years")
-		}
-		grace = time.Duration(seconds) * time.Second
+		grace = time.Duration(in.GetGraceSeconds()) * time.Second
 	}
+	var refused problems
+	refused.Declared(in, nil)
 	if (grace == 0 || in.GetConfirmSlug() != "") && in.GetConfirmSlug() != t.Slug {
 		refused.Invalid("confirmSlug", "must be the store's slug once more, because the store cannot be restored")
 	}
@@ -164,7 +158,7 @@ func Forget(ctx context.Context, o API, id string, report func(*adminv1.Forgetti
 func (o *Operator) ListCustomerOrders(ctx context.Context, in *adminv1.ListCustomerOrdersRequest) (
 	*adminv1.ListCustomerOrdersResponse, error) {
 	var refused problems
-	p := refused.page(in.PageSize, in.GetPageToken())
+	p := refused.page(in, in.GetPageToken())
 	if err := refused.Err(); err != nil {
 		return nil, err
 	}

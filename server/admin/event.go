@@ -26,7 +26,7 @@ func eventMessage(row *ent.Event) *adminv1.Event {
 // ListEvents returns a page of a store's events with their payloads.
 func (o *Operator) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error) {
 	var refused problems
-	p := refused.page(in.PageSize, in.GetPageToken())
+	p := refused.page(in, in.GetPageToken())
 	if in.GetType() != "" && in.GetType() != hook.Ping && !slices.Contains(hook.EventTypes(), in.GetType()) {
 		refused.Invalid("type", "must be ping or one of "+strings.Join(hook.EventTypes(), ", "))
 	}

@@ -46,7 +46,7 @@ func (o *Operator) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) 
 // ListKeys returns a page of a store's keys.
 func (o *Operator) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*adminv1.ListKeysResponse, error) {
 	var refused problems
-	p := refused.page(in.PageSize, in.GetPageToken())
+	p := refused.page(in, in.GetPageToken())
 	ctx, t, err := o.check(ctx, &refused, in.GetStore())
 	if err != nil {
 		return nil, err

@@ -1,23 +1,25 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/server/validate"
 )
 
-const (
-	// DefaultPageSize is that of a request that names no size.
-	DefaultPageSize = 50
-	// MaxPageSize bounds a page.
-	MaxPageSize = 1000
-)
+// DefaultPageSize is that of a request that names no size.
+const DefaultPageSize = 50
+
+// MaxPageSize bounds a page.
+var MaxPageSize = validate.MaxOf("storefront.admin.v1.ListStoresRequest.page_size")
 
 // page is at most size items, newest first, after the item with this id and time, which is zero for the first page.
 type page struct {
@@ -26,14 +28,16 @@ type page struct {
 	id   uuid.UUID
 }
 
-func (r *problems) page(size *int32, token string) page {
-	p := page{size: DefaultPageSize}
-	if size != nil {
-		p.size = int(*size)
-		if p.size < 1 || p.size > MaxPageSize {
-			r.Invalid("pageSize", fmt.Sprintf("must be a whole number from 1 to %d", MaxPageSize))
-		}
-	}
+// listRequest has the methods of every request for a list.
+type listRequest interface {
+	proto.Message
+	GetPageSize() int32
+}
+
+// page checks the bounds of a list request, and reads its page, which begins where the token says.
+func (r *problems) page(in listRequest, token string) page {
+	r.Declared(in, nil)
+	p := page{size: cmp.Or(int(in.GetPageSize()), DefaultPageSize)}
 	if token == "" {
 		return p
 	}

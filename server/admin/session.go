@@ -44,7 +44,7 @@ func linkOf(row *ent.SignInLink, slug string) *adminv1.Session {
 // ListSessions returns a page of running sessions and usable links, in one store or in all.
 func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsRequest) (*adminv1.ListSessionsResponse, error) {
 	var refused problems
-	p := refused.page(in.PageSize, in.GetPageToken())
+	p := refused.page(in, in.GetPageToken())
 	if err := refused.Err(); err != nil {
 		return nil, err
 	}
@@ -207,12 +207,11 @@ func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignI
 	}
 	origin, badURL := signin.CheckBaseURL(in.GetBaseUrl())
 	var refused problems
-	switch {
-	case !slices.Contains(signin.Roles(), in.GetRole().String()):
+	refused.Declared(in, nil)
+	if !slices.Contains(signin.Roles(), in.GetRole().String()) {
 		refused.Invalid("role", "must be "+strings.Join(signin.Roles(), " or "))
-	case expiry < time.Second || expiry > signin.MaxExpiry:
-		refused.Invalid("expiresSeconds", fmt.Sprintf("must be from 1 to %.0f", signin.MaxExpiry.Seconds()))
-	case badURL != nil:
+	}
+	if badURL != nil {
 		refused.Invalid("baseUrl", badURL.Error())
 	}
 	if err := refused.Err(); err != nil {

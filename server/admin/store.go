@@ -21,7 +21,7 @@ func (o *Operator) CreateStore(ctx context.Context, in *adminv1.CreateStoreReque
 // ListStores returns a page of the stores.
 func (o *Operator) ListStores(ctx context.Context, in *adminv1.ListStoresRequest) (*adminv1.ListStoresResponse, error) {
 	var refused problems
-	p := refused.page(in.PageSize, in.GetPageToken())
+	p := refused.page(in, in.GetPageToken())
 	if err := refused.Err(); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (o *Operator) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookR
 // ListWebhooks returns a page of a store's webhooks.
 func (o *Operator) ListWebhooks(ctx context.Context, in *adminv1.ListWebhooksRequest) (*adminv1.ListWebhooksResponse, error) {
 	var refused problems
-	p := refused.page(in.PageSize, in.GetPageToken())
+	p := refused.page(in, in.GetPageToken())
 	ctx, t, err := o.check(ctx, &refused, in.GetStore())
 	if err != nil {
 		return nil, err

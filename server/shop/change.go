@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
@@ -61,8 +60,8 @@ type updateRequest interface {
 }
 
 // ChangeOf reads the fields that a request names, and converts their values to the stored form. It refuses null for a field
-// that needs a value, and values out of the bounds that the request's proto declares. country is the store's country: a
-// phone number without a country code gets the code of this country.
+// that needs a value, and every value, also of fields that the table lacks, out of the bounds that the request's proto declares.
+// country is the store's country: a phone number without a country code gets the code of this country.
 //
 // An update names the fields of its mask; without a mask it names the fields that are present. A creation names the fields
 // that are present, the required ones, and those for which the proto cannot tell whether they are present.
@@ -90,9 +89,13 @@ func ChangeOf[R any](p *validate.Problems, table resource.Fields[R], in proto.Me
 	for i := range fields.Len() {
 		fd := fields.Get(i)
 		if f, _ := table.Lookup(string(fd.Name())); c.named[f.Name] && !absent(m, fd) {
-			f.Set(&c.Values, stored(p, fd, m.Get(fd), f.Form, f.Nullable(), country))
+			f.Set(&c.Values, p.Stored(fd, m.Get(fd), f.Nullable(), country))
 		}
 	}
+	p.Declared(in, func(fd protoreflect.FieldDescriptor) bool {
+		_, settable := table.Lookup(string(fd.Name()))
+		return settable
+	})
 	return c
 }
 
@@ -133,108 +136,6 @@ func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 		return false
 	}
 	return fd.HasPresence() && !m.Has(fd) || fd.Kind() == protoreflect.EnumKind && m.Get(fd).Enum() == 0
-}
-
-// stored converts a value to its stored form, and refuses a value that is out of bounds. It returns nil if the stored form
-// is null, for example for an empty text in a field that may be null.
-func stored(
-	p *validate.Problems, fd protoreflect.FieldDescriptor, v protoreflect.Value, form resource.Form, nullable bool, country string,
-) any {
-	name, b := fd.JSONName(), validate.BoundOf(fd)
-	switch {
-	case fd.IsMap():
-		texts := map[string]string{}
-		v.Map().Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
-			texts[k.String()] = v.String()
-			return true
-		})
-		return texts
-	case fd.IsList():
-		texts := []string{}
-		for i := range v.List().Len() {
-			text := v.List().Get(i).String()
-			if fd.Kind() == protoreflect.EnumKind {
-				text = enumName(p, fd, v.List().Get(i).Enum())
-			}
-			if !slices.Contains(texts, text) {
-				texts = append(texts, text)
-			}
-		}
-		return texts
-	}
-	switch fd.Kind() {
-	case protoreflect.StringKind:
-		text := storedText(p, name, v.String(), b, form, nullable, country)
-		if text == nil || nullable && *text == "" {
-			return nil
-		}
-		return *text
-	case protoreflect.EnumKind:
-		return enumName(p, fd, v.Enum())
-	case protoreflect.Int64Kind:
-		n := v.Int()
-		p.Amount(name, &n, b)
-		return n
-	case protoreflect.Int32Kind:
-		if n := v.Int(); n < b.Min || n > b.Max {
-			p.Invalid(name, fmt.Sprintf("must be a whole number from %d to %d, or null", b.Min, b.Max))
-		}
-	case protoreflect.DoubleKind:
-		if n := v.Float(); !(n >= float64(b.Min) && n <= float64(b.Max)) {
-			p.Invalid(name, fmt.Sprintf("must be a percentage from %d to %d", b.Min, b.Max))
-		}
-	case protoreflect.MessageKind:
-		at, _ := v.Message().Interface().(*timestamppb.Timestamp)
-		if t := p.Time(name, at); t != nil {
-			return *t
-		}
-		return nil
-	}
-	return v.Interface()
-}
-
-// enumName returns the name of the enum's value n. It refuses 0, and numbers that are no value of the enum.
-func enumName(p *validate.Problems, fd protoreflect.FieldDescriptor, n protoreflect.EnumNumber) string {
-	value := fd.Enum().Values().ByNumber(n)
-	if value == nil || n == 0 {
-		p.Invalid(fd.JSONName(), "has an unknown value")
-		return ""
-	}
-	return string(value.Name())
-}
-
-// storedText converts a text to its stored form. It returns nil for an e-mail address or a phone number that it refuses, and for
-// an empty URL.
-func storedText(p *validate.Problems, name, value string, b validate.Bound, form resource.Form, nullable bool, country string) *string {
-	switch form {
-	case resource.Unchecked:
-		return &value
-	case resource.Email:
-		return p.Email(name, value)
-	case resource.Phone:
-		if value == "" && !nullable {
-			return &value
-		}
-		return p.Phone(name, value, country)
-	case resource.Contact:
-		contact := p.Contact(name, value)
-		return &contact
-	case resource.Address:
-		address := p.URL(name, &value)
-		if address == nil && !nullable {
-			p.Invalid(name, "must be an http or https address")
-		}
-		return address
-	}
-	check := p.Text
-	if form == resource.Line {
-		check = p.Line
-	}
-	text := check(name, value, int(b.Max))
-	if text == "" && b.Min > 0 {
-		p.Invalid(name, fmt.Sprintf("must be %d to %d characters long", b.Min, b.Max))
-	}
-	return &text
 }
 
 // ChangeRow calls lock, which locks and returns the row with the id in text, and then change, which saves the changed row and

@@ -9,6 +9,7 @@ import (
 
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
@@ -23,8 +24,12 @@ func customerNotFound() error {
 	return apierr.New(apierr.CustomerNotFound, "The store has no customer with this id.")
 }
 
-func identifierRequired() error {
-	return apierr.New(apierr.CustomerIdentifierRequired, "A customer needs an e-mail, a phone, or both.")
+// CheckIdentified refuses a customer without an e-mail and a phone.
+func CheckIdentified(c *ent.Customer) error {
+	if c.Email == nil && c.Phone == nil {
+		return apierr.New(apierr.CustomerIdentifierRequired, "A customer needs an e-mail, a phone, or both.")
+	}
+	return nil
 }
 
 func customerConflict() error {
@@ -32,8 +37,8 @@ func customerConflict() error {
 }
 
 func (p *problems) listCustomers(in *storefrontv1.ListCustomersRequest) (l list[string], err error) {
-	l.number, l.page = p.page(in.Page, in.PageSize)
-	l.filter = p.query(in.Q)
+	l.number, l.page = p.page(in)
+	l.filter = invisible.Trim(in.GetQ())
 	return l, p.Err()
 }
 
@@ -83,14 +88,10 @@ func (b Buyer) row() *ent.Customer {
 // newCustomer reads the customer that a request asks to create.
 func (p *problems) newCustomer(in *storefrontv1.CreateCustomerRequest, country string) (*ent.Customer, error) {
 	c := ChangeOf(&p.Problems, resource.CustomerFields, in, country)
-	named := in.Email != nil || in.Phone != nil || p.Refused("email") || p.Refused("phone")
 	if err := p.Err(); err != nil {
 		return &c.Values, err
 	}
-	if !named {
-		return &c.Values, identifierRequired()
-	}
-	return &c.Values, nil
+	return &c.Values, CheckIdentified(&c.Values)
 }
 
 // CreateCustomer creates a customer, or fills in the missing fields of an existing one, as EnsureCustomer does.
@@ -201,8 +202,8 @@ func identifiedBy(email, phone *string) predicate.Customer {
 // SaveCustomer saves the fields in which next differs from row, if any. It refuses with
 // customer_identifier_required or customer_conflict.
 func SaveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
-	if next.Email == nil && next.Phone == nil {
-		return nil, identifierRequired()
+	if err := CheckIdentified(next); err != nil {
+		return nil, err
 	}
 	if differ(next.Email, row.Email) || differ(next.Phone, row.Phone) {
 		taken, err := tx.Customer.Query().
@@ -229,8 +230,8 @@ func (p *problems) customerChange(in *storefrontv1.UpdateCustomerRequest, countr
 	if err := p.Err(); err != nil {
 		return c, err
 	}
-	if c.Has("email") && c.Values.Email == nil && c.Has("phone") && c.Values.Phone == nil {
-		return c, identifierRequired()
+	if c.Has("email") && c.Has("phone") {
+		return c, CheckIdentified(&c.Values)
 	}
 	return c, nil
 }

@@ -37,12 +37,12 @@ import (
 // Callers put e-mails and phones into keys and requests, and a plain hash of a phone is found by trying all phones. So the hashes
 // are keyed. The key is a row of the same table: all processes and a restored backup have it together with the hashes, and it is
 // deleted with the store.
-const (
-	// MaxIdempotencyKeyRunes is how many characters an idempotency key may have.
-	MaxIdempotencyKeyRunes = 255
-	// IdempotencyWindow is how long an answer is stored under its key.
-	IdempotencyWindow = 24 * time.Hour
-)
+//
+// IdempotencyWindow is how long an answer is stored under its key.
+const IdempotencyWindow = 24 * time.Hour
+
+// MaxIdempotencyKeyRunes is how many characters an idempotency key may have.
+var MaxIdempotencyKeyRunes = validate.MaxOf("storefront.admin.v1.CreateOrderRequest.idempotency_key")
 
 // Once runs a change of a store in a transaction. If a change ran under the context's key within IdempotencyWindow, Once
 // returns the answer of that change instead, even if the rows have changed since. Two requests count as the same if their

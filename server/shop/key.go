@@ -27,7 +27,7 @@ import (
 const MaxActiveKeys = 10
 
 // maxKeyNameRunes is how many characters a key's name may have.
-const maxKeyNameRunes = 100
+var maxKeyNameRunes = validate.MaxOf("storefront.admin.v1.CreateKeyRequest.name")
 
 // keyLifetimes are how long a key can be used (specification, Authentication). A year has 365 days; 0 means for ever.
 var keyLifetimes = map[adminv1.Key_Lifetime]time.Duration{

@@ -19,8 +19,7 @@ func orderNotFound() error {
 }
 
 func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (l list[resource.OrderFilter], err error) {
-	l.number, l.page = p.page(in.Page, in.PageSize)
-	p.Enum("status", in.GetStatus())
+	l.number, l.page = p.page(in)
 	l.filter.Status = in.GetStatus()
 	l.filter.From = p.filterTime("from", in.GetFrom())
 	l.filter.To = p.filterTime("to", in.GetTo())

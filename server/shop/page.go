@@ -1,23 +1,16 @@
 package shop
 
 import (
-	"fmt"
+	"cmp"
 	"math"
-	"unicode/utf8"
 
-	"go.storefront.example/ent/invisible"
+	"google.golang.org/protobuf/proto"
+
 	"go.storefront.example/ent/resource"
-	"go.storefront.example/server/validate"
 )
 
 // DefaultPageSize is how many entries a page has if the request names no size.
 const DefaultPageSize = 25
-
-// maxPageSize is the largest size of a page.
-var maxPageSize = validate.MaxOf("storefront.v1.ListProductsRequest.page_size")
-
-// maxQueryRunes is how many characters the text of a search may have.
-var maxQueryRunes = validate.MaxOf("storefront.v1.ListProductsRequest.q")
 
 // list is what a list request asks for: a page, and the entries that its filter selects.
 type list[Filter any] struct {
@@ -26,39 +19,22 @@ type list[Filter any] struct {
 	filter Filter
 }
 
-// page returns the number, size and offset of the page that a list request names. A number or size that the request leaves
-// out is nil; page then returns the first page, or a page of DefaultPageSize.
-func (p *problems) page(number *int64, size *int32) (pageNumber int64, page resource.Page) {
-	pageNumber, page.Size = 1, DefaultPageSize
-	if number != nil {
-		pageNumber = *number
-		if pageNumber < 1 {
-			p.Invalid("page", "must be a whole number from 1")
-		}
-	}
-	if size != nil {
-		page.Size = int(*size)
-		if page.Size < 1 || page.Size > maxPageSize {
-			p.Invalid("pageSize", fmt.Sprintf("must be a whole number from 1 to %d", maxPageSize))
-		}
-	}
-	if pageNumber-1 > int64(math.MaxInt64/maxPageSize) {
-		page.Offset = math.MaxInt64
-	} else {
-		page.Offset = (pageNumber - 1) * int64(page.Size)
-	}
-	return pageNumber, page
+// listRequest has the methods of every request for a list.
+type listRequest interface {
+	proto.Message
+	GetPage() int64
+	GetPageSize() int32
 }
 
-// query returns the search text of a list request without the spaces around it; "" means no search. A text longer than
-// maxQueryRunes, spaces included, is refused.
-func (p *problems) query(q *string) string {
-	if q == nil {
-		return ""
+// page checks the bounds of a list request, and returns the number, size and offset of the page that it names: by default the
+// first page, of DefaultPageSize.
+func (p *problems) page(in listRequest) (number int64, page resource.Page) {
+	p.Declared(in, nil)
+	number, page.Size = cmp.Or(in.GetPage(), 1), cmp.Or(int(in.GetPageSize()), DefaultPageSize)
+	if number-1 > math.MaxInt64/int64(page.Size) {
+		page.Offset = math.MaxInt64
+	} else {
+		page.Offset = (number - 1) * int64(page.Size)
 	}
-	if utf8.RuneCountInString(*q) > maxQueryRunes {
-		p.Invalid("q", fmt.Sprintf("must be at most %d characters long", maxQueryRunes))
-		return ""
-	}
-	return invisible.Trim(p.Text("q", *q, maxQueryRunes))
+	return number, page
 }

@@ -26,8 +26,7 @@ func (s *Shop) checkPaymentLinksOpen(t tenant.Store) error {
 
 func (p *problems) listPaymentLinks(in *storefrontv1.ListPaymentLinksRequest) (
 	l list[storefrontv1.ListPaymentLinksRequest_Status], err error) {
-	l.number, l.page = p.page(in.Page, in.PageSize)
-	p.Enum("status", in.GetStatus())
+	l.number, l.page = p.page(in)
 	l.filter = in.GetStatus()
 	return l, p.Err()
 }

@@ -47,12 +47,18 @@ func linkAfter(c Change[ent.PaymentLink], row *ent.PaymentLink) ent.PaymentLink 
 	return next
 }
 
-// checkPricing refuses a link with amounts that do not fit its pricing, or with a new end date in the past.
-func checkPricing(row, next *ent.PaymentLink, now time.Time) error {
-	fixed := next.Amount != nil && next.MinAmount == nil
-	open := next.Amount == nil && next.MinAmount != nil
-	if (next.Pricing == paymentlink.PricingFIXED && !fixed) || (next.Pricing == paymentlink.PricingOPEN && !open) {
+// CheckPricing refuses a link with amounts that do not fit its pricing.
+func CheckPricing(pricing paymentlink.Pricing, amount, minAmount *int64) error {
+	if (amount != nil) != (pricing == paymentlink.PricingFIXED) || (minAmount != nil) != (pricing == paymentlink.PricingOPEN) {
 		return apierr.New(apierr.PaymentLinkInvalidPricing, "FIXED needs amount and no minAmount; OPEN needs minAmount and no amount.")
+	}
+	return nil
+}
+
+// checkLink refuses a link that CheckPricing refuses, or with a new end date in the past.
+func checkLink(row, next *ent.PaymentLink, now time.Time) error {
+	if err := CheckPricing(next.Pricing, next.Amount, next.MinAmount); err != nil {
+		return err
 	}
 	if next.ExpiresAt != nil && timesDiffer(next.ExpiresAt, row.ExpiresAt) && !next.ExpiresAt.After(now) {
 		return apierr.New(apierr.PaymentLinkExpiryPast, "expiresAt must be in the future; null removes the end date.")
@@ -86,7 +92,7 @@ func (s *Shop) CreatePaymentLink(
 	err = hook.Change(ctx, s.db.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		next := c.Values
-		if err := checkPricing(&ent.PaymentLink{}, &next, now); err != nil {
+		if err := checkLink(&ent.PaymentLink{}, &next, now); err != nil {
 			return err
 		}
 		// Ten letters are 50 random bits. If another link has this code, the unique index makes the transaction fail, and
@@ -122,7 +128,7 @@ func (s *Shop) UpdatePaymentLink(
 	}
 	return s.changePaymentLink(ctx, in.GetId(), func(ctx context.Context, row *ent.PaymentLink) (ent.PaymentLink, error) {
 		next := linkAfter(c, row)
-		return next, checkPricing(row, &next, hook.Time(ctx))
+		return next, checkLink(row, &next, hook.Time(ctx))
 	})
 }
 

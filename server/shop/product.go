@@ -3,6 +3,7 @@ package shop
 import (
 	"context"
 
+	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent/product"
@@ -16,10 +17,8 @@ func productNotFound() error {
 }
 
 func (p *problems) listProducts(in *storefrontv1.ListProductsRequest) (l list[resource.ProductFilter], err error) {
-	l.number, l.page = p.page(in.Page, in.PageSize)
-	p.Enum("status", in.GetStatus())
-	p.Enum("type", in.GetType())
-	l.filter = resource.ProductFilter{Title: p.query(in.Q), Status: in.GetStatus(), Type: in.GetType()}
+	l.number, l.page = p.page(in)
+	l.filter = resource.ProductFilter{Title: invisible.Trim(in.GetQ()), Status: in.GetStatus(), Type: in.GetType()}
 	return l, p.Err()
 }
 

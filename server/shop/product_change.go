@@ -69,7 +69,7 @@ func (s *Shop) lockProduct(ctx context.Context, tx *ent.Tx, t tenant.Store, id u
 // compare_at_invalid, product_type_unavailable or product_incomplete.
 func SaveProduct(ctx context.Context, t tenant.Store, row, next *ent.Product, priced bool) (*ent.Product, error) {
 	if priced {
-		if err := checkCompareAt(next); err != nil {
+		if err := CheckCompareAt(next.PriceAmount, next.CompareAtAmount); err != nil {
 			return nil, err
 		}
 	}
@@ -83,9 +83,9 @@ func SaveProduct(ctx context.Context, t tenant.Store, row, next *ent.Product, pr
 	return Save(ctx, resource.ProductFields, row, next, u.Mutation(), u)
 }
 
-// checkCompareAt refuses a compare-at price that is not above the price.
-func checkCompareAt(p *ent.Product) error {
-	if p.CompareAtAmount != nil && *p.CompareAtAmount <= p.PriceAmount {
+// CheckCompareAt refuses a compare-at price that is not above the price.
+func CheckCompareAt(price int64, compareAt *int64) error {
+	if compareAt != nil && *compareAt <= price {
 		return apierr.New(apierr.CompareAtInvalid, "compareAtAmount must be above priceAmount; null removes it.")
 	}
 	return nil
@@ -124,29 +124,24 @@ func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductReque
 		return nil, err
 	}
 	p := newProblems(ctx)
-	kind := product.Type(in.GetType().String())
-	if product.TypeValidator(kind) != nil {
-		p.Invalid("type", "must be one of FILE, COURSE, LICENSE, MEETING, EVENT")
-	}
 	c := ChangeOf(&p.Problems, resource.ProductFields, in, "")
-	slug := p.Slug("slug", in.GetSlug())
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	next := c.Applied(&ent.Product{Type: kind, Status: product.StatusDRAFT})
+	next := c.Applied(&ent.Product{Type: product.Type(in.GetType().String()), Status: product.StatusDRAFT})
 	address, err := s.storeAddress(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	var row *ent.Product
 	err = hook.Change(ctx, s.db.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
-		chosen, err := freeSlug(ctx, slug, next.Title, func(ctx context.Context, slug string) (bool, error) {
+		chosen, err := freeSlug(ctx, in.GetSlug(), next.Title, func(ctx context.Context, slug string) (bool, error) {
 			return tx.Product.Query().Where(product.StoreID(t.ID), product.Slug(slug)).Exist(ctx)
 		})
 		if err != nil {
 			return err
 		}
-		if err := checkCompareAt(&next); err != nil {
+		if err := CheckCompareAt(next.PriceAmount, next.CompareAtAmount); err != nil {
 			return err
 		}
 		now := hook.Time(ctx)

@@ -138,11 +138,7 @@ func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID
 	if createdAt == nil || !exportedCodes.MatchString(money+" "+country) {
 		money, country = p.Currency("currency", money), p.Country("country", country)
 	}
-	if in.GetSlug() == "" {
-		p.Invalid("slug", "is required")
-	}
-	slug := p.Slug("slug", in.GetSlug())
-	c := p.storeFields(in, country)
+	c, slug := p.storeFields(in, country), in.GetSlug()
 	if err := p.Err(); err != nil {
 		return nil, err
 	}

@@ -15,8 +15,9 @@ import (
 	"golang.org/x/text/width"
 )
 
-// These are the bounds of amounts that the protos declare for requests. Imports and orders use them too.
+// These are the bounds of amounts and percentages that the protos declare for requests. Imports and orders use them too.
 var (
+	FeeBound     = MustBound("storefront.admin.v1.CreateStoreRequest.platform_fee_percent")
 	PriceBound   = MustBound("storefront.v1.UpdateProductRequest.price_amount")
 	PaymentBound = MustBound("storefront.admin.v1.CreateOrderRequest.amount")
 )
@@ -29,6 +30,13 @@ const MaxAmount = 1<<53 - 1
 func (p *Problems) Amount(field string, value *int64, b Bound) {
 	if value != nil && (*value < b.Min || *value > b.Max) {
 		p.Invalid(field, fmt.Sprintf("must be a whole number of minor units from %d to %d", b.Min, b.Max))
+	}
+}
+
+// Percentage refuses a percentage that is out of bounds.
+func (p *Problems) Percentage(field string, value float64, b Bound) {
+	if !(value >= float64(b.Min) && value <= float64(b.Max)) {
+		p.Invalid(field, fmt.Sprintf("must be a percentage from %d to %d", b.Min, b.Max))
 	}
 }
 

@@ -6,9 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	rules "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"pgregory.net/rapid"
@@ -22,7 +20,8 @@ func sent(t *testing.T, field protoreflect.FullName) *regexp.Regexp {
 	t.Helper()
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(field)
 	require.NoError(t, err)
-	return regexp.MustCompile(proto.GetExtension(d.Options(), rules.E_Field).(*rules.FieldRules).GetString().GetPattern())
+	b := validate.BoundOf(d.(protoreflect.FieldDescriptor))
+	return regexp.MustCompile(validate.Pattern(b.Form, b.Min > 0))
 }
 
 // answered returns the pattern that the document has for a field of answers.
@@ -114,7 +113,7 @@ func TestTheDocumentsPatternsMatchWhatTheRulesTake(t *testing.T) {
 			sent: answered(t, "Product", "slug"), kept: answered(t, "Store", "slug"), all: true,
 			read: func(text string) (string, bool) {
 				var p validate.Problems
-				return p.Slug("slug", text), !p.Any() || len(text) > validate.MaxSlugBytes
+				return p.Slug("slug", text, validate.MaxSlugBytes), !p.Any() || len(text) > validate.MaxSlugBytes
 			},
 		},
 		"title": {

@@ -2,19 +2,25 @@ package validate
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxSlugBytes is the maximum length of a slug.
-const MaxSlugBytes = 80
+// MaxSlugBytes is the maximum length of a slug that SlugOf makes.
+var MaxSlugBytes = MaxOf("storefront.admin.v1.CreateProductRequest.slug")
+
+// SlugPattern is the form of a slug, as RE2 and ECMA-262 write it.
+const SlugPattern = `^[a-z0-9]+(-[a-z0-9]+)*$`
+
+var slugForm = regexp.MustCompile(SlugPattern)
 
 // Slug refuses a slug that needs escapes in an address, or is too long. The slug may be empty; then the service makes one.
-func (p *Problems) Slug(field, value string) string {
-	if value != "" && (value != SlugOf(value) || len(value) > MaxSlugBytes) {
-		p.Invalid(field, fmt.Sprintf("must be 1 to %d lower-case letters, digits and single hyphens", MaxSlugBytes))
+func (p *Problems) Slug(field, value string, maxBytes int) string {
+	if value != "" && (!slugForm.MatchString(value) || len(value) > maxBytes) {
+		p.Invalid(field, fmt.Sprintf("must be 1 to %d lower-case letters, digits and single hyphens", maxBytes))
 	}
 	return p.NotID(field, value)
 }

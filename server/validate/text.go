@@ -27,18 +27,23 @@ func (p *Problems) Text(field, value string, maxRunes int) string {
 		p.Invalid(field, "must be UTF-8 text")
 		return value
 	}
-	for _, r := range value {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			p.Invalid(field, "must not hold control characters other than newline and tab")
-			return value
-		}
+	if strings.ContainsFunc(value, notInText) {
+		p.Invalid(field, "must not hold control characters other than newline and tab")
+		return value
 	}
 	value = strings.TrimSpace(value)
 	if utf8.RuneCountInString(value) > maxRunes {
-		p.Invalid(field, fmt.Sprintf("must be at most %d characters long", maxRunes))
+		p.Invalid(field, tooLong(int64(maxRunes)))
 	}
 	return value
 }
+
+func tooLong(maxRunes int64) string {
+	return fmt.Sprintf("must be at most %d characters long", maxRunes)
+}
+
+// notInText reports whether no text may have this character.
+func notInText(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
 
 // Line trims and checks a text as Text does, and refuses line ends in it.
 func (p *Problems) Line(field, value string, maxRunes int) string {

@@ -82,9 +82,9 @@ func (p *Problems) Time(field string, at *timestamppb.Timestamp) *time.Time {
 	return &t
 }
 
-// Enum refuses a number that is no value of the enum. Only requests in the binary format can have such a number.
+// Enum refuses a number that is no value of the enum.
 func (p *Problems) Enum(field string, e protoreflect.Enum) {
 	if e.Number() != 0 && e.Descriptor().Values().ByNumber(e.Number()) == nil {
-		p.Invalid(field, "has an unknown value")
+		p.Invalid(field, unknownValue)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -20,9 +19,6 @@ import (
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/validate"
 )
-
-// maxTextRunes is how many characters the text of a search may have.
-const maxTextRunes = 200
 
 // Search selects deliveries of the context's store. ListDeliveries sets queue.Search's StoreID and WebhookID; callers leave
 // these two empty.
@@ -65,9 +61,6 @@ func (w *Webhooks) ListDeliveries(ctx context.Context, search Search) (found Sea
 	}
 	if !search.Since.IsZero() && !search.Until.IsZero() && !search.Since.Before(search.Until) {
 		p.Invalid("until", "must be later than the time before it")
-	}
-	if utf8.RuneCountInString(search.Text) > maxTextRunes {
-		p.Invalid("text", fmt.Sprintf("must have at most %d characters", maxTextRunes))
 	}
 	if err := p.Err(); err != nil {
 		return found, err

@@ -27,7 +27,7 @@ import (
 const Max = 5
 
 // maxDescriptionRunes is how many characters a webhook's description may have.
-const maxDescriptionRunes = 500
+var maxDescriptionRunes = validate.MaxOf("storefront.admin.v1.UpdateWebhookRequest.description")
 
 // Registration is a webhook to create.
 type Registration struct {

@@ -471,7 +471,7 @@ var File_storefront_v1_customer_proto protoreflect.FileDescriptor
 
 const file_storefront_v1_customer_proto_rawDesc = "" +
 	"\n" +
-	"\x1cstorefront/v1/customer.proto\x12\rstorefront.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19storefront/v1/scope.proto\"\x91\x02\n" +
+	"\x1cstorefront/v1/customer.proto\x12\rstorefront.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18storefront/v1/form.proto\x1a\x19storefront/v1/scope.proto\"\x91\x02\n" +
 	"\bCustomer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x19\n" +
@@ -484,11 +484,11 @@ const file_storefront_v1_customer_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtB\b\n" +
 	"\x06_emailB\b\n" +
-	"\x06_phone\"\xc1\x01\n" +
+	"\x06_phone\"\xa3\x01\n" +
 	"\x14ListCustomersRequest\x12 \n" +
 	"\x04page\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\x00R\x04page\x88\x01\x01\x12+\n" +
-	"\tpage_size\x18\x02 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x01H\x01R\bpageSize\x88\x01\x01\x12=\n" +
-	"\x01q\x18\x03 \x01(\tB*\xbaH'r%\x18d2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\x01q\x88\x01\x01B\a\n" +
+	"\tpage_size\x18\x02 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x01H\x01R\bpageSize\x88\x01\x01\x12\x1f\n" +
+	"\x01q\x18\x03 \x01(\tB\f\xbaH\tr\a\xa0\x98\xf4\x01\x02\x18dH\x02R\x01q\x88\x01\x01B\a\n" +
 	"\x05_pageB\f\n" +
 	"\n" +
 	"_page_sizeB\x04\n" +
@@ -499,18 +499,24 @@ const file_storefront_v1_customer_proto_rawDesc = "" +
 	"\x05total\x18\x03 \x01(\x03R\x05total\x12+\n" +
 	"\x04data\x18\x04 \x03(\v2\x17.storefront.v1.CustomerR\x04data\"$\n" +
 	"\x12GetCustomerRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xf2\x05\n" +
-	"\x15CreateCustomerRequest\x12E\n" +
-	"\x04name\x18\x01 \x01(\tB1\xbaH.r,\x18\xc8\x012'^[^\\x00-\\x08\\x0A-\\x1F\\x7F-\\x9F\u2028\u2029]*$R\x04name\x12\xeb\x03\n" +
-	"\x05email\x18\x02 \x01(\tB\xcf\x03\xbaH\xcb\x03r\xc8\x03\x10\x01\x18\xfe\x012\xc0\x03^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*(\"[^\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+\"|[^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+)@[^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+[.。．｡][^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x00R\x05email\x88\x01\x01\x12\x8f\x01\n" +
-	"\x05phone\x18\x03 \x01(\tBt\xbaHqro\x10\x01\x18\xfa\x012h^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9FA-Za-z]*[^ \\x00-\\x1F\\x7F-\\x9FA-Za-z][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9FA-Za-z]*$H\x01R\x05phone\x88\x01\x01B\b\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xa6\x01\n" +
+	"\x15CreateCustomerRequest\x12!\n" +
+	"\x04name\x18\x01 \x01(\tB\r\xbaH\n" +
+	"r\b\xa0\x98\xf4\x01\x01\x18\xc8\x01R\x04name\x12*\n" +
+	"\x05email\x18\x02 \x01(\tB\x0f\xbaH\fr\n" +
+	"\xa0\x98\xf4\x01\x03\x10\x01\x18\xfe\x01H\x00R\x05email\x88\x01\x01\x12*\n" +
+	"\x05phone\x18\x03 \x01(\tB\x0f\xbaH\fr\n" +
+	"\xa0\x98\xf4\x01\x05\x10\x01\x18\xfa\x01H\x01R\x05phone\x88\x01\x01B\b\n" +
 	"\x06_emailB\b\n" +
-	"\x06_phone\"\xcd\x06\n" +
+	"\x06_phone\"\x81\x02\n" +
 	"\x15UpdateCustomerRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12J\n" +
-	"\x04name\x18\x02 \x01(\tB1\xbaH.r,\x18\xc8\x012'^[^\\x00-\\x08\\x0A-\\x1F\\x7F-\\x9F\u2028\u2029]*$H\x00R\x04name\x88\x01\x01\x12\xeb\x03\n" +
-	"\x05email\x18\x03 \x01(\tB\xcf\x03\xbaH\xcb\x03r\xc8\x03\x10\x01\x18\xfe\x012\xc0\x03^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*(\"[^\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+\"|[^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+)@[^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+[.。．｡][^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x01R\x05email\x88\x01\x01\x12\x8f\x01\n" +
-	"\x05phone\x18\x04 \x01(\tBt\xbaHqro\x10\x01\x18\xfa\x012h^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9FA-Za-z]*[^ \\x00-\\x1F\\x7F-\\x9FA-Za-z][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9FA-Za-z]*$H\x02R\x05phone\x88\x01\x01\x12;\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12&\n" +
+	"\x04name\x18\x02 \x01(\tB\r\xbaH\n" +
+	"r\b\xa0\x98\xf4\x01\x01\x18\xc8\x01H\x00R\x04name\x88\x01\x01\x12*\n" +
+	"\x05email\x18\x03 \x01(\tB\x0f\xbaH\fr\n" +
+	"\xa0\x98\xf4\x01\x03\x10\x01\x18\xfe\x01H\x01R\x05email\x88\x01\x01\x12*\n" +
+	"\x05phone\x18\x04 \x01(\tB\x0f\xbaH\fr\n" +
+	"\xa0\x98\xf4\x01\x05\x10\x01\x18\xfa\x01H\x02R\x05phone\x88\x01\x01\x12;\n" +
 	"\vupdate_mask\x18\x05 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMaskB\a\n" +
 	"\x05_nameB\b\n" +
@@ -569,6 +575,7 @@ func file_storefront_v1_customer_proto_init() {
 	if File_storefront_v1_customer_proto != nil {
 		return
 	}
+	file_storefront_v1_form_proto_init()
 	file_storefront_v1_scope_proto_init()
 	file_storefront_v1_customer_proto_msgTypes[0].OneofWrappers = []any{}
 	file_storefront_v1_customer_proto_msgTypes[1].OneofWrappers = []any{}

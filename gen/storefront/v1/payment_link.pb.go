@@ -902,7 +902,7 @@ var File_storefront_v1_payment_link_proto protoreflect.FileDescriptor
 
 const file_storefront_v1_payment_link_proto_rawDesc = "" +
 	"\n" +
-	" storefront/v1/payment_link.proto\x12\rstorefront.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19storefront/v1/scope.proto\"\xcb\b\n" +
+	" storefront/v1/payment_link.proto\x12\rstorefront.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18storefront/v1/form.proto\x1a\x19storefront/v1/scope.proto\"\xcb\b\n" +
 	"\vPaymentLink\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12\x10\n" +
@@ -970,16 +970,18 @@ const file_storefront_v1_payment_link_proto_rawDesc = "" +
 	"\x05total\x18\x03 \x01(\x03R\x05total\x12.\n" +
 	"\x04data\x18\x04 \x03(\v2\x1a.storefront.v1.PaymentLinkR\x04data\"'\n" +
 	"\x15GetPaymentLinkRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x95\b\n" +
-	"\x18CreatePaymentLinkRequest\x12\xa5\x01\n" +
-	"\x05title\x18\x01 \x01(\tB\x8e\x01\xbaH\x8a\x01\xc8\x01\x01r\x84\x01\x10\x01\x18\xc8\x012}^[^\\x00-\\x08\\x0A-\\x1F\\x7F-\\x9F\u2028\u2029]*[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\\x00-\\x08\\x0A-\\x1F\\x7F-\\x9F\u2028\u2029]*$R\x05title\x12I\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xe2\x04\n" +
+	"\x18CreatePaymentLinkRequest\x12(\n" +
+	"\x05title\x18\x01 \x01(\tB\x12\xbaH\x0f\xc8\x01\x01r\n" +
+	"\xa0\x98\xf4\x01\x01\x10\x01\x18\xc8\x01R\x05title\x12I\n" +
 	"\apricing\x18\x02 \x01(\x0e2\".storefront.v1.PaymentLink.PricingB\v\xbaH\b\xc8\x01\x01\x82\x01\x02\x10\x01R\apricing\x12-\n" +
 	"\x06amount\x18\x03 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x00R\x06amount\x88\x01\x01\x124\n" +
 	"\n" +
-	"min_amount\x18\x04 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x01R\tminAmount\x88\x01\x01\x12R\n" +
-	"\vdescription\x18\x05 \x01(\tB+\xbaH(r&\x18\x88'2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\vdescription\x88\x01\x01\x12\x9d\x02\n" +
-	"\tcover_url\x18\x06 \x01(\tB\xfa\x01\xbaH\xf6\x01r\xf3\x01\x18\x80\x102\xed\x01^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*([Hh][Tt][Tt][Pp][Ss]?://[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+)?[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x03R\bcoverUrl\x88\x01\x01\x12\\\n" +
-	"\x11thank_you_message\x18\a \x01(\tB+\xbaH(r&\x18\xd0\x0f2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x04R\x0fthankYouMessage\x88\x01\x01\x129\n" +
+	"min_amount\x18\x04 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x01R\tminAmount\x88\x01\x01\x12/\n" +
+	"\vdescription\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x88'H\x02R\vdescription\x88\x01\x01\x12/\n" +
+	"\tcover_url\x18\x06 \x01(\tB\r\xbaH\n" +
+	"r\b\xa0\x98\xf4\x01\x06\x18\x80\x10H\x03R\bcoverUrl\x88\x01\x01\x129\n" +
+	"\x11thank_you_message\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fH\x04R\x0fthankYouMessage\x88\x01\x01\x129\n" +
 	"\n" +
 	"expires_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x125\n" +
 	"\fmax_payments\x18\t \x01(\x05B\r\xbaH\n" +
@@ -990,17 +992,19 @@ const file_storefront_v1_payment_link_proto_rawDesc = "" +
 	"\n" +
 	"_cover_urlB\x14\n" +
 	"\x12_thank_you_messageB\x0f\n" +
-	"\r_max_payments\"\xfc\b\n" +
+	"\r_max_payments\"\xc9\x05\n" +
 	"\x18UpdatePaymentLinkRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\xa7\x01\n" +
-	"\x05title\x18\x02 \x01(\tB\x8b\x01\xbaH\x87\x01r\x84\x01\x10\x01\x18\xc8\x012}^[^\\x00-\\x08\\x0A-\\x1F\\x7F-\\x9F\u2028\u2029]*[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\\x00-\\x08\\x0A-\\x1F\\x7F-\\x9F\u2028\u2029]*$H\x00R\x05title\x88\x01\x01\x12K\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12*\n" +
+	"\x05title\x18\x02 \x01(\tB\x0f\xbaH\fr\n" +
+	"\xa0\x98\xf4\x01\x01\x10\x01\x18\xc8\x01H\x00R\x05title\x88\x01\x01\x12K\n" +
 	"\apricing\x18\x03 \x01(\x0e2\".storefront.v1.PaymentLink.PricingB\b\xbaH\x05\x82\x01\x02\x10\x01H\x01R\apricing\x88\x01\x01\x12-\n" +
 	"\x06amount\x18\x04 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x02R\x06amount\x88\x01\x01\x124\n" +
 	"\n" +
-	"min_amount\x18\x05 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x03R\tminAmount\x88\x01\x01\x12R\n" +
-	"\vdescription\x18\x06 \x01(\tB+\xbaH(r&\x18\x88'2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x04R\vdescription\x88\x01\x01\x12\x9d\x02\n" +
-	"\tcover_url\x18\a \x01(\tB\xfa\x01\xbaH\xf6\x01r\xf3\x01\x18\x80\x102\xed\x01^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*([Hh][Tt][Tt][Pp][Ss]?://[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+)?[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x05R\bcoverUrl\x88\x01\x01\x12\\\n" +
-	"\x11thank_you_message\x18\b \x01(\tB+\xbaH(r&\x18\xd0\x0f2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x06R\x0fthankYouMessage\x88\x01\x01\x129\n" +
+	"min_amount\x18\x05 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x03R\tminAmount\x88\x01\x01\x12/\n" +
+	"\vdescription\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x88'H\x04R\vdescription\x88\x01\x01\x12/\n" +
+	"\tcover_url\x18\a \x01(\tB\r\xbaH\n" +
+	"r\b\xa0\x98\xf4\x01\x06\x18\x80\x10H\x05R\bcoverUrl\x88\x01\x01\x129\n" +
+	"\x11thank_you_message\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fH\x06R\x0fthankYouMessage\x88\x01\x01\x129\n" +
 	"\n" +
 	"expires_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x125\n" +
 	"\fmax_payments\x18\n" +
@@ -1092,6 +1096,7 @@ func file_storefront_v1_payment_link_proto_init() {
 	if File_storefront_v1_payment_link_proto != nil {
 		return
 	}
+	file_storefront_v1_form_proto_init()
 	file_storefront_v1_scope_proto_init()
 	file_storefront_v1_payment_link_proto_msgTypes[0].OneofWrappers = []any{}
 	file_storefront_v1_payment_link_proto_msgTypes[1].OneofWrappers = []any{}

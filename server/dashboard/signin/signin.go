@@ -39,8 +39,6 @@ func Roles() []string {
 const (
 	// DefaultExpiry is that of a link for which the request sets none.
 	DefaultExpiry = 10 * time.Minute
-	// MaxExpiry bounds a link's life, because links are sent in chats and mails.
-	MaxExpiry = 24 * time.Hour
 	// SessionLength counts from signing in or KeepAlive, active or not.
 	SessionLength = 12 * time.Hour
 )
@@ -112,7 +110,7 @@ type Link struct {
 	Member, Role string
 	// Origin is as CheckBaseURL returns it.
 	Origin string
-	// Expiry is at most MaxExpiry.
+	// Expiry is how long the link can be used.
 	Expiry time.Duration
 }
 

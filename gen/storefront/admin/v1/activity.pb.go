@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -480,7 +481,7 @@ var File_storefront_admin_v1_activity_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_activity_proto_rawDesc = "" +
 	"\n" +
-	"\"storefront/admin/v1/activity.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x87\x04\n" +
+	"\"storefront/admin/v1/activity.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x87\x04\n" +
 	"\rActivityEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12>\n" +
 	"\x05actor\x18\x02 \x01(\v2(.storefront.admin.v1.ActivityEntry.ActorR\x05actor\x12\x16\n" +
@@ -502,17 +503,18 @@ const file_storefront_admin_v1_activity_proto_rawDesc = "" +
 	"\x03_id\x1a.\n" +
 	"\bResource\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\tR\x02id\"\xa5\x03\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"\xbb\x03\n" +
 	"\x13ListActivityRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
-	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12,\n" +
+	"\tpage_size\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\x120\n" +
 	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
 	"\x05until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12#\n" +
-	"\rresource_type\x18\x06 \x01(\tR\fresourceType\x12Q\n" +
+	"\rresource_type\x18\x06 \x01(\tR\fresourceType\x12[\n" +
 	"\n" +
-	"actor_type\x18\a \x01(\x0e2-.storefront.admin.v1.ActivityEntry.Actor.TypeH\x01R\tactorType\x88\x01\x01\x12\x1d\n" +
+	"actor_type\x18\a \x01(\x0e2-.storefront.admin.v1.ActivityEntry.Actor.TypeB\b\xbaH\x05\x82\x01\x02\x10\x01H\x01R\tactorType\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"actor_name\x18\b \x01(\tR\tactorName\x12\x1f\n" +
 	"\vresource_id\x18\t \x01(\tR\n" +

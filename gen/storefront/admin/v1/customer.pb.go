@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	v1 "go.storefront.example/gen/storefront/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -394,7 +395,7 @@ var File_storefront_admin_v1_customer_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	"\n" +
-	"\"storefront/admin/v1/customer.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19storefront/v1/order.proto\"=\n" +
+	"\"storefront/admin/v1/customer.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19storefront/v1/order.proto\"=\n" +
 	"\x15ForgetCustomerRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05store\x18\x02 \x01(\tR\x05store\"A\n" +
@@ -419,10 +420,11 @@ const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"finishedAt\x12'\n" +
 	"\rlog_waits_for\x18\v \x01(\tH\x00R\vlogWaitsFor\x88\x01\x01B\x10\n" +
-	"\x0e_log_waits_forJ\x04\b\b\x10\t\"\x90\x01\n" +
+	"\x0e_log_waits_forJ\x04\b\b\x10\t\"\x9c\x01\n" +
 	"\x19ListCustomerOrdersRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12 \n" +
-	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12,\n" +
+	"\tpage_size\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x14\n" +
 	"\x05store\x18\x04 \x01(\tR\x05storeB\f\n" +

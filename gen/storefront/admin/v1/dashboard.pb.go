@@ -7,6 +7,8 @@
 package adminv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "go.storefront.example/gen/storefront/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -742,7 +744,7 @@ var File_storefront_admin_v1_dashboard_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_dashboard_proto_rawDesc = "" +
 	"\n" +
-	"#storefront/admin/v1/dashboard.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xda\x04\n" +
+	"#storefront/admin/v1/dashboard.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18storefront/v1/form.proto\"\xda\x04\n" +
 	"\aSession\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x125\n" +
 	"\x04kind\x18\x02 \x01(\x0e2!.storefront.admin.v1.Session.KindR\x04kind\x128\n" +
@@ -766,22 +768,23 @@ const file_storefront_admin_v1_dashboard_proto_rawDesc = "" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05owner\x10\x01\x12\t\n" +
-	"\x05admin\x10\x02\"\xdb\x01\n" +
+	"\x05admin\x10\x02\"\xfb\x01\n" +
 	"\x17CreateSignInLinkRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x16\n" +
-	"\x06member\x18\x02 \x01(\tR\x06member\x125\n" +
-	"\x04role\x18\x03 \x01(\x0e2!.storefront.admin.v1.Session.RoleR\x04role\x12,\n" +
-	"\x0fexpires_seconds\x18\x04 \x01(\x05H\x00R\x0eexpiresSeconds\x88\x01\x01\x12\x19\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12)\n" +
+	"\x06member\x18\x02 \x01(\tB\x11\xbaH\x0e\xc8\x01\x01r\t\xa0\x98\xf4\x01\x01\x10\x01\x18dR\x06member\x125\n" +
+	"\x04role\x18\x03 \x01(\x0e2!.storefront.admin.v1.Session.RoleR\x04role\x129\n" +
+	"\x0fexpires_seconds\x18\x04 \x01(\x05B\v\xbaH\b\x1a\x06\x18\x80\xa3\x05(\x01H\x00R\x0eexpiresSeconds\x88\x01\x01\x12\x19\n" +
 	"\bbase_url\x18\x05 \x01(\tR\abaseUrlB\x12\n" +
 	"\x10_expires_seconds\"w\n" +
 	"\x18CreateSignInLinkResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x129\n" +
 	"\n" +
-	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"z\n" +
+	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x86\x01\n" +
 	"\x13ListSessionsRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
-	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12,\n" +
+	"\tpage_size\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tR\tpageTokenB\f\n" +
 	"\n" +

@@ -7,6 +7,8 @@
 package adminv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "go.storefront.example/gen/storefront/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -984,7 +986,7 @@ var File_storefront_admin_v1_delivery_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\n" +
-	"\"storefront/admin/v1/delivery.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc3\a\n" +
+	"\"storefront/admin/v1/delivery.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18storefront/v1/form.proto\"\xc3\a\n" +
 	"\bDelivery\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bevent_id\x18\x02 \x01(\tR\aeventId\x12\x1d\n" +
@@ -1026,22 +1028,24 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\x06failed\x10\x03\x12\r\n" +
 	"\tcancelled\x10\x04B\x13\n" +
 	"\x11_last_status_codeB\r\n" +
-	"\v_last_error\"\x9c\x03\n" +
+	"\v_last_error\"\xc1\x03\n" +
 	"\x15ListDeliveriesRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x1d\n" +
 	"\n" +
-	"webhook_id\x18\x02 \x01(\tR\twebhookId\x12A\n" +
-	"\x06status\x18\x03 \x01(\x0e2$.storefront.admin.v1.Delivery.StatusH\x00R\x06status\x88\x01\x01\x12\x1d\n" +
+	"webhook_id\x18\x02 \x01(\tR\twebhookId\x12K\n" +
+	"\x06status\x18\x03 \x01(\x0e2$.storefront.admin.v1.Delivery.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x00R\x06status\x88\x01\x01\x12\x1d\n" +
 	"\n" +
-	"event_type\x18\x04 \x01(\tR\teventType\x12 \n" +
-	"\tpage_size\x18\x05 \x01(\x05H\x01R\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"event_type\x18\x04 \x01(\tR\teventType\x12,\n" +
+	"\tpage_size\x18\x05 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x01R\bpageSize\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x06 \x01(\tR\tpageToken\x120\n" +
 	"\x05since\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x1a\n" +
 	"\bretrying\x18\b \x01(\bR\bretrying\x120\n" +
-	"\x05until\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x12\n" +
+	"\x05until\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12!\n" +
 	"\x04text\x18\n" +
-	" \x01(\tR\x04textB\t\n" +
+	" \x01(\tB\r\xbaH\n" +
+	"r\b\xa0\x98\xf4\x01\x02\x18\xc8\x01R\x04textB\t\n" +
 	"\a_statusB\f\n" +
 	"\n" +
 	"_page_size\"\xc1\x01\n" +

@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -458,18 +459,19 @@ var File_storefront_admin_v1_event_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x1fstorefront/admin/v1/event.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9b\x01\n" +
+	"\x1fstorefront/admin/v1/event.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9b\x01\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bstore_id\x18\x02 \x01(\tR\astoreId\x12\x12\n" +
 	"\x04type\x18\x03 \x01(\tR\x04type\x129\n" +
 	"\n" +
 	"created_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x18\n" +
-	"\apayload\x18\x05 \x01(\tR\apayload\"\x8c\x01\n" +
+	"\apayload\x18\x05 \x01(\tR\apayload\"\x98\x01\n" +
 	"\x11ListEventsRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
-	"\x04type\x18\x02 \x01(\tR\x04type\x12 \n" +
-	"\tpage_size\x18\x03 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12,\n" +
+	"\tpage_size\x18\x03 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tR\tpageTokenB\f\n" +
 	"\n" +

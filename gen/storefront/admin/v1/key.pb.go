@@ -7,6 +7,8 @@
 package adminv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "go.storefront.example/gen/storefront/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -625,7 +627,7 @@ var File_storefront_admin_v1_key_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_key_proto_rawDesc = "" +
 	"\n" +
-	"\x1dstorefront/admin/v1/key.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe1\x03\n" +
+	"\x1dstorefront/admin/v1/key.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18storefront/v1/form.proto\"\xe1\x03\n" +
 	"\x03Key\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -650,19 +652,20 @@ const file_storefront_admin_v1_key_proto_rawDesc = "" +
 	"\aDAYS_90\x10\x02\x12\n" +
 	"\n" +
 	"\x06YEAR_1\x10\x03\x12\t\n" +
-	"\x05NEVER\x10\x04\"\xbc\x01\n" +
+	"\x05NEVER\x10\x04\"\xd9\x01\n" +
 	"\x10CreateKeyRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12%\n" +
+	"\x04name\x18\x02 \x01(\tB\x11\xbaH\x0e\xc8\x01\x01r\t\xa0\x98\xf4\x01\x01\x10\x01\x18dR\x04name\x12\x16\n" +
 	"\x06scopes\x18\x03 \x03(\tR\x06scopes\x12=\n" +
-	"\blifetime\x18\x04 \x01(\x0e2!.storefront.admin.v1.Key.LifetimeR\blifetime\x12'\n" +
-	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\"W\n" +
+	"\blifetime\x18\x04 \x01(\x0e2!.storefront.admin.v1.Key.LifetimeR\blifetime\x121\n" +
+	"\x0fidempotency_key\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x0eidempotencyKey\"W\n" +
 	"\x11CreateKeyResponse\x12*\n" +
 	"\x03key\x18\x01 \x01(\v2\x18.storefront.admin.v1.KeyR\x03key\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\"v\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\"\x82\x01\n" +
 	"\x0fListKeysRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
-	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12,\n" +
+	"\tpage_size\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tR\tpageTokenB\f\n" +
 	"\n" +

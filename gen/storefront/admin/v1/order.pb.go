@@ -465,43 +465,46 @@ var File_storefront_admin_v1_order_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_order_proto_rawDesc = "" +
 	"\n" +
-	"\x1fstorefront/admin/v1/order.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x19storefront/v1/order.proto\"\x87\t\n" +
+	"\x1fstorefront/admin/v1/order.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18storefront/v1/form.proto\x1a\x19storefront/v1/order.proto\"\xab\x04\n" +
 	"\x12CreateOrderRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x1f\n" +
 	"\vcustomer_id\x18\x02 \x01(\tR\n" +
-	"customerId\x12E\n" +
-	"\x04name\x18\x03 \x01(\tB1\xbaH.r,\x18\xc8\x012'^[^\\x00-\\x08\\x0A-\\x1F\\x7F-\\x9F\u2028\u2029]*$R\x04name\x12\xeb\x03\n" +
-	"\x05email\x18\x04 \x01(\tB\xcf\x03\xbaH\xcb\x03r\xc8\x03\x10\x01\x18\xfe\x012\xc0\x03^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*(\"[^\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+\"|[^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+)@[^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+[.。．｡][^ @\\x00-\\x1F\\x7F-\\x9F\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff]+[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x00R\x05email\x88\x01\x01\x12\x8f\x01\n" +
-	"\x05phone\x18\x05 \x01(\tBt\xbaHqro\x10\x01\x18\xfa\x012h^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9FA-Za-z]*[^ \\x00-\\x1F\\x7F-\\x9FA-Za-z][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9FA-Za-z]*$H\x01R\x05phone\x88\x01\x01\x12B\n" +
+	"customerId\x12!\n" +
+	"\x04name\x18\x03 \x01(\tB\r\xbaH\n" +
+	"r\b\xa0\x98\xf4\x01\x01\x18\xc8\x01R\x04name\x12*\n" +
+	"\x05email\x18\x04 \x01(\tB\x0f\xbaH\fr\n" +
+	"\xa0\x98\xf4\x01\x03\x10\x01\x18\xfe\x01H\x00R\x05email\x88\x01\x01\x12*\n" +
+	"\x05phone\x18\x05 \x01(\tB\x0f\xbaH\fr\n" +
+	"\xa0\x98\xf4\x01\x05\x10\x01\x18\xfa\x01H\x01R\x05phone\x88\x01\x01\x12B\n" +
 	"\x05items\x18\x06 \x03(\v2,.storefront.admin.v1.CreateOrderRequest.ItemR\x05items\x12&\n" +
 	"\x0fpayment_link_id\x18\a \x01(\tR\rpaymentLinkId\x12-\n" +
-	"\x06amount\x18\b \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x02R\x06amount\x88\x01\x01\x12D\n" +
-	"\x04note\x18\t \x01(\tB+\xbaH(r&\x18\xd0\x0f2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x03R\x04note\x88\x01\x01\x12'\n" +
+	"\x06amount\x18\b \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x02R\x06amount\x88\x01\x01\x12!\n" +
+	"\x04note\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fH\x03R\x04note\x88\x01\x01\x121\n" +
 	"\x0fidempotency_key\x18\n" +
-	" \x01(\tR\x0eidempotencyKey\x1aA\n" +
+	" \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x0eidempotencyKey\x1aJ\n" +
 	"\x04Item\x12\x1d\n" +
 	"\n" +
-	"product_id\x18\x01 \x01(\tR\tproductId\x12\x1a\n" +
-	"\bquantity\x18\x02 \x01(\x05R\bquantityB\b\n" +
+	"product_id\x18\x01 \x01(\tR\tproductId\x12#\n" +
+	"\bquantity\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\bquantityB\b\n" +
 	"\x06_emailB\b\n" +
 	"\x06_phoneB\t\n" +
 	"\a_amountB\a\n" +
-	"\x05_note\"`\n" +
+	"\x05_note\"j\n" +
 	"\x0fPayOrderRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
-	"\x05store\x18\x03 \x01(\tR\x05store\"a\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x0eidempotencyKey\x12\x14\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\"k\n" +
 	"\x10FailOrderRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
-	"\x05store\x18\x03 \x01(\tR\x05store\"c\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x0eidempotencyKey\x12\x14\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\"m\n" +
 	"\x12CancelOrderRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
-	"\x05store\x18\x03 \x01(\tR\x05store\"c\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x0eidempotencyKey\x12\x14\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\"m\n" +
 	"\x12RefundOrderRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x0eidempotencyKey\x12\x14\n" +
 	"\x05store\x18\x03 \x01(\tR\x05store2\x8a\x03\n" +
 	"\fOrderService\x12L\n" +
 	"\vCreateOrder\x12'.storefront.admin.v1.CreateOrderRequest\x1a\x14.storefront.v1.Order\x12F\n" +

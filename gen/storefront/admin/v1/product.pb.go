@@ -247,17 +247,19 @@ var File_storefront_admin_v1_product_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_product_proto_rawDesc = "" +
 	"\n" +
-	"!storefront/admin/v1/product.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1bstorefront/v1/product.proto\"\xc5\b\n" +
+	"!storefront/admin/v1/product.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x18storefront/v1/form.proto\x1a\x1bstorefront/v1/product.proto\"\xa0\x05\n" +
 	"\x14CreateProductRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12\xa5\x01\n" +
-	"\x05title\x18\x02 \x01(\tB\x8e\x01\xbaH\x8a\x01\xc8\x01\x01r\x84\x01\x10\x01\x18\xc8\x012}^[^\\x00-\\x08\\x0A-\\x1F\\x7F-\\x9F\u2028\u2029]*[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\\x00-\\x08\\x0A-\\x1F\\x7F-\\x9F\u2028\u2029]*$R\x05title\x12<\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12(\n" +
+	"\x05title\x18\x02 \x01(\tB\x12\xbaH\x0f\xc8\x01\x01r\n" +
+	"\xa0\x98\xf4\x01\x01\x10\x01\x18\xc8\x01R\x05title\x12<\n" +
 	"\x04type\x18\x03 \x01(\x0e2\x1b.storefront.v1.Product.TypeB\v\xbaH\b\xc8\x01\x01\x82\x01\x02\x10\x01R\x04type\x12;\n" +
 	"\fprice_amount\x18\x04 \x01(\x03B\x13\xbaH\x10\xc8\x01\x01\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x00H\x00R\vpriceAmount\x88\x01\x01\x12A\n" +
-	"\x11compare_at_amount\x18\x05 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x00H\x01R\x0fcompareAtAmount\x88\x01\x01\x12\x12\n" +
-	"\x04slug\x18\x06 \x01(\tR\x04slug\x12J\n" +
-	"\asummary\x18\a \x01(\tB+\xbaH(r&\x18\xf4\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\asummary\x88\x01\x01\x12S\n" +
-	"\vdescription\x18\b \x01(\tB,\xbaH)r'\x18І\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x03R\vdescription\x88\x01\x01\x12\x9d\x02\n" +
-	"\tcover_url\x18\t \x01(\tB\xfa\x01\xbaH\xf6\x01r\xf3\x01\x18\x80\x102\xed\x01^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*([Hh][Tt][Tt][Pp][Ss]?://[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+)?[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x04R\bcoverUrl\x88\x01\x01\x12(\n" +
+	"\x11compare_at_amount\x18\x05 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x00H\x01R\x0fcompareAtAmount\x88\x01\x01\x12 \n" +
+	"\x04slug\x18\x06 \x01(\tB\f\xbaH\tr\a\xa0\x98\xf4\x01\a\x18PR\x04slug\x12'\n" +
+	"\asummary\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03H\x02R\asummary\x88\x01\x01\x120\n" +
+	"\vdescription\x18\b \x01(\tB\t\xbaH\x06r\x04\x18І\x03H\x03R\vdescription\x88\x01\x01\x12/\n" +
+	"\tcover_url\x18\t \x01(\tB\r\xbaH\n" +
+	"r\b\xa0\x98\xf4\x01\x06\x18\x80\x10H\x04R\bcoverUrl\x88\x01\x01\x12(\n" +
 	"\rcontent_ready\x18\n" +
 	" \x01(\bH\x05R\fcontentReady\x88\x01\x01\x12D\n" +
 	"\x06status\x18\v \x01(\x0e2\x1d.storefront.v1.Product.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x06R\x06status\x88\x01\x01B\x0f\n" +
@@ -269,11 +271,12 @@ const file_storefront_admin_v1_product_proto_rawDesc = "" +
 	"\n" +
 	"_cover_urlB\x10\n" +
 	"\x0e_content_readyB\t\n" +
-	"\a_status\"\x96\x04\n" +
+	"\a_status\"\xa7\x02\n" +
 	"\x18SetProductContentRequest\x12=\n" +
 	"\aproduct\x18\x01 \x01(\v2#.storefront.v1.UpdateProductRequestR\aproduct\x12(\n" +
-	"\rcontent_ready\x18\x02 \x01(\bH\x00R\fcontentReady\x88\x01\x01\x12\x9d\x02\n" +
-	"\tcover_url\x18\x03 \x01(\tB\xfa\x01\xbaH\xf6\x01r\xf3\x01\x18\x80\x102\xed\x01^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*([Hh][Tt][Tt][Pp][Ss]?://[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+)?[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x01R\bcoverUrl\x88\x01\x01\x12;\n" +
+	"\rcontent_ready\x18\x02 \x01(\bH\x00R\fcontentReady\x88\x01\x01\x12/\n" +
+	"\tcover_url\x18\x03 \x01(\tB\r\xbaH\n" +
+	"r\b\xa0\x98\xf4\x01\x06\x18\x80\x10H\x01R\bcoverUrl\x88\x01\x01\x12;\n" +
 	"\vupdate_mask\x18\x04 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\x12\x14\n" +
 	"\x05store\x18\x05 \x01(\tR\x05storeB\x10\n" +

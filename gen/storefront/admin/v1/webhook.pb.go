@@ -8,6 +8,7 @@ package adminv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "go.storefront.example/gen/storefront/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -969,7 +970,7 @@ var File_storefront_admin_v1_webhook_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_webhook_proto_rawDesc = "" +
 	"\n" +
-	"!storefront/admin/v1/webhook.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"storefront/admin/v1/delivery.proto\"\xcf\x04\n" +
+	"!storefront/admin/v1/webhook.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"storefront/admin/v1/delivery.proto\x1a\x18storefront/v1/form.proto\"\xcf\x04\n" +
 	"\aWebhook\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12 \n" +
@@ -991,19 +992,20 @@ const file_storefront_admin_v1_webhook_proto_rawDesc = "" +
 	"\x11STATE_UNSPECIFIED\x10\x00\x12\v\n" +
 	"\aenabled\x10\x01\x12\v\n" +
 	"\afailing\x10\x02\x12\f\n" +
-	"\bdisabled\x10\x03\"\xa1\x01\n" +
+	"\bdisabled\x10\x03\"\xb5\x01\n" +
 	"\x14CreateWebhookRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x10\n" +
-	"\x03url\x18\x02 \x01(\tR\x03url\x12 \n" +
-	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x16\n" +
-	"\x06events\x18\x04 \x03(\tR\x06events\x12'\n" +
-	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\"g\n" +
+	"\x03url\x18\x02 \x01(\tR\x03url\x12*\n" +
+	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\vdescription\x12\x16\n" +
+	"\x06events\x18\x04 \x03(\tR\x06events\x121\n" +
+	"\x0fidempotency_key\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x0eidempotencyKey\"g\n" +
 	"\x15CreateWebhookResponse\x126\n" +
 	"\awebhook\x18\x01 \x01(\v2\x1c.storefront.admin.v1.WebhookR\awebhook\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\"z\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\"\x86\x01\n" +
 	"\x13ListWebhooksRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
-	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12,\n" +
+	"\tpage_size\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tR\tpageTokenB\f\n" +
 	"\n" +
@@ -1013,11 +1015,12 @@ const file_storefront_admin_v1_webhook_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"9\n" +
 	"\x11GetWebhookRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\"\x94\x02\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"\xfd\x01\n" +
 	"\x14UpdateWebhookRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x15\n" +
-	"\x03url\x18\x02 \x01(\tH\x00R\x03url\x88\x01\x01\x12R\n" +
-	"\vdescription\x18\x03 \x01(\tB+\xbaH(r&\x18\xf4\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x01R\vdescription\x88\x01\x01\x12\x16\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12!\n" +
+	"\x03url\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\xa0\x98\xf4\x01\bH\x00R\x03url\x88\x01\x01\x12/\n" +
+	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03H\x01R\vdescription\x88\x01\x01\x12\x16\n" +
 	"\x06events\x18\x04 \x03(\tR\x06events\x12;\n" +
 	"\vupdate_mask\x18\x05 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\x12\x14\n" +
@@ -1032,10 +1035,10 @@ const file_storefront_admin_v1_webhook_proto_rawDesc = "" +
 	"\x05store\x18\x02 \x01(\tR\x05store\"<\n" +
 	"\x14DeleteWebhookRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\"d\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"n\n" +
 	"\x13RotateSecretRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x0eidempotencyKey\x12\x14\n" +
 	"\x05store\x18\x03 \x01(\tR\x05store\"f\n" +
 	"\x14RotateSecretResponse\x126\n" +
 	"\awebhook\x18\x01 \x01(\v2\x1c.storefront.admin.v1.WebhookR\awebhook\x12\x16\n" +
