@@ -8,25 +8,20 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/customer"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
+var customerShape = shapeOf[ent.Customer, storefrontv1.Customer](customer.FieldUpdatedAt)
+
 // Customer returns the message for a row of a store with this currency. The message shares the row's texts.
 func Customer(row *ent.Customer, currency string) *storefrontv1.Customer {
-	return &storefrontv1.Customer{
-		Id:          row.ID.String(),
-		Name:        invisible.OneLine(row.Name),
-		Email:       row.Email,
-		Phone:       row.Phone,
-		OrdersCount: row.OrdersCount,
-		TotalPaid:   row.TotalPaid,
-		Currency:    currency,
-		CreatedAt:   apijson.Timestamp(row.CreatedAt),
-	}
+	m := customerShape.fill(&storefrontv1.Customer{Currency: currency}, row)
+	m.Name = invisible.OneLine(m.Name)
+	return m
 }
 
 // ForgottenDomain is the domain of ForgottenEmail. It receives no mail (RFC 2606, section 2), and no request may set an e-mail of
@@ -41,10 +36,7 @@ func IsForgotten(row *ent.Customer) bool {
 	return row.Name == "" && row.Phone == nil && row.Email != nil && *row.Email == ForgottenEmail(row.ID)
 }
 
-// customerColumns are all columns except the store's id and the search text.
-const customerColumns = "c.id, c.name, c.email, c.phone, c.orders_count, c.total_paid, c.created_at, c.updated_at"
-
-const selectCustomers = "SELECT " + customerColumns + " FROM customers c WHERE c.store_id = $1 AND "
+var selectCustomers = "SELECT " + customerShape.selected("c") + " FROM customers c WHERE c.store_id = $1 AND "
 
 // ReadCustomer reads a customer of the store. It fails with ErrNotFound if the store has no such customer.
 func ReadCustomer(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) (*storefrontv1.Customer, error) {
@@ -80,7 +72,7 @@ func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, ema
 	return found, nil
 }
 
-var customerList = list{table: "customers", alias: "c", columns: customerColumns}
+var customerList = list{table: "customers", alias: "c", columns: customerShape.selected("c")}
 
 // customerFilter returns a filter for the store's customers whose name, e-mail or phone contains the text; "" matches all
 // customers. If the text looks like a phone, its digits are compared with the phone's digits.
@@ -110,7 +102,7 @@ func Customers(ctx context.Context, l Lists, store tenant.Store, text string, pa
 	total int64, err error) {
 	err = l.read(ctx, customerList, customerFilter(l, store, text), page, &total, func(rows *sql.Rows) error {
 		c := &ent.Customer{StoreID: store.ID}
-		err := rows.Scan(&total, &c.ID, &c.Name, &c.Email, &c.Phone, &c.OrdersCount, &c.TotalPaid, &c.CreatedAt, &c.UpdatedAt)
+		err := customerShape.scan(rows, c, &total)
 		customers = append(customers, Customer(c, store.Currency))
 		return err
 	})
@@ -125,7 +117,7 @@ func scanCustomers(ctx context.Context, q Querier, store tenant.Store, query str
 	err = forEachRow(ctx, q, query, args, func(rows *sql.Rows) error {
 		c := &ent.Customer{StoreID: store.ID}
 		customers = append(customers, c)
-		return rows.Scan(&c.ID, &c.Name, &c.Email, &c.Phone, &c.OrdersCount, &c.TotalPaid, &c.CreatedAt, &c.UpdatedAt)
+		return customerShape.scan(rows, c)
 	})
 	return customers, err
 }

@@ -2,50 +2,75 @@ package resource
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"go.storefront.example/gen/ent"
 )
 
-// Form is the form of a text field. It decides how server/shop checks and normalizes a text that a request sets.
-type Form int
-
-// The forms of texts.
-const (
-	// Plain is any text.
-	Plain Form = iota
-	// Line is a text of one line.
-	Line
-	// Unchecked is a text that is stored as it is, because the rules of its resource check it.
-	Unchecked
-	// Email is an e-mail address.
-	Email
-	// Phone is a phone number.
-	Phone
-	// Address is an http or https address.
-	Address
-	// Contact is an e-mail address that is shown but never compared with others; it may be empty.
-	Contact
-)
-
 // Field is one field of a resource whose rows are of type R.
 type Field[R any] struct {
 	// Name is the name of the column, and of the field in the protos of requests.
 	Name string
-	// Pointer returns a pointer to the field in row. It is nil for a field that requests cannot set and only the journal has.
-	Pointer func(row *R) any
-	// Form is the form of the field's text.
-	Form Form
-	// Journal is the field's name in the activity journal; "" means the JSON form of Name.
-	Journal string
+	// Settable reports whether requests can set the field; other fields only the journal has.
+	Settable bool
+	journal  string // the field's name in the activity journal
+	index    int    // the field's place in R
 }
 
 // Fields lists the fields of a resource in the order in which the activity journal shows them. The list decides which fields
 // a request can set, which fields of an old and a new row are compared, and which columns are saved and journaled. The
 // bounds of values are in the protos of the requests.
 type Fields[R any] []Field[R]
+
+// bookkeeping are the columns that no journal has and no request sets.
+const bookkeeping = "id store_id created_at updated_at"
+
+// fieldsOf returns the fields of a table: all its columns in their order, but bookkeeping, secrets and the omitted ones. A
+// request can set those that are not fixed. Both lists are names of columns with spaces between them; fieldsOf panics if one
+// is no column.
+func fieldsOf[R any](fixed, omitted string) Fields[R] {
+	var fields Fields[R]
+	named := map[string]bool{}
+	for _, name := range strings.Fields(fixed + " " + omitted) {
+		named[name] = true
+	}
+	for name, index := range columnsOf[R]() {
+		delete(named, name)
+		if !slices.Contains(strings.Fields(bookkeeping+" "+omitted), name) {
+			fields = append(fields, Field[R]{Name: name, Settable: !slices.Contains(strings.Fields(fixed), name), journal: camel(name),
+				index: index})
+		}
+	}
+	if len(named) > 0 {
+		panic(fmt.Sprintf("resource: %s has not the columns %v", reflect.TypeFor[R](), slices.Sorted(maps.Keys(named))))
+	}
+	return fields
+}
+
+// called gives a field another name in the journal.
+func (t Fields[R]) called(name, journal string) Fields[R] {
+	t[slices.IndexFunc(t, func(f Field[R]) bool { return f.Name == name })].journal = journal
+	return t
+}
+
+// columnsOf returns the columns of the struct that ent makes for a table, in their order, with their places in the struct.
+// Sensitive columns are left out.
+func columnsOf[R any]() iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		row := reflect.TypeFor[R]()
+		for i := range row.NumField() {
+			tag, _, _ := strings.Cut(row.Field(i).Tag.Get("json"), ",")
+			if f := row.Field(i); f.IsExported() && tag != "" && tag != "-" && tag != "edges" && !yield(tag, i) {
+				return
+			}
+		}
+	}
+}
 
 // Column is a column whose changes the activity journal has, and its name in the journal.
 type Column struct{ Name, Journal string }
@@ -54,10 +79,7 @@ type Column struct{ Name, Journal string }
 func (t Fields[R]) Columns() []Column {
 	columns := make([]Column, len(t))
 	for i, f := range t {
-		columns[i] = Column{f.Name, f.Journal}
-		if f.Journal == "" {
-			columns[i].Journal = camel(f.Name)
-		}
+		columns[i] = Column{f.Name, f.journal}
 	}
 	return columns
 }
@@ -74,7 +96,7 @@ func camel(name string) string {
 // Lookup returns the field with this name that a request can set; ok is false if there is none.
 func (t Fields[R]) Lookup(name string) (Field[R], bool) {
 	for _, f := range t {
-		if f.Name == name && f.Pointer != nil {
+		if f.Name == name && f.Settable {
 			return f, true
 		}
 	}
@@ -83,18 +105,21 @@ func (t Fields[R]) Lookup(name string) (Field[R], bool) {
 
 // Nullable reports whether the field can be null.
 func (f Field[R]) Nullable() bool {
-	return reflect.TypeOf(f.Pointer(new(R))).Elem().Kind() == reflect.Pointer
+	return reflect.TypeFor[R]().Field(f.index).Type.Kind() == reflect.Pointer
 }
+
+// of returns the field of row.
+func (f Field[R]) of(row *R) reflect.Value { return reflect.ValueOf(row).Elem().Field(f.index) }
 
 // Copy sets the field of the row `to` to the field's value in the row `from`.
 func (f Field[R]) Copy(to, from *R) {
-	reflect.ValueOf(f.Pointer(to)).Elem().Set(reflect.ValueOf(f.Pointer(from)).Elem())
+	f.of(to).Set(f.of(from))
 }
 
 // Set sets the field of row to value. nil sets null, or the zero value if the field cannot be null. A field of a named text
 // type accepts a string.
 func (f Field[R]) Set(row *R, value any) {
-	field := reflect.ValueOf(f.Pointer(row)).Elem()
+	field := f.of(row)
 	if value == nil {
 		field.SetZero()
 		return
@@ -108,7 +133,7 @@ func (f Field[R]) Set(row *R, value any) {
 
 // value returns the value of the field in row, or nil for null.
 func (f Field[R]) value(row *R) any {
-	v := reflect.ValueOf(f.Pointer(row)).Elem()
+	v := f.of(row)
 	if v.Kind() != reflect.Pointer {
 		return v.Interface()
 	}
@@ -131,7 +156,7 @@ func (f Field[R]) Differs(a, b *R) bool {
 // Fill sets in m, a mutation that creates a row, all fields whose values in row are not null.
 func (t Fields[R]) Fill(m ent.Mutation, row *R) error {
 	for _, f := range t {
-		if f.Pointer == nil || f.value(row) == nil {
+		if !f.Settable || f.value(row) == nil {
 			continue
 		}
 		if err := f.save(m, row); err != nil {
@@ -145,7 +170,7 @@ func (t Fields[R]) Fill(m ent.Mutation, row *R) error {
 // true if there are any.
 func (t Fields[R]) Update(m ent.Mutation, row, next *R) (changed bool, err error) {
 	for _, f := range t {
-		if f.Pointer == nil || !f.Differs(row, next) {
+		if !f.Settable || !f.Differs(row, next) {
 			continue
 		}
 		changed = true

@@ -6,38 +6,20 @@ import (
 	"fmt"
 	"time"
 
-	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
+var linkShape = shapeOf[ent.PaymentLink, storefrontv1.PaymentLink]()
+
 // PaymentLink returns the message for a row of a store with this currency, with the link's availability at the time now. The
 // message shares the row's texts.
 func PaymentLink(row *ent.PaymentLink, currency string, now time.Time) *storefrontv1.PaymentLink {
-	return &storefrontv1.PaymentLink{
-		Id:              row.ID.String(),
-		Code:            row.Code,
-		Url:             row.URL,
-		Title:           invisible.OneLine(row.Title),
-		Description:     row.Description,
-		CoverUrl:        row.CoverURL,
-		Pricing:         storefrontv1.PaymentLink_Pricing(storefrontv1.PaymentLink_Pricing_value[string(row.Pricing)]),
-		Amount:          row.Amount,
-		MinAmount:       row.MinAmount,
-		Currency:        currency,
-		ThankYouMessage: row.ThankYouMessage,
-		ExpiresAt:       apijson.OptionalTimestamp(row.ExpiresAt),
-		MaxPayments:     row.MaxPayments,
-		DisabledAt:      apijson.OptionalTimestamp(row.DisabledAt),
-		Availability:    Availability(row, now),
-		PaidCount:       row.PaidCount,
-		PaidAmount:      row.PaidAmount,
-		LastPaidAt:      apijson.OptionalTimestamp(row.LastPaidAt),
-		CreatedAt:       apijson.Timestamp(row.CreatedAt),
-		UpdatedAt:       apijson.Timestamp(row.UpdatedAt),
-	}
+	m := linkShape.fill(&storefrontv1.PaymentLink{Currency: currency, Availability: Availability(row, now)}, row)
+	m.Title = invisible.OneLine(m.Title)
+	return m
 }
 
 // Availability returns ACTIVE if a payment link takes payments at the time now. Otherwise it returns the first reason that
@@ -61,11 +43,7 @@ func activeCondition(now string) string {
 		"max_payments))"
 }
 
-var paymentLinkList = list{
-	table: "payment_links", alias: "l",
-	columns: `l.id, l.code, l.url, l.title, l.description, l.cover_url, l.pricing, l.amount, l.min_amount, l.thank_you_message,
- l.expires_at, l.max_payments, l.disabled_at, l.paid_count, l.paid_amount, l.last_paid_at, l.created_at, l.updated_at`,
-}
+var paymentLinkList = list{table: "payment_links", alias: "l", columns: linkShape.selected("l")}
 
 // PaymentLinks reads a page of the payment links that have this status at the time now, newest first. total is the number of
 // all links with the status. The zero status means any status; then each page costs the same, however many links the store
@@ -84,9 +62,7 @@ func PaymentLinks(ctx context.Context, l Lists, store tenant.Store, status store
 	}
 	err = l.read(ctx, paymentLinkList, f, page, &total, func(rows *sql.Rows) error {
 		p := &ent.PaymentLink{StoreID: store.ID}
-		err := rows.Scan(&total, &p.ID, &p.Code, &p.URL, &p.Title, &p.Description, &p.CoverURL, &p.Pricing, &p.Amount, &p.MinAmount,
-			&p.ThankYouMessage,
-			&p.ExpiresAt, &p.MaxPayments, &p.DisabledAt, &p.PaidCount, &p.PaidAmount, &p.LastPaidAt, &p.CreatedAt, &p.UpdatedAt)
+		err := linkShape.scan(rows, p, &total)
 		links = append(links, PaymentLink(p, store.Currency, now))
 		return err
 	})

@@ -5,32 +5,19 @@ import (
 	"database/sql"
 	"fmt"
 
-	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/invisible"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
+var productShape = shapeOf[ent.Product, storefrontv1.Product]()
+
 // Product returns the message for a row of a store with this currency. The message shares the row's texts.
 func Product(row *ent.Product, currency string) *storefrontv1.Product {
-	return &storefrontv1.Product{
-		Id:              row.ID.String(),
-		Title:           invisible.OneLine(row.Title),
-		Slug:            row.Slug,
-		Type:            storefrontv1.Product_Type(storefrontv1.Product_Type_value[string(row.Type)]),
-		Status:          storefrontv1.Product_Status(storefrontv1.Product_Status_value[string(row.Status)]),
-		Summary:         row.Summary,
-		Description:     row.Description,
-		PriceAmount:     row.PriceAmount,
-		CompareAtAmount: row.CompareAtAmount,
-		Currency:        currency,
-		Url:             row.URL,
-		CoverUrl:        row.CoverURL,
-		PublishedAt:     apijson.OptionalTimestamp(row.PublishedAt),
-		CreatedAt:       apijson.Timestamp(row.CreatedAt),
-		UpdatedAt:       apijson.Timestamp(row.UpdatedAt),
-	}
+	m := productShape.fill(&storefrontv1.Product{Currency: currency}, row)
+	m.Title = invisible.OneLine(m.Title)
+	return m
 }
 
 // ProductFilter chooses the products of a list; zero fields filter nothing.
@@ -41,11 +28,7 @@ type ProductFilter struct {
 	Type   storefrontv1.Product_Type
 }
 
-var productList = list{
-	table: "products", alias: "p",
-	columns: `p.id, p.title, p.slug, p.type, p.status, p.summary, p.description, p.price_amount, p.compare_at_amount,
- p.url, p.cover_url, p.published_at, p.created_at, p.updated_at`,
-}
+var productList = list{table: "products", alias: "p", columns: productShape.selected("p")}
 
 // Products reads a page of the products that match the criteria, newest first. total is the number of all matching products.
 // Without a search the cost is the same for every page and size of the store (see statement). With a search, PostgreSQL looks
@@ -66,9 +49,7 @@ func Products(ctx context.Context, l Lists, store tenant.Store, criteria Product
 	}
 	err = l.read(ctx, productList, f, page, &total, func(rows *sql.Rows) error {
 		p := &ent.Product{StoreID: store.ID}
-		err := rows.Scan(&total, &p.ID, &p.Title, &p.Slug, &p.Type, &p.Status, &p.Summary, &p.Description, &p.PriceAmount,
-			&p.CompareAtAmount,
-			&p.URL, &p.CoverURL, &p.PublishedAt, &p.CreatedAt, &p.UpdatedAt)
+		err := productShape.scan(rows, p, &total)
 		products = append(products, Product(p, store.Currency))
 		return err
 	})

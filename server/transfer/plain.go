@@ -114,7 +114,7 @@ func columnsOf(row any) map[protoreflect.Name]reflect.Value {
 // overwrite copies fields from values to row: the fields in table, except those that are empty in values.
 func overwrite[R any](table resource.Fields[R], row, values *R) {
 	for _, f := range table {
-		if f.Pointer != nil && f.Differs(values, new(R)) {
+		if f.Settable && f.Differs(values, new(R)) {
 			f.Copy(row, values)
 		}
 	}
