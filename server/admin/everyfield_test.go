@@ -33,6 +33,11 @@ func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore
 		f.Fill(p)
 		f.Fill(c)
 		f.Fill(l)
+		if l.GetPricing() == storefrontv1.PaymentLink_FIXED {
+			l.MinAmount = nil
+		} else {
+			l.Amount = nil
+		}
 		o := &storefrontv1.Order{Status: storefrontv1.Order_REFUNDED,
 			Customer:    &storefrontv1.Order_Customer{Id: c.GetId(), Name: c.GetName(), Email: c.Email, Phone: c.Phone},
 			PaymentLink: &storefrontv1.Order_PaymentLink{Id: l.GetId(), Code: l.GetCode(), Title: l.GetTitle()}}

@@ -77,7 +77,7 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
 		case ok && store != b.t.ID:
 			b.refuse(l.index, "id", b.otherStoresID(l.id))
 		case m.Person == Nobody && len(l.names) == 0:
-			b.refuse(l.index, "email", "is required, or a phone")
+			_, _ = b.refused(l.index, shop.CheckIdentified(&l.data))
 		case m.Person != Nobody && m.Field != "id" && !matches:
 			b.refuse(l.index, m.Field, otherCustomers)
 		case m.Owner != Nobody && (m.Person == Nobody || m.Field != "id" && !b.options.GetUpdate() && all.All[m.Person].Phone == 0):

@@ -68,9 +68,7 @@ func (b *orders) read(p *problems, in *storefrontv1.Order) row[orderRow] {
 		CreatedAt:          p.timeOrZero("createdAt", in.GetCreatedAt()),
 	}
 	p.name("reference", o.Reference, o.ID)
-	if !(o.PlatformFeePercent >= 0 && o.PlatformFeePercent <= 100) {
-		p.Invalid("platformFeePercent", "must be a percentage from 0 to 100")
-	}
+	p.Percentage("platformFeePercent", o.PlatformFeePercent, validate.FeeBound)
 	if !wasPaid(&o) && o.PaidAt != nil {
 		p.Invalid("paidAt", "must be null for an order that was not paid")
 	}

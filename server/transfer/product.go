@@ -70,8 +70,8 @@ func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
 	if address := p.URL("url", &in.Url); address != nil {
 		r.URL = *address
 	}
-	if r.CompareAtAmount != nil && *r.CompareAtAmount <= r.PriceAmount {
-		p.Invalid("compareAtAmount", "must be above priceAmount, or null")
+	if !b.options.GetKeepPrice() {
+		p.rule(shop.CheckCompareAt(r.PriceAmount, r.CompareAtAmount))
 	}
 	p.copyPlainFields("", in, &r.Product)
 	l := row[productRow]{id: r.ID}

@@ -28,6 +28,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop"
 	"go.storefront.example/server/validate"
 )
 
@@ -206,6 +207,7 @@ func linkValues(p *problems, in *storefrontv1.PaymentLink) []any {
 	p.NotID("code", in.GetCode())
 	p.Amount("amount", in.Amount, validate.PaymentBound)
 	p.Amount("minAmount", in.MinAmount, validate.PaymentBound)
+	p.rule(shop.CheckPricing(paymentlink.Pricing(in.GetPricing().String()), in.Amount, in.MinAmount))
 	if in.MaxPayments != nil && in.GetMaxPayments() < 1 {
 		p.Invalid("maxPayments", "must be a whole number from 1")
 	}

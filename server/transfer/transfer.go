@@ -251,8 +251,8 @@ func (r *refusedRows) refuse(index int, field, message string) {
 		Message: message}) //nolint:gosec // Below BatchRows.
 }
 
-// refusalFields says how an import refuses a row that package shop refuses. It maps the code of shop's refusal to the field
-// and the message of the import's refusal. For other codes, the import uses the message of shop's refusal and names no field.
+// refusalFields says how an import refuses a row that package shop refuses: by the code of shop's refusal, the field and the
+// message. For other codes, the import uses the message of shop's refusal and names no field.
 var refusalFields = map[apierr.Code]apijson.Field{
 	apierr.CompareAtInvalid: {Name: "compareAtAmount", Message: "must be above priceAmount, or null"},
 	apierr.ProductTypeUnavailable: {Name: "status", Message: "cannot be PUBLISHED: the store cannot publish products of " +
@@ -260,6 +260,7 @@ var refusalFields = map[apierr.Code]apijson.Field{
 	apierr.ProductIncomplete:          {Name: "status", Message: "cannot be PUBLISHED: the product lacks "},
 	apierr.CustomerConflict:           {Name: "email", Message: "or the phone is another customer's"},
 	apierr.CustomerIdentifierRequired: {Name: "email", Message: "is required, or a phone"},
+	apierr.PaymentLinkInvalidPricing:  {Name: "pricing", Message: "must be FIXED with amount alone, or OPEN with minAmount alone"},
 }
 
 // refused refuses a row if err is a refusal, and then returns true. It returns any other error unchanged.
@@ -268,10 +269,24 @@ func (r *refusedRows) refused(index int, err error) (bool, error) {
 	if !ok {
 		return false, err
 	}
+	field := refusalField(refusal)
+	r.refuse(index, field.Name, field.Message)
+	return true, nil
+}
+
+func refusalField(refusal *apierr.Refusal) apijson.Field {
 	field, ok := refusalFields[refusal.Code]
 	if !ok {
 		field.Message = refusal.Message
 	}
-	r.refuse(index, field.Name, field.Message+strings.Join(refusal.Details.GetMissing(), " and "))
-	return true, nil
+	field.Message += strings.Join(refusal.Details.GetMissing(), " and ")
+	return field
+}
+
+// rule refuses the row as refused does, while it is read. err is what a rule of package shop returned.
+func (p *problems) rule(err error) {
+	if refusal, ok := errors.AsType[*apierr.Refusal](err); ok {
+		field := refusalField(refusal)
+		p.Invalid(field.Name, field.Message)
+	}
 }

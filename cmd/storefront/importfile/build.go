@@ -20,6 +20,7 @@ import (
 
 	"go.storefront.example/ent/apijson"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/shop"
 	"go.storefront.example/server/transfer"
 	"go.storefront.example/server/validate"
 )
@@ -471,8 +472,8 @@ func (b *builder) product() *storefrontv1.Product {
 		}
 	}
 	// Ignore a reference price that is not above the price: shops export it, but do not show it.
-	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (before > m.GetPriceAmount() ||
-		!b.source.shop) {
+	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (!b.source.shop ||
+		shop.CheckCompareAt(m.GetPriceAmount(), &before) == nil) {
 		m.CompareAtAmount = &before
 	}
 	for _, i := range slices.Concat(b.record.table.columnsOf("compareAt"), b.record.table.columnsOf("compareAtAmount")) {
