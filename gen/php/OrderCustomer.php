@@ -7,7 +7,7 @@ declare(strict_types=1);
 namespace Storefront;
 
 /**
- * The buyer, as the store knows them now.
+ * The buyer, with the customer's present values.
  */
 final class OrderCustomer implements \JsonSerializable
 {

@@ -7,7 +7,7 @@ declare(strict_types=1);
 namespace Storefront;
 
 /**
- * An address at which a buyer pays a fixed or a chosen amount.
+ * A URL at which a buyer pays a fixed or a chosen amount.
  */
 final class PaymentLink implements \JsonSerializable
 {
@@ -20,13 +20,13 @@ final class PaymentLink implements \JsonSerializable
         public readonly string $id,
         /** The link's short code; never changes. */
         public readonly string $code,
-        /** The public payment address. */
+        /** The public payment URL. */
         public readonly string $url,
         /** The link's title, 1 to 200 characters. */
         public readonly string $title,
         /** At most 5,000 characters, or null. */
         public readonly ?string $description,
-        /** The address of the cover image, or null. */
+        /** The URL of the cover image, or null. */
         public readonly ?string $coverUrl,
         /** Who sets the amount. */
         public readonly string $pricing,

@@ -20,7 +20,7 @@ final class Product implements \JsonSerializable
         public readonly string $id,
         /** The product's title, 1 to 200 characters. */
         public readonly string $title,
-        /** The product's short name in its address; it stays when the title changes. */
+        /** The product's short name in its URL; it does not change with the title. */
         public readonly string $slug,
         /** The kind of product; never changes. */
         public readonly string $type,
@@ -36,9 +36,9 @@ final class Product implements \JsonSerializable
         public readonly ?int $compareAtAmount,
         /** ISO 4217 code of the store's currency. */
         public readonly string $currency,
-        /** The public address of the product. */
+        /** The public URL of the product. */
         public readonly string $url,
-        /** The address of the cover image, or null. */
+        /** The URL of the cover image, or null. */
         public readonly ?string $coverUrl,
         /** When the product was last moved to PUBLISHED; null if it never was. */
         public readonly ?\DateTimeImmutable $publishedAt,

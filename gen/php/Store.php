@@ -20,9 +20,9 @@ final class Store implements \JsonSerializable
         public readonly string $id,
         /** The store's name. */
         public readonly string $name,
-        /** The store's short name in addresses; also `store.slug` in webhook events. */
+        /** The store's short name in URLs; also `store.slug` in webhook events. */
         public readonly string $slug,
-        /** The public address of the store. */
+        /** The public URL of the store. */
         public readonly string $url,
         /** The store's description of itself; may be empty. */
         public readonly string $description,
@@ -36,7 +36,7 @@ final class Store implements \JsonSerializable
         public readonly string $phone,
         /** A WhatsApp number in international format; may be empty. */
         public readonly string $whatsappPhone,
-        /** The store's addresses on social networks, by the network's name. */
+        /** The store's pages on social networks, by the network's name. */
         public readonly array $socialLinks,
         /** Whether the store is open. API keys of a store that is not `open` are refused. */
         public readonly string $status,

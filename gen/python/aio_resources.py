@@ -436,7 +436,7 @@ class Customers:
 
 
 class PaymentLinks:
-    """The store's payment links: addresses at which a buyer pays without going through the catalogue. Links are disabled in the platform's dashboard."""
+    """The store's payment links: URLs at which a buyer pays without going through the catalogue. Links are disabled in the platform's dashboard."""
 
     __slots__ = ("_connection",)
 
@@ -521,7 +521,7 @@ class PaymentLinks:
         amount: Minor units, from 1; only with FIXED.
         min_amount: Minor units, from 1; only with OPEN.
         description: At most 5,000 characters.
-        cover_url: An http or https address, at most 2,048 characters.
+        cover_url: An http or https URL, at most 2,048 characters.
         thank_you_message: At most 2,000 characters.
         expires_at: A moment in the future.
         max_payments: 1 to 2147483647; without it the number of payments has no limit.
@@ -600,7 +600,7 @@ class PaymentLinks:
         amount: Minor units, from 1; only with FIXED; null removes it.
         min_amount: Minor units, from 1; only with OPEN; null removes it.
         description: At most 5,000 characters; null removes it.
-        cover_url: An http or https address, at most 2,048 characters; null removes it.
+        cover_url: An http or https URL, at most 2,048 characters; null removes it.
         thank_you_message: At most 2,000 characters; null removes it.
         expires_at: A moment in the future; null removes the end date.
         max_payments: 1 to 2147483647; null removes the limit.

@@ -212,7 +212,7 @@ PaymentLinkAvailabilityLiteral = Literal["ACTIVE", "DISABLED", "EXPIRED", "EXHAU
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderCustomer(Answer):
-    """The buyer, as the store knows them now."""
+    """The buyer, with the customer's present values."""
 
     id: str
     """UUID of the customer."""
@@ -451,7 +451,7 @@ class Product(Answer):
     title: str
     """The product's title, 1 to 200 characters."""
     slug: str
-    """The product's short name in its address; it stays when the title changes."""
+    """The product's short name in its URL; it does not change with the title."""
     type: ProductTypeLiteral
     """The kind of product; never changes."""
     status: ProductStatusLiteral
@@ -467,9 +467,9 @@ class Product(Answer):
     currency: str
     """ISO 4217 code of the store's currency."""
     url: str
-    """The public address of the product."""
+    """The public URL of the product."""
     cover_url: str | None
-    """The address of the cover image, or null."""
+    """The URL of the cover image, or null."""
     published_at: datetime | None
     """When the product was last moved to PUBLISHED; null if it never was."""
     created_at: datetime
@@ -586,9 +586,9 @@ class Store(Answer):
     name: str
     """The store's name."""
     slug: str
-    """The store's short name in addresses; also `store.slug` in webhook events."""
+    """The store's short name in URLs; also `store.slug` in webhook events."""
     url: str
-    """The public address of the store."""
+    """The public URL of the store."""
     description: str
     """The store's description of itself; may be empty."""
     currency: str
@@ -602,7 +602,7 @@ class Store(Answer):
     whatsapp_phone: str
     """A WhatsApp number in international format; may be empty."""
     social_links: dict[str, str]
-    """The store's addresses on social networks, by the network's name."""
+    """The store's pages on social networks, by the network's name."""
     status: StoreStatusLiteral
     """Whether the store is open. API keys of a store that is not `open` are refused."""
     created_at: datetime
@@ -759,20 +759,20 @@ class CustomerPage(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaymentLink(Answer):
-    """An address at which a buyer pays a fixed or a chosen amount."""
+    """A URL at which a buyer pays a fixed or a chosen amount."""
 
     id: str
     """UUID."""
     code: str
     """The link's short code; never changes."""
     url: str
-    """The public payment address."""
+    """The public payment URL."""
     title: str
     """The link's title, 1 to 200 characters."""
     description: str | None
     """At most 5,000 characters, or null."""
     cover_url: str | None
-    """The address of the cover image, or null."""
+    """The URL of the cover image, or null."""
     pricing: PaymentLinkPricingLiteral
     """Who sets the amount."""
     amount: int | None

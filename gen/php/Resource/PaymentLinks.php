@@ -12,8 +12,8 @@ use Storefront\PaymentLink;
 use Storefront\PaymentLinkPage;
 
 /**
- * The store's payment links: addresses at which a buyer pays without going through the catalogue. Links are disabled
- * in the platform's dashboard.
+ * The store's payment links: URLs at which a buyer pays without going through the catalogue. Links are disabled in
+ * the platform's dashboard.
  */
 final class PaymentLinks
 {
@@ -87,7 +87,7 @@ final class PaymentLinks
      * @param int|null $amount Minor units, from 1; only with FIXED.
      * @param int|null $minAmount Minor units, from 1; only with OPEN.
      * @param string|null $description At most 5,000 characters.
-     * @param string|null $coverUrl An http or https address, at most 2,048 characters.
+     * @param string|null $coverUrl An http or https URL, at most 2,048 characters.
      * @param string|null $thankYouMessage At most 2,000 characters.
      * @param string|\DateTimeInterface|null $expiresAt A moment in the future.
      * @param int|null $maxPayments 1 to 2147483647; without it the number of payments has no limit.
@@ -158,7 +158,7 @@ final class PaymentLinks
      * @param int|null|Omitted $amount Minor units, from 1; only with FIXED; null removes it.
      * @param int|null|Omitted $minAmount Minor units, from 1; only with OPEN; null removes it.
      * @param string|null|Omitted $description At most 5,000 characters; null removes it.
-     * @param string|null|Omitted $coverUrl An http or https address, at most 2,048 characters; null removes it.
+     * @param string|null|Omitted $coverUrl An http or https URL, at most 2,048 characters; null removes it.
      * @param string|null|Omitted $thankYouMessage At most 2,000 characters; null removes it.
      * @param string|\DateTimeInterface|null|Omitted $expiresAt A moment in the future; null removes the end date.
      * @param int|null|Omitted $maxPayments 1 to 2147483647; null removes the limit.

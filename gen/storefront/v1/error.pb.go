@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A refused request. Under `/v1` it is the JSON body of every 4xx and 5xx answer; on
+// A refused request. Under `/v1` it is the JSON body of every 4xx and 5xx response; on
 // Connect, gRPC and gRPC-Web it travels as a detail of the error, beside the protocol's
 // own code.
 type Error struct {
@@ -33,7 +33,7 @@ type Error struct {
 	Code string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
 	// An explanation in English, for people. It may change at any time.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// What the code alone does not say; absent for most codes.
+	// More about the error; absent for most codes.
 	Details *ErrorDetails `protobuf:"bytes,4,opt,name=details,proto3" json:"details,omitempty"`
 	// The identifier of the request, also in the header `X-Request-Id` and in the service's log.
 	RequestId string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`

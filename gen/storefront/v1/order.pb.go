@@ -436,7 +436,7 @@ func (x *GetOrderRequest) GetId() string {
 	return ""
 }
 
-// The buyer, as the store knows them now.
+// The buyer, with the customer's present values.
 type Order_Customer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the customer.

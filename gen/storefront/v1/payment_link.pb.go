@@ -195,20 +195,20 @@ func (ListPaymentLinksRequest_Status) EnumDescriptor() ([]byte, []int) {
 	return file_storefront_v1_payment_link_proto_rawDescGZIP(), []int{1, 0}
 }
 
-// An address at which a buyer pays a fixed or a chosen amount.
+// A URL at which a buyer pays a fixed or a chosen amount.
 type PaymentLink struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The link's short code; never changes.
 	Code string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
-	// The public payment address.
+	// The public payment URL.
 	Url string `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`
 	// The link's title, 1 to 200 characters.
 	Title string `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"`
 	// At most 5,000 characters, or null.
 	Description *string `protobuf:"bytes,5,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	// The address of the cover image, or null.
+	// The URL of the cover image, or null.
 	CoverUrl *string `protobuf:"bytes,6,opt,name=cover_url,json=coverUrl,proto3,oneof" json:"cover_url,omitempty"`
 	// Who sets the amount.
 	Pricing PaymentLink_Pricing `protobuf:"varint,7,opt,name=pricing,proto3,enum=storefront.v1.PaymentLink_Pricing" json:"pricing,omitempty"`
@@ -609,7 +609,7 @@ type CreatePaymentLinkRequest struct {
 	MinAmount *int64 `protobuf:"varint,4,opt,name=min_amount,json=minAmount,proto3,oneof" json:"min_amount,omitempty"`
 	// At most 5,000 characters.
 	Description *string `protobuf:"bytes,5,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	// An http or https address, at most 2,048 characters.
+	// An http or https URL, at most 2,048 characters.
 	CoverUrl *string `protobuf:"bytes,6,opt,name=cover_url,json=coverUrl,proto3,oneof" json:"cover_url,omitempty"`
 	// At most 2,000 characters.
 	ThankYouMessage *string `protobuf:"bytes,7,opt,name=thank_you_message,json=thankYouMessage,proto3,oneof" json:"thank_you_message,omitempty"`
@@ -729,7 +729,7 @@ type UpdatePaymentLinkRequest struct {
 	MinAmount *int64 `protobuf:"varint,5,opt,name=min_amount,json=minAmount,proto3,oneof" json:"min_amount,omitempty"`
 	// At most 5,000 characters; null removes it.
 	Description *string `protobuf:"bytes,6,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	// An http or https address, at most 2,048 characters; null removes it.
+	// An http or https URL, at most 2,048 characters; null removes it.
 	CoverUrl *string `protobuf:"bytes,7,opt,name=cover_url,json=coverUrl,proto3,oneof" json:"cover_url,omitempty"`
 	// At most 2,000 characters; null removes it.
 	ThankYouMessage *string `protobuf:"bytes,8,opt,name=thank_you_message,json=thankYouMessage,proto3,oneof" json:"thank_you_message,omitempty"`

@@ -154,7 +154,7 @@ type Product struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The product's title, 1 to 200 characters.
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	// The product's short name in its address; it stays when the title changes.
+	// The product's short name in its URL; it does not change with the title.
 	Slug string `protobuf:"bytes,3,opt,name=slug,proto3" json:"slug,omitempty"`
 	// The kind of product; never changes.
 	Type Product_Type `protobuf:"varint,4,opt,name=type,proto3,enum=storefront.v1.Product_Type" json:"type,omitempty"`
@@ -170,9 +170,9 @@ type Product struct {
 	CompareAtAmount *int64 `protobuf:"varint,9,opt,name=compare_at_amount,json=compareAtAmount,proto3,oneof" json:"compare_at_amount,omitempty"`
 	// ISO 4217 code of the store's currency.
 	Currency string `protobuf:"bytes,10,opt,name=currency,proto3" json:"currency,omitempty"`
-	// The public address of the product.
+	// The public URL of the product.
 	Url string `protobuf:"bytes,11,opt,name=url,proto3" json:"url,omitempty"`
-	// The address of the cover image, or null.
+	// The URL of the cover image, or null.
 	CoverUrl *string `protobuf:"bytes,12,opt,name=cover_url,json=coverUrl,proto3,oneof" json:"cover_url,omitempty"`
 	// When the product was last moved to PUBLISHED; null if it never was.
 	PublishedAt *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=published_at,json=publishedAt,proto3" json:"published_at,omitempty"`

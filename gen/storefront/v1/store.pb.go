@@ -127,9 +127,9 @@ type Store struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The store's name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The store's short name in addresses; also `store.slug` in webhook events.
+	// The store's short name in URLs; also `store.slug` in webhook events.
 	Slug string `protobuf:"bytes,3,opt,name=slug,proto3" json:"slug,omitempty"`
-	// The public address of the store.
+	// The public URL of the store.
 	Url string `protobuf:"bytes,4,opt,name=url,proto3" json:"url,omitempty"`
 	// The store's description of itself; may be empty.
 	Description string `protobuf:"bytes,5,opt,name=description,proto3" json:"description,omitempty"`
@@ -143,7 +143,7 @@ type Store struct {
 	Phone string `protobuf:"bytes,9,opt,name=phone,proto3" json:"phone,omitempty"`
 	// A WhatsApp number in international format; may be empty.
 	WhatsappPhone string `protobuf:"bytes,10,opt,name=whatsapp_phone,json=whatsappPhone,proto3" json:"whatsapp_phone,omitempty"`
-	// The store's addresses on social networks, by the network's name.
+	// The store's pages on social networks, by the network's name.
 	SocialLinks map[string]string `protobuf:"bytes,11,rep,name=social_links,json=socialLinks,proto3" json:"social_links,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Whether the store is open. API keys of a store that is not `open` are refused.
 	Status Store_Status `protobuf:"varint,12,opt,name=status,proto3,enum=storefront.v1.Store_Status" json:"status,omitempty"`

@@ -29,7 +29,7 @@ type ForgetCustomerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the customer.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a customer of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -84,7 +84,7 @@ type ContinueForgettingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the customer.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a customer of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -272,7 +272,7 @@ type ListCustomerOrdersRequest struct {
 	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
 	// The `nextPageToken` of the previous page; empty for the first page.
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a customer of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,4,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -264,7 +264,7 @@ type CreateSignInLinkRequest struct {
 	Role Session_Role `protobuf:"varint,3,opt,name=role,proto3,enum=storefront.admin.v1.Session_Role" json:"role,omitempty"`
 	// For how many seconds the link can be used, 1 to 86400; default 600.
 	ExpiresSeconds *int32 `protobuf:"varint,4,opt,name=expires_seconds,json=expiresSeconds,proto3,oneof" json:"expires_seconds,omitempty"`
-	// The address under which the member reaches the operator's listener, such as
+	// The URL under which the member reaches the admin listener, such as
 	// `https://dashboard.example.com`; required. `http` is accepted only for a loopback address. With `https`,
 	// browsers send the session's cookie over HTTPS only.
 	BaseUrl       string `protobuf:"bytes,5,opt,name=base_url,json=baseUrl,proto3" json:"base_url,omitempty"`
@@ -525,7 +525,7 @@ type RevokeSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the session or link.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a session or link of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

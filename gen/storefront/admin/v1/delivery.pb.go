@@ -502,7 +502,7 @@ type GetDeliveryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the delivery.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a delivery of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -612,7 +612,7 @@ type ResendDeliveryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the delivery.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a delivery of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -669,7 +669,7 @@ type StartResendRequest struct {
 	WebhookId string `protobuf:"bytes,1,opt,name=webhook_id,json=webhookId,proto3" json:"webhook_id,omitempty"`
 	// Events that happened at this moment or later are sent again; required.
 	Since *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
+	// The object's store; empty for any.
 	Store string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	// Only counts the events: nothing is sent, and the answer has no id.
 	DryRun        bool `protobuf:"varint,4,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
@@ -740,7 +740,7 @@ type ContinueResendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the resend.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a resend of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

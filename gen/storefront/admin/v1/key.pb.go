@@ -518,7 +518,7 @@ type GetKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the key.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a key of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -573,7 +573,7 @@ type RevokeKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the key.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a key of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

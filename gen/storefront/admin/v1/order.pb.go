@@ -157,7 +157,7 @@ type PayOrderRequest struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// At most 255 characters; empty for no key.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, an order of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -221,7 +221,7 @@ type FailOrderRequest struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// At most 255 characters; empty for no key.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, an order of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -285,7 +285,7 @@ type CancelOrderRequest struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// At most 255 characters; empty for no key.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, an order of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -349,7 +349,7 @@ type RefundOrderRequest struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// At most 255 characters; empty for no key.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, an order of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

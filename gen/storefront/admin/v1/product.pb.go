@@ -172,7 +172,7 @@ type SetProductContentRequest struct {
 	// For typed clients: the names of the fields to change. A field that is named but has no value is cleared. Without a mask, the
 	// fields that are present are changed. In JSON, the keys of the body are the mask.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,4,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a product of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,5,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -484,7 +484,7 @@ type GetWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -548,7 +548,7 @@ type UpdateWebhookRequest struct {
 	// For typed clients: the names of the fields to change. Without a mask, the fields that are present are changed. In JSON, the
 	// keys of the body are the mask.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,5,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,6,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -631,7 +631,7 @@ type EnableWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -686,7 +686,7 @@ type DisableWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -741,7 +741,7 @@ type DeleteWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -799,7 +799,7 @@ type RotateSecretRequest struct {
 	// At most 255 characters; empty for no key. A second call with the same key within 24 hours is refused
 	// with `idempotency_key_reused` and changes nothing, because only the first answer has the secret.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -916,7 +916,7 @@ type PingWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The store's slug or id; empty for any store. If it is set, a webhook of another store is not found.
+	// The object's store; empty for any.
 	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -15,7 +15,7 @@ export const file_storefront_v1_error: GenFile = /*@__PURE__*/
   fileDesc("ChlzdG9yZWZyb250L3YxL2Vycm9yLnByb3RvEg1zdG9yZWZyb250LnYxIqwBCgVFcnJvchITCgtzdGF0dXNfY29kZRgBIAEoBRIMCgRjb2RlGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSLAoHZGV0YWlscxgEIAEoCzIbLnN0b3JlZnJvbnQudjEuRXJyb3JEZXRhaWxzEhIKCnJlcXVlc3RfaWQYBSABKAkSLQoJdGltZXN0YW1wGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJcCgxFcnJvckRldGFpbHMSEAoIcmVxdWlyZWQYASABKAkSKQoGZmllbGRzGAIgAygLMhkuc3RvcmVmcm9udC52MS5GaWVsZEVycm9yEg8KB21pc3NpbmcYAyADKAkiLAoKRmllbGRFcnJvchINCgVmaWVsZBgBIAEoCRIPCgdtZXNzYWdlGAIgASgJQjZaNGdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC92MTtzdG9yZWZyb250djFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * A refused request. Under `/v1` it is the JSON body of every 4xx and 5xx answer; on
+ * A refused request. Under `/v1` it is the JSON body of every 4xx and 5xx response; on
  * Connect, gRPC and gRPC-Web it travels as a detail of the error, beside the protocol's
  * own code.
  *
@@ -44,7 +44,7 @@ export type Error = Message<"storefront.v1.Error"> & {
   message: string;
 
   /**
-   * What the code alone does not say; absent for most codes.
+   * More about the error; absent for most codes.
    *
    * @generated from field: storefront.v1.ErrorDetails details = 4;
    */

@@ -118,7 +118,7 @@ export const OrderSchema: GenMessage<Order> = /*@__PURE__*/
   messageDesc(file_storefront_v1_order, 0);
 
 /**
- * The buyer, as the store knows them now.
+ * The buyer, with the customer's present values.
  *
  * @generated from message storefront.v1.Order.Customer
  */

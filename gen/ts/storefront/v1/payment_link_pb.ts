@@ -18,7 +18,7 @@ export const file_storefront_v1_payment_link: GenFile = /*@__PURE__*/
   fileDesc("CiBzdG9yZWZyb250L3YxL3BheW1lbnRfbGluay5wcm90bxINc3RvcmVmcm9udC52MSL8BgoLUGF5bWVudExpbmsSCgoCaWQYASABKAkSDAoEY29kZRgCIAEoCRILCgN1cmwYAyABKAkSDQoFdGl0bGUYBCABKAkSGAoLZGVzY3JpcHRpb24YBSABKAlIAIgBARIWCgljb3Zlcl91cmwYBiABKAlIAYgBARIzCgdwcmljaW5nGAcgASgOMiIuc3RvcmVmcm9udC52MS5QYXltZW50TGluay5QcmljaW5nEhMKBmFtb3VudBgIIAEoA0gCiAEBEhcKCm1pbl9hbW91bnQYCSABKANIA4gBARIQCghjdXJyZW5jeRgKIAEoCRIeChF0aGFua195b3VfbWVzc2FnZRgLIAEoCUgEiAEBEi4KCmV4cGlyZXNfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKDG1heF9wYXltZW50cxgNIAEoBUgFiAEBEi8KC2Rpc2FibGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI9CgxhdmFpbGFiaWxpdHkYDyABKA4yJy5zdG9yZWZyb250LnYxLlBheW1lbnRMaW5rLkF2YWlsYWJpbGl0eRISCgpwYWlkX2NvdW50GBAgASgFEhMKC3BhaWRfYW1vdW50GBEgASgDEjAKDGxhc3RfcGFpZF9hdBgSIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgTIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiNwoHUHJpY2luZxIXChNQUklDSU5HX1VOU1BFQ0lGSUVEEAASCQoFRklYRUQQARIICgRPUEVOEAIiYgoMQXZhaWxhYmlsaXR5EhwKGEFWQUlMQUJJTElUWV9VTlNQRUNJRklFRBAAEgoKBkFDVElWRRABEgwKCERJU0FCTEVEEAISCwoHRVhQSVJFRBADEg0KCUVYSEFVU1RFRBAEQg4KDF9kZXNjcmlwdGlvbkIMCgpfY292ZXJfdXJsQgkKB19hbW91bnRCDQoLX21pbl9hbW91bnRCFAoSX3RoYW5rX3lvdV9tZXNzYWdlQg8KDV9tYXhfcGF5bWVudHMihAIKF0xpc3RQYXltZW50TGlua3NSZXF1ZXN0EhoKBHBhZ2UYASABKANCB7pIBCICKAFIAIgBARIhCglwYWdlX3NpemUYAiABKAVCCbpIBhoEGGQoAUgBiAEBEkwKBnN0YXR1cxgDIAEoDjItLnN0b3JlZnJvbnQudjEuTGlzdFBheW1lbnRMaW5rc1JlcXVlc3QuU3RhdHVzQgi6SAWCAQIQAUgCiAEBIjoKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABIKCgZhY3RpdmUQARIMCghpbmFjdGl2ZRACQgcKBV9wYWdlQgwKCl9wYWdlX3NpemVCCQoHX3N0YXR1cyJ0ChhMaXN0UGF5bWVudExpbmtzUmVzcG9uc2USDAoEcGFnZRgBIAEoAxIRCglwYWdlX3NpemUYAiABKAUSDQoFdG90YWwYAyABKAMSKAoEZGF0YRgEIAMoCzIaLnN0b3JlZnJvbnQudjEuUGF5bWVudExpbmsiIwoVR2V0UGF5bWVudExpbmtSZXF1ZXN0EgoKAmlkGAEgASgJIv8DChhDcmVhdGVQYXltZW50TGlua1JlcXVlc3QSIQoFdGl0bGUYASABKAlCErpID8gBAXIKoJj0AQEQARjIARJACgdwcmljaW5nGAIgASgOMiIuc3RvcmVmcm9udC52MS5QYXltZW50TGluay5QcmljaW5nQgu6SAjIAQGCAQIQARIlCgZhbW91bnQYAyABKANCELpIDSILGP////////8PKAFIAIgBARIpCgptaW5fYW1vdW50GAQgASgDQhC6SA0iCxj/////////DygBSAGIAQESIgoLZGVzY3JpcHRpb24YBSABKAlCCLpIBXIDGIgnSAKIAQESJQoJY292ZXJfdXJsGAYgASgJQg26SApyCKCY9AEGGIAQSAOIAQESKAoRdGhhbmtfeW91X21lc3NhZ2UYByABKAlCCLpIBXIDGNAPSASIAQESLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoMbWF4X3BheW1lbnRzGAkgASgFQg26SAoaCBj/////BygBSAWIAQFCCQoHX2Ftb3VudEINCgtfbWluX2Ftb3VudEIOCgxfZGVzY3JpcHRpb25CDAoKX2NvdmVyX3VybEIUChJfdGhhbmtfeW91X21lc3NhZ2VCDwoNX21heF9wYXltZW50cyLWBAoYVXBkYXRlUGF5bWVudExpbmtSZXF1ZXN0EgoKAmlkGAEgASgJEiMKBXRpdGxlGAIgASgJQg+6SAxyCqCY9AEBEAEYyAFIAIgBARJCCgdwcmljaW5nGAMgASgOMiIuc3RvcmVmcm9udC52MS5QYXltZW50TGluay5QcmljaW5nQgi6SAWCAQIQAUgBiAEBEiUKBmFtb3VudBgEIAEoA0IQukgNIgsY/////////w8oAUgCiAEBEikKCm1pbl9hbW91bnQYBSABKANCELpIDSILGP////////8PKAFIA4gBARIiCgtkZXNjcmlwdGlvbhgGIAEoCUIIukgFcgMYiCdIBIgBARIlCgljb3Zlcl91cmwYByABKAlCDbpICnIIoJj0AQYYgBBIBYgBARIoChF0aGFua195b3VfbWVzc2FnZRgIIAEoCUIIukgFcgMY0A9IBogBARIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCgxtYXhfcGF5bWVudHMYCiABKAVCDbpIChoIGP////8HKAFIB4gBARIvCgt1cGRhdGVfbWFzaxgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2tCCAoGX3RpdGxlQgoKCF9wcmljaW5nQgkKB19hbW91bnRCDQoLX21pbl9hbW91bnRCDgoMX2Rlc2NyaXB0aW9uQgwKCl9jb3Zlcl91cmxCFAoSX3RoYW5rX3lvdV9tZXNzYWdlQg8KDV9tYXhfcGF5bWVudHMiJgoYRW5hYmxlUGF5bWVudExpbmtSZXF1ZXN0EgoKAmlkGAEgASgJMv0FChJQYXltZW50TGlua1NlcnZpY2USlwEKEExpc3RQYXltZW50TGlua3MSJi5zdG9yZWZyb250LnYxLkxpc3RQYXltZW50TGlua3NSZXF1ZXN0Gicuc3RvcmVmcm9udC52MS5MaXN0UGF5bWVudExpbmtzUmVzcG9uc2UiMpACAaK7GBJwYXltZW50X2xpbmtzOnJlYWSC0+STAhMSES92MS9wYXltZW50LWxpbmtzEosBCg5HZXRQYXltZW50TGluaxIkLnN0b3JlZnJvbnQudjEuR2V0UGF5bWVudExpbmtSZXF1ZXN0Ghouc3RvcmVmcm9udC52MS5QYXltZW50TGluayI3kAIBorsYEnBheW1lbnRfbGlua3M6cmVhZILT5JMCGBIWL3YxL3BheW1lbnQtbGlua3Mve2lkfRKNAQoRQ3JlYXRlUGF5bWVudExpbmsSJy5zdG9yZWZyb250LnYxLkNyZWF0ZVBheW1lbnRMaW5rUmVxdWVzdBoaLnN0b3JlZnJvbnQudjEuUGF5bWVudExpbmsiM6K7GBNwYXltZW50X2xpbmtzOndyaXRlgtPkkwIWOgEqIhEvdjEvcGF5bWVudC1saW5rcxKSAQoRVXBkYXRlUGF5bWVudExpbmsSJy5zdG9yZWZyb250LnYxLlVwZGF0ZVBheW1lbnRMaW5rUmVxdWVzdBoaLnN0b3JlZnJvbnQudjEuUGF5bWVudExpbmsiOKK7GBNwYXltZW50X2xpbmtzOndyaXRlgtPkkwIbOgEqMhYvdjEvcGF5bWVudC1saW5rcy97aWR9EpkBChFFbmFibGVQYXltZW50TGluaxInLnN0b3JlZnJvbnQudjEuRW5hYmxlUGF5bWVudExpbmtSZXF1ZXN0Ghouc3RvcmVmcm9udC52MS5QYXltZW50TGluayI/kAICorsYE3BheW1lbnRfbGlua3M6d3JpdGWC0+STAh8iHS92MS9wYXltZW50LWxpbmtzL3tpZH0vZW5hYmxlQjZaNGdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC92MTtzdG9yZWZyb250djFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_storefront_v1_scope]);
 
 /**
- * An address at which a buyer pays a fixed or a chosen amount.
+ * A URL at which a buyer pays a fixed or a chosen amount.
  *
  * @generated from message storefront.v1.PaymentLink
  */
@@ -38,7 +38,7 @@ export type PaymentLink = Message<"storefront.v1.PaymentLink"> & {
   code: string;
 
   /**
-   * The public payment address.
+   * The public payment URL.
    *
    * @generated from field: string url = 3;
    */
@@ -59,7 +59,7 @@ export type PaymentLink = Message<"storefront.v1.PaymentLink"> & {
   description?: string | undefined;
 
   /**
-   * The address of the cover image, or null.
+   * The URL of the cover image, or null.
    *
    * @generated from field: optional string cover_url = 6;
    */
@@ -431,7 +431,7 @@ export type CreatePaymentLinkRequest = Message<"storefront.v1.CreatePaymentLinkR
   description?: string | undefined;
 
   /**
-   * An http or https address, at most 2,048 characters.
+   * An http or https URL, at most 2,048 characters.
    *
    * @generated from field: optional string cover_url = 6;
    */
@@ -515,7 +515,7 @@ export type UpdatePaymentLinkRequest = Message<"storefront.v1.UpdatePaymentLinkR
   description?: string | undefined;
 
   /**
-   * An http or https address, at most 2,048 characters; null removes it.
+   * An http or https URL, at most 2,048 characters; null removes it.
    *
    * @generated from field: optional string cover_url = 7;
    */
@@ -581,7 +581,7 @@ export const EnablePaymentLinkRequestSchema: GenMessage<EnablePaymentLinkRequest
   messageDesc(file_storefront_v1_payment_link, 6);
 
 /**
- * The store's payment links: addresses at which a buyer pays without going through the
+ * The store's payment links: URLs at which a buyer pays without going through the
  * catalogue. Links are disabled in the platform's dashboard.
  *
  * @generated from service storefront.v1.PaymentLinkService

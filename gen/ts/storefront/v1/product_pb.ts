@@ -38,7 +38,7 @@ export type Product = Message<"storefront.v1.Product"> & {
   title: string;
 
   /**
-   * The product's short name in its address; it stays when the title changes.
+   * The product's short name in its URL; it does not change with the title.
    *
    * @generated from field: string slug = 3;
    */
@@ -94,14 +94,14 @@ export type Product = Message<"storefront.v1.Product"> & {
   currency: string;
 
   /**
-   * The public address of the product.
+   * The public URL of the product.
    *
    * @generated from field: string url = 11;
    */
   url: string;
 
   /**
-   * The address of the cover image, or null.
+   * The URL of the cover image, or null.
    *
    * @generated from field: optional string cover_url = 12;
    */

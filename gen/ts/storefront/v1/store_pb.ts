@@ -52,14 +52,14 @@ export type Store = Message<"storefront.v1.Store"> & {
   name: string;
 
   /**
-   * The store's short name in addresses; also `store.slug` in webhook events.
+   * The store's short name in URLs; also `store.slug` in webhook events.
    *
    * @generated from field: string slug = 3;
    */
   slug: string;
 
   /**
-   * The public address of the store.
+   * The public URL of the store.
    *
    * @generated from field: string url = 4;
    */
@@ -108,7 +108,7 @@ export type Store = Message<"storefront.v1.Store"> & {
   whatsappPhone: string;
 
   /**
-   * The store's addresses on social networks, by the network's name.
+   * The store's pages on social networks, by the network's name.
    *
    * @generated from field: map<string, string> social_links = 11;
    */

@@ -3,7 +3,7 @@
 // Source: storefront/admin/v1/store.proto
 
 // The operator's API, with which the platform, its checkout and its dashboard manage stores. It has the same
-// rules as the public API. Only the operator's listener serves it.
+// rules as the public API. Only the admin listener serves it.
 //
 // Every call carries `Authorization: Bearer <ADMIN_TOKEN>`, the token that the server was started
 // with. A call without a token is refused with `admin_token_missing`, and a call with a wrong token with
@@ -18,15 +18,15 @@
 // header `Storefront-Store`; a call without it is refused. On a call of a service of this package the header is optional, and
 // limits the call to that store. Percent-encode it as `Storefront-Member`.
 //
-// A call names a store by its slug or id, and anything else by its id. If a call names both a store and the id of an object,
-// an object of another store is not found. Name the store wherever you know it. Otherwise the call reads or changes the
-// object in whichever store it is, and a sharded database must ask every node for it.
+// The field `store` of a request is the store's slug or id. If a call names both a store and the id of an object, an object of
+// another store is not found. Name the store wherever you know it: with an empty `store` the call reads or changes the object in
+// whichever store it is, and a sharded database must query every node.
 //
 // A refused call carries a `storefront.v1.Error` among its error's details, with one of the codes that the method names,
 // or `validation_failed` for fields with invalid values. Once the deletion of a store has begun, a call that names the store or
 // one of its objects is refused with `store_being_deleted`, except `GetStoreSettings`.
 //
-// Lists whose requests have a `page_token` come in pages: send the `next_page_token` of an answer as the
+// Lists whose requests have a `page_token` come in pages: send the `next_page_token` of a response as the
 // `page_token` of the next call, with the other fields unchanged, until `next_page_token` is empty.
 package adminv1connect
 
