@@ -271,7 +271,7 @@ var runbookScenes = map[string]struct {
 				return
 			}
 			require.Contains(s.t, said, "activity_entries")
-			require.Regexp(s.t, `ok +transactions`, said)
+			require.Regexp(s.t, `ok +snapshots`, said)
 		},
 	},
 	"A migration will not end": {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/usage"
 )
@@ -140,16 +139,6 @@ func (q *Queue) takeBaseline(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("mark the clock: %w", err)
 	}
 	return heldError(held, now)
-}
-
-// CheckHeld returns ErrHeld while sweeps delete nothing. It stores nothing.
-func CheckHeld(ctx context.Context, d *db.DB) error {
-	var held sql.NullTime
-	err := d.Reader().QueryRowContext(ctx, "SELECT held_until FROM clock_marks WHERE id = 'journal'").Scan(&held)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("read the clock's mark: %w", err)
-	}
-	return heldError(held, d.Now())
 }
 
 func heldError(held sql.NullTime, now time.Time) error {

@@ -28,7 +28,7 @@ const (
 	maxSkew = time.Second
 	// MaxLag is how long a delivery may be due before the doctor concludes that no worker runs. A worker needs a few seconds at most.
 	MaxLag = time.Minute
-	// longTransaction is the age from which the doctor reports an open transaction.
+	// longTransaction is the age from which the doctor warns of a held snapshot.
 	longTransaction = 15 * time.Minute
 	// sampledStores is how many stores' counts the doctor compares with their rows.
 	sampledStores = 5
@@ -115,13 +115,11 @@ var checks = []struct {
 	{name: "clock", postgres: true, run: clock},
 	{name: "secret-key", tables: true, run: secrets},
 	{name: "deliveries", tables: true, run: deliveries},
-	{name: "sweeps", tables: true, run: sweeps},
 	{name: "counts", tables: true, run: counts},
 	{name: "emails", tables: true, run: emails},
 	{name: "ids", tables: true, run: ids},
 	{name: "forgettings", tables: true, run: forgettings},
 	{name: "buckets", tables: true, run: buckets},
-	{name: "transactions", postgres: true, tables: true, run: transactions},
 	{name: "snapshots", postgres: true, tables: true, run: snapshots},
 	{name: "nodes", postgres: true, tables: true, run: nodes},
 	{name: "shards", postgres: true, tables: true, run: shards},
@@ -370,18 +368,6 @@ func deliveries(ctx context.Context, d *db.DB, inst Installation) Finding {
 	return ok("overdue: %s%s", humanize.Comma(int64(overdue)), listening(ctx, d))
 }
 
-// sweeps checks whether workers delete old data. They delete nothing while the clock of the machine may be wrong.
-func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
-	switch err := queue.CheckHeld(ctx, d); {
-	case errors.Is(err, queue.ErrHeld):
-		// No fault: workers delete nothing on the first day, and after a day without a worker.
-		return ok("%v", err)
-	case err != nil:
-		return unreadable(err)
-	}
-	return ok("not held")
-}
-
 // connected reports whether a client other than the doctor or Citus uses the database. On SQLite it returns used.
 func connected(ctx context.Context, d *db.DB, used bool) (bool, error) {
 	if d.Dialect() == dialect.SQLite {
@@ -405,35 +391,6 @@ func listening(ctx context.Context, d *db.DB) string {
 		return ""
 	}
 	return fmt.Sprintf("; workers listening: %d", n)
-}
-
-// transactions looks for old PostgreSQL transactions, because vacuum cannot remove rows that were deleted since their beginning.
-func transactions(ctx context.Context, d *db.DB, _ Installation) Finding {
-	return openFor(ctx, d, longTransaction)
-}
-
-func openFor(ctx context.Context, d *db.DB, long time.Duration) Finding {
-	var sessions, end []string
-	for row := range db.Rows(ctx, d.Reader(), `SELECT pid, application_name, COALESCE(state, ''), extract(epoch FROM clock_timestamp() - xact_start)::float8
- FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
-  AND xact_start < clock_timestamp() - $1::float8 * interval '1 second' ORDER BY xact_start LIMIT 5`, long.Seconds()) {
-		var (
-			pid                int
-			application, state string
-			age                float64
-		)
-		if err := row.Scan(&pid, &application, &state, &age); err != nil {
-			return unreadable(err)
-		}
-		open := time.Duration(age * float64(time.Second)).Round(time.Second)
-		sessions = append(sessions, fmt.Sprintf("process %d (%q, %s) for %v", pid, application, state, open))
-		end = append(end, fmt.Sprintf("SELECT pg_terminate_backend(%d);", pid))
-	}
-	if len(sessions) > 0 {
-		return warn("end what forgot its transaction: "+strings.Join(end, " "),
-			"open for long, which keeps old days from being dropped: %s", strings.Join(sessions, ", "))
-	}
-	return ok("none open for more than %v", long)
 }
 
 // manyDeadRows make scans slow. A snapshot younger than longTransaction causes a warning only with as many dead rows and later transactions.

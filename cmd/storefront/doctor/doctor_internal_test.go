@@ -141,35 +141,6 @@ func TestClocksThatDiffer(t *testing.T) {
 	}
 }
 
-func TestSweepsThatAreHeld(t *testing.T) {
-	t.Parallel()
-	later := time.Duration(0)
-	d := dbtest.New(t, dbtest.SQLite, db.Config{Clock: func() time.Time { return time.Now().Add(later) }})
-	sweep := func() error {
-		_, err := queue.New(d).Sweep(t.Context(), time.Hour)
-		return err
-	}
-	require.ErrorIs(t, sweep(), queue.ErrHeld)
-	requireFinding(t, sweeps(t.Context(), d, Installation{}), OK, "nothing is deleted for a day", "")
-	later = 25 * time.Hour
-	requireFinding(t, sweeps(t.Context(), d, Installation{}), OK, "not held", "")
-	requireFinding(t, sweeps(t.Context(), dbtest.New(t, dbtest.Postgres, db.Config{}), Installation{}), OK, "not held", "")
-}
-
-func TestOpenTransactions(t *testing.T) {
-	t.Parallel()
-	d := dbtest.New(t, dbtest.Postgres, db.Config{})
-	requireFinding(t, transactions(t.Context(), d, Installation{}), OK, "none open for more than 15m", "")
-	tx, err := d.Writer().BeginTx(t.Context(), nil)
-	require.NoError(t, err)
-	_, err = tx.Exec("SELECT 1")
-	require.NoError(t, err)
-	requireFinding(t, openFor(t.Context(), d, 0), Warn, `process \d+ \("storefront", idle in transaction\)`,
-		`SELECT pg_terminate_backend\(\d+\);`)
-	require.NoError(t, tx.Rollback())
-	requireFinding(t, openFor(t.Context(), d, 0), OK, "", "")
-}
-
 func TestHeldSnapshots(t *testing.T) {
 	t.Parallel()
 	requireFinding(t, snapshotsFinding(queue.Snapshots{DeadRows: 12}), OK, "none held open; about 12 dead rows", "")
