@@ -6,9 +6,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Codec is a connect codec named "json" that writes and reads the JSON of this package. It also reads forms that typed
-// clients send and /v1 refuses: 64-bit integers as strings, enum values as numbers, an enum's zero, and the names that
-// fields have in the .proto files. Goroutines may share it.
+// Codec is a connect codec named "json". It also reads forms that typed clients send and /v1 refuses: 64-bit integers as strings, enum values
+// as numbers, an enum's zero, and fields' names in the .proto files. Goroutines may share it.
 type Codec struct{}
 
 // Name returns "json".
@@ -17,13 +16,13 @@ func (Codec) Name() string { return "json" }
 // IsBinary returns false, because JSON is text.
 func (Codec) IsBinary() bool { return false }
 
-// Marshal returns the JSON of a proto.Message; anything else is an error.
+// Marshal takes a proto.Message; anything else is an error.
 func (c Codec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
-// MarshalStable returns the same text as Marshal, because Marshal always returns the same bytes for a message.
+// MarshalStable is Marshal, which always returns the same bytes for a message.
 func (c Codec) MarshalStable(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
-// MarshalAppend appends the JSON of a proto.Message; anything else is an error.
+// MarshalAppend takes a proto.Message; anything else is an error.
 func (Codec) MarshalAppend(b []byte, message any) ([]byte, error) {
 	m, err := asMessage(message)
 	if err != nil {
@@ -32,8 +31,8 @@ func (Codec) MarshalAppend(b []byte, message any) ([]byte, error) {
 	return Append(b, m), nil
 }
 
-// Unmarshal resets a proto.Message and reads data into it. If it refuses data, the error is an *Invalid, as with the
-// function Unmarshal. A value that is not a proto.Message is also an error.
+// Unmarshal resets a proto.Message and reads data into it. If it refuses data, the error is an *Invalid. A value that is not a proto.Message is
+// also an error.
 func (Codec) Unmarshal(data []byte, message any) error {
 	m, err := asMessage(message)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// connectCodec has all methods that connect looks for in a codec. connect exports only some of them, as connect.Codec.
+// connectCodec has all methods that connect looks for; connect.Codec has only some.
 type connectCodec interface {
 	connect.Codec
 	MarshalAppend(b []byte, message any) ([]byte, error)
@@ -107,8 +107,7 @@ func TestCodecReadsTypedClients(t *testing.T) {
 	}
 }
 
-// The codec also reads the .proto names of fields in nested messages. It changes no keys of a map, because these are not
-// names of fields.
+// The keys of a map are not names of fields.
 func TestCodecReadsTheNamesOfTheProtosAtEveryDepth(t *testing.T) {
 	t.Parallel()
 	order := &storefrontv1.Order{}
@@ -133,7 +132,7 @@ func TestCodecReadsTheNamesOfTheProtosAtEveryDepth(t *testing.T) {
 	require.Equal(t, []Field{{"price_amount", problemUnknown}}, invalid.Fields, "/v1 has one name")
 }
 
-// Marshal writes valid JSON also for dynamic messages, and for values that no answer has, such as an unknown enum value.
+// Valid JSON also for dynamic messages, and for values that no answer has, such as an unknown enum value.
 func TestAppendOfOddValues(t *testing.T) {
 	t.Parallel()
 	dynamic := dynamicpb.NewMessage((&storefrontv1.Customer{}).ProtoReflect().Descriptor())

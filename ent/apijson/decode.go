@@ -13,8 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 )
 
-// maxFields is how many refused fields are listed at most. Without it, the answer to a body with many unknown names could be
-// many times as long as the body.
+// maxFields keeps the answer to a body with many unknown names from being many times as long as the body.
 const maxFields = 1000
 
 const (
@@ -22,7 +21,7 @@ const (
 	problemMask    = "must name fields of the request, separated by commas"
 )
 
-// unreadable is the error for a text that is not one valid JSON object. The string is the message that the client sees.
+// unreadable is for a text that is not one valid JSON object. The client sees the string.
 type unreadable string
 
 func (e unreadable) Error() string { return string(e) }
@@ -37,23 +36,22 @@ const (
 	errName          unreadable = "The body has a name that is not valid text."
 )
 
-// decoder reads one JSON text into one message. At the first syntax error it stops; other errors it collects.
+// decoder reads one JSON text into one message. It stops at a syntax error and collects other errors.
 type decoder struct {
 	*jsontext.Decoder
 
-	// If typed is true, the decoder also accepts forms that generated clients send and /v1 refuses: 64-bit integers as
-	// strings, enum values as numbers, the name of an enum's zero, and a field's name in the .proto file.
+	// typed is true for what Codec reads.
 	typed        bool
-	plan         *plan    // the plan of the whole message
+	plan         *plan    // of the whole message
 	unknown      []string // top-level names to refuse
 	fields       []Field
-	refusedNames map[string]bool // the names of the fields in fields
+	refusedNames map[string]bool // of the fields in fields
 }
 
 // decode resets m and reads data into it. It returns nil if it refused nothing.
 func decode(data []byte, m proto.Message, typed bool, unknown []string) *Invalid {
 	proto.Reset(m)
-	// Let the JSON reader accept repeated names and text that is not Unicode, so that the decoder can name the refused fields.
+	// The reader accepts repeated names and text that is not Unicode, so that the decoder can name the fields.
 	text := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	d := &decoder{Decoder: text, typed: typed, plan: planOf(m.ProtoReflect()), unknown: unknown, refusedNames: map[string]bool{}}
 	var err error
@@ -96,8 +94,7 @@ func (d *decoder) body(m protoreflect.Message) error {
 	return nil
 }
 
-// refuse refuses the field whose value was read last: it adds the field's JSON name with the message to d.fields. It adds
-// nothing if d.fields has the name already, or has maxFields fields.
+// refuse adds the field whose value was read last, once, up to maxFields fields.
 func (d *decoder) refuse(message string) {
 	if len(d.fields) >= maxFields {
 		return
@@ -129,7 +126,6 @@ func (d *decoder) refuse(message string) {
 	}
 }
 
-// refuseNext skips the next value and refuses its field.
 func (d *decoder) refuseNext(message string) error {
 	err := d.SkipValue()
 	if err == nil {
@@ -138,7 +134,7 @@ func (d *decoder) refuseNext(message string) error {
 	return err
 }
 
-// message reads a JSON object into m. p is the plan of the type of m.
+// message reads a JSON object into m, whose type's plan is p.
 func (d *decoder) message(m protoreflect.Message, p *plan) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -178,10 +174,9 @@ func (d *decoder) message(m protoreflect.Message, p *plan) error {
 	return err
 }
 
-// pathField is the field of a request that is in the URL's path. A request cannot change it, so no mask has it.
+// pathField is in the URL's path. A request cannot change it, so no mask has it.
 const pathField = "id"
 
-// name reads the name of an object's member.
 func (d *decoder) name() (string, error) {
 	raw, err := d.ReadValue()
 	if err != nil {
@@ -194,15 +189,14 @@ func (d *decoder) name() (string, error) {
 	return name, nil
 }
 
-// unquote returns the text of a JSON string, and whether it is valid Unicode.
+// unquote reports whether a JSON string is valid Unicode.
 func unquote(raw jsontext.Value) (string, bool) {
 	text, err := jsontext.AppendUnquote(nil, raw)
 	return string(text), err == nil
 }
 
-// mask reads the value of update_mask, a text with names of fields of m in camelCase, and sets the mask of m to their names
-// in the .proto file. If the value is null, mask leaves the mask of m unset: then it is filled from the names in the JSON
-// text, as if update_mask were missing.
+// mask reads update_mask, names of fields of m in camelCase. If it is null, the mask is filled from the names in the JSON text, as if it were
+// missing.
 func (d *decoder) mask(m protoreflect.Message, p *plan) error {
 	f, kind := &p.fields[p.mask], d.PeekKind()
 	raw, err := d.ReadValue()
@@ -247,7 +241,6 @@ func (d *decoder) field(m protoreflect.Message, f *field) error {
 	return d.value(f, func() protoreflect.Value { return m.NewField(f.desc) }, func(v protoreflect.Value) { m.Set(f.desc, v) })
 }
 
-// array reads the elements of a repeated field.
 func (d *decoder) array(list protoreflect.List, f *field) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -261,7 +254,6 @@ func (d *decoder) array(list protoreflect.List, f *field) error {
 	return err
 }
 
-// object reads the entries of a map field.
 func (d *decoder) object(entries protoreflect.Map, f *field) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -285,8 +277,7 @@ func (d *decoder) object(entries protoreflect.Map, f *field) error {
 	return err
 }
 
-// value reads one value: the whole of a field, or one element of a list or a map. It calls set with the value unless it
-// refuses the value.
+// value reads the whole of a field, or one element of a list or a map, and calls set unless it refuses the value.
 func (d *decoder) value(f *field, empty func() protoreflect.Value, set func(protoreflect.Value)) error {
 	kind := d.PeekKind()
 	if f.shape == shapeMessage && kind == '{' {

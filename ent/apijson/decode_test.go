@@ -17,7 +17,7 @@ import (
 
 const dateTime = "must be an RFC 3339 date-time, such as 2026-09-01T12:00:00.000Z"
 
-// refusalOf returns the fields that Unmarshal has refused. The test fails if there are none.
+// refusalOf fails the test if no field was refused.
 func refusalOf(t *testing.T, err error) *Invalid {
 	t.Helper()
 	var invalid *Invalid
@@ -250,7 +250,7 @@ func TestUnmarshalReads(t *testing.T) {
 	}
 }
 
-// Valid fields are kept beside refused fields, so that server/shop can also check them.
+// So that server/shop can also check the valid fields.
 func TestUnmarshalKeepsWhatIsFine(t *testing.T) {
 	t.Parallel()
 	m := &storefrontv1.CreatePaymentLinkRequest{Description: new("from before")}

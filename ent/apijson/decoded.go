@@ -6,8 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Decoded is a request that was decoded in front of its handler. Message has the fields that could be decoded, and Invalid
-// has the others; it is nil if there are none.
+// Decoded is a request that was decoded in front of its handler. Invalid has the fields that could not be decoded; nil if there are none.
 type Decoded struct {
 	Message proto.Message
 	Invalid *Invalid
@@ -20,7 +19,7 @@ func WithDecoded(ctx context.Context, d Decoded) context.Context {
 	return context.WithValue(ctx, decodedKey{}, d)
 }
 
-// DecodedOf returns the context's decoded request, or a zero Decoded if the handler's own front decodes the request.
+// DecodedOf returns a zero Decoded if the handler's own front decodes the request.
 func DecodedOf(ctx context.Context) Decoded {
 	d, _ := ctx.Value(decodedKey{}).(Decoded)
 	return d

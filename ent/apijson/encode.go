@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// appendMessage appends the JSON of a message. A Timestamp or a FieldMask becomes the same text as inside another message.
+// appendMessage writes a Timestamp or a FieldMask as inside another message.
 func appendMessage(b []byte, m proto.Message) []byte {
 	r := m.ProtoReflect()
 	if !r.IsValid() {
@@ -36,7 +36,6 @@ func appendMessage(b []byte, m proto.Message) []byte {
 	return append(b, '}')
 }
 
-// append appends the key and the value of one field of m.
 func (f *field) append(b []byte, m protoreflect.Message) []byte {
 	b = append(b, f.key...)
 	if f.nullable && !m.Has(f.desc) {
@@ -60,7 +59,7 @@ func (f *field) append(b []byte, m protoreflect.Message) []byte {
 	}
 }
 
-// appendValue appends one value: the whole of a field, or one element of a list or a map.
+// appendValue appends the whole of a field, or one element of a list or a map.
 func (f *field) appendValue(b []byte, v protoreflect.Value) []byte {
 	switch f.shape {
 	case shapeString:
@@ -84,7 +83,7 @@ func (f *field) appendValue(b []byte, v protoreflect.Value) []byte {
 	}
 }
 
-// appendMap appends a map with sorted keys, so that equal maps have equal bytes.
+// appendMap sorts keys, so that equal maps have equal bytes.
 func (f *field) appendMap(b []byte, m protoreflect.Map) []byte {
 	entries := map[string]protoreflect.Value{}
 	m.Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
@@ -102,7 +101,7 @@ func (f *field) appendMap(b []byte, m protoreflect.Map) []byte {
 	return append(b, '}')
 }
 
-// appendMask appends a mask in the form of protobuf's JSON mapping: camelCase names, separated by commas.
+// appendMask is as in protobuf's JSON mapping: camelCase names, separated by commas.
 func appendMask(b []byte, mask *fieldmaskpb.FieldMask) []byte {
 	var names strings.Builder
 	for i, path := range mask.GetPaths() {

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// MessageRepeated is the Message of a Field whose name occurs more than once in one JSON object.
+// MessageRepeated is for a name that occurs more than once in one JSON object.
 const MessageRepeated = "must be given once only"
 
 // messageFields is the Message of an Invalid that has Fields.
@@ -27,12 +27,11 @@ type Field struct {
 	Message string
 }
 
-// Invalid is the error for a request whose text cannot be read as a message. Goroutines may share it while none changes it.
+// Invalid is a request whose text cannot be read as a message. Goroutines may share it while none changes it.
 type Invalid struct {
 	// Message is a sentence for the client.
 	Message string
-	// Fields are the refused fields in the order in which the text has them, each name once. It is empty if the text is not
-	// one valid JSON object.
+	// Fields are in the order of the text, each name once. It is empty if the text is not one valid JSON object.
 	Fields []Field
 }
 
@@ -47,8 +46,7 @@ func (e *Invalid) Error() string {
 	return b.String()
 }
 
-// Append appends the JSON of m, a message of the API, to b. It cannot fail: a number that JSON cannot express (NaN, infinities)
-// becomes null.
+// Append appends the JSON of a message of the API to b. A number that JSON cannot express (NaN, infinities) becomes null.
 func Append(b []byte, m proto.Message) []byte {
 	return appendMessage(b, m)
 }
@@ -58,13 +56,11 @@ func Marshal(m proto.Message) []byte {
 	return appendMessage(nil, m)
 }
 
-// Unmarshal resets m and reads the JSON object in data into it, under the rules of /v1. It refuses the top-level names in
-// unknown, even if m has fields with these names. The error is an *Invalid; if it has Fields, m has every valid field of
-// data.
+// Unmarshal resets m and reads the JSON object in data into it, under the rules of /v1. It refuses the top-level names in unknown, even if m
+// has such fields. The error is an *Invalid; if it has Fields, m has every valid field of data.
 //
-// If m has a field update_mask that the text does not set, the mask is filled with the text's names, in order, except id,
-// which is in the URL's path. A null for an optional field or a message leaves the field unset, but adds its name to the
-// mask.
+// If m has a field update_mask that the text does not set, the mask is filled with the text's names, in order, except id, which is in the URL's
+// path. A null for an optional field or a message leaves the field unset, but adds its name to the mask.
 func Unmarshal(data []byte, m proto.Message, unknown ...string) error {
 	if invalid := decode(data, m, false, unknown); invalid != nil {
 		return invalid

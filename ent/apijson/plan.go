@@ -13,7 +13,7 @@ const (
 	fieldMaskName = protoreflect.FullName("google.protobuf.FieldMask")
 )
 
-// plan describes a message type for encoding and decoding. There is one plan for each type.
+// plan describes a message type, once for each.
 type plan struct {
 	fields      []field        // in the order of their declaration
 	byName      map[string]int // from the JSON name to the index in fields
@@ -21,8 +21,7 @@ type plan struct {
 	mask        int            // index of update_mask; -1 without one
 }
 
-// index returns the index of the field with this JSON name. If typed is true, name may also be the field's name in the
-// .proto file, because Protobuf's JSON mapping requires parsers to accept both. known is false if there is no such field.
+// index finds a JSON name or, if typed is true, also a .proto name, because Protobuf's JSON mapping requires parsers to accept both.
 func (p *plan) index(name string, typed bool) (i int, known bool) {
 	if i, known = p.byName[name]; !known && typed {
 		i, known = p.byProtoName[name]
@@ -30,7 +29,7 @@ func (p *plan) index(name string, typed bool) (i int, known bool) {
 	return i, known
 }
 
-// field describes one field of a message type for encoding and decoding.
+// field describes one field of a message type.
 type field struct {
 	desc  protoreflect.FieldDescriptor
 	key   []byte // `"priceAmount":`
@@ -39,7 +38,7 @@ type field struct {
 	nullable bool
 	// message is the plan of the field's type, if that is a message.
 	message *plan
-	// problem is the error message for an invalid value: it says what a value must be.
+	// problem says what a value must be.
 	problem string
 }
 
@@ -62,7 +61,6 @@ var plans struct {
 	building sync.Mutex
 }
 
-// planOf returns the plan of m's type.
 func planOf(m protoreflect.Message) *plan {
 	md := m.Descriptor()
 	if p, ok := plans.Load(md); ok {
@@ -73,8 +71,7 @@ func planOf(m protoreflect.Message) *plan {
 	return build(md)
 }
 
-// build returns the plan of a type. It first builds the plans of the types of the fields; no type of the API contains
-// itself.
+// build first builds the plans of the fields' types; no type of the API contains itself.
 func build(md protoreflect.MessageDescriptor) *plan {
 	if p, ok := plans.Load(md); ok {
 		return p.(*plan)
@@ -106,7 +103,6 @@ func build(md protoreflect.MessageDescriptor) *plan {
 	return p
 }
 
-// shapeOf returns the shape of a field's values and the error message for an invalid one.
 func shapeOf(fd protoreflect.FieldDescriptor) (s shape, problem string) {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
@@ -138,7 +134,7 @@ func shapeOf(fd protoreflect.FieldDescriptor) (s shape, problem string) {
 	}
 }
 
-// typeProblem returns the error message for a value that replaces a whole field, such as a number in place of an array.
+// typeProblem is for a value that replaces a whole field, such as a number in place of an array.
 func (f *field) typeProblem() string {
 	switch {
 	case f.desc.IsMap():

@@ -33,8 +33,8 @@ func messageTypes() []protoreflect.MessageType {
 	return types
 }
 
-// draw returns a random message of the type, as a decoder could have made it: times in milliseconds, Unicode text without
-// U+0000, a mask in every mask field. The zero of an enum occurs only if zeros is true.
+// draw returns a message as a decoder could have made it: times in milliseconds, Unicode text without U+0000, a mask in every mask field, and
+// an enum's zero only if zeros is true.
 func draw(t *rapid.T, mt protoreflect.MessageType, zeros bool) protoreflect.Message {
 	m := mt.New()
 	fields := mt.Descriptor().Fields()
@@ -99,7 +99,7 @@ func drawValue(t *rapid.T, m protoreflect.Message, fd protoreflect.FieldDescript
 		return protoreflect.ValueOfEnum(protoreflect.EnumNumber(rapid.IntRange(from, fd.Enum().Values().Len()-1).Draw(t, label)))
 	case protoreflect.MessageKind:
 		if fd.Message().FullName() == timestampName {
-			// From 0001-01-01 to 9999-12-31, which is the range of a protobuf Timestamp.
+			// The range of a protobuf Timestamp, from 0001-01-01 to 9999-12-31.
 			ms := rapid.Int64Range(-62135596800000, 253402300799999).Draw(t, label)
 			seconds := ms / 1000
 			if ms%1000 < 0 {
@@ -116,7 +116,7 @@ func drawValue(t *rapid.T, m protoreflect.Message, fd protoreflect.FieldDescript
 	}
 }
 
-// Marshal supports the types of all fields of all messages. It panics at a field whose type it does not support.
+// Marshal panics at a field whose type it does not support.
 func TestEveryMessageHasJSON(t *testing.T) {
 	t.Parallel()
 	for _, file := range []protoreflect.FileDescriptor{
@@ -131,8 +131,7 @@ func TestEveryMessageHasJSON(t *testing.T) {
 	}
 }
 
-// TestRoundTrip checks for every message of the API that Marshal writes JSON, and that Unmarshal reads the same message
-// back.
+// TestRoundTrip has every message of the API.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	types := messageTypes()
@@ -153,8 +152,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRoundTripOfCodec checks for every message of the API that Codec reads back the message that it wrote. The messages may
-// have the zeros of enums, because typed clients and transcoders may send them.
+// TestRoundTripOfCodec includes the zeros of enums, because typed clients and transcoders may send them.
 func TestRoundTripOfCodec(t *testing.T) {
 	t.Parallel()
 	for _, mt := range messageTypes() {

@@ -4,7 +4,7 @@ import "unicode/utf8"
 
 const hex = "0123456789abcdef"
 
-// unescaped has true for each byte below 0x80 that needs no escape in a JSON string. It has false for other bytes.
+// unescaped is true for each byte below 0x80 that needs no escape in a JSON string.
 var unescaped = func() (t [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		t[c] = c != '"' && c != '\\'
@@ -12,9 +12,8 @@ var unescaped = func() (t [256]bool) {
 	return t
 }()
 
-// AppendString appends s as a JSON string. It escapes like encoding/json without HTML escaping: the quote, the backslash,
-// control characters, and U+2028 and U+2029, which end a line in JavaScript. It keeps `<`, `>` and `&`, because descriptions
-// contain HTML. Bytes that are not UTF-8 become U+FFFD.
+// AppendString escapes like encoding/json without HTML escaping: the quote, the backslash, control characters, and U+2028 and U+2029, which end
+// a line in JavaScript. `<`, `>` and `&` stay, because descriptions contain HTML. Bytes that are not UTF-8 become U+FFFD.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

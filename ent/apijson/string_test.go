@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAppendStringIsEncodingJSON compares AppendString with encoding/json without HTML escaping, for random bytes.
+// TestAppendStringIsEncodingJSON has random bytes, without HTML escaping.
 func TestAppendStringIsEncodingJSON(t *testing.T) {
 	t.Parallel()
 	compare := func(t require.TestingT, s string) {
@@ -28,8 +28,7 @@ func TestAppendStringIsEncodingJSON(t *testing.T) {
 	})
 }
 
-// TestAppendFloatIsEncodingJSON compares the JSON of numbers with encoding/json: random numbers, and numbers at which the form
-// changes, such as 1e21.
+// TestAppendFloatIsEncodingJSON has random numbers, and those at which the form changes, such as 1e21.
 func TestAppendFloatIsEncodingJSON(t *testing.T) {
 	t.Parallel()
 	f := &field{shape: shapeFloat}

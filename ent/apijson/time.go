@@ -16,7 +16,7 @@ func Timestamp(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t.Truncate(time.Millisecond))
 }
 
-// OptionalTimestamp returns t in whole milliseconds, or nil if t is nil.
+// OptionalTimestamp returns t in whole milliseconds, or nil.
 func OptionalTimestamp(t *time.Time) *timestamppb.Timestamp {
 	if t == nil {
 		return nil
@@ -24,13 +24,12 @@ func OptionalTimestamp(t *time.Time) *timestamppb.Timestamp {
 	return Timestamp(*t)
 }
 
-// AppendTime appends t as a JSON string in the form of the specification's Common conventions: UTC,
-// milliseconds (anything finer is cut off) and a Z.
+// AppendTime appends the specification's form (Common conventions): UTC, milliseconds (anything finer is cut off) and a Z.
 func AppendTime(b []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()
 	if year < 0 || year > 9999 {
-		// Only a damaged row can have a year that is negative or has five digits. The year is shown as it is.
+		// Only a damaged row can have a year that is negative or has five digits. It is shown as it is.
 		return t.AppendFormat(b, `"2006-01-02T15:04:05.000Z"`)
 	}
 	hour, minute, second := t.Clock()
@@ -47,13 +46,11 @@ func AppendTime(b []byte, t time.Time) []byte {
 
 func digit(n int) byte { return '0' + byte(n%10) }
 
-// rfc3339 matches a date-time. ParseTime checks it first, because time.Parse accepts other forms as well: an hour of one
-// digit, a comma before the fraction, an offset of 99 hours.
+// rfc3339 comes before time.Parse, which also accepts an hour of one digit, a comma before the fraction, or an offset of 99 hours.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// ParseTime parses an RFC 3339 date-time (section 5.6) with any offset, and returns the time in UTC, truncated to
-// nanoseconds. The year in UTC must be 1 to 9999. The RFC allows the second 60; ParseTime refuses it, because no stored time can
-// have it.
+// ParseTime parses an RFC 3339 date-time (section 5.6) with any offset, and returns UTC, truncated to nanoseconds. The year in UTC must be 1 to
+// 9999. The RFC allows the second 60, which no stored time can have, so it is refused.
 func ParseTime(s string) (time.Time, error) {
 	if !rfc3339.MatchString(s) {
 		return time.Time{}, errTime

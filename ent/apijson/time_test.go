@@ -20,7 +20,7 @@ func TestParseTime(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		text string
-		want string // what AppendTime writes for the parsed time; empty if ParseTime fails
+		want string // what AppendTime writes; empty if ParseTime fails
 	}{
 		"UTC":                                {"2026-09-01T12:00:00Z", "2026-09-01T12:00:00.000Z"},
 		"milliseconds":                       {"2026-09-01T12:00:00.123Z", "2026-09-01T12:00:00.123Z"},
@@ -81,7 +81,6 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// TestAppendTimeIsTheLayout compares AppendTime with the time package, for random times and zones.
 func TestAppendTimeIsTheLayout(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -20,9 +20,8 @@ const (
 	problemRange   = "must be an integer within the range of the field"
 )
 
-// SetText sets a field of m from the text of a query parameter: a string as it is, an integer in decimal digits, an enum
-// value by its name, a time in RFC 3339. The text is Unicode. problem is "" if it set the field. Otherwise m is unchanged,
-// and problem says what the field may contain. A field of another type always gives a problem.
+// SetText sets a field from a query parameter: a string, an integer in decimal digits, an enum value's name, or a time in RFC 3339. problem is
+// "", or says what the field may contain, also for a field of another type; then m is unchanged.
 func SetText(m proto.Message, fd protoreflect.FieldDescriptor, text string) (problem string) {
 	r := m.ProtoReflect()
 	f := &planOf(r).fields[fd.Index()]
@@ -38,8 +37,8 @@ func SetText(m proto.Message, fd protoreflect.FieldDescriptor, text string) (pro
 
 var decimal = regexp.MustCompile(`^-?[0-9]+$`)
 
-// parse returns the value of a text, which is a JSON string or a query parameter, or the problem of an invalid text. If
-// digits is true, an integer field accepts decimal digits; if zero is true, an enum field accepts the name of its zero.
+// parse reads a JSON string or a query parameter. If digits is true, an integer field accepts decimal digits; if zero is true, an enum field
+// accepts the name of its zero.
 func (f *field) parse(text string, digits, zero bool) (v protoreflect.Value, problem string) {
 	switch f.shape {
 	case shapeString:
@@ -63,8 +62,7 @@ func (f *field) parse(text string, digits, zero bool) (v protoreflect.Value, pro
 	return v, f.problem
 }
 
-// number returns the value of a JSON number, or the problem of an invalid one. If enumNumbers is true, an enum
-// field accepts the number of a value.
+// number reads a JSON number. If enumNumbers is true, an enum field accepts it.
 func (f *field) number(text string, enumNumbers bool) (v protoreflect.Value, problem string) {
 	switch f.shape {
 	case shapeFloat:
@@ -93,14 +91,12 @@ func (f *field) number(text string, enumNumbers bool) (v protoreflect.Value, pro
 	return v, f.problem
 }
 
-// is64 reports whether the field holds 64-bit integers.
 func (f *field) is64() bool { return f.desc.Kind() == protoreflect.Int64Kind }
 
-// maxDigits bounds the characters of a number's text, and its exponent in both directions. integer() refuses other numbers.
+// maxDigits bounds the characters of a number's text, and its exponent in both directions.
 const maxDigits = 400
 
-// integer returns the value of a JSON number that is an integer, such as 100.0 or 1e2, or a problem for any other number,
-// such as 1.5.
+// integer accepts 100.0 and 1e2, and has a problem with 1.5.
 func integer(text string) (n int64, problem string) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, ""

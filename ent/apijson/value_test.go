@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestIntegerIsExact compares the results of integer() with exact rational arithmetic.
+// TestIntegerIsExact compares integer() with exact rational arithmetic.
 func TestIntegerIsExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -18,10 +18,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Create calls fill to write a file, readable only by its owner, under a temporary name, and then renames it to path. fill
-// may keep other files beside the temporary name, in a folder that Create removes afterwards. If path exists, or somebody
-// else creates it meanwhile, Create leaves it alone and fails with fs.ErrExist. On a file system without hard links, Create
-// makes an empty file at path just before the rename; if the process dies in between, the empty file stays.
+// Create calls fill to write a file for its owner alone, under a temporary name, and renames it to path. fill may keep other files beside the
+// temporary name; Create removes them. It fails with fs.ErrExist if there is something at path, even since the call began. Without hard links
+// in the file system, Create makes an empty file at path just before the rename, which stays if the process dies in between.
 func Create(path string, fill func(temporary string) error) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -42,9 +41,8 @@ func Create(path string, fill func(temporary string) error) error {
 	})
 }
 
-// CreateFolder calls fill to write files into a folder that only its owner can read, and then renames the folder to path. fill
-// must have synced the files to disk when it returns. The folder may replace an empty folder. If anything else is at path, or
-// somebody else creates it meanwhile, CreateFolder leaves that alone and fails with fs.ErrExist.
+// CreateFolder calls fill to write files, which it must sync to disk, into a folder for its owner alone, and renames that to path. It may
+// replace an empty folder, and fails with fs.ErrExist if there is anything else, even since the call began.
 func CreateFolder(path string, fill func(temporary string) error) error {
 	path, err := filepath.Abs(path) // Abs also removes a slash at the end
 	if err != nil {
@@ -66,8 +64,7 @@ func CreateFolder(path string, fill func(temporary string) error) error {
 	})
 }
 
-// checkVacant returns nil if nothing or an empty folder is at path. If anything else is there, it returns fs.ErrExist. A symbolic
-// link is something else, whether its target exists or not.
+// checkVacant returns fs.ErrExist if anything but an empty folder is at path, even a symbolic link without a target.
 func checkVacant(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,14 +79,13 @@ func checkVacant(path string) error {
 	return cmp.Or(err, error(&fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}))
 }
 
-// The names of a call's temporary folder, and of the lock and the new file in it.
 const (
 	folderPattern = ".storefront-new-*"
 	lockName      = "lock"
 	newName       = "new"
 )
 
-// inTemporaryFolder makes a temporary folder beside path and calls write with the name of a file in it.
+// inTemporaryFolder calls write with a name in a temporary folder beside path.
 func inTemporaryFolder(path string, write func(temporary string) error) error {
 	parent := filepath.Dir(path)
 	removeAbandoned(parent)
@@ -99,12 +95,11 @@ func inTemporaryFolder(path string, write func(temporary string) error) error {
 	}
 	err = write(filepath.Join(folder, newName))
 	remove(folder, lock)
-	_ = sync(parent, os.O_RDONLY) // The error is ignored: systems that cannot sync a folder make a new name durable by themselves.
+	_ = sync(parent, os.O_RDONLY) // systems that cannot sync a folder make a new name durable by themselves
 	return err
 }
 
-// maxTries is how many folders makeFolder makes at most. It makes another folder if removeAbandoned of another call has
-// removed the last one, because a folder that is not locked yet looks like the folder of a dead process.
+// maxTries is for removeAbandoned of another call, to which a folder that is not locked yet looks like that of a dead process.
 const maxTries = 10
 
 // makeFolder makes a folder in parent and locks it.
@@ -116,8 +111,7 @@ func makeFolder(parent string) (folder string, lock *flock.Flock, err error) {
 		lock = lockIn(folder)
 		held, lockErr := lock.TryLock()
 		_, err = os.Stat(lock.Path())
-		// On a file system without locks (lockErr) the folder is used unlocked. No other call removes it, because none can
-		// lock it.
+		// On a file system without locks (lockErr) the folder is used unlocked. No other call can lock and remove it.
 		if err == nil && (held || lockErr != nil) {
 			return folder, lock, nil //nolint:nilerr // The folder is used without a lock.
 		}
@@ -126,15 +120,15 @@ func makeFolder(parent string) (folder string, lock *flock.Flock, err error) {
 	return "", nil, errors.Join(err, &fs.PathError{Op: "lock", Path: folder, Err: errors.New("other calls take the folder away")})
 }
 
-// lockIn returns the lock of a temporary folder. Locking it makes its file if the folder has none.
+// lockIn's lock makes its file if the folder has none.
 func lockIn(folder string) *flock.Flock {
 	return flock.New(filepath.Join(folder, lockName), flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDWR))
 }
 
-// removeAbandoned removes the temporary folders in parent whose processes have died. A process that died before it locked its
-// folder, or while it removed the folder, has left a folder without a lock's file.
+// removeAbandoned removes the temporary folders of dead processes. One that died before it locked its folder, or while it removed it, has left
+// no lock's file.
 func removeAbandoned(parent string) {
-	entries, _ := os.ReadDir(parent) // The error is ignored: making a folder in parent returns it.
+	entries, _ := os.ReadDir(parent) // making a folder in parent returns the error
 	for _, entry := range entries {
 		if ok, _ := filepath.Match(folderPattern, entry.Name()); !ok || !entry.IsDir() {
 			continue
@@ -147,15 +141,14 @@ func removeAbandoned(parent string) {
 	}
 }
 
-// remove removes a folder that this call has made or locked, and releases the folder's lock.
+// remove removes a folder that this call has made or locked.
 func remove(folder string, lock *flock.Flock) {
 	_ = os.RemoveAll(folder)
 	_ = lock.Close()
-	_ = os.RemoveAll(folder) // Once more after unlocking, because Windows removes no open file.
+	_ = os.RemoveAll(folder) // Windows removes no open file.
 }
 
-// renameExclusive renames a file. It fails if the new name exists already, where os.Rename would replace the file with that
-// name. After a success the renamed file may have both names, the old one and the new one.
+// renameExclusive fails if the new name exists, where os.Rename would replace it. Afterwards the file may have both names.
 func renameExclusive(from, to string) error {
 	if err := os.Link(from, to); err == nil || errors.Is(err, fs.ErrExist) {
 		return err

@@ -17,8 +17,7 @@ import (
 	"go.storefront.example/ent/atomicfile"
 )
 
-// forms are Create and CreateFolder, which follow the same rules. write puts texts into the file or into files of the
-// folder.
+// forms are Create and CreateFolder, which follow the same rules.
 var forms = map[string]func(path string, write func(into func(name, text string) error) error) error{
 	"file": func(path string, write func(func(name, text string) error) error) error {
 		return atomicfile.Create(path, func(temporary string) error {
@@ -41,7 +40,7 @@ var forms = map[string]func(path string, write func(into func(name, text string)
 	},
 }
 
-// content returns the text of the file at path. For a folder it returns one line for each file.
+// content is a file's text, or a line for each file of a folder.
 func content(t *testing.T, path string) string {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -73,7 +72,7 @@ func namesIn(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// If two calls for one path overlap, the call that ends first creates the whole file or folder, and the other call fails.
+// The call that ends first creates the whole, and the other fails.
 func TestOverlappingCallsAreWholeOrRefused(t *testing.T) {
 	t.Parallel()
 	for form, create := range forms {
@@ -94,8 +93,7 @@ func TestOverlappingCallsAreWholeOrRefused(t *testing.T) {
 	}
 }
 
-// If many calls at once create a file or a folder at one path, exactly one succeeds. No call removes the temporary folder of a
-// running call.
+// No call removes the temporary folder of a running one.
 func TestOfManyCallsOneWins(t *testing.T) {
 	t.Parallel()
 	for form, create := range forms {
@@ -126,8 +124,7 @@ func TestOfManyCallsOneWins(t *testing.T) {
 	}
 }
 
-// CreateFolder and Create change nothing that is already at the path, be it a file, a folder with files, or a symbolic link
-// with or without a target.
+// A file, a folder with files, or a symbolic link with or without a target.
 func TestWhatIsThereIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -156,7 +153,7 @@ func TestWhatIsThereIsLeftAlone(t *testing.T) {
 	}
 	require.Equal(t, before, namesIn(t, folder))
 
-	// Even a file or folder that appears at the path while the call runs stays unchanged.
+	// Even what appears at the path while the call runs.
 	for form, create := range forms {
 		for kind, make := range map[string]func(path string) error{
 			"file": func(path string) error { return os.WriteFile(path, []byte("mine"), 0o600) },
@@ -204,7 +201,6 @@ func TestTheNamesOfAFolder(t *testing.T) {
 	}
 }
 
-// A name may be as long as the file system allows.
 func TestTheLongestName(t *testing.T) {
 	t.Parallel()
 	for form, create := range forms {
@@ -227,8 +223,7 @@ func TestAFailureLeavesNothing(t *testing.T) {
 	}
 }
 
-// The temporary folder of a killed call stays until the next call in the same parent folder, whatever path that call
-// creates. The temporary folder of a running call stays.
+// The next call in the same parent folder removes it, whatever its path, and leaves that of a running call.
 func TestWhatADeadCallLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	const variable = "NEWFILE_TEST_PATH"
@@ -259,8 +254,8 @@ func TestWhatADeadCallLeftIsRemoved(t *testing.T) {
 	require.NoError(t, child.Process.Kill())
 	_ = child.Wait()
 	require.Len(t, namesIn(t, parent), 2)
-	// A process that dies before it locks its folder leaves an empty folder. A process that dies while it removes its folder may
-	// leave the folder without the lock's file.
+	// A process that dies before it locks its folder leaves an empty one; one that dies while it removes it may leave it without the lock's
+	// file.
 	require.NoError(t, os.Mkdir(filepath.Join(parent, ".storefront-new-1"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(parent, ".storefront-new-2", "new"), 0o700))
 	require.NoError(t, forms["file"](filepath.Join(parent, "another"), write))

@@ -33,29 +33,26 @@ import (
 )
 
 const (
-	// foldBatch is how many row deltas one statement folds at most.
 	foldBatch = 5000
-	// interval is how long Run waits after a fold of fewer than foldBatch row deltas. So row deltas, which every list must add
-	// to the counts, are folded soon.
+	// interval is short, because every list must add the row deltas to the counts.
 	interval = time.Second
 	// errorPause is how long Run waits after a database error.
 	errorPause = 10 * time.Second
-	// foldTimeout is how long one Fold may take. Without it a server that vanished silently behind a proxy would block Run.
+	// foldTimeout keeps a server that vanished silently behind a proxy from blocking Run.
 	foldTimeout = 15 * time.Second
 )
 
-// dialect has the statements and settings that differ between the databases.
+// dialect is what differs between the databases.
 type dialect struct {
 	lists *resource.Dialect
-	// fold is the statement that folds row deltas of all stores; foldStore is the statement that folds row deltas of one
-	// store. Each dialect has at most one of them; the other is "".
+	// fold folds row deltas of all stores, foldStore those of one. A dialect has at most one of them; the other is "".
 	fold, foldStore string
 	day             string // SQL for the day of a row's created_at, as in the triggers
-	// lock is the first statement of Recount's transaction: until the transaction ends, no other process can fold. On SQLite
-	// it is "", because no other transaction can write meanwhile.
+	// lock, the first statement of Recount's transaction, keeps other processes from folding. On SQLite it is "", because no other transaction
+	// can write.
 	lock      string
 	isolation sql.IsolationLevel
-	// tables are the tables from which Recount deletes a store's counts and row deltas.
+	// tables are those from which Recount deletes a store's counts and row deltas.
 	tables []string
 }
 
@@ -68,13 +65,12 @@ var (
 		lists: resource.Postgres,
 		fold:  foldStatement("take"),
 		day:   "(created_at AT TIME ZONE 'UTC')::date - DATE '1970-01-01'",
-		// Set no timeouts, because counting may take longer than a request. LOCK comes before the first query, so the snapshot
-		// has every change that was committed before the lock was granted.
+		// Counting may take longer than a request. LOCK comes before the first query, so the snapshot has every change that was committed
+		// before.
 		lock:      "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE",
 		isolation: sql.LevelRepeatableRead,
 		tables:    []string{"row_counts", "row_deltas"},
 	}
-	// distributed is the dialect for a database distributed over several machines.
 	distributed = func() *dialect {
 		d := *postgres
 		d.fold, d.foldStore = "", foldStatement("take of store")
@@ -87,8 +83,7 @@ var (
 	}
 )
 
-// foldStatement returns a statement that adds row deltas to the counts and returns their number. take is the name of the
-// statement in count.sql that deletes the row deltas and returns them.
+// foldStatement adds row deltas to the counts and returns their number. take is the statement in count.sql that deletes and returns them.
 func foldStatement(take string) string {
 	return "WITH taken AS (" + statements[take] + "), added AS (" + statements["add"] + ") SELECT count(*) FROM taken"
 }
@@ -110,13 +105,13 @@ func New(d *db.DB) *Counts {
 	return c
 }
 
-// Lists returns a reader of lists that queries the database where the rows of the context's store are.
+// Lists queries the database where the rows of the context's store are.
 func (c *Counts) Lists(ctx context.Context) resource.Lists {
 	return resource.Lists{Querier: c.db.ForStore(ctx).Reader(), Dialect: c.dialect.lists}
 }
 
-// Run calls Fold every interval until the context ends. Several processes may call Run at the same time. On SQLite
-// it returns immediately, because the triggers change the counts themselves.
+// Run folds until the context ends. Several processes may call it. On SQLite it returns immediately, because the triggers change the counts
+// themselves.
 func (c *Counts) Run(ctx context.Context, log *slog.Logger) {
 	for c.dialect != sqlite && ctx.Err() == nil {
 		start := time.Now()
@@ -146,8 +141,8 @@ func (c *Counts) PendingDeltas(ctx context.Context, limit int) (n int, err error
 	return n, err
 }
 
-// Fold adds at most foldBatch row deltas to the counts and returns how many it added; on SQLite, 0. It skips deltas that
-// another process is folding. It adds in the order of the counts' keys, so that two processes never deadlock.
+// Fold adds at most foldBatch row deltas to the counts and returns how many; on SQLite, 0. It skips those that another process is folding. It
+// adds in the order of the counts' keys, so that two processes never deadlock.
 func (c *Counts) Fold(ctx context.Context) (n int, err error) {
 	switch {
 	case c.dialect.fold != "":
@@ -161,7 +156,7 @@ func (c *Counts) Fold(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// foldStores folds at most foldBatch row deltas of each store that has some, and returns how many it folded.
+// foldStores folds at most foldBatch row deltas of each store.
 func (c *Counts) foldStores(ctx context.Context) (n int, err error) {
 	var stores []uuid.UUID
 	for row := range db.Rows(ctx, c.db.Reader(), statements["stores"]) {

@@ -16,7 +16,6 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// day0 is the day of the first rows in the tests.
 var day0 = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func exec(t *testing.T, d *db.DB, query string, args ...any) {
@@ -25,7 +24,7 @@ func exec(t *testing.T, d *db.DB, query string, args ...any) {
 	require.NoError(t, err)
 }
 
-// newStore creates a store with n customers, who were created 90 minutes apart from day0 on, and returns its id.
+// newStore creates a store with n customers, created 90 minutes apart from day0 on.
 func newStore(t *testing.T, d *db.DB, n int) uuid.UUID {
 	t.Helper()
 	id := uuid.Must(uuid.NewV7())
@@ -46,7 +45,7 @@ func insertCustomer(d *db.DB, store uuid.UUID, at time.Time) error {
 	return err
 }
 
-// total returns the total that the list of the store's customers shows.
+// total returns the total of the list of the store's customers.
 func total(t *testing.T, c *Counts, store uuid.UUID) int64 {
 	t.Helper()
 	_, n, err := resource.Customers(context.Background(), c.Lists(context.Background()), tenant.Store{ID: store, Currency: "XAF"}, "",
@@ -68,7 +67,6 @@ func TestCountingIsNoStatementThatTimesOut(t *testing.T) {
 	require.EqualValues(t, 1, total(t, New(d), store))
 }
 
-// Recount repairs counts that are wrong after a disabled trigger or a partial restore.
 func TestARecountRepairsWrongCounts(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -92,7 +90,7 @@ func TestARecountRepairsWrongCounts(t *testing.T) {
 	})
 }
 
-// Every counted table has triggers, which also count changes that are made by hand or by another release.
+// The triggers also count changes by hand or by another release.
 func TestEveryCountedTableHasItsTriggers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -13,8 +13,7 @@ import (
 // Kinds lists the tables whose rows are counted.
 func Kinds() []string { return []string{"customers", "orders", "payment_links", "products"} }
 
-// countCTE returns the beginning of a statement, "WITH found AS (…)". The table found has the numbers of a store's rows of
-// this kind, by day, status and type. If the kind has no status or no type, that column is "".
+// countCTE returns "WITH found AS (…)", a store's rows of a kind by day, status and type. A column that the kind lacks is "".
 func (d *dialect) countCTE(kind string) string {
 	facets := "'' AS status, '' AS type"
 	switch kind {
@@ -27,8 +26,7 @@ func (d *dialect) countCTE(kind string) string {
 		" WHERE store_id = $1 GROUP BY 1, 2, 3)\n"
 }
 
-// Recount counts all rows of a store again and replaces its counts. It returns the number of rows. Totals that are right
-// stay right while it runs.
+// Recount counts all rows of a store again and returns their number. Totals that are right stay right while it runs.
 func (c *Counts) Recount(ctx context.Context, store uuid.UUID) (rows int64, err error) {
 	for _, kind := range Kinds() {
 		n, err := c.recount(ctx, kind, store)
@@ -40,7 +38,7 @@ func (c *Counts) Recount(ctx context.Context, store uuid.UUID) (rows int64, err 
 	return rows, nil
 }
 
-// recount counts the store's rows of one kind again, in one transaction during which no process can fold row deltas.
+// recount counts one kind, in a transaction during which no process can fold.
 func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (rows int64, err error) {
 	tx, err := c.db.Writer().BeginTx(ctx, &sql.TxOptions{Isolation: c.dialect.isolation})
 	if err != nil {
@@ -68,8 +66,7 @@ func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (row
 	return rows, tx.Commit()
 }
 
-// Mismatches counts all of the store's rows of a kind in one statement, and returns how many of the stored counts differ from
-// the result. There is a stored count for each day and one for each 32 days.
+// Mismatches counts all of the store's rows of a kind, and returns how many of the stored counts, for days and for 32 days, differ.
 func (c *Counts) Mismatches(ctx context.Context, store uuid.UUID, kind string) (wrong int, err error) {
 	query := c.dialect.countCTE(kind) + statements["wrong"]
 	if err := c.db.Reader().QueryRowContext(ctx, query, store, kind).Scan(&wrong); err != nil {
@@ -78,7 +75,7 @@ func (c *Counts) Mismatches(ctx context.Context, store uuid.UUID, kind string) (
 	return wrong, nil
 }
 
-// Store is the id and the slug of a store, which operators know by its slug.
+// Store is a store, which operators know by its slug.
 type Store struct {
 	ID   uuid.UUID
 	Slug string
@@ -89,7 +86,7 @@ func (c *Counts) Sample(ctx context.Context, n int) ([]Store, error) {
 	return c.stores(ctx, "SELECT id, slug FROM stores ORDER BY random() LIMIT $1", n)
 }
 
-// StoresAfter returns the n stores with the lowest ids above id, in the order of their ids; fewer if there are no more.
+// StoresAfter returns the n stores with the lowest ids above id, in order; fewer if there are no more.
 func (c *Counts) StoresAfter(ctx context.Context, id uuid.UUID, n int) ([]Store, error) {
 	return c.stores(ctx, "SELECT id, slug FROM stores WHERE id > $1 ORDER BY id LIMIT $2", id, n)
 }

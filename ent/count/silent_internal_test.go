@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// If the server vanishes silently behind a proxy, Run continues to fold on a new connection.
+// A server vanishes silently behind a proxy.
 func TestFoldingPassesAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.URL(t, dbtest.Postgres)

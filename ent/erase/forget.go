@@ -48,22 +48,20 @@ var eraseSQL string
 var statements = db.Statements(eraseSQL)
 
 const (
-	// stepRows is the most rows that one step reads. It is small, so that the step's transaction takes about as long as the
-	// transaction of a request.
+	// stepRows lets a step's transaction take about as long as that of a request.
 	stepRows = 200
-	// busyPause is how long Step waits if a worker is attempting a delivery about the customer.
+	// busyPause is Step's wait for a worker that is attempting a delivery about the customer.
 	busyPause = 250 * time.Millisecond
-	// forgotten is the text that replaces a personal value that must not be empty.
+	// forgotten replaces a personal value that must not be empty.
 	forgotten = "forgotten"
-	// stepNotes is how many notes one step removes from the customer's orders of any status. Without a limit, the step also
-	// removes the notes of all PENDING and FAILED orders, because the next change of such an order sends an event.
+	// stepNotes is how many notes one step removes from orders of any status. The step also removes those of all PENDING and FAILED orders,
+	// whose next change sends an event.
 	stepNotes = 2000
-	// failurePause is the pause after a failed step; it doubles with each failure, up to maxFailurePause.
+	// failurePause doubles with each failure, up to maxFailurePause.
 	failurePause, maxFailurePause = 10 * time.Second, time.Hour
 )
 
-// phases has a function for each phase of erasing a customer, in order; Forgetting.Pass is the index of the current phase.
-// One call of the function is one step of the phase. It returns last as true if the phase is done.
+// phases are in order, and Forgetting.Pass is the index of the current one. One call is one step; last is true if the phase is done.
 var phases = []func(eraser, context.Context, *ent.Tx, *Forgetting) (last bool, err error){
 	eraser.customer, eraser.activity, eraser.assign, eraser.events, eraser.keys,
 }
@@ -71,35 +69,32 @@ var phases = []func(eraser, context.Context, *ent.Tx, *Forgetting) (last bool, e
 // ErrNoForgetting means that there is no erasure of this customer.
 var ErrNoForgetting = errors.New("no such forgetting")
 
-// Forgetting is an erasure of a customer's personal data. A running erasure has its progress here. A finished one is the
-// receipt, which has no personal data.
+// Forgetting is a running erasure with its progress, or the receipt of a finished one, which has no personal data.
 type Forgetting struct {
 	// CustomerID is the customer whose data is erased.
 	CustomerID, StoreID uuid.UUID
 	// The numbers of rows that the erasure changed, by table.
 	Events, Deliveries, ActivityEntries, Notes, IdempotencyKeys int64
 	CreatedAt                                                   time.Time
-	// FinishedAt is nil until the erasure is finished; until then a row may still name the customer.
+	// FinishedAt is nil until then; a row may still name the customer.
 	FinishedAt *time.Time
 	// LogWaitsFor is the kind of reader (db.EmptyLog) that keeps old pages in SQLite's log; "" once the log has none.
 	LogWaitsFor string `json:"-"`
-	// Pass is the index of the current phase in phases. This phase has read the rows up to PositionAt and PositionID.
+	// Pass is the current phase, which has read the rows up to PositionAt and PositionID.
 	Pass       int
 	PositionAt time.Time
 	PositionID uuid.UUID
-	// RowAt is the updated_at that the customer's row got when it was emptied. If the row has a later updated_at, somebody has
-	// changed the row since.
+	// RowAt is the customer's updated_at from when the row was emptied. A later one means that somebody has changed the row.
 	RowAt time.Time
 	// restartRequested is true if RestartForgettings was called since the first phase began.
 	restartRequested bool
-	// Before is the receipt of the customer's previous erasure. It is kept if this erasure finds nothing to erase.
+	// Before is the receipt of the previous erasure, which is kept if this one finds nothing to erase.
 	Before *Forgetting `json:",omitzero"`
 }
 
-// eraser is the database on which an erasure runs. Its methods are the phases and their steps.
+// eraser's methods are the phases and their steps.
 type eraser struct{ *db.DB }
 
-// exec runs a statement of an erasure and returns how many rows it changed.
 func exec(ctx context.Context, tx *ent.Tx, statement string, args ...any) (int64, error) {
 	result, err := tx.ExecContext(ctx, statement, args...)
 	if err != nil {
@@ -108,7 +103,7 @@ func exec(ctx context.Context, tx *ent.Tx, statement string, args ...any) (int64
 	return result.RowsAffected()
 }
 
-// row is a row that a statement of erase.sql reads: an id, a time, a text, and a bool whose meaning depends on the statement.
+// row has an id, a time, a text, and a bool whose meaning depends on the statement.
 type row struct {
 	id   uuid.UUID
 	at   time.Time
@@ -116,8 +111,7 @@ type row struct {
 	flag bool
 }
 
-// read runs a query whose columns are the fields of the type row, and returns its rows. In the text of an error, name says
-// which rows they are.
+// read runs a query whose columns are the fields of row. name says in an error which rows they are.
 func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (rows []row, err error) {
 	for read := range db.Rows(ctx, tx, query, args...) {
 		var r row
@@ -129,8 +123,8 @@ func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (row
 	return rows, nil
 }
 
-// page reads at most stepRows rows after the position of f, and moves the position to the last of them. The statement of
-// erase.sql with this name reads the rows; args are its arguments after the limit. last is true if fewer rows were left.
+// page reads at most stepRows rows after the position of f by the statement of erase.sql with this name, and moves the position. last is true
+// if fewer rows were left.
 func (e eraser) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, args ...any) (rows []row, last bool, err error) {
 	rows, err = read(ctx, tx, name, statements[name], append([]any{f.StoreID, f.PositionAt, f.PositionID, stepRows}, args...)...)
 	if len(rows) > 0 {
@@ -140,8 +134,7 @@ func (e eraser) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string
 	return rows, len(rows) < stepRows, err
 }
 
-// rewrite replaces the text of a column, such as events.payload, in each of the rows by the result of change. It returns the
-// ids of the rows whose text changed.
+// rewrite replaces the text of a column, such as events.payload, by the result of change. It returns the ids of the rows whose text changed.
 func (e eraser) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, rows []row,
 	change func(row) ([]byte, error)) (changed []uuid.UUID, err error) {
 	table, name, _ := strings.Cut(column, ".")
@@ -168,10 +161,8 @@ func (e eraser) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column s
 	return changed, nil
 }
 
-// BeginForgetting replaces the personal data in the customer's row, and removes the notes of the customer's orders. Then
-// Step erases the same data in all other rows. For a customer who was erased before, it starts a new erasure, and keeps the
-// old receipt if the new erasure finds nothing. The context must have the store. It fails with ent's NotFoundError if the
-// store has no such customer.
+// BeginForgetting replaces the personal data in the customer's row, and removes the orders' notes; Step erases the rest. For a customer who was
+// erased before, it starts a new erasure. The context must have the store. It fails with ent's NotFoundError.
 func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	e := eraser{d}
 	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
@@ -198,11 +189,10 @@ func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUI
 	return f, err
 }
 
-// begin sets the erasure back to the beginning of its first phase.
 func (f *Forgetting) begin() { f.Pass, f.PositionAt, f.PositionID = 0, time.Time{}, uuid.Nil }
 
-// RestartForgettings makes the unfinished erasures of a store begin again with the first phase. Call it in a transaction that
-// adds rows with old times, because the erasures may have read past these times already.
+// RestartForgettings makes a store's unfinished erasures begin again. Call it in a transaction that adds rows with old times, past which they
+// may have read.
 func RestartForgettings(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
 	_, err := tx.ExecContext(ctx, "UPDATE forgettings SET begun_at = NULL WHERE store_id = $1 AND finished_at IS NULL", storeID)
 	if err != nil {
@@ -219,7 +209,7 @@ func (e eraser) step(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
 	return err
 }
 
-// load reads and locks an erasure, or fails with ErrNoForgetting.
+// load locks an erasure, or fails with ErrNoForgetting.
 func (e eraser) load(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	err = ErrNoForgetting
 	for row := range db.Rows(ctx, tx, "SELECT progress, COALESCE(log_waits_for, ''), begun_at IS NULL FROM forgettings"+
@@ -232,7 +222,7 @@ func (e eraser) load(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.U
 	return f, err
 }
 
-// save stores an erasure after a successful step. Workers continue first with the erasure that was saved longest ago.
+// save stores an erasure after a successful step. Workers continue first with the one that was saved longest ago.
 func (e eraser) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
 	progress, err := json.Marshal(f)
 	if err == nil {
@@ -242,8 +232,7 @@ func (e eraser) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
 	return err
 }
 
-// Unfinished returns at most ten unfinished erasures, with only their ids, the longest waiting first. It leaves out erasures
-// that Postpone has delayed.
+// Unfinished returns at most ten unfinished erasures, with only their ids, the longest waiting first, without those that Postpone has delayed.
 func Unfinished(ctx context.Context, d *db.DB) ([]Forgetting, error) {
 	return list(ctx, d, "(due_at IS NULL OR due_at <= $1) ORDER BY due_at NULLS FIRST, id LIMIT 10", d.Now())
 }
@@ -253,7 +242,6 @@ func UnfinishedOf(ctx context.Context, d *db.DB, storeID uuid.UUID) ([]Forgettin
 	return list(ctx, d, "store_id = $1 ORDER BY id", storeID)
 }
 
-// list returns the unfinished erasures that meet a condition.
 func list(ctx context.Context, d *db.DB, condition string, args ...any) (found []Forgetting, err error) {
 	for row := range db.Rows(ctx, d.Reader(), "SELECT id, store_id FROM forgettings WHERE finished_at IS NULL AND "+condition, args...) {
 		var f Forgetting
@@ -265,10 +253,10 @@ func list(ctx context.Context, d *db.DB, condition string, args ...any) (found [
 	return found, nil
 }
 
-// maxWaits is how many steps in a row may change nothing, because a delivery about the customer is being attempted.
+// maxWaits is how many steps in a row may wait for a running delivery.
 const maxWaits = 4
 
-// Continue does the steps of an erasure until it is finished, or until maxWaits steps in a row have found a running delivery.
+// Continue does steps until the erasure is finished, or maxWaits steps in a row have found a running delivery.
 func Continue(ctx context.Context, d *db.DB, f Forgetting) error {
 	for waits := 0; f.FinishedAt == nil && waits < maxWaits; {
 		next, err := Step(ctx, d, f.StoreID, f.CustomerID)
@@ -283,8 +271,7 @@ func Continue(ctx context.Context, d *db.DB, f Forgetting) error {
 	return nil
 }
 
-// Postpone delays an erasure after a failed step, so that other erasures continue first. The delay is ten seconds, and
-// doubles with each further failure up to an hour.
+// Postpone delays an erasure after a failed step, so that others continue first: ten seconds, doubling up to an hour.
 func Postpone(ctx context.Context, d *db.DB, f Forgetting) error {
 	err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		failures := 0
@@ -305,14 +292,11 @@ func Postpone(ctx context.Context, d *db.DB, f Forgetting) error {
 	return nil
 }
 
-// errBusy means that a worker is delivering an event about the customer. The step changes nothing, and must be repeated
-// later.
+// errBusy means that a worker is delivering an event about the customer. The step changes nothing, and must be repeated.
 var errBusy = errors.New("busy")
 
-// Step does one step of an erasure in a transaction, and then pauses in favour of other writers. If a worker is delivering
-// an event about the customer, Step changes nothing and returns after a short pause. If the erasure is finished and only
-// SQLite's log still has old pages, Step tries once to empty the log. Any other finished erasure stays as it is. Step fails
-// with ErrNoForgetting if there is no such erasure.
+// Step does one step in a transaction, and then pauses in favour of other writers. While a worker delivers an event about the customer, it
+// changes nothing. If only SQLite's log still has old pages, it tries once to empty the log. It fails with ErrNoForgetting.
 func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	e, began := eraser{d}, time.Now()
 	change := func(fn func(ctx context.Context, tx *ent.Tx) error) error {
@@ -355,10 +339,8 @@ func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forge
 	return f, nil
 }
 
-// finish begins f again with the first phase if the customer's row has changed since it was emptied, an order has a note
-// again, or an import has added rows. Otherwise f is finished, and what it has erased is kept as the receipt of the erasure. If
-// f has erased nothing and an earlier erasure left a receipt, that receipt stays instead. The receipt records reader, the kind
-// of reader that keeps SQLite's log from being emptied, or "" if the log is empty.
+// finish begins f again if the customer's row has changed since it was emptied, an order has a note again, or an import has added rows.
+// Otherwise it makes the receipt, or keeps an earlier one if f has erased nothing. reader is what keeps SQLite's log from being emptied, or "".
 func (e eraser) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
 	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
 	if err != nil {
@@ -383,10 +365,10 @@ func (e eraser) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader st
 	return err
 }
 
-// customer erases the personal data in the customer's row, and the notes of the customer's orders.
+// customer erases the personal data in the customer's row, and the orders' notes.
 func (e eraser) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	// Lock the customer's orders that have a note or may still send an event. Another transaction that changes such an order has
-	// either committed its event before, or it waits for this lock and then reads the erased customer.
+	// Lock the orders that have a note or may still send an event. A transaction that changes one has committed its event before, or waits and
+	// then reads the erased customer.
 	if _, err := db.Lock(e.DB, tx.Order.Query().Where(order.StoreID(f.StoreID), order.CustomerID(f.CustomerID),
 		order.Or(order.StatusIn(order.StatusPENDING, order.StatusFAILED), order.NoteNotNil())).Order(order.ByID())).IDs(ctx); err != nil {
 		return false, fmt.Errorf("wait for orders: %w", err)
@@ -425,8 +407,7 @@ func (e eraser) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last b
 	return notes < stepNotes, nil
 }
 
-// freeEmail gives customers who have the address of a forgotten customer, which an earlier release let them take, another address
-// that reaches nobody.
+// freeEmail gives customers with the address of a forgotten one, which an earlier release let them take, another that reaches nobody.
 func freeEmail(ctx context.Context, tx *ent.Tx, taken []*ent.Customer) error {
 	for _, c := range taken {
 		email := uuid.NewString() + "@taken." + resource.ForgottenDomain
@@ -437,8 +418,8 @@ func freeEmail(ctx context.Context, tx *ent.Tx, taken []*ent.Customer) error {
 	return nil
 }
 
-// assign sets the customer of events that an earlier release has written without one. Events whose payload names no customer get
-// the nil id, so that they are read once.
+// assign sets the customer of events that an earlier release has written without one. Those that name no customer get the nil id, so that they
+// are read once.
 func (e eraser) assign(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := e.page(ctx, tx, f, "events without a customer")
 	if err != nil {
@@ -464,8 +445,8 @@ func (e eraser) assign(ctx context.Context, tx *ent.Tx, f *Forgetting) (last boo
 	return last, nil
 }
 
-// events erases the payloads of events about the customer, and the receivers' answers to them. It also erases the answers to
-// events that were erased earlier, because an import may have added such answers.
+// events erases the payloads of events about the customer, and the receivers' answers, also to events that were erased earlier, because an
+// import may have added some.
 func (e eraser) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := e.page(ctx, tx, f, "events.payload", f.CustomerID)
 	if err != nil {
@@ -495,17 +476,16 @@ func (e eraser) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last boo
 		return false, err
 	}
 	f.Events, f.Deliveries = f.Events+int64(len(ids)), f.Deliveries+deliveries
-	// Remove the leases. All have expired, because e.answers fails if one has not; but an attempt may still run, and its result
-	// must not be stored. Make all these deliveries due: the worker that claims a delivery cancels it, because its event is
-	// erased.
+	// All leases have expired, because e.answers fails otherwise; but an attempt may still run, and its result must not be stored. A worker
+	// that claims one of these due deliveries cancels it, because its event is erased.
 	args := db.Args{f.StoreID, e.TimeArg()}
 	_, err = exec(ctx, tx, "UPDATE deliveries SET lease = NULL, leased_until = NULL, due_at = COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)"+
 		" WHERE store_id = $1 AND event_id IN ("+args.AddIDs(ids)+")", args...)
 	return last, err
 }
 
-// answers erases the receivers' answers in all deliveries of the events. all is the number of these deliveries, and changed
-// how many of them had an answer. It returns errBusy while one of the deliveries is being attempted.
+// answers erases the receivers' answers to the events. all counts the deliveries, and changed those with an answer. It returns errBusy while
+// one is being attempted.
 func (e eraser) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events []uuid.UUID) (all, changed int64, err error) {
 	if len(events) == 0 {
 		return 0, 0, nil
@@ -536,8 +516,7 @@ func (e eraser) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events [
 	return all, changed, nil
 }
 
-// withoutAnswers returns a delivery's attempts without the receivers' answers. It returns no attempts if it cannot read
-// them, and errBusy if an attempt is running.
+// withoutAnswers returns no attempts if it cannot read them, and errBusy if one is running.
 func withoutAnswers(delivery row) ([]byte, error) {
 	if delivery.flag {
 		return nil, errBusy
@@ -558,7 +537,7 @@ func withoutAnswers(delivery row) ([]byte, error) {
 	return json.Marshal(attempts)
 }
 
-// activity erases the customer's values from entries of the activity journal about the customer and the customer's orders.
+// activity erases the customer's values from journal entries about the customer and the orders.
 func (e eraser) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := e.page(ctx, tx, f, "activity_entries.changes", f.CustomerID)
 	if err != nil {
@@ -572,8 +551,7 @@ func (e eraser) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last b
 // personal are the journaled fields of a customer or an order that name or describe the customer.
 var personal = []string{"name", "email", "phone", "note"}
 
-// withoutValues returns the changes of a journal entry about the customer without the customer's personal values. It keeps nulls
-// and empty texts. If it cannot read the changes, it returns no changes.
+// withoutValues keeps nulls and empty texts. It returns no changes if it cannot read them.
 func withoutValues(entry row) ([]byte, error) {
 	var changes map[string]map[string]any
 	number := json.NewDecoder(bytes.NewReader(entry.text))
@@ -601,8 +579,8 @@ func withoutValues(entry row) ([]byte, error) {
 	return json.Marshal(changes)
 }
 
-// keys erases the customer's data in the answers that are stored under idempotency keys, and the hashes of the requests. A repeated
-// request then gets the answer without the data, whatever it asks for. It deletes a key whose answer cannot be read.
+// keys erases the customer's data in stored answers, and the hashes of the requests. A repeated request then gets the answer without the data.
+// It deletes a key whose answer cannot be read.
 func (e eraser) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := e.page(ctx, tx, f, "idempotency_keys.answer", f.CustomerID)
 	if err != nil {
@@ -611,7 +589,7 @@ func (e eraser) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 	var drop, all []uuid.UUID
 	ids, err := e.rewrite(ctx, tx, f, "idempotency_keys.answer", rows, func(key row) ([]byte, error) {
 		all = append(all, key.id)
-		// The text is an order, because only operations that return an order store their answers.
+		// Only operations that return an order store their answers.
 		order := &storefrontv1.Order{}
 		switch err := (proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(key.text, order)); {
 		case err != nil:
@@ -633,8 +611,8 @@ func (e eraser) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 	return last, changeAll(ctx, tx, "DELETE FROM idempotency_keys", db.Args{f.StoreID}, drop)
 }
 
-// shownBy reports whether a message, a *Customer or an *Order with its buyer, shows a name, a phone or a note of the customer, or
-// an e-mail address other than the one that replaces an erased address.
+// shownBy reports whether message, a *Customer or an *Order with its buyer, shows a name, a phone, a note, or an e-mail other than the one that
+// replaces an erased address.
 func (f *Forgetting) shownBy(message any) bool {
 	var c interface {
 		GetName() string
@@ -654,7 +632,7 @@ func (f *Forgetting) shownBy(message any) bool {
 	return c.GetName() != "" || c.GetPhone() != "" || note != "" || email != "" && email != resource.ForgottenEmail(f.CustomerID)
 }
 
-// changeAll runs a statement, an UPDATE or a DELETE without a WHERE, for the rows with these ids of the store in args[0].
+// changeAll runs an UPDATE or DELETE without a WHERE for these ids of the store in args[0].
 func changeAll(ctx context.Context, tx *ent.Tx, statement string, args db.Args, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil

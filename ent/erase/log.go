@@ -9,17 +9,14 @@ import (
 )
 
 const (
-	// firstLogPause is the pause after the first attempt to empty SQLite's log. Each further pause is twice as long, up to
-	// lastLogPause. All pauses together take about a second: long enough for a request to end its read, but not for an
-	// export.
+	// firstLogPause doubles up to lastLogPause. All pauses together take about a second: long enough for a request to end its read, but not for
+	// an export.
 	firstLogPause = time.Millisecond
 	lastLogPause  = 512 * time.Millisecond
 )
 
-// emptyLog empties SQLite's write-ahead log, because the log keeps old pages with erased data. If a reader prevents that,
-// emptyLog pauses, without a lock on the database, and tries again. It returns "" once the log is empty. If the last try
-// fails as well, it returns the kind of the reader. In the database file itself SQLite overwrites deleted bytes
-// (secure_delete).
+// emptyLog empties SQLite's write-ahead log, which keeps old pages, trying again after pauses without a lock. It returns "", or the kind of the
+// reader that prevents it. In the database file SQLite overwrites deleted bytes (secure_delete).
 func (e eraser) emptyLog(ctx context.Context) (reader string, err error) {
 	for pause := firstLogPause; ; pause *= 2 {
 		reader, err = e.EmptyLog(ctx)
@@ -32,8 +29,8 @@ func (e eraser) emptyLog(ctx context.Context) (reader string, err error) {
 	}
 }
 
-// EmptyLog tries once to empty SQLite's write-ahead log, if finished erasures wait for that. If a reader prevents it,
-// EmptyLog stores the reader's kind in the waiting erasures. waiting is true if some erasures still wait.
+// EmptyLog tries once to empty SQLite's log, if finished erasures wait for that, or stores the reader's kind in them. waiting is true if some
+// still wait.
 func EmptyLog(ctx context.Context, d *db.DB) (waiting bool, err error) {
 	if !db.ByDialect(d, false, true) {
 		return false, nil // only SQLite has this log
@@ -47,8 +44,7 @@ func EmptyLog(ctx context.Context, d *db.DB) (waiting bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	// Update only erasures that were finished before the log was emptied, because an erasure that finished later may have left
-	// pages in the log.
+	// An erasure that finished after the log was emptied may have left pages in it.
 	_, err = d.Writer().ExecContext(ctx, `UPDATE forgettings SET log_waits_for = NULLIF($1, '')
  WHERE log_waits_for <> $1 AND finished_at <= $2`, reader, before)
 	return reader != "", wrapLog(err)

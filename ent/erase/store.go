@@ -16,11 +16,11 @@ import (
 	"go.storefront.example/gen/ent/store"
 )
 
-// storeRows is how many rows of a store one transaction deletes at most.
+// storeRows is how many rows one transaction deletes.
 const storeRows = 50
 
-// storeTables lists the per-store tables in the order in which their rows are deleted. A table comes before the tables to which
-// its rows refer. Sessions, sign-in links and webhooks come first, so that no member and no worker adds rows to the rest.
+// storeTables comes in the order of deletion, a table before those to which its rows refer. Sessions, sign-in links and webhooks come first, so
+// that no member and no worker adds rows to the rest.
 var storeTables = []string{
 	"sessions", "sign_in_links", "webhooks", "deliveries", "finished_deliveries", "resends", "rate_counters", "api_keys",
 	"refused_requests", "tallies", "idempotency_keys", "forgettings", "order_items", "orders", "customers", "payment_links",
@@ -36,16 +36,14 @@ func DueStores(ctx context.Context, d *db.DB) ([]uuid.UUID, error) {
 	return found, nil
 }
 
-// Store deletes all data of a store that is due for deletion, and finally the store's row, while the service runs. If it
-// fails, another call continues. Several calls may run at once. A store that is not due, or no longer due, stays unchanged.
-// At the end Store empties SQLite's log, unless a reader prevents that.
+// Store deletes all data of a store that is due, and finally its row, while the service runs. If it fails, another call continues; several may
+// run at once. At the end it empties SQLite's log, unless a reader prevents that.
 func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 	begun, err := begin(ctx, d, storeID)
 	if err != nil || !begun {
 		return err
 	}
-	// The counts come last, because each deletion in the other tables changes them. On SQLite row_deltas is a view, and there is
-	// no outbox.
+	// Each deletion in the other tables changes the counts. On SQLite row_deltas is a view, and there is no outbox.
 	tables := append(slices.Clone(storeTables),
 		db.ByDialect(d, []string{"outbox", "row_deltas", "row_counts"}, []string{"row_counts"})...)
 	if err := d.WithoutForeignKeys(func(writer *sql.DB) (err error) {
@@ -75,8 +73,8 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 	return err
 }
 
-// begin marks a store as being deleted before any of its rows is deleted. begun is false if the store must not be deleted. A
-// restoration of the store locks the same row. So either the restoration commits first and nothing is deleted, or it fails.
+// begin marks a store before any of its rows is deleted. begun is false if it must not be deleted. A restoration locks the same row, so either
+// it commits first and nothing is deleted, or it fails.
 func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err error) {
 	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		// A store whose deletion has begun is due even if the clock has been set back since.
@@ -95,8 +93,7 @@ func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err er
 	return begun, nil
 }
 
-// deleteAll deletes the store's rows from each of the tables, in order, and returns how many it deleted. It returns 0 if the
-// store is no longer to be deleted.
+// deleteAll deletes from each of the tables, in order. It returns 0 if the store is no longer to be deleted.
 func deleteAll(ctx context.Context, d *db.DB, writer *sql.DB, storeID uuid.UUID, tables []string) (rows int64, err error) {
 	for _, table := range tables {
 		key, condition := "id", "store_id = $1"

@@ -12,17 +12,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// counter is the counter that orders the ids that one process makes in one millisecond (RFC 9562, section 6.2, method 1). It
-// starts at a random number in the lower half of its range, so that two processes have different numbers.
+// counter orders the ids of one process in one millisecond (RFC 9562, section 6.2, method 1). It starts at random in the lower half of its
+// range, so that two processes have different numbers.
 var counter atomic.Uint32
 
 const counterBits = 26
 
 func init() { counter.Store(rand.Uint32N(1 << (counterBits - 1))) }
 
-// At returns a new id for the millisecond of t. Of two ids that a process makes in one millisecond, the later one sorts after
-// the earlier one, unless the counter of 26 bits starts again between them (once in 67 million ids). Times before 1970 count
-// as 1970. Goroutines may call At at once.
+// At returns a new id for the millisecond of t. Later ids of a process in one millisecond sort after earlier ones, unless the counter of 26
+// bits starts again (once in 67 million ids). Times before 1970 count as 1970. Goroutines may call it at once.
 func At(t time.Time) uuid.UUID {
 	id := uuid.New()
 	putTime(&id, t)
@@ -33,7 +32,7 @@ func At(t time.Time) uuid.UUID {
 	return id
 }
 
-// Derive returns an id that depends only on first and second. It sorts like first, which must come from At.
+// Derive depends only on first and second. It sorts like first, which must come from At.
 func Derive(first, second uuid.UUID) uuid.UUID {
 	id := first
 	sum := sha256.Sum256(append(first[:], second[:]...))
@@ -41,8 +40,7 @@ func Derive(first, second uuid.UUID) uuid.UUID {
 	return id
 }
 
-// Floor returns the lowest possible id of the millisecond of t. At never returns this id. Ids of earlier milliseconds are lower
-// than it, and all other ids are higher.
+// Floor returns the lowest possible id of the millisecond of t, which At never returns. Ids of earlier milliseconds are lower.
 func Floor(t time.Time) uuid.UUID {
 	var floor uuid.UUID
 	putTime(&floor, t)
@@ -59,13 +57,11 @@ func Time(id uuid.UUID) time.Time {
 // Sink is the id of the webhook that receives the notices to the platform: "notices" as a UUID of version 8.
 var Sink = uuid.UUID{'n', 'o', 't', 'i', 'c', 'e', 0x83, 's', 0x80}
 
-// IsReserved reports whether id must not be the id of a row that comes from outside. The service uses zero for what belongs to
-// no store and all ones for the operator, and Sink is a row of its own. Every other UUID of any version is accepted, because
-// other shops, such as those on SQL Server, have ids of versions that RFC 9562 does not define. CHECK constraints of the tables
-// repeat the rule.
+// IsReserved reports whether no row from outside may have the id: zero is for what belongs to no store, all ones for the operator, and Sink is
+// a row of its own. Other UUIDs of any version are accepted, because other shops, such as those on SQL Server, have versions that RFC 9562 does
+// not define. CHECK constraints of the tables repeat the rule.
 func IsReserved(id uuid.UUID) bool { return id == uuid.Nil || id == uuid.Max || id == Sink }
 
-// putTime writes the milliseconds of t into the first 48 bits of id.
 func putTime(id *uuid.UUID, t time.Time) {
 	var ms [8]byte
 	binary.BigEndian.PutUint64(ms[:], uint64(max(0, t.UnixMilli())))

@@ -25,14 +25,13 @@ var files embed.FS
 type File struct {
 	Version int64  // from 1, without gaps
 	Name    string // as in 00001_NAME.sql
-	// Statements are the statements of the file, each as it is sent to the database: one command, or everything between
-	// StatementBegin and StatementEnd.
+	// Statements are sent to the database one by one: a command, or everything between StatementBegin and StatementEnd.
 	Statements []string
-	// OneTransaction is true if the whole file is one transaction, and false if each statement is a transaction of its own.
+	// OneTransaction is false if each statement is a transaction of its own.
 	OneTransaction bool
 }
 
-// Folder returns the name of the folder with the migrations for the ent dialect with this name.
+// Folder is that of the ent dialect with this name.
 func Folder(name string) string {
 	if name == dialect.SQLite {
 		return "sqlite"
@@ -40,7 +39,7 @@ func Folder(name string) string {
 	return name
 }
 
-// FS returns the folder with the migrations for the ent dialect with this name.
+// FS returns the folder of the ent dialect with this name.
 func FS(name string) (fs.FS, error) { return fs.Sub(files, Folder(name)) }
 
 // List returns the migrations for the ent dialect with this name, in order. Goroutines may call it at once.
@@ -65,15 +64,13 @@ func List(name string) ([]File, error) {
 	return list, nil
 }
 
-// The annotations of goose that split reads.
 const (
 	noTransaction  = "-- +goose NO TRANSACTION\n"
 	statementBegin = "-- +goose StatementBegin"
 	statementEnd   = "-- +goose StatementEnd"
 )
 
-// split returns the statements of a file, divided as goose divides them; goose's own parser is internal, so it cannot be
-// imported. split leaves out comments before a statement.
+// split divides a file as goose does, whose own parser is internal. It leaves out comments before a statement.
 func split(text string) (statements []string) {
 	var lines []string
 	inStatement := false // true between StatementBegin and StatementEnd

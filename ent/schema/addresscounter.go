@@ -8,8 +8,7 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// AddressCounter counts the unknown keys that one client presented in one minute. On PostgreSQL the table is unlogged, like
-// the table of RateCounter.
+// AddressCounter counts one client's unknown keys in one minute. On PostgreSQL the table is unlogged, like RateCounter's.
 type AddressCounter struct{ ent.Schema }
 
 // Annotations of address counters.

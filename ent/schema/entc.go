@@ -64,13 +64,12 @@ func generate(target string, migrations bool) error {
 	return graph.Gen()
 }
 
-// sqlOnly are the tables that the service accesses only through SQL of its own; tests read their rows with functions of dbtest.
+// sqlOnly are accessed only through SQL; tests read their rows with functions of dbtest.
 var sqlOnly = []string{"AddressCounter", "ClockMark", "Delivery", "FinishedDelivery", "Forgetting", "IdempotencyKey",
 	"RateCounter", "RefusedRequest", "Resend", "Tally"}
 
-// used returns the tables for which the client gets code. It leaves out the tables in sqlOnly, which saves some 180 KB of
-// the binary, and the edges of all tables, because the service refers to rows by id. The description of the tables stays
-// complete.
+// used are the tables for which the client gets code: without those in sqlOnly, which makes the binary smaller, and without edges, because the
+// service refers to rows by id.
 func used(tables []*load.Schema) []*load.Schema {
 	tables = slices.DeleteFunc(tables, func(t *load.Schema) bool { return slices.Contains(sqlOnly, t.Name) })
 	for _, t := range tables {
@@ -79,10 +78,8 @@ func used(tables []*load.Schema) []*load.Schema {
 	return tables
 }
 
-// updateInStore is a template for the code that ent generates. With it, ent's UPDATE of one row that was read, and the SELECT
-// that reads the row again, name the row's store_id besides its id. So a database distributed by store accesses one machine.
-// Without the template, ent supports keys of two columns only for tables that join others. An UPDATE with a further condition
-// stays unchanged.
+// updateInStore makes ent's UPDATE of a row that was read, and the SELECT that reads it again, name the row's store_id, so that a distributed
+// database accesses one machine. ent itself supports keys of two columns only for tables that join others.
 const updateInStore = `
 {{- define "dialect/sql/update/spec/store" }}
 	{{- $mutation := print $.Scope.Receiver ".mutation" }}
@@ -103,7 +100,7 @@ const updateInStore = `
 {{- end }}
 `
 
-// describe writes only the description of the tables. It copies the description from a whole client in a temporary folder.
+// describe copies the description of the tables from a whole client in a temporary folder.
 func describe() error {
 	folder, err := os.MkdirTemp("", "ent-")
 	if err != nil {
@@ -120,5 +117,5 @@ func describe() error {
 	return os.CopyFS(migrate, os.DirFS(filepath.Join(folder, "migrate")))
 }
 
-// atlasOnly is the first line of the description's files, so that only a build with the tag atlas compiles the migration engine.
+// atlasOnly lets only a build with the tag atlas compile the migration engine.
 const atlasOnly = "//go:build atlas\n\n"

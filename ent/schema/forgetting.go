@@ -7,10 +7,8 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Forgetting is an erasure of a customer's personal data: first the job with its progress, and in the end the receipt, which
-// is kept. The job runs in steps, each a transaction that advances the position; any process continues an unfinished job.
-// Until the steps are done, the row has the customer's names, e-mail addresses and phones, because the steps search for
-// them. The receipt has no personal data.
+// Forgetting is an erasure of a customer's personal data: first a job in steps, which any process continues, and in the end the receipt, which
+// is kept and has no personal data.
 type Forgetting struct{ ent.Schema }
 
 // Fields of a forgetting. Its id is the customer's.

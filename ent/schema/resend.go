@@ -8,9 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Resend is a job that sends a webhook every event since a time, except the events that were delivered to it. The row has
-// the job's progress. The job runs in steps, each a transaction that advances the position; any process continues an
-// unfinished job.
+// Resend is a job that sends a webhook every event since a time that was not delivered to it. It runs in steps; any process continues it.
 type Resend struct{ ent.Schema }
 
 // Fields of a resend.

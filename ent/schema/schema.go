@@ -17,7 +17,7 @@ import (
 //go:generate echo "ent/schema: write the client of the tables to gen/ent (ent, which is compiled the first time)"
 //go:generate go run -modfile=../../tools.mod entc.go
 
-// id is the primary key of a table whose ids the service makes: a UUIDv7, so that rows sort by their creation.
+// id is a UUIDv7 that the service makes, so that rows sort by their creation.
 func id() ent.Field {
 	return field.UUID("id", uuid.UUID{}).
 		Default(func() uuid.UUID { return uuid.Must(uuid.NewV7()) }).
@@ -29,13 +29,12 @@ func storeID() ent.Field {
 	return field.UUID("store_id", uuid.UUID{}).Immutable()
 }
 
-// createdAt is the time of a row's creation, which the writer reads from the database's clock: UTC, in milliseconds.
+// createdAt is by the database's clock: UTC, in milliseconds.
 func createdAt() ent.Field {
 	return field.Time("created_at").Immutable()
 }
 
-// updatedAt is the time of a row's last change, except changes that a reader of the row cannot see. The writer takes the time
-// from the database's clock.
+// updatedAt is the last change that a reader of the row can see, by the database's clock.
 func updatedAt() ent.Field {
 	return field.Time("updated_at")
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Tally has the numbers of successes and failures of one subject in one period: the requests of an API key in a day, or the
-// attempts of a webhook in an hour. Package usage writes the rows.
+// Tally counts successes and failures: of an API key in a day, or of a webhook in an hour. Package usage writes the rows.
 type Tally struct{ ent.Schema }
 
 // Fields of a tally. The id contains the beginning of the period, so that the sweep can delete old tallies by their ids.

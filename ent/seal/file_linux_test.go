@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// Processes that start at once get the same key, even on a file system without hard links, such as FAT.
+// FAT has no hard links. Processes that start at once get the same key.
 func TestAKeyFileWithoutHardLinks(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -15,22 +15,20 @@ import (
 // KeyBytes is the length of a key: AES-256.
 const KeyBytes = 32
 
-// idDigits is the length of a key's id in hex digits: 64 bits, so that in practice no two keys of an operator have the same
-// id.
+// idDigits are hex digits: 64 bits, so that in practice no two keys of an operator have the same id.
 const idDigits = 16
 
-// errKey is the error for a text that is not a key. It shows no part of the text.
+// errKey is for a text that is not a key. It shows no part of it.
 var errKey = errors.New("secret key must be 32 bytes in base64: `storefront secret generate` prints one")
 
-// Key is an operator's secret key. The zero value is not usable; use ParseKey or LoadOrCreateFile. It prints only its id.
-// Goroutines may share it.
+// Key is an operator's secret key, from ParseKey or LoadOrCreateFile. It prints only its id. Goroutines may share it.
 type Key struct {
 	id     string
 	cipher func() cipher.AEAD // a function, so that printing a Key never shows the key
 }
 
-// NewKey returns the text of a new random key, which ParseKey reads. The text has only letters and digits, so that a double
-// click selects it whole. This leaves about 254 of the key's 256 bits random.
+// NewKey returns the text of a new key for ParseKey. It has only letters and digits, so that a double click selects it. This leaves about 254
+// of 256 bits random.
 func NewKey() string {
 	for {
 		var secret [KeyBytes]byte
@@ -41,8 +39,8 @@ func NewKey() string {
 	}
 }
 
-// ParseKey reads a key: 32 bytes in standard base64, with or without padding (RFC 4648, section 4). It ignores white space
-// around the text. Its error never shows the text.
+// ParseKey reads 32 bytes in standard base64, with or without padding (RFC 4648, section 4), and white space around them. Its error never shows
+// the text.
 func ParseKey(text string) (Key, error) {
 	text = strings.TrimSuffix(strings.TrimSpace(text), "=")
 	if len(text) != base64.RawStdEncoding.EncodedLen(KeyBytes) {
@@ -57,19 +55,19 @@ func ParseKey(text string) (Key, error) {
 	return Key{id: keyID(secret), cipher: func() cipher.AEAD { return aead }}, nil
 }
 
-// keyID returns the id of a key: the start of a hash made only for this purpose, which reveals nothing about the key.
+// keyID is the start of a hash made only for this purpose, which reveals nothing about the key.
 func keyID(secret [KeyBytes]byte) string {
 	sum := sha256.Sum256(append([]byte("storefront secret key id\x00"), secret[:]...))
 	return hex.EncodeToString(sum[:idDigits/2])
 }
 
-// ID returns a short text, which distinguishes keys and may be stored and shown.
+// ID distinguishes keys and may be stored and shown.
 func (k Key) ID() string { return k.id }
 
 // String returns "secret key" and the id.
 func (k Key) String() string { return "secret key " + k.id }
 
-// Format writes the same as String, whatever the verb, so that no verb prints the key.
+// Format is String for every verb, so that none prints the key.
 func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) }
 
 func (k Key) aead() cipher.AEAD { return k.cipher() }

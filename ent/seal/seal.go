@@ -12,12 +12,10 @@ import (
 	"io"
 )
 
-// ErrUnknownKey means that the keyring lacks the key with which a text was sealed. The error that wraps it names the key's
-// id.
+// ErrUnknownKey means that the keyring lacks the key of a text. The error that wraps it names the key's id.
 var ErrUnknownKey = errors.New("secret key is not known")
 
-// ErrTampered means that a sealed text was changed, cut short or moved to another row, or that
-// another key has the same id.
+// ErrTampered means that a sealed text was changed, cut short or moved to another row, or that another key has the same id.
 var ErrTampered = errors.New("sealed text was changed or belongs elsewhere")
 
 // Keyring seals with its current key, and opens texts that any of its keys sealed. Goroutines may share it.
@@ -26,16 +24,13 @@ type Keyring struct {
 	older   []Key
 }
 
-// NewKeyring returns a keyring that seals with current, and opens texts that were sealed with current or with one of the keys
-// in older. All keys must come from ParseKey or LoadOrCreateFile.
+// NewKeyring takes keys from ParseKey or LoadOrCreateFile, of which current seals.
 func NewKeyring(current Key, older ...Key) *Keyring {
 	return &Keyring{current: current, older: append([]Key(nil), older...)}
 }
 
-// Seal encrypts a text for the row that the context names. It returns the sealed text with the id
-// of its key; store both, and pass the same context to Open. Sealing the same text twice gives
-// different bytes. The nonce is random, which is safe for 2^32 texts under one key (NIST SP
-// 800-38D, section 8.3).
+// Seal encrypts a text for the row that the context names. Store the sealed text with the id of its key, and pass the same context to Open. The
+// nonce is random, which is safe for 2^32 texts under one key (NIST SP 800-38D, section 8.3).
 func (r *Keyring) Seal(plain string, context []byte) (sealed []byte, keyID string) {
 	return r.current.aead().Seal(nil, nil, []byte(plain), context), r.current.id
 }
@@ -82,7 +77,7 @@ func (r *Keyring) Format(f fmt.State, _ rune) {
 	}
 }
 
-// shortID returns an id for an error. The id may be any text, so shortID shortens one that is longer than a key's id.
+// shortID shortens an id, which may be any text, for an error.
 func shortID(id string) string {
 	if len(id) > idDigits {
 		return id[:idDigits] + "..."
@@ -90,7 +85,7 @@ func shortID(id string) string {
 	return id
 }
 
-// newAEAD returns AES-256-GCM that puts its random nonce before the text.
+// newAEAD puts its random nonce before the text.
 func newAEAD(secret [KeyBytes]byte) cipher.AEAD {
 	block, err := aes.NewCipher(secret[:])
 	if err != nil {

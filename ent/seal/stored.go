@@ -16,8 +16,7 @@ type Sealed struct {
 	KeyID          string
 }
 
-// Unknown returns the webhooks whose secrets were sealed with keys that the keyring lacks, in the order of their ids. A nil
-// keyring has no keys.
+// Unknown returns the webhooks whose key the keyring lacks, in the order of their ids. A nil keyring has no keys.
 func (r *Keyring) Unknown(ctx context.Context, d *db.DB) (unknown []Sealed, err error) {
 	known := map[string]bool{}
 	for row := range db.Rows(ctx, d.Reader(), "SELECT DISTINCT secret_key FROM webhooks") {
@@ -48,8 +47,8 @@ func (r *Keyring) Unknown(ctx context.Context, d *db.DB) (unknown []Sealed, err 
 	return unknown, nil
 }
 
-// CheckStored fails with ErrUnknownKey if the database has secrets that the keyring cannot open, and none under its current
-// key: then the current key is probably a mistake, and nothing may be sealed with it.
+// CheckStored fails with ErrUnknownKey if the database has secrets that the keyring cannot open, and none under its current key: then that is
+// probably a mistake, and nothing may be sealed with it.
 func (r *Keyring) CheckStored(ctx context.Context, d *db.DB) error {
 	var used bool
 	err := d.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM webhooks WHERE secret_key = $1)", r.Current()).Scan(&used)
@@ -69,7 +68,7 @@ func (r *Keyring) CheckStored(ctx context.Context, d *db.DB) error {
 // maxNamed is how many webhooks Names names at most.
 const maxNamed = 5
 
-// Names returns the ids of webhooks with the ids of their keys, such as "ID (key 0f3a…), ID (key 0f3a…), 7 more".
+// Names returns a text such as "ID (key 0f3a…), ID (key 0f3a…), 7 more".
 func Names(sealed []Sealed) string {
 	var names []string
 	for _, s := range sealed[:min(len(sealed), maxNamed)] {

@@ -2,17 +2,15 @@ package shard
 
 import "github.com/lib/pq"
 
-// phasesTable is an empty table on the coordinator that Citus knows. Each change of a store, a key or a webhook also runs a
-// statement on this table, because Citus commits in two phases only if tables that it knows are written on two nodes.
-// Without two phases, a coordinator that is killed between its two commits would leave the changed row without its entry in
-// the distributed journal, or the entry without the row. The table stays empty, so that no writer waits for another.
+// phasesTable is an empty table on the coordinator that Citus knows. Each change of a store, a key or a webhook runs a statement on it, because
+// Citus commits in two phases only if tables that it knows are written on two nodes. Otherwise a coordinator that is killed between its two
+// commits would leave a changed row without its journal entry, or the entry without the row.
 const phasesTable = "two_phases"
 
 // InTwoPhases lists the coordinator's tables whose rows change together with distributed rows.
 func InTwoPhases() []string { return []string{"stores", "api_keys", "webhooks"} }
 
-// phases returns the steps of Apply that make the table phasesTable, and on each table of InTwoPhases a trigger that writes to
-// phasesTable.
+// phases make phasesTable, and the triggers that write to it.
 func phases() []step {
 	all := []step{{"make the table " + phasesTable, "CREATE TABLE " + phasesTable + " (id integer PRIMARY KEY); " +
 		"SELECT citus_add_local_table_to_metadata('" + phasesTable + "'); " +

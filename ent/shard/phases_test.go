@@ -14,8 +14,8 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// A change of a store's rows commits only on the store's node, with its journal entry, event and outbox entry. A change of a
-// row on the coordinator commits in two phases with its journal entry: Citus records each such commit in pg_dist_transaction.
+// A change of a store's rows commits on its node only. A change of a row on the coordinator commits in two phases with its journal entry, which
+// Citus records in pg_dist_transaction.
 func TestWhatCommitsOnTwoNodesDoesSoInTwoPhases(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
@@ -44,8 +44,7 @@ func TestWhatCommitsOnTwoNodesDoesSoInTwoPhases(t *testing.T) {
 				SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
 		}},
 	} {
-		// Read the ids of all records before the change. Their number alone would not show that a record is new, because Citus
-		// deletes records once a minute.
+		// Citus deletes records once a minute, so compare ids and not numbers.
 		var before string
 		require.NoError(t, d.Reader().QueryRow("SELECT COALESCE(array_agg(gid), '{}') FROM pg_dist_transaction").Scan(&before))
 		require.NoError(t, hook.WithTx(ctx, d, row.run), row.change)

@@ -11,8 +11,7 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// Plan names the largest stores with their buckets, even on one PostgreSQL server without Citus. Operators need this list to
-// split an installation by buckets.
+// Even without Citus, operators need the list to split an installation by buckets.
 func TestAPlanNamesTheLargestStoresWithTheirBuckets(t *testing.T) {
 	t.Parallel()
 	dbtest.OnePostgres(t, "it is what is planned for one")

@@ -35,8 +35,7 @@ func ForeignKeys() []string {
 	return []string{"order_items_orders_items", "orders_customers_orders", "orders_payment_links_orders"}
 }
 
-// anchor is one of the distributed tables. Citus places the shards of the other distributed tables on the nodes that have the
-// anchor's shards.
+// anchor is the distributed table beside whose shards Citus places those of the others.
 const anchor = "customers"
 
 var (
@@ -44,18 +43,17 @@ var (
 	ErrNotPostgres = errors.New("only PostgreSQL can be sharded")
 	// ErrNotSharded means that the tables are not distributed.
 	ErrNotSharded = errors.New("the database is not sharded: storefront shard plan says what is missing")
-	// ErrNotReady means that the operator must do something before the tables can be distributed; the message says what.
+	// ErrNotReady means that the operator must do something before; the message says what.
 	ErrNotReady = errors.New("the database cannot be sharded yet")
 )
 
-// ApplicationName is the application_name of the connections over which this package works. Servers and workers use other
-// names: Apply refuses to run while they are connected.
+// ApplicationName is that of this package's connections. Apply refuses to run while servers and workers, which have others, are connected.
 const ApplicationName = "storefront shard"
 
 // Cluster is a PostgreSQL database, whether its tables are distributed or not. Goroutines may share it.
 type Cluster struct{ db *db.DB }
 
-// New returns the cluster whose coordinator has the database d. It fails with ErrNotPostgres if d is a SQLite file.
+// New takes the coordinator's database. It fails with ErrNotPostgres.
 func New(d *db.DB) (*Cluster, error) {
 	if c := db.ByDialect(d, &Cluster{d}, nil); c != nil {
 		return c, nil
@@ -74,8 +72,7 @@ type Table struct {
 // Dependent is a foreign key or a trigger that Apply drops before it distributes the tables.
 type Dependent struct {
 	Name, Table string
-	// Definition is the SQL with which Apply creates the foreign key or trigger again. It is "" for a foreign key to a table
-	// that stays on the coordinator, which Apply does not create again.
+	// Definition is the SQL with which Apply creates it again; "" for a foreign key to a table that stays on the coordinator.
 	Definition string
 }
 
@@ -100,7 +97,7 @@ func (p Plan) Pending() []string {
 	return names
 }
 
-// Plan reads which tables are distributed and what Apply would do. It changes nothing.
+// Plan changes nothing.
 func (c *Cluster) Plan(ctx context.Context) (Plan, error) {
 	var plan Plan
 	current, err := c.db.Current(ctx)
@@ -183,7 +180,6 @@ func (c *Cluster) tables(ctx context.Context, installed bool) ([]Table, error) {
 	return tables, nil
 }
 
-// obstacles lists what the operator must do before Apply.
 func (c *Cluster) obstacles(ctx context.Context, installed bool) ([]string, error) {
 	var found []string
 	if !installed {
@@ -219,8 +215,8 @@ func (c *Cluster) obstacles(ctx context.Context, installed bool) ([]string, erro
 	return found, nil
 }
 
-// Apply distributes the tables that are not distributed yet, and returns how many it has distributed. It calls report before
-// each step. It waits for a lock at most lockWait. It fails with ErrNotReady if the plan has obstacles.
+// Apply distributes the tables that are not distributed yet, and returns how many. It calls report before each step, and waits for a lock at
+// most lockWait. It fails with ErrNotReady.
 func (c *Cluster) Apply(ctx context.Context, report func(step string)) (int, error) {
 	plan, err := c.Plan(ctx)
 	if err != nil {
@@ -251,27 +247,25 @@ func (c *Cluster) Apply(ctx context.Context, report func(step string)) (int, err
 	return len(pending), nil
 }
 
-// lockWait is the maximum time for which Apply waits for a lock.
 const lockWait = "10s"
 
 type step struct{ name, statement string }
 
-// steps returns the statements of Apply's transaction, with a name for each.
+// steps are the statements of Apply's transaction, with a name for each.
 func steps(plan Plan) []step {
 	all := []step{
-		// Use one connection to each node (sequential), because a second connection to the node would not see the foreign keys
-		// that this transaction changes.
+		// A second connection to a node would not see the foreign keys that this transaction changes (sequential).
 		{"prepare", "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '" +
 			lockWait + "'; SET LOCAL citus.multi_shard_modify_mode = 'sequential'; " +
-			// Citus rejects triggers unless this setting is on. The triggers that count rows are safe: when a row of a store
-			// changes, they write only rows of this store, and all rows of a store are on one node.
+			// Citus rejects triggers without this setting. Those that count rows are safe: they write only rows of the changed row's store, and
+			// all rows of a store are on one node.
 			"SET LOCAL citus.enable_unsafe_triggers = on"},
 	}
 	for _, k := range plan.Keys {
 		all = append(all, step{"drop the key " + k.Name,
 			"ALTER TABLE " + pq.QuoteIdentifier(k.Table) + " DROP CONSTRAINT " + pq.QuoteIdentifier(k.Name)})
 	}
-	// Drop the triggers, because they would count each row once more when Citus copies it.
+	// The triggers would count each row once more when Citus copies it.
 	for _, t := range plan.Triggers {
 		all = append(all, step{"drop the trigger " + t.Name + " of " + t.Table,
 			"DROP TRIGGER " + pq.QuoteIdentifier(t.Name) + " ON " + pq.QuoteIdentifier(t.Table)})

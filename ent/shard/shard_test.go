@@ -19,8 +19,7 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// fill writes stores with a customer and three orders each. It writes the rows without the hooks, in the form of an older
-// release.
+// fill writes stores with a customer and three orders each, without the hooks, in the form of an older release.
 func fill(t *testing.T, d *db.DB, stores int) {
 	t.Helper()
 	for _, statement := range []string{
@@ -38,7 +37,7 @@ func fill(t *testing.T, d *db.DB, stores int) {
 	}
 }
 
-// openCluster opens the database at this address as the shard commands do. No server works on the database.
+// openCluster opens the database as the shard commands do.
 func openCluster(t *testing.T, address string) (*shard.Cluster, *db.DB) {
 	t.Helper()
 	d, err := hook.Open(t.Context(), db.Config{URL: address, MaxConns: 4, Settings: map[string]string{"application_name": "storefront shard"}})
@@ -55,9 +54,7 @@ func TestOnlyPostgresIsSharded(t *testing.T) {
 	require.ErrorIs(t, err, shard.ErrNotPostgres)
 }
 
-// Apply fails as long as an obstacle is left: an old schema, a missing extension, or a running server. Without an obstacle,
-// Apply distributes the tables with the rows that they already have. It keeps the triggers, and the foreign keys between the
-// tables.
+// Apply fails while an obstacle is left: an old schema, a missing extension, or a running server. It keeps rows, triggers and foreign keys.
 func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
@@ -137,8 +134,7 @@ func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, dbtest.Count(t, d, "row_deltas"))
 
-	// A later release can migrate the distributed database: old migrations are not repeated, and a new migration works in one
-	// transaction.
+	// Old migrations are not repeated, and a new one works in one transaction.
 	require.NoError(t, d.Migrate(t.Context(), func(m db.Migration) { t.Errorf("%s is applied again", m.Name) }))
 	later := fstest.MapFS{"00099_later.sql": {Data: []byte(migrations.Header + `SET LOCAL lock_timeout = '5s';
 CREATE TABLE "coupons" ("id" uuid NOT NULL, "store_id" uuid NOT NULL, PRIMARY KEY ("id", "store_id"));
@@ -154,7 +150,7 @@ CREATE INDEX "order_store_id_coupon_id" ON "orders" ("store_id", "coupon_id");
 	require.Equal(t, 61, dbtest.Count(t, d, "orders WHERE weight = 7 AND coupon_id IS NULL"))
 }
 
-// MissingKeysAndTriggers and MisplacedTables list the objects that an operator has removed or moved by hand.
+// Objects that an operator has removed or moved by hand.
 func TestWhatIsMissingOrMisplacedIsNamed(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
@@ -180,7 +176,7 @@ func TestWhatIsMissingOrMisplacedIsNamed(t *testing.T) {
 	}, named())
 }
 
-// If Apply is killed before its commit, the database is as before, with all rows and keys.
+// With all rows and keys.
 func TestApplyThatIsKilledLeavesTheDatabaseAsItWas(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
@@ -207,7 +203,7 @@ func TestApplyThatIsKilledLeavesTheDatabaseAsItWas(t *testing.T) {
 	require.Equal(t, 15, dbtest.Count(t, d, "orders"))
 }
 
-// A store with a shard of its own keeps its rows, and isolating it again does nothing.
+// The store keeps its rows, and isolating it again does nothing.
 func TestIsolateGivesAStoreAShardOfItsOwn(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)

@@ -24,7 +24,7 @@ type Node struct {
 	Bytes       int64  `json:"bytes"`
 }
 
-// Store is a store in one of the lists of the largest and of the busiest stores.
+// Store is one of the largest or busiest stores.
 type Store struct {
 	ID       uuid.UUID `json:"id"`
 	Slug     string    `json:"slug"`
@@ -51,14 +51,13 @@ type Status struct {
 	Moves   []Move  `json:"moves"`
 }
 
-// maxStores is the maximum length of each list of stores in a Status.
 const maxStores = 10
 
-// joinNode is the SQL that joins a store s with its shard h and the node n that has the shard.
+// joinNode joins a store s with its shard h and the node n that has it.
 const joinNode = `JOIN pg_dist_shard h ON h.shardid = get_shard_id_for_distribution_column('` + anchor + `', s.id)
  JOIN pg_dist_placement p ON p.shardid = h.shardid JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'`
 
-// Status reads the cluster's status. It fails with ErrNotSharded if the tables are not distributed.
+// Status fails with ErrNotSharded if the tables are not distributed.
 func (c *Cluster) Status(ctx context.Context) (Status, error) {
 	s := Status{Nodes: []Node{}, Largest: []Store{}, Moves: []Move{}}
 	if err := c.requireSharded(ctx); err != nil {
@@ -97,15 +96,14 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-// largest returns the stores with the most rows, and also their nodes if distributed is true.
+// largest also sets the stores' nodes if distributed is true.
 func (c *Cluster) largest(ctx context.Context, distributed bool) ([]Store, error) {
 	return c.top(ctx, "SELECT store_id, sum(total) FROM row_counts WHERE days = 32", distributed,
 		func(s *Store) *int64 { return &s.Rows })
 }
 
-// top returns at most maxStores stores, those with the highest sums, highest first. sums is a query of the ids of stores and a
-// sum for each, without its GROUP BY. In each Store it sets the ids and the sum, in the field whose address the function field
-// returns. If distributed is true, it also sets Node and Alone.
+// top returns at most maxStores stores with the highest sums, by the query sums without its GROUP BY. field is where a Store has its sum. If
+// distributed is true, it also sets Node and Alone.
 func (c *Cluster) top(ctx context.Context, sums string, distributed bool, field func(*Store) *int64) ([]Store, error) {
 	columns, join := "'', false", ""
 	if distributed {
@@ -133,8 +131,8 @@ func (c *Cluster) requireSharded(ctx context.Context) error {
 	return err
 }
 
-// Isolate moves a store to a shard of its own on the same node. It returns false if the store already had one. While it
-// runs, changes of stores in the store's old shard wait.
+// Isolate moves a store to a shard of its own on the same node, or returns false if it has one. Meanwhile changes of stores in its old shard
+// wait.
 func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
 	if err := c.requireSharded(ctx); err != nil {
 		return false, err
@@ -155,8 +153,7 @@ func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = tx.Rollback() }()
-	// Block writes. A split without blocking needs a replica identity on row_deltas. The new shard would get its replica
-	// identity too late, and the split would never end.
+	// Block writes. A split without blocking needs a replica identity on row_deltas, which the new shard would get too late, and never end.
 	if _, err = tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '"+lockWait+"'"); err == nil {
 		var shard sql.NullInt64
 		err = tx.QueryRowContext(ctx, `SELECT isolate_tenant_to_new_shard('`+anchor+`', $1::uuid, 'CASCADE', 'block_writes')`, store).
@@ -171,7 +168,7 @@ func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
 // Health is the state of a node, as the node itself reports it.
 type Health struct {
 	Node string
-	// Refusal says why the node did not answer; "" if it answered. The other fields are zero if it did not.
+	// Refusal says why the node did not answer, with the other fields zero; or "".
 	Refusal string
 	// Extension is the version of Citus in this database.
 	Extension string
@@ -181,13 +178,12 @@ type Health struct {
 	Skew time.Duration
 	// Prepared is how many transactions have waited for more than 5 minutes for the second phase of their commit.
 	Prepared int
-	// Connections is how many connections to all its databases the node has open; MaxConnections is the limit.
+	// Connections is how many the node has open to all its databases; MaxConnections is the limit.
 	Connections, MaxConnections int
-	// Slots is how many replication slots of ended shard moves the node still has. Each slot keeps write-ahead log on the disk.
+	// Slots is how many replication slots of ended shard moves the node has. Each keeps write-ahead log on the disk.
 	Slots int
 }
 
-// health is the JSON that healthOf returns.
 type health struct {
 	Extension   string
 	LockTimeout int64 // in milliseconds
@@ -198,8 +194,7 @@ type health struct {
 	Slots       int
 }
 
-// healthOf is the query of a node's health, which runs on each node. It counts only transactions prepared more than 5 minutes
-// ago, because Citus itself ends younger transactions.
+// healthOf runs on each node. It counts only transactions prepared more than 5 minutes ago, because Citus itself ends younger ones.
 const healthOf = `SELECT json_build_object('extension', (SELECT extversion FROM pg_extension WHERE extname = 'citus'),
  'lockTimeout', (SELECT setting::bigint FROM pg_settings WHERE name = 'lock_timeout'),
  'now', extract(epoch FROM clock_timestamp()), 'prepared', (SELECT count(*) FROM pg_prepared_xacts
@@ -246,9 +241,8 @@ func (c *Cluster) Health(ctx context.Context) ([]Health, error) {
 	return all, nil
 }
 
-// MisplacedTables lists the tables that are in the wrong place, each with its fault: tables of Tables that are not
-// distributed by store, or whose shards do not lie beside those of customers; other tables that Citus distributes; and
-// distributed tables that have rows on the coordinator as well.
+// MisplacedTables lists tables with their fault: those of Tables that are not distributed, or whose shards do not lie beside those of
+// customers; others that Citus distributes; and distributed ones with rows on the coordinator.
 func (c *Cluster) MisplacedTables(ctx context.Context) ([]string, error) {
 	var found []string
 	for row := range db.Rows(ctx, c.db.Reader(), `SELECT r.relname || CASE
@@ -271,8 +265,7 @@ func (c *Cluster) MisplacedTables(ctx context.Context) ([]string, error) {
 	return found, nil
 }
 
-// MissingKeysAndTriggers lists the foreign keys between distributed tables that do not exist, and the missing triggers for
-// commits in two phases.
+// MissingKeysAndTriggers lists missing foreign keys between distributed tables, and triggers for commits in two phases.
 func (c *Cluster) MissingKeysAndTriggers(ctx context.Context) ([]string, error) {
 	var found []string
 	for row := range db.Rows(ctx, c.db.Reader(), `SELECT 'the key ' || k FROM unnest($1::text[]) k
@@ -289,7 +282,7 @@ UNION ALL SELECT 'the trigger commit_in_two_phases of ' || t FROM unnest($2::tex
 	return found, nil
 }
 
-// Leftovers counts Citus's failed jobs, and the remains of shard moves that Citus has not removed yet.
+// Leftovers counts Citus's failed jobs, and the remains of shard moves.
 func (c *Cluster) Leftovers(ctx context.Context) (n int, err error) {
 	err = c.db.Reader().QueryRowContext(ctx, `SELECT (SELECT count(*) FROM pg_dist_cleanup)
   + (SELECT count(*) FROM pg_dist_background_job WHERE state = 'failed')`).Scan(&n)

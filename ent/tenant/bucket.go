@@ -11,12 +11,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Base62 has the digits with which API keys and buckets are written, in ASCII order.
+// Base62 has the digits of API keys and buckets, in ASCII order.
 const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Bucket returns the bucket of a store: two base-62 digits, which follow the prefix in each API key of the store. A proxy in
-// front of several installations reads the bucket in a key, and so finds the installation without a look-up. The bucket is
-// derived from the store's id, which stays when the store moves: the first four bytes of the id's SHA-256, modulo 3,844.
+// Bucket returns the two base-62 digits that follow the prefix in each API key of a store, by which a proxy finds the installation without a
+// look-up. They are the first four bytes of the SHA-256 of the store's id, which stays when the store moves, modulo 3,844.
 func Bucket(store uuid.UUID) string {
 	sum := sha256.Sum256(store[:])
 	n := binary.BigEndian.Uint32(sum[:]) % uint32(len(Base62)*len(Base62))
@@ -26,13 +25,12 @@ func Bucket(store uuid.UUID) string {
 // IsBucket reports whether a text has the form of a bucket.
 func IsBucket(text string) bool { return len(text) == 2 && strings.Trim(text, Base62) == "" }
 
-// Buckets are the buckets of one installation: single buckets, and ranges in ASCII order, such as 00-Kz,Lq. The zero value
-// means all.
+// Buckets are those of one installation: single ones, and ranges in ASCII order, such as 00-Kz,Lq. The zero value means all.
 type Buckets string
 
 var bucketsForm = regexp.MustCompile(`^[0-9A-Za-z]{2}(-[0-9A-Za-z]{2})?(,[0-9A-Za-z]{2}(-[0-9A-Za-z]{2})?)*$`)
 
-// UnmarshalText reads buckets from text such as 00-Kz,Lq; an empty text means all.
+// UnmarshalText reads text such as 00-Kz,Lq; an empty text means all.
 func (b *Buckets) UnmarshalText(text []byte) error {
 	all := strings.ReplaceAll(string(text), " ", "")
 	if all != "" && !bucketsForm.MatchString(all) {

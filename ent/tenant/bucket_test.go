@@ -9,7 +9,7 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// Bucket returns the same buckets as another implementation: python3 -c 'import hashlib, uuid; …'.
+// The expected buckets are of another implementation: python3 -c 'import hashlib, uuid; …'.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{

@@ -9,8 +9,8 @@ import (
 // maxEvents is how many events of one request its log line names at most.
 const maxEvents = 10
 
-// Request is the request that caused a change. Events carry its id, so that the log lines of the request and of the
-// deliveries that it caused can be joined. Only one goroutine uses it at a time.
+// Request is the request that caused a change. Events carry its id, to join the log lines of the request and of its deliveries. Only one
+// goroutine uses it at a time.
 type Request struct {
 	// ID is the request id that the caller got.
 	ID uuid.UUID
@@ -25,7 +25,7 @@ func WithRequest(ctx context.Context, r *Request) context.Context {
 	return WithCall(ctx, c)
 }
 
-// AddEvents adds committed events to r.Events, up to maxEvents. If r is nil, it does nothing.
+// AddEvents adds committed events up to maxEvents. A nil r does nothing.
 func (r *Request) AddEvents(events ...uuid.UUID) {
 	if r == nil {
 		return

@@ -23,8 +23,7 @@ const tracer = "go.storefront.example"
 // Tracer returns the service's tracer from the provider p.
 func Tracer(p trace.TracerProvider) trace.Tracer { return p.Tracer(tracer) }
 
-// Child starts a child of the context's span. If that span is not recorded, Child returns the context unchanged and a span that
-// records nothing.
+// Child starts a child of the context's span or, if that is not recorded, a span that records nothing.
 func Child(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
@@ -50,7 +49,7 @@ func Fail(s trace.Span, reason string) {
 	s.SetAttributes(attribute.String("error.type", reason))
 }
 
-// typeOf returns a name for the type of an error's innermost cause.
+// typeOf names the type of an error's innermost cause.
 func typeOf(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -64,11 +63,10 @@ func typeOf(err error) string {
 	return reflect.TypeOf(err).String()
 }
 
-// traceparent is the name of the header in W3C's Trace Context.
 const traceparent = "traceparent"
 
-// Traceparent returns the context's span as W3C's traceparent (Trace Context, section 3.2), or "" if the context has no
-// span. A span that is not sampled also has a traceparent, so that its children are not sampled either.
+// Traceparent returns the context's span as W3C's traceparent (Trace Context, section 3.2), or "". A span that is not sampled has one, too, so
+// that its children are not sampled either.
 func Traceparent(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ""
@@ -78,8 +76,7 @@ func Traceparent(ctx context.Context) string {
 	return carrier[traceparent]
 }
 
-// Remote returns a context whose spans are children of the span that parent, a traceparent, names. It ignores an invalid
-// parent.
+// Remote returns a context whose spans are children of parent, a traceparent. It ignores an invalid one.
 func Remote(ctx context.Context, parent string) context.Context {
 	if parent == "" {
 		return ctx

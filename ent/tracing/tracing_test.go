@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// record returns a provider of spans, and the exporter in which its ended spans are.
+// record returns a provider of spans, and the exporter with those that ended.
 func record(options ...sdktrace.TracerProviderOption) (trace.TracerProvider, *tracetest.InMemoryExporter) {
 	kept := tracetest.NewInMemoryExporter()
 	return sdktrace.NewTracerProvider(append(options, sdktrace.WithSyncer(kept))...), kept

@@ -38,27 +38,24 @@ const (
 	Retention = 7 * 24 * time.Hour
 	// TallyRetention is how long tallies are kept.
 	TallyRetention = 8 * 24 * time.Hour
-	// MaxRefusedPerKey is how many refused requests of one key are kept at most: the newest.
+	// MaxRefusedPerKey is how many of a key's refused requests are kept: the newest.
 	MaxRefusedPerKey = 200
 
-	// Hour is the length of an hourly tally, which begins at a whole hour. A tally counts the uses of one API key or webhook.
+	// Hour is the length of a webhook's tally, which begins at a whole hour.
 	Hour = time.Hour
-	// Day is the length of a daily tally, which begins at midnight in UTC.
+	// Day is the length of an API key's tally, which begins at midnight in UTC.
 	Day = 24 * time.Hour
 )
 
 const (
-	// flushEvery is how often a recorder writes to the database. A shorter time would keep the only writer of SQLite busier.
+	// flushEvery is not shorter, because it would keep the only writer of SQLite busier.
 	flushEvery   = 5 * time.Second
 	flushTimeout = 5 * time.Second
-	// maxBuffered and maxBufferedPerKey are the largest numbers of refused requests in memory: of all keys together, and of
-	// one key. maxTallies is the largest number of counts in memory. There is one count for each period of each key or
-	// webhook.
+	// maxBuffered and maxBufferedPerKey bound the refused requests in memory, and maxTallies the counts.
 	maxBuffered       = 5000
 	maxBufferedPerKey = 20
 	maxTallies        = 50000
-	// batchSize is how many rows one statement writes at most.
-	batchSize = 500
+	batchSize         = 500
 	// maxFields is how many names of refused fields are stored of one request at most.
 	maxFields = 20
 )
@@ -81,8 +78,7 @@ type Refused struct {
 	Route     string    `json:"route"`
 	Code      string    `json:"code"`
 	Status    int       `json:"status"`
-	// Fields are the names of the refused or missing fields. They are names of the API, and never invented by a caller, because
-	// nobody erases them.
+	// Fields are names of the API, and never invented by a caller, because nobody erases them.
 	Fields []string  `json:"-"`
 	At     time.Time `json:"-"`
 }
@@ -107,16 +103,15 @@ type Recorder struct {
 	perKey  map[uuid.UUID]int
 }
 
-// New returns a recorder that writes to the database d while the caller runs Run.
+// New returns a recorder that writes to d while the caller runs Run.
 func New(d *db.DB, log *slog.Logger) *Recorder {
 	return &Recorder{db: d, log: log, tallies: map[subject]count{}, perKey: map[uuid.UUID]int{}}
 }
 
-// Dropped returns how many uses were dropped because memory had no room for them.
+// Dropped returns how many uses memory had no room for.
 func (l *Recorder) Dropped() int64 { return l.dropped.Load() }
 
-// Count adds one use of an API key or a webhook, whose id is subjectID, to the counts of the period that contains the time
-// at. duration is how long the use took.
+// Count adds one use, of duration, of the key or webhook subjectID to the period that contains at.
 func (l *Recorder) Count(storeID, subjectID uuid.UUID, at time.Time, period time.Duration, succeeded bool,
 	duration time.Duration) {
 	c := count{millis: duration.Milliseconds()}
@@ -130,8 +125,7 @@ func (l *Recorder) Count(storeID, subjectID uuid.UUID, at time.Time, period time
 	l.add(subject{storeID, subjectID, at.Truncate(period).UnixMilli()}, c)
 }
 
-// add adds c to the count of s, which is a key or a webhook in one period. If memory has no room for another count, add
-// drops c. The caller holds the lock.
+// add drops c if memory has no room for another count. The caller holds the lock.
 func (l *Recorder) add(s subject, c count) {
 	sum, known := l.tallies[s]
 	if !known && len(l.tallies) >= maxTallies {
@@ -154,8 +148,7 @@ func (l *Recorder) Refuse(r Refused) {
 	l.refused = append(l.refused, r)
 }
 
-// Run writes the recorded uses until the context ends, and then once more. It returns the error of that last write and logs
-// the errors of earlier writes.
+// Run writes until the context ends, and then once more. It returns the error of that last write and logs earlier ones.
 func (l *Recorder) Run(ctx context.Context) error {
 	ticker := time.NewTicker(flushEvery)
 	defer ticker.Stop()
@@ -171,8 +164,7 @@ func (l *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// Flush writes all recorded uses to the database. If it fails, the counts stay for the next Flush, and the refused requests
-// are lost.
+// Flush writes all recorded uses. If it fails, the counts stay for the next Flush, and the refused requests are lost.
 func (l *Recorder) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	tallies, refused := l.tallies, l.refused
@@ -183,8 +175,7 @@ func (l *Recorder) Flush(ctx context.Context) error {
 	return errors.Join(l.writeTallies(ctx, tallies), l.writeRefused(ctx, refused))
 }
 
-// writeTallies adds the counts to the table tallies. It writes the rows in the order that all processes use, so that no two
-// processes deadlock.
+// writeTallies writes in the order that all processes use, so that no two deadlock.
 func (l *Recorder) writeTallies(ctx context.Context, tallies map[subject]count) error {
 	type row struct {
 		ID        uuid.UUID `json:"id"`
@@ -218,7 +209,7 @@ func (l *Recorder) writeTallies(ctx context.Context, tallies map[subject]count) 
 	return nil
 }
 
-// writeRefused writes the refused requests, and deletes the oldest requests of each key that has more than MaxRefusedPerKey.
+// writeRefused deletes the oldest requests of each key that has more than MaxRefusedPerKey.
 func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	type row struct {
 		Refused
@@ -256,7 +247,7 @@ func write[Row any](ctx context.Context, d *db.DB, statement string, rows []Row)
 	return nil
 }
 
-// Tally has the numbers of successes and failures of one API key or webhook in one period.
+// Tally counts the successes and failures of one API key or webhook in one period.
 type Tally struct {
 	SubjectID         uuid.UUID
 	BeganAt           time.Time
@@ -265,7 +256,7 @@ type Tally struct {
 	Duration time.Duration
 }
 
-// Tallies lists the tallies of these keys and webhooks whose periods began at the time since or later, oldest first.
+// Tallies lists the tallies whose periods began at since or later, oldest first.
 func Tallies(ctx context.Context, d *db.DB, storeID uuid.UUID, subjects []uuid.UUID, since time.Time) ([]Tally, error) {
 	selector := entsql.Dialect(d.Dialect()).Select("subject_id", "began_at", "succeeded", "failed", "duration_ms").
 		From(entsql.Table("tallies")).Where(entsql.And(entsql.EQ("store_id", storeID), entsql.GTE("began_at", since))).OrderBy(

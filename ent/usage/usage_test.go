@@ -18,7 +18,6 @@ import (
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// newStore creates a store and returns its id.
 func newStore(t *testing.T, d *db.DB) uuid.UUID {
 	t.Helper()
 	id := uuid.Must(uuid.NewV7())
@@ -28,7 +27,7 @@ func newStore(t *testing.T, d *db.DB) uuid.UUID {
 	return id
 }
 
-// A running server may still count requests of a store while the store is deleted. Nothing would ever delete these rows.
+// Nothing would ever delete rows that a running server counts while the store is deleted.
 func TestNothingIsWrittenOfADeletedStore(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// maxBatch is how many requests one statement looks up at most.
+	// maxBatch is how many requests one statement looks up.
 	maxBatch = 128
-	// maxRunning is how many statements run at a time: two, so that one slow statement does not delay all requests.
+	// maxRunning is two, so that one slow statement does not delay all requests.
 	maxRunning = 2
-	// maxWaiting is how many statements wait for counters at a time. It is less than the connections for admitting requests.
+	// maxWaiting statements for counters are less than the connections for admitting requests.
 	maxWaiting = 4
 )
 
-// errHeld means that a statement ended because another session had locked a counter.
+// errHeld means that another session had locked a counter.
 var errHeld = errors.New("another session has locked a counter")
 
 // batcher collects the requests that arrive while its statements run, and looks up the keys of all of them with the next
@@ -31,7 +31,7 @@ var errHeld = errors.New("another session has locked a counter")
 //	  └─ requests of its key wait already ──────────┴─► held ──► wait, again until the lock is released ──► answered
 type batcher struct {
 	run func(context.Context, []lookup) ([]lookupResult, error)
-	// wait looks up requests of one key. It waits for the key's counter for a short time, and then fails with errHeld.
+	// wait waits a short time for a key's counter, and then fails with errHeld.
 	wait func(context.Context, []lookup) ([]lookupResult, error)
 
 	mu      sync.Mutex
@@ -54,8 +54,7 @@ type waiter struct {
 	err      error
 }
 
-// find returns the result of a lookup. If ctx ends before the result is known, find returns the context's cause. The request
-// still counts, unless its counter is locked.
+// find returns the context's cause if that ends first. The request still counts, unless its counter is locked.
 func (b *batcher) find(ctx context.Context, q lookup) (lookupResult, error) {
 	w := &waiter{ctx: ctx, lookup: q, answered: make(chan struct{})}
 	b.mu.Lock()
@@ -77,7 +76,7 @@ func (b *batcher) find(ctx context.Context, q lookup) (lookupResult, error) {
 	}
 }
 
-// serve looks up the keys of the waiting requests, at most maxBatch with one statement, until no request waits.
+// serve looks up at most maxBatch waiting requests with one statement, until none waits.
 func (b *batcher) serve() {
 	for {
 		b.mu.Lock()
@@ -100,7 +99,6 @@ func (b *batcher) serve() {
 	}
 }
 
-// hold makes a request wait for its key's counter.
 func (b *batcher) hold(w *waiter) {
 	key := w.lookup.fingerprint
 	b.mu.Lock()
@@ -112,7 +110,7 @@ func (b *batcher) hold(w *waiter) {
 	}
 }
 
-// serveHeld looks up the requests that wait for a key's counter, at most maxBatch with one statement, until none waits.
+// serveHeld is serve for the requests of one key.
 func (b *batcher) serveHeld(key [32]byte) {
 	for {
 		b.turns <- struct{}{}
@@ -135,8 +133,7 @@ func (b *batcher) serveHeld(key [32]byte) {
 	}
 }
 
-// takeHeld returns the oldest requests that wait for a key's counter, and forgets those that ended. If none is left, the key
-// is no longer held.
+// takeHeld returns the oldest requests of a key, without those that ended. If none is left, the key is no longer held.
 func (b *batcher) takeHeld(key [32]byte) []*waiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,8 +145,7 @@ func (b *batcher) takeHeld(key [32]byte) []*waiter {
 	return next
 }
 
-// lookUp looks up the keys of several requests with one statement. The deadline of the last request limits the statement.
-// The statement continues if a request is cancelled.
+// lookUp is limited by the deadline of the last request. It continues if a request is cancelled.
 func lookUp(all []*waiter, run func(context.Context, []lookup) ([]lookupResult, error)) ([]lookupResult, error) {
 	last := all[len(all)-1].ctx
 	ctx := context.WithoutCancel(last)
@@ -165,7 +161,6 @@ func lookUp(all []*waiter, run func(context.Context, []lookup) ([]lookupResult, 
 	return run(ctx, lookups)
 }
 
-// answer ends the request's wait, with the result at an index or with the error.
 func (w *waiter) answer(found []lookupResult, i int, err error) {
 	if w.err = err; err == nil {
 		w.found = found[i]

@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slow answers each statement after a millisecond. If held has a channel for a client of the statement, the answer also
-// waits until the test closes this channel.
+// slow answers a statement after a millisecond and, if held has a channel for one of its clients, once the test closes that.
 type slow struct {
 	mu      sync.Mutex
 	batches [][]string // the clients of each statement
@@ -39,8 +38,7 @@ func (s *slow) run(_ context.Context, lookups []lookup) ([]lookupResult, error) 
 	return found, s.err
 }
 
-// ask sends one lookup for each client, one after the other. It returns a function that waits for the lookups and returns
-// their errors.
+// ask sends one lookup for each client, one after the other. errs waits for them.
 func ask(ctx context.Context, b *batcher, clients ...string) (errs func() []error) {
 	all := make([]error, len(clients))
 	var asked sync.WaitGroup

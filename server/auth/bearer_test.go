@@ -14,7 +14,7 @@ func TestBearer(t *testing.T) {
 	for _, row := range []struct {
 		reason string
 		values []string
-		want   string // the key; empty if the request is refused with api_key_missing
+		want   string // empty if the request is refused with api_key_missing
 	}{
 		{"the form", []string{"Bearer svc_live_x"}, "svc_live_x"},
 		{"the scheme has no case", []string{"bEARER svc_live_x"}, "svc_live_x"},

@@ -16,8 +16,7 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// BenchmarkGateAdmit measures Admit with its counters and its look-up of the store. During the benchmark the key exceeds its
-// rate limit; a request then costs as much as before.
+// BenchmarkGateAdmit exceeds the key's rate limit; a request then costs as much as before.
 func BenchmarkGateAdmit(b *testing.B) {
 	for _, name := range dbtest.Databases() {
 		b.Run(name, func(b *testing.B) {

@@ -8,7 +8,7 @@ import (
 // FlushEvery sets the time between two flushes of Run.
 func (g *Gate) FlushEvery(d time.Duration) { g.flushEvery = d }
 
-// Miss makes the gate's next lookups of known keys find no key. The argument is the number of these lookups.
+// Miss makes that many lookups of known keys find no key.
 func (g *Gate) Miss(lookups int) {
 	known := g.findKey
 	g.findKey = func(ctx context.Context, q lookup) (lookupResult, error) {

@@ -28,10 +28,10 @@ var (
 	otherAddress = netip.MustParseAddr("2001:db8::7")
 )
 
-// noon is the time at which the clocks of tests begin. It is 15 seconds after a full minute.
+// noon begins the clocks of tests, 15 seconds after a full minute.
 var noon = time.Date(2026, 9, 1, 12, 0, 15, 0, time.UTC)
 
-// watch is a clock that shows the same time until a test sets it.
+// watch shows the same time until a test sets it.
 type watch struct {
 	mu sync.Mutex
 	at time.Time
@@ -56,7 +56,7 @@ type fixture struct {
 	db    *db.DB
 	watch *watch
 	gate  *auth.Gate
-	trips atomic.Int64 // round trips to the database, without those that prepare statements
+	trips atomic.Int64 // without those that prepare statements
 	shop  tenant.Store
 }
 
@@ -75,7 +75,7 @@ func each(t *testing.T, test func(f *fixture)) {
 	}
 }
 
-// open opens the fixture's database again, as another process would.
+// open opens the database again, as another process would.
 func (f *fixture) open() *db.DB {
 	f.Helper()
 	return f.openWith(db.Config{Clock: f.watch.now, Observe: func(query string) {
@@ -94,7 +94,7 @@ func (f *fixture) openWith(c db.Config) *db.DB {
 	return d
 }
 
-// another returns a second gate for f's database, like the gate of a second server.
+// another is the gate of a second server.
 func (f *fixture) another() *auth.Gate {
 	f.Helper()
 	return auth.NewGate(f.open(), auth.Options{Clock: f.watch.now})
@@ -111,7 +111,7 @@ func (f *fixture) newStore(slug string) tenant.Store {
 	f.Helper()
 	s := tenant.Store{
 		ID: uuid.Must(uuid.NewV7()), Slug: slug, Currency: "XAF", Country: "CM", Status: "open",
-		// JSON may change these values if it is decoded wrongly: a number with 17 digits, and several texts.
+		// JSON may change these values: a number with 17 digits, and several texts.
 		PlatformFeePercent: 3.3333333333333335, UnavailableTypes: []string{"MEETING", "EVENT"},
 	}
 	f.in(s, func(ctx context.Context, tx *ent.Tx) error {
@@ -173,7 +173,7 @@ func (f *fixture) lastUse(k key) *time.Time {
 	return row.LastUsedAt
 }
 
-// unknown returns an Authorization header with a well-formed key that does not exist.
+// unknown has a well-formed key that does not exist.
 func unknown() []string { return []string{"Bearer " + auth.NewKey(uuid.New())} }
 
 func malformed() []string {
@@ -185,8 +185,7 @@ func malformed() []string {
 	return []string{"Bearer " + text[:len(text)-1] + last}
 }
 
-// admit calls Admit and returns the code of its refusal, or "" if it admits the request. It fails the test for any other
-// error, and for an impossible rate.
+// admit returns the code of Admit's refusal, or "". It fails the test for any other error, and for an impossible rate.
 func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Principal, limit.Rate, apierr.Code) {
 	f.Helper()
 	p, rate, err := g.Admit(f.Context(), header, from)
@@ -206,7 +205,7 @@ func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Pr
 	return p, rate, r.Code
 }
 
-// code calls admit, and returns only the code of the refusal.
+// code is admit's code.
 func (f *fixture) code(g *auth.Gate, header []string, from netip.Addr) apierr.Code {
 	f.Helper()
 	_, _, code := f.admit(g, header, from)

@@ -20,24 +20,20 @@ import (
 // statusOpen is the only status in which a store's keys are accepted (specification, Store).
 const statusOpen = "open"
 
-// maxBlocked is how many blocked clients the gate has in memory, some 100 bytes each. For further blocked clients, each
-// request asks the database.
+// maxBlocked is how many blocked clients the gate has in memory, some 100 bytes each. For others, each request asks the database.
 const maxBlocked = 1 << 16
 
 // Options are the settings of a Gate. A server uses the zero value.
 type Options struct {
-	// RequestsPerMinute is how many requests one API key may make in a minute; 0 means limit.RequestsPerMinute. Only dev sets
-	// another number.
+	// RequestsPerMinute of one API key; 0 means limit.RequestsPerMinute. Only dev sets another number.
 	RequestsPerMinute int
-	// Clock returns the time that decides about the minutes of limits and the expiry of keys. Nil means the database's
-	// clock.
+	// Clock decides about the minutes of limits and the expiry of keys. Nil means the database's clock.
 	Clock func() time.Time
 	// Log receives the write errors of Run; nil means slog.Default.
 	Log *slog.Logger
 }
 
-// Gate admits requests. Goroutines may share it. Several gates, even of several processes, may use one database; they count
-// together.
+// Gate admits requests. Goroutines may share it, and gates of several processes on one database count together.
 type Gate struct {
 	db         *db.DB
 	writer     *sql.DB // counts requests with unknown keys, and writes what is counted in memory
@@ -49,8 +45,7 @@ type Gate struct {
 	allowed  int // requests of one key in a minute
 	counters counters
 	uses     uses
-	// blocked has, for each client that sent too many unknown keys, the minute in which it did so. In this minute its
-	// requests are refused without a query.
+	// blocked has the minute in which a client sent too many unknown keys. In it, its requests are refused without a query.
 	blocked *lru.Cache[netip.Prefix, int64]
 	turns   chan struct{} // has a value for each statement that counts an unknown key
 
@@ -59,7 +54,7 @@ type Gate struct {
 	swept      int64      // the minute in which sweep last deleted counters
 }
 
-// NewGate returns a gate for the keys and counters in a database. The caller must also call Run.
+// NewGate returns a gate for a database. The caller must also call Run.
 func NewGate(d *db.DB, o Options) *Gate {
 	blocked, _ := lru.New[netip.Prefix, int64](maxBlocked) // lru.New fails only for a size below 1
 	g := &Gate{
@@ -70,7 +65,6 @@ func NewGate(d *db.DB, o Options) *Gate {
 	return g
 }
 
-// now returns the current time, without a query.
 func (g *Gate) now() time.Time {
 	if g.clock != nil {
 		return g.clock().UTC()
@@ -78,7 +72,7 @@ func (g *Gate) now() time.Time {
 	return g.db.Now()
 }
 
-// timeArg returns a statement's parameter for the current time. It is nil if the statement is to use the database's clock.
+// timeArg is nil if a statement is to use the database's clock.
 func (g *Gate) timeArg() any {
 	if g.clock != nil {
 		return g.now()
@@ -86,15 +80,12 @@ func (g *Gate) timeArg() any {
 	return g.db.TimeArg()
 }
 
-// Admit counts a request and identifies its caller, from the values of its Authorization header and from its client's
-// address. An IPv6 address counts together with its /64; all invalid addresses count as one client.
+// Admit counts a request and identifies its caller, from the values of its Authorization header and its client's address. An IPv6 address
+// counts with its /64; all invalid addresses are one client.
 //
-// It returns an *apierr.Refusal (api_key_missing, api_key_invalid, api_key_revoked, api_key_expired, rate_limited or
-// store_unavailable), or an error if the database fails. No error contains the key. The Rate is always set. The Principal is
-// set if the key exists, even with a refusal.
-//
-// Admit makes one round trip to the database, and a second for an unknown key. It makes none if the header is missing, or if
-// the client is blocked and in memory.
+// The error is an *apierr.Refusal, in the cases that the package comment draws, or the database's; it never contains the key. The Rate is
+// always set, and the Principal if the key exists. Admit makes one round trip to the database, a second for an unknown key, and none if the
+// header is missing or the client is blocked in memory.
 func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.Addr) (Principal, limit.Rate, error) {
 	client := limit.ClientOf(address)
 	now := g.now()
@@ -119,10 +110,10 @@ func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.
 	}
 }
 
-// decideKnown decides about a request with a known key, which is counted already.
+// decideKnown decides about a request that is counted already.
 func (g *Gate) decideKnown(found lookupResult) (Principal, limit.Rate, error) {
 	p, rate := found.principal, limit.Counted(g.allowed, found.count, found.now)
-	// Refuse a revoked or expired key with its own code even if it is over the limit, because waiting does not help its owner.
+	// Waiting does not help the owner of a revoked or expired key, so its code comes first.
 	limited := rate.Limited
 	rate.Limited = false
 	switch {
@@ -152,8 +143,7 @@ func addressBlocked(now time.Time) (Principal, limit.Rate, error) {
 			"Check the key, wait as long as Retry-After says, then try again.", limit.UnknownKeysPerMinute))
 }
 
-// keyInvalid refuses an unknown or malformed key. Both get the same answer, because in both cases the caller must correct
-// the key.
+// keyInvalid refuses an unknown and a malformed key alike, because the caller must correct both.
 func keyInvalid(now time.Time) (Principal, limit.Rate, error) {
 	return Principal{}, limit.Uncounted(now), apierr.New(apierr.APIKeyInvalid,
 		"The API key does not exist. Check that the whole key was copied, or create a new one.")

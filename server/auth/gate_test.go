@@ -148,7 +148,7 @@ func TestKeyLimitAcrossServers(t *testing.T) {
 	})
 }
 
-// A new server continues from the counts that the server before it wrote.
+// It continues from the counts that the server before it wrote.
 func TestKeyLimitAfterARestart(t *testing.T) {
 	each(t, func(f *fixture) {
 		k, other := f.newKey("Till", time.Time{}), f.newKey("Second", time.Time{})
@@ -200,8 +200,7 @@ func TestCounterRestartsWithTheMinute(t *testing.T) {
 	})
 }
 
-// By default the gate uses the database's clock on PostgreSQL, so that servers whose clocks differ agree. On SQLite it uses
-// the clock of db.Config.
+// On PostgreSQL the default is the database's clock, so that servers whose clocks differ agree; on SQLite that of db.Config.
 func TestAdmitGoesByTheSharedClock(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {
@@ -251,7 +250,7 @@ func TestAdmitTakesOneRoundTrip(t *testing.T) {
 	})
 }
 
-// Many requests arrive at once, so one statement looks up several of them. Each is counted by itself.
+// One statement looks up several requests. Each is counted by itself.
 func TestRequestsAtOnceCountOneByOne(t *testing.T) {
 	each(t, func(f *fixture) {
 		keys := []key{f.newKey("One", time.Time{}), f.newKey("Two", time.Time{}), f.newKey("Three", time.Time{})}
@@ -285,8 +284,7 @@ func TestRequestsAtOnceCountOneByOne(t *testing.T) {
 	})
 }
 
-// If the first statement does not find a key, and the second one finds that the key exists, Admit tries once more. This can
-// happen if a minute begins between the two statements.
+// A minute may begin between the statement that does not find a key and the one that finds that it exists.
 func TestAdmitLooksTwiceForAKeyThatExists(t *testing.T) {
 	each(t, func(f *fixture) {
 		k := f.newKey("Till", time.Time{})

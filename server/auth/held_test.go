@@ -16,13 +16,13 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// Another session has locked the counters of more keys than there are connections. Requests of other keys are answered
-// meanwhile, and each request of a held key waits until the lock is released or its deadline has passed. All counts are exact.
+// Another session has locked the counters of more keys than there are connections. Only their requests wait, until the lock is released or
+// their deadline, and all counts are exact.
 func TestALockedCounterHoldsUpOnlyItsKey(t *testing.T) {
 	t.Parallel()
 	for name, lock := range map[string]string{
 		"locked": "SELECT count FROM rate_counters WHERE id = $1 FOR UPDATE",
-		// The session inserts the counter with a minute in the future, so that the count begins anew.
+		// With a minute in the future, the count begins anew.
 		"being inserted": "INSERT INTO rate_counters (id, minute, count) VALUES ($1, 99999999, 1) RETURNING count",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestALockedCounterHoldsUpOnlyItsKey(t *testing.T) {
 	}
 }
 
-// Another session has locked the counter of an address that sends unknown keys. Only requests from this address wait.
+// Only requests from this address wait.
 func TestALockedAddressHoldsUpNoKey(t *testing.T) {
 	t.Parallel()
 	f := &fixture{T: t, url: dbtest.URL(t, dbtest.Postgres), watch: &watch{at: noon}}

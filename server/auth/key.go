@@ -11,13 +11,11 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// Prefix is the beginning of every key. Secret scanners recognise keys by it, so it never changes (specification,
-// Authentication).
+// Prefix never changes, because secret scanners recognise keys by it (specification, Authentication).
 const Prefix = "svc_live_"
 
-// A key consists of svc_live_ (Prefix), two base-62 digits for its store's bucket, 34 random base-62 digits (202 bits), and a
-// checksum: the CRC-32 of all characters before it, in six base-62 digits. Older keys have random digits in place of the
-// bucket, so the two digits do not prove to which store a key belongs.
+// A key is Prefix, two base-62 digits for its store's bucket, 34 random ones (202 bits), and a checksum: the CRC-32 of all before it, in six.
+// Older keys have random digits in place of the bucket, so it does not prove to which store a key belongs.
 const (
 	digits         = tenant.Base62
 	bodyDigits     = 36
@@ -26,13 +24,12 @@ const (
 	hintDigits     = 4
 )
 
-// NewKey returns a new random key of a store. Show it to its owner once. Store only its Fingerprint and its Hint.
+// NewKey returns a new key. Show it to its owner once, and store only its Fingerprint and its Hint.
 func NewKey(store uuid.UUID) string {
 	key := make([]byte, 0, keyLength)
 	key = append(key, Prefix+tenant.Bucket(store)...)
-	// fair is 248, the largest multiple of 62 that is at most 256. Bytes from 248 on are not used, because with them the
-	// first eight digits would occur more often than the others. 48 random bytes nearly always contain enough bytes below
-	// 248.
+	// fair is 248, the largest multiple of 62 up to 256. Bytes from 248 on would make the first eight digits more frequent. 48 random bytes
+	// nearly always have enough others.
 	const fair = 256 / len(digits) * len(digits)
 	var random [48]byte
 	for len(key) < len(Prefix)+bodyDigits {
@@ -46,13 +43,11 @@ func NewKey(store uuid.UUID) string {
 	return string(appendChecksum(key, string(key)))
 }
 
-// Fingerprint returns the SHA-256 of a key. The database has it in place of the key, and keys are looked up by it. A slow
-// hash would add nothing, because nobody can guess 202 random bits.
+// Fingerprint is the SHA-256 by which keys are stored and looked up. A slow hash would add nothing, because nobody can guess 202 random bits.
 func Fingerprint(key string) [32]byte { return sha256.Sum256([]byte(key)) }
 
-// Hint returns the part of a key that may be shown later: the prefix and the last four characters, such as
-// "svc_live_...x7Qd". These four are digits of the checksum, so they reveal no random digits. The hint of a malformed key
-// shows none of its characters.
+// Hint is what may be shown later: the prefix and the last four characters, such as "svc_live_...x7Qd", which are of the checksum. The hint of
+// a malformed key shows none of its characters.
 func Hint(key string) string {
 	if !WellFormed(key) {
 		return Prefix + "..."
@@ -66,8 +61,8 @@ func IsHint(text string) bool {
 	return ok && (last == "" || len(last) == hintDigits && strings.Trim(last, digits) == "")
 }
 
-// WellFormed reports whether a text has the form of a key: prefix, length, digits and checksum are right. The checksum, a
-// CRC-32, shows every change of a single character, so most mistyped keys are refused without a look-up.
+// WellFormed checks prefix, length, digits and checksum. A CRC-32 shows every change of a single character, so most mistyped keys are refused
+// without a look-up.
 func WellFormed(key string) bool {
 	if len(key) != keyLength || !strings.HasPrefix(key, Prefix) {
 		return false
@@ -82,8 +77,7 @@ func WellFormed(key string) bool {
 	return string(appendChecksum(checksum[:0], body)) == key[len(body):]
 }
 
-// appendChecksum appends the CRC-32 (IEEE) of a text in base 62, most significant digit first, with leading zeros up to
-// checksumDigits.
+// appendChecksum appends the CRC-32 (IEEE) in base 62, most significant digit first, with leading zeros up to checksumDigits.
 func appendChecksum(b []byte, text string) []byte {
 	sum := crc32.ChecksumIEEE([]byte(text))
 	var checksum [checksumDigits]byte

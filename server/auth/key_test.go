@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// The checksums were not computed by this package, but with other code for CRC-32 and base 62.
+// The checksums were computed with other code for CRC-32 and base 62.
 const (
 	zeroes   = "svc_live_0000000000000000000000000000000000003RmtK1"
 	alphabet = "svc_live_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ2NnVJ7"
@@ -45,7 +45,7 @@ func TestWellFormed(t *testing.T) {
 	}
 }
 
-// checked appends the checksum to a text. It computes the checksum in another way than the package does.
+// checked computes the checksum in another way than the package.
 func checked(text string) string {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	sum, checksum := int64(crc32.ChecksumIEEE([]byte(text))), ""
@@ -73,8 +73,8 @@ func TestNewKey(t *testing.T) {
 			counts[key[i]]++
 		}
 	}
-	// Each digit occurs 2193 times on average, with a standard deviation of 46. If NewKey took the remainders of all bytes,
-	// the first eight digits would occur 2656 times, ten deviations more.
+	// Each digit occurs 2193 times on average, with a standard deviation of 46. With the remainders of all bytes, the first eight would occur
+	// 2656 times.
 	const mean = keys * 34 / 62
 	require.Len(t, counts, 62)
 	for digit, count := range counts {

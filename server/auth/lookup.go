@@ -24,7 +24,7 @@ var (
 // lookup is what the gate looks up for one request.
 type lookup struct {
 	fingerprint [32]byte
-	malformed   bool // whether the text cannot be a key; then no key is looked up
+	malformed   bool // the text cannot be a key, so none is looked up
 	client      string
 	timeArg     any // the current time by the gate's clock; nil means the database's clock
 }
@@ -32,8 +32,8 @@ type lookup struct {
 type lookupResult struct {
 	now   time.Time // time of the lookup, in UTC and whole milliseconds
 	known bool      // whether the key exists and the client is within its limit
-	// unknown is how many requests with unknown keys the client has made in this minute, including this one. It is 0 if
-	// known is true. If the client is over its limit, requests with existing keys count, too.
+	// unknown is how many requests with unknown keys the client has made in this minute, including this one; 0 if known is true. Over the
+	// limit, existing keys count, too.
 	unknown int
 	// These are set for a known key:
 	principal        Principal
@@ -41,7 +41,7 @@ type lookupResult struct {
 	revoked, expired bool
 }
 
-// useDatabase sets the statements of the gate, and the connection pools that run them.
+// useDatabase sets the gate's statements and connection pools.
 func (g *Gate) useDatabase(d *db.DB) {
 	g.db, g.writer = d, db.ByDialect(d, d.Admissions, d.Writer)()
 	g.statements = db.Statements(db.ByDialect(d, postgresSQL, sqliteSQL))
@@ -49,10 +49,9 @@ func (g *Gate) useDatabase(d *db.DB) {
 	g.findKey = db.ByDialect(d, newBatcher(g.findCountingInDatabase, g.waitCountingInDatabase).find, g.findCountingInMemory)
 }
 
-// find looks up a key and its store, and counts the request. It counts for the key if the key exists and the client is
-// within its limit; otherwise it counts for the client.
+// find counts the request for the key if it exists and the client is within its limit, otherwise for the client.
 func (g *Gate) find(ctx context.Context, q lookup) (lookupResult, error) {
-	// Try twice. Between the two statements of a try, a minute may end or the key may be created.
+	// Between the two statements of a try, a minute may end or the key may be created.
 	for range 2 {
 		if !q.malformed {
 			if found, err := g.findKey(ctx, q); err != nil || found.known {
@@ -67,9 +66,8 @@ func (g *Gate) find(ctx context.Context, q lookup) (lookupResult, error) {
 	return lookupResult{}, errors.New("the key is found and not found")
 }
 
-// findCountingInMemory looks up a key on read-only connections and counts the request in memory. Counting in the database
-// would make each request wait for SQLite's only writer, and would empty the caches of all other connections. Memory
-// suffices, because a SQLite file has only one server.
+// findCountingInMemory looks up a key on read-only connections. Counting in the database would make each request wait for SQLite's only writer,
+// and empty the caches of all other connections. A SQLite file has only one server.
 func (g *Gate) findCountingInMemory(ctx context.Context, q lookup) (found lookupResult, err error) {
 	row := g.db.Admissions().QueryRowContext(ctx, g.statements["known"], q.fingerprint[:], q.client, q.timeArg,
 		limit.UnknownKeysPerMinute)
@@ -82,7 +80,7 @@ func (g *Gate) findCountingInMemory(ctx context.Context, q lookup) (found lookup
 	return found, err
 }
 
-// scan reads a row of the statement "known". position is the number of the lookup to which the row belongs, counted from 1.
+// scan reads a row of the statement "known". position counts its lookup from 1.
 func (f *lookupResult) scan(row interface{ Scan(into ...any) error }) (position int, err error) {
 	var (
 		now                 int64
@@ -105,9 +103,8 @@ func (f *lookupResult) scan(row interface{ Scan(into ...any) error }) (position 
 	return position, nil
 }
 
-// countUnknown counts a request for its client, because the key is unknown or the client is over its limit. exists is true
-// if the key exists. If another session has locked the client's counter, countUnknown tries again until ctx ends. At most
-// maxWaiting calls use a connection at a time, so that the others stay free for known keys.
+// countUnknown counts a request for its client, and reports whether the key exists. If the client's counter is locked, it tries again until ctx
+// ends. At most maxWaiting calls use a connection, so that the others stay free for known keys.
 func (g *Gate) countUnknown(ctx context.Context, q lookup) (f lookupResult, exists bool, err error) {
 	for err = errHeld; errors.Is(err, errHeld); {
 		select {

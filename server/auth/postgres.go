@@ -11,22 +11,20 @@ import (
 )
 
 const (
-	// insertTimeout is how long a statement for several keys waits for another session that is inserting one of their counters.
+	// insertTimeout is how long a statement for several keys waits for a session that is inserting one of their counters.
 	insertTimeout = "25ms"
-	// turnTimeout is how long a statement waits for one counter before the statement of another key has its turn.
+	// turnTimeout is how long a statement waits for one counter before another key has its turn.
 	turnTimeout = "250ms"
 )
 
-// findCountingInDatabase looks up several keys and counts their requests with one statement. The results are the same as if
-// the requests had come one after the other. If a key is unknown, or a client over its limit, findCountingInDatabase returns
-// a zero result for the request and does not count it. The count of a request is 0 if another session has locked its counter.
-// findCountingInDatabase fails with errHeld if another session is inserting one of the counters.
+// findCountingInDatabase looks up keys and counts their requests with one statement, as if they had come one after the other. The result is
+// zero for an unknown key and a client over its limit, and the count is 0 if another session has locked the counter. It fails with errHeld if
+// one is inserting it.
 func (g *Gate) findCountingInDatabase(ctx context.Context, lookups []lookup) ([]lookupResult, error) {
 	return g.findCounting(ctx, "known", insertTimeout, lookups)
 }
 
-// waitCountingInDatabase does the same for requests of one key, and waits for the key's counter. It fails with errHeld after
-// turnTimeout.
+// waitCountingInDatabase does the same for one key, and waits for its counter. It fails with errHeld after turnTimeout.
 func (g *Gate) waitCountingInDatabase(ctx context.Context, lookups []lookup) ([]lookupResult, error) {
 	return g.findCounting(ctx, "known, waiting", turnTimeout, lookups)
 }
@@ -56,7 +54,7 @@ func (g *Gate) findCounting(ctx context.Context, statement string, lockTimeout s
 	return found, nil
 }
 
-// held returns errHeld if a statement failed because it had waited too long for a lock, and err otherwise.
+// held returns errHeld if a statement waited too long for a lock, and err otherwise.
 func held(err error) error {
 	if pq.As(err, pqerror.LockNotAvailable) != nil {
 		return errHeld

@@ -8,13 +8,12 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// Principal is the caller of a request: an API key and its store. The zero value means no caller; its KeyID is uuid.Nil.
-// Goroutines may share a Principal, and must not change its slices.
+// Principal is the caller of a request: an API key and its store. The zero value means no caller. Goroutines may share it, and must not change
+// its slices.
 type Principal struct {
 	KeyID   uuid.UUID
 	KeyName string
-	// Scopes are the scopes that were chosen when the key was created. A write scope includes the read scope of the same
-	// resource.
+	// Scopes were chosen when the key was created. A write scope includes the read scope of the same resource.
 	Scopes []string
 	Store  tenant.Store
 }
@@ -24,8 +23,7 @@ func (p Principal) Actor() tenant.Actor {
 	return tenant.Actor{Type: tenant.ActorAPIKey, ID: p.KeyID.String(), Name: p.KeyName}
 }
 
-// Require returns nil if the key's scopes include the scope. Otherwise it returns the refusal insufficient_scope, with the
-// scope in its details.
+// Require returns nil, or the refusal insufficient_scope.
 func (p Principal) Require(scope string) error {
 	if Covers(p.Scopes, scope) {
 		return nil

@@ -14,14 +14,13 @@ import (
 )
 
 const (
-	// flushEvery is the time between two flushes. A killed server loses what it has counted in memory since the last one.
-	flushEvery = 10 * time.Second
-	// flushTimeout is how long a flush may take.
+	// flushEvery is what a killed server loses of the counts in memory.
+	flushEvery   = 10 * time.Second
 	flushTimeout = 5 * time.Second
 )
 
-// Run calls Flush every ten seconds until ctx ends, and once more after that. It returns the error of this last call. It
-// only logs earlier errors, because the next flush writes the same data.
+// Run calls Flush every ten seconds until ctx ends, and once more, with the error of that call. It only logs earlier errors, because the next
+// flush writes the same data.
 func (g *Gate) Run(ctx context.Context) error {
 	ticker := time.NewTicker(g.flushEvery)
 	defer ticker.Stop()
@@ -37,9 +36,8 @@ func (g *Gate) Run(ctx context.Context) error {
 	}
 }
 
-// Flush writes the counters in memory and the last uses of keys, and deletes address counters of past minutes. It takes five
-// seconds at most; the next call writes what this one could not. Goroutines may call it at once, and while requests are
-// admitted.
+// Flush writes the counters in memory and the last uses of keys, and deletes address counters of past minutes. It takes five seconds at most;
+// the next call writes the rest. Goroutines may call it at once, and while requests are admitted.
 func (g *Gate) Flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
@@ -68,7 +66,7 @@ func (g *Gate) flushUses(ctx context.Context) error {
 	return nil
 }
 
-// write runs a statement whose first parameter is a JSON object with a number for each key's id.
+// write's statement has a JSON object with a number for each key's id as its first parameter.
 func (g *Gate) write(ctx context.Context, statement string, values map[uuid.UUID]int64, args ...any) error {
 	if len(values) == 0 {
 		return nil
@@ -80,7 +78,7 @@ func (g *Gate) write(ctx context.Context, statement string, values map[uuid.UUID
 	return err
 }
 
-// sweep deletes the address counters of all minutes before the previous minute. It does so at the first call in each minute.
+// sweep deletes the address counters from before the previous minute, once a minute.
 func (g *Gate) sweep(ctx context.Context) error {
 	minute := limit.Minute(g.now())
 	if minute == g.swept {

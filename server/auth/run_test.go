@@ -91,7 +91,7 @@ func TestFlushRemovesPastAddressCounters(t *testing.T) {
 	})
 }
 
-// The counter of a client with unknown keys belongs to one minute: a minute later the client may try again.
+// A minute later the client may try again.
 func TestFlushAfterTheMinute(t *testing.T) {
 	each(t, func(f *fixture) {
 		for range 20 {

@@ -17,7 +17,7 @@ const (
 	ScopePaymentLinksWrite = "payment_links:write"
 )
 
-// Scopes returns all scopes, in the order of the specification. The caller may change the slice.
+// Scopes are in the order of the specification. The caller may change the slice.
 func Scopes() []string {
 	return []string{
 		ScopeStoreRead,
@@ -28,8 +28,7 @@ func Scopes() []string {
 	}
 }
 
-// Covers reports whether scopes include a required scope. A write scope includes the read scope of the same resource; a read
-// scope includes nothing else.
+// Covers reports whether scopes include a required scope. A write scope includes the read scope of the same resource.
 func Covers(scopes []string, required string) bool {
 	if slices.Contains(scopes, required) {
 		return true

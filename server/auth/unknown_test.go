@@ -105,7 +105,7 @@ func TestMalformedKeysAcrossServers(t *testing.T) {
 	})
 }
 
-// All addresses of a /64 count as one client, because one client may use any of them.
+// One client may use any address of a /64.
 func TestUnknownKeysOfANetwork(t *testing.T) {
 	each(t, func(f *fixture) {
 		k := f.newKey("Till", time.Time{})
@@ -121,8 +121,7 @@ func TestUnknownKeysOfANetwork(t *testing.T) {
 	})
 }
 
-// Many malformed and unknown keys arrive at once, at one server or two. Exactly 20 of the requests are answered with
-// api_key_invalid.
+// At one server or two, exactly 20 of the requests are answered with api_key_invalid.
 func TestUnknownKeysAtOnce(t *testing.T) {
 	for name, servers := range map[string]int{"one server": 1, "two servers": 2} {
 		t.Run(name, func(t *testing.T) {

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Address returns the address of a request's client. If the connection does not come from a trusted proxy, this is the
-// address of the connection. Otherwise it is the right-most address in X-Forwarded-For that is not a trusted proxy's,
-// because entries to its left may be the client's inventions. If an entry is no address, the search ends at the proxy that
-// added the entry. An IPv4 address has four bytes; the zero Addr means unknown.
+// Address is that of the connection or, if this is a trusted proxy's, the right-most one in X-Forwarded-For that is not:
+// entries to its left may be the client's inventions. The search ends at an entry that is no address. An IPv4 address has
+// four bytes; the zero Addr means unknown.
 func (e *Edge) Address(r *http.Request) netip.Addr {
 	peer := parseAddress(r.RemoteAddr)
 	for rest := strings.Join(r.Header["X-Forwarded-For"], ","); rest != "" && e.trusted(peer); {
@@ -33,7 +32,7 @@ func (e *Edge) trusted(a netip.Addr) bool {
 	return slices.ContainsFunc(e.config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// parseAddress reads an address with or without a port, and an IPv6 address with or without brackets.
+// parseAddress takes a port, and brackets around an IPv6 address, or none.
 func parseAddress(s string) netip.Addr {
 	if ap, err := netip.ParseAddrPort(s); err == nil {
 		return ap.Addr().Unmap().WithZone("")

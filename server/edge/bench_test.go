@@ -47,7 +47,6 @@ func (g quietGate) Admit(context.Context, []string, netip.Addr) (auth.Principal,
 	return g.principal, limit.Counted(limit.RequestsPerMinute, 1, now), nil
 }
 
-// discard is a ResponseWriter that sends nothing.
 type discard struct {
 	header http.Header
 	status int
@@ -58,8 +57,7 @@ func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 func (d *discard) Flush()                      {}
 
-// BenchmarkEdgeServe measures the edge with vanguard and Connect, in front of handlers that answer from memory. For
-// comparison, "bare" is a net/http handler that writes the same bytes and headers.
+// BenchmarkEdgeServe has handlers that answer from memory. "bare" is a net/http handler that writes the same bytes and headers.
 func BenchmarkEdgeServe(b *testing.B) {
 	api := &quietAPI{product: &storefrontv1.Product{Id: productID, Title: "T", Description: strings.Repeat("x", 300)}}
 	api.page = &storefrontv1.ListProductsResponse{Page: 1, PageSize: 25, Total: 25}

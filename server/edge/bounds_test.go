@@ -27,7 +27,6 @@ const (
 	getProduct    = "/storefront.v1.ProductService/GetProduct"
 )
 
-// zipped returns a text compressed with gzip.
 func zipped(t *testing.T, text []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -39,13 +38,13 @@ func zipped(t *testing.T, text []byte) []byte {
 	return b.Bytes()
 }
 
-// envelope puts the prefix of gRPC before a message: its flags and its length.
+// envelope adds gRPC's prefix: the message's flags and length.
 func envelope(flags byte, size int, message []byte) []byte {
 	b := binary.BigEndian.AppendUint32([]byte{flags}, uint32(size))
 	return append(b, message...)
 }
 
-// refused is the refusal of a call: the protocol's code, the detail, and the whole answer.
+// refused has the protocol's code, the detail, and the whole answer.
 type refused struct {
 	protocol string
 	detail   *storefrontv1.Error
@@ -56,7 +55,7 @@ type refused struct {
 var grpcCodes = map[string]string{"1": "canceled", "3": "invalid_argument", "4": "deadline_exceeded", "5": "not_found",
 	"8": "resource_exhausted", "12": "unimplemented", "13": "internal", "14": "unavailable"}
 
-// byHand sends a call without a client library, and reads its answer.
+// byHand sends a call without a client library.
 func (w *world) byHand(t *testing.T, path string, body io.Reader, headers ...string) (*http.Response, []byte) {
 	t.Helper()
 	method := http.MethodPost
@@ -82,7 +81,7 @@ func (w *world) byHand(t *testing.T, path string, body io.Reader, headers ...str
 	return res, text
 }
 
-// code sends a call without a client library, and returns the protocol's code of the refusal.
+// code returns the protocol's code of the refusal.
 func (w *world) code(t *testing.T, path string, body io.Reader, headers ...string) string {
 	t.Helper()
 	res, text := w.byHand(t, path, body, headers...) //nolint:bodyclose // byHand closes it.
@@ -94,7 +93,7 @@ func (w *world) code(t *testing.T, path string, body io.Reader, headers ...strin
 	return answer.Code
 }
 
-// post sends a call without a client library, and returns the refusal.
+// post returns the refusal.
 func (w *world) post(t *testing.T, path string, body io.Reader, headers ...string) refused {
 	t.Helper()
 	res, text := w.byHand(t, path, body, headers...) //nolint:bodyclose // As above.
@@ -135,7 +134,7 @@ func readRefused(t *testing.T, res *http.Response, text []byte) refused {
 	return a
 }
 
-// Every protocol refuses a message that is too large, before or after decompression, with a key and without.
+// Before or after decompression, with a key and without.
 func TestTooLargeInEveryProtocol(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -199,7 +198,7 @@ func TestCallByGET(t *testing.T) {
 	}
 }
 
-// The route in logs and metrics is a procedure or a template, never a path that a client invented.
+// The route is a procedure or a template, never a path that a client invented.
 func TestRoutesAreAClosedSet(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -224,7 +223,7 @@ func TestRoutesAreAClosedSet(t *testing.T) {
 	require.NotContains(t, w.log.String(), "x1")
 }
 
-// Of the calls without a key on one connection only a few may be open, because each holds memory while its message is awaited.
+// Each open call without a key holds memory while its message is awaited.
 func TestOpenCallsWithoutAKeyAreBounded(t *testing.T) {
 	t.Parallel()
 	w := start(t)

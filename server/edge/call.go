@@ -16,15 +16,13 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// maxMessageBytes is the size of the largest message: a body of MaxBodyBytes, and 1 KiB for what the binary format adds.
+// maxMessageBytes is a body of MaxBodyBytes, and 1 KiB for what the binary format adds.
 const maxMessageBytes = MaxBodyBytes + 1<<10
 
-// maxOpenBytes is the size of the largest message of a call that needs no key. Such a message has only the name of a service
-// or a symbol.
+// maxOpenBytes is for calls that need no key, whose messages have only the name of a service or a symbol.
 const maxOpenBytes = 4 << 10
 
-// CallOptions returns the options of Connect's handlers on both listeners. Handlers use the API's JSON and accept messages
-// of at most maxMessageBytes, before and after decompression.
+// CallOptions are those of Connect's handlers on both listeners: the API's JSON, and at most maxMessageBytes before and after decompression.
 func CallOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithCodec(apijson.Codec{}), connect.WithReadMaxBytes(maxMessageBytes),
@@ -35,29 +33,27 @@ func CallOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	}
 }
 
-// KeylessOptions returns the options of handlers that need no key. They accept small messages only, and compress and
-// decompress nothing, so that a caller without a key causes little work.
+// KeylessOptions are those of handlers that need no key: small messages only, and no compression, so that a caller without a key causes little
+// work.
 func KeylessOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithReadMaxBytes(maxOpenBytes), connect.WithCompression("gzip", nil, nil), connect.WithInterceptors(interceptors...),
 	}
 }
 
-// limitedReader decompresses a message up to its largest size. Without it, Connect would also decompress the rest of a message
-// that is too large, to report its size.
+// limitedReader ends a message at its largest size. Connect would decompress the rest, to report its size.
 type limitedReader struct {
 	gzip.Reader
 	remaining int64
 }
 
-// Reset makes b read the next message from r, with the whole size limit again.
+// Reset gives the next message the whole size limit again.
 func (b *limitedReader) Reset(r io.Reader) error {
 	b.remaining = maxMessageBytes + 1
 	return b.Reader.Reset(r)
 }
 
-// Read reads a part of the message. If the message is larger than the largest size, Read returns io.EOF before the message
-// ends.
+// Read returns io.EOF at the largest size.
 func (b *limitedReader) Read(p []byte) (int, error) {
 	if b.remaining == 0 {
 		return 0, io.EOF
@@ -67,7 +63,7 @@ func (b *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// serveKeyless serves a call that needs no key, unless too many such calls are open.
+// serveKeyless serves a call that needs no key, unless too many are open.
 func (e *Edge) serveKeyless(x *exchange, r *http.Request) error {
 	leave, err := e.keyless.Enter(x.address, r.RemoteAddr)
 	if err != nil {
@@ -82,7 +78,7 @@ func (e *Edge) serveKeyless(x *exchange, r *http.Request) error {
 	return nil
 }
 
-// serveCall serves a call in one of the typed protocols, or returns the error with which it is refused.
+// serveCall serves a typed protocol's call, or returns the error with which it is refused.
 func (e *Edge) serveCall(x *exchange, r *http.Request) error {
 	in := x.method.input.New().Interface()
 	r, err := DecodeCall(x.ResponseWriter, r, in)
@@ -94,11 +90,10 @@ func (e *Edge) serveCall(x *exchange, r *http.Request) error {
 	return nil
 }
 
-// prefixBytes is the length of the prefix that gRPC writes before a message.
+// prefixBytes is the length of gRPC's prefix of a message.
 const prefixBytes = 5
 
-// intercept wraps the handlers of all protocols. It takes a slot while a call that needs a key runs. If a call is refused,
-// it keeps the refusal for the log.
+// intercept wraps the handlers of all protocols. It takes a slot for a call that needs a key, and keeps a refusal for the log.
 func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
 		x := exchangeOf(ctx)
@@ -126,8 +121,8 @@ func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest,
 	return next(ctx, call)
 }
 
-// refuseInvalid returns the refusal of a call with fields that could not be decoded. The handler adds the fields that its
-// rules refuse (validate.NewProblems). It cannot change anything, because hook.WithTx refuses the transaction.
+// refuseInvalid calls the handler, which adds the fields that its rules refuse (validate.NewProblems). It cannot change anything, because
+// hook.WithTx refuses the transaction.
 func refuseInvalid(ctx context.Context, call connect.AnyRequest, next connect.UnaryFunc, invalid *apijson.Invalid) error {
 	_, err := next(ctx, call)
 	if refused := (*apierr.Refusal)(nil); errors.As(err, &refused) {
@@ -136,7 +131,7 @@ func refuseInvalid(ctx context.Context, call connect.AnyRequest, next connect.Un
 	return apierr.Invalid(invalid.Message, invalid.Fields...)
 }
 
-// receive gives the handler the message that was decoded in front of Connect, if there is one.
+// receive gives the handler the message that was decoded in front of Connect.
 func receive(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
 		if in := apijson.DecodedOf(ctx).Message; in != nil {
@@ -146,7 +141,7 @@ func receive(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// protocolOf returns the protocol of a call, by its Content-Type. It is Connect unless another protocol matches.
+// protocolOf returns Connect unless the Content-Type is another protocol's.
 func protocolOf(r *http.Request) Protocol {
 	switch base := strings.ToLower(r.Header.Get("Content-Type")); {
 	case r.Method != http.MethodPost && r.Method != http.MethodGet:
@@ -160,7 +155,6 @@ func protocolOf(r *http.Request) Protocol {
 	}
 }
 
-// callError returns the request's refusal as an error of Connect and gRPC.
 func (x *exchange) callError() *connect.Error {
 	return x.Refusal.Connect(x.Request.ID.String(), x.edge.config.Now())
 }

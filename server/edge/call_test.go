@@ -22,7 +22,6 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// plainHTTP2 returns a client that uses HTTP/2 without TLS.
 func plainHTTP2(t *testing.T) *http.Client {
 	t.Helper()
 	protocols := new(http.Protocols)
@@ -41,7 +40,7 @@ func withKey(key string) connect.ClientOption {
 	}))
 }
 
-// requireCallError asserts that an error has these codes, of the protocol and of the API. It returns the error's detail.
+// requireCallError asserts the codes of the protocol and of the API, and returns the detail.
 func requireCallError(t *testing.T, err error, code connect.Code, detailCode apierr.Code) *storefrontv1.Error {
 	t.Helper()
 	var c *connect.Error

@@ -82,7 +82,7 @@ func TestRequestsThatAreOddHTTP(t *testing.T) {
 	requireHeaders(t, old, "Connection")
 }
 
-// HTTP/1 clients see the names of headers in the spelling of the specification.
+// HTTP/1 clients see the specification's spelling.
 func TestHeaderSpelling(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -20,12 +20,10 @@ import (
 // maxRefused is how many refused parameters an answer lists.
 const maxRefused = 1000
 
-// notInBody are names of fields that no body under /v1 may contain: the id is in the path, and the edge itself sets
-// updateMask, from the names of the body's fields.
+// notInBody are refused in bodies under /v1: the id is in the path, and the edge sets updateMask from the names of the body's fields.
 var notInBody = []string{"id", "updateMask"}
 
-// decode decodes the path, the query and the body of a request under /v1. This is the only decoding of the request, because
-// vanguard would accept unknown and repeated parameters, and values of wrong types.
+// decode is the only decoding of a request under /v1, because vanguard would accept unknown and repeated parameters, and values of wrong types.
 func (m *method) decode(path, query string, body []byte) apijson.Decoded {
 	d := apijson.Decoded{Message: m.input.New().Interface()}
 	if m.hasBody {
@@ -44,8 +42,8 @@ func (m *method) decode(path, query string, body []byte) apijson.Decoded {
 	return d
 }
 
-// decodeQuery sets fields of a message to the parameters of a query. It returns the parameters that it refuses: unknown and
-// repeated ones, and wrong values. It ignores empty parameters, as between two ampersands.
+// decodeQuery returns the parameters that it refuses: unknown and repeated ones, and wrong values. It ignores empty ones, as between two
+// ampersands.
 func (m *method) decodeQuery(query string, into proto.Message) (refused []apijson.Field) {
 	if query == "" {
 		return nil
@@ -86,8 +84,7 @@ func (m *method) decodeQuery(query string, into proto.Message) (refused []apijso
 	return refused
 }
 
-// plusProblem explains a common mistake: an unescaped + in a query means a space, so the offset of a date-time such as
-// 10:00+01:00 is lost. It returns the explanation if the value would be valid with a +, otherwise "".
+// plusProblem explains that an unescaped + in a query means a space, as in 10:00+01:00, if the value would be valid with a +; otherwise "".
 func plusProblem(m proto.Message, fd protoreflect.FieldDescriptor, raw string) string {
 	meant, ok := unescape(strings.ReplaceAll(raw, "+", "%2B"))
 	if !ok || !strings.Contains(raw, "+") || apijson.SetText(m.ProtoReflect().New().Interface(), fd, meant) != "" {
@@ -96,14 +93,13 @@ func plusProblem(m proto.Message, fd protoreflect.FieldDescriptor, raw string) s
 	return "; a + in a query means a space, and must be written %2B"
 }
 
-// unescape decodes a name or a value of a query (application/x-www-form-urlencoded). It reports whether the text is
-// well-formed and UTF-8.
+// unescape decodes application/x-www-form-urlencoded, and reports whether the text is well-formed and UTF-8.
 func unescape(s string) (string, bool) {
 	text, err := url.QueryUnescape(s)
 	return text, err == nil && utf8.ValidString(text)
 }
 
-// readBody reads the body of a request, of at most MaxBodyBytes.
+// readBody reads at most MaxBodyBytes.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	switch {
 	case r.ContentLength == 0:
@@ -129,8 +125,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 
 func tooLarge() error { return apierr.New(apierr.PayloadTooLarge, "The body is larger than 1 MiB.") }
 
-// checkMediaType refuses a body whose headers declare an encoding, or a type other than JSON in UTF-8. A body without
-// Content-Type is refused later, unless it is empty.
+// checkMediaType refuses an encoding, or a type other than JSON in UTF-8. A body without Content-Type is refused later, unless it is empty.
 func checkMediaType(h http.Header) error {
 	if encoding := h["Content-Encoding"]; len(encoding) > 0 && !strings.EqualFold(strings.Join(encoding, ","), "identity") {
 		return apierr.New(apierr.UnsupportedMediaType, "The body must be sent without Content-Encoding.")
@@ -141,8 +136,7 @@ func checkMediaType(h http.Header) error {
 	return nil
 }
 
-// isJSON reports whether a request has exactly one Content-Type, and this is JSON in UTF-8. It ignores parameters other than
-// charset.
+// isJSON requires exactly one Content-Type. It ignores parameters other than charset.
 func isJSON(h http.Header) bool {
 	if len(h["Content-Type"]) != 1 {
 		return false
@@ -152,9 +146,8 @@ func isJSON(h http.Header) bool {
 	return err == nil && base == "application/json" && (!hasCharset || strings.EqualFold(charset, "utf-8"))
 }
 
-// DecodeCall decodes a Connect call into in if its body is JSON, because Connect's own error names only one field that it
-// cannot decode. It returns the request that Connect then serves: its context has the decoded message, and its body is empty.
-// It returns calls of other forms as they are.
+// DecodeCall decodes a Connect call with a JSON body into in, because Connect's own error names only one field. The returned request, for
+// Connect, has the message in its context and an empty body. Other calls it returns as they are.
 func DecodeCall(w http.ResponseWriter, r *http.Request, in proto.Message) (*http.Request, error) {
 	if r.Method != http.MethodPost || !isJSON(r.Header) || r.Header.Get("Content-Encoding") != "" {
 		return r, nil
@@ -171,7 +164,7 @@ func DecodeCall(w http.ResponseWriter, r *http.Request, in proto.Message) (*http
 	return r, nil
 }
 
-// emptyBody is the JSON body that Connect reads in place of a body that is decoded already.
+// emptyBody is what Connect reads in place of a decoded body.
 const emptyBody = "{}"
 
 func setEmptyBody(r *http.Request) {

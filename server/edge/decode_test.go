@@ -60,7 +60,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// The refusal of a date-time with an unescaped + explains the mistake, because many callers make it.
+// Many callers make this mistake in date-times.
 func TestAPlusThatIsNotEncodedIsExplained(t *testing.T) {
 	t.Parallel()
 	m := theMethods(t)[storefrontv1connect.OrderServiceListOrdersProcedure]

@@ -41,48 +41,46 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// MaxBodyBytes is the size limit of a request's body, in every protocol: 1 MiB.
+// MaxBodyBytes limits a request's body, in every protocol: 1 MiB.
 const MaxBodyBytes = 1 << 20
 
-// Gate counts a request, and admits it or not. It always returns the rate. If the key exists, it returns the key and its
-// store as the principal, even if it does not admit the request. The error is an *apierr.Refusal or a failure of the
-// service.
+// Gate counts a request, and admits it or not. It always returns the rate and, for an existing key, the principal. The error is an
+// *apierr.Refusal or a failure of the service.
 type Gate interface {
 	Admit(ctx context.Context, authorization []string, address netip.Addr) (auth.Principal, limit.Rate, error)
 }
 
-// Service is an RPC service. Path is the beginning of its paths, such as /storefront.v1.ProductService/. A generated
-// function such as NewProductServiceHandler returns Path and Handler.
+// Service is an RPC service: what a generated function such as NewProductServiceHandler returns. Path is such as
+// /storefront.v1.ProductService/.
 type Service struct {
 	Path    string
 	Handler http.Handler
 }
 
-// Config configures an Edge. Gate, Services, Slots, Logger, Unreachable and Now are required.
+// Config requires Gate, Services, Slots, Logger, Unreachable and Now.
 type Config struct {
-	// Gate decides whether a request under /v1, or a call of Services, is admitted.
+	// Gate decides about requests under /v1 and calls of Services.
 	Gate Gate
 	// Services returns the handlers of the API with the given options.
 	Services func(opts ...connect.HandlerOption) []Service
-	// Keyless returns the handlers of procedures that need no key (health and reflection), by path and with the given
-	// options. Nil means that there are none.
+	// Keyless returns the handlers of procedures that need no key (health and reflection), by path; nil if there are none.
 	Keyless func(opts ...connect.HandlerOption) map[string]http.Handler
-	// TrustedProxies are the addresses of proxies. Only X-Forwarded-For headers from these proxies are used.
+	// TrustedProxies are the proxies whose X-Forwarded-For is used.
 	TrustedProxies []netip.Prefix
 	// Logger gets one line for each request.
 	Logger *slog.Logger
-	// Traces makes the spans of requests; nil makes none. A span only links to the client's trace, because a client must not
-	// decide in which trace a request is, or whether it is sampled.
+	// Traces makes the spans of requests; nil makes none. A span only links to the client's trace, because a client must not decide about
+	// traces or sampling.
 	Traces trace.TracerProvider
-	// Observe is called once for each request, after the answer, and updates metrics. It may be nil, and must not block.
+	// Observe is called once for each request, after the answer. It may be nil, and must not block.
 	Observe func(Request)
-	// Timeout is how long a request may take; after that it is answered with 503. 0 means DefaultTimeout.
+	// Timeout is after how long a request is answered with 503. 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Slots bounds how many requests use the database at a time. Others wait for a slot, or are refused with unavailable.
+	// Slots bounds how many requests use the database. Others wait for a slot, or are refused with unavailable.
 	Slots *limit.Slots
 	// Unreachable reports whether an error means that the database is unavailable.
 	Unreachable func(error) bool
-	// Now is the clock for dates in errors and for the minutes of limits. Durations are measured with the machine's own clock.
+	// Now is the clock for dates in errors and for the minutes of limits. Durations are by the machine's own clock.
 	Now func() time.Time
 }
 
@@ -99,8 +97,7 @@ type Edge struct {
 	errors     *connect.ErrorWriter
 }
 
-// New returns the edge of the configured services. It returns an error if a service has no descriptor, or a method has no
-// scope or no HTTP binding that vanguard can serve.
+// New fails if a service has no descriptor, or a method has no scope or no HTTP binding that vanguard can serve.
 func New(config Config) (*Edge, error) {
 	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
 	e := &Edge{
@@ -125,11 +122,10 @@ func New(config Config) (*Edge, error) {
 	return e, e.mountTranscoder(services)
 }
 
-// EndStreams ends all open streams, and refuses new ones with unavailable. A server that stops calls it, because a stream
-// otherwise lasts as long as its caller likes.
+// EndStreams ends all open streams, which last as long as their callers like, and refuses new ones with unavailable.
 func (e *Edge) EndStreams() { e.endStreams() }
 
-// Patterns lists every address that the edge serves, with its HTTP method: templates of paths under /v1, and procedures.
+// Patterns lists every address with its HTTP method: templates of paths under /v1, and procedures.
 func (e *Edge) Patterns() []string {
 	var all []string
 	for procedure, m := range e.methods {
@@ -162,8 +158,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve finds a request's method, admits its key and serves the request. If one of these fails, serve returns the error with
-// which the request is refused.
+// serve returns the error with which a request is refused.
 func (e *Edge) serve(x *exchange, r *http.Request) error {
 	path, allow := cmp.Or(r.URL.RawPath, r.URL.Path), ""
 	if path == "/v1" || strings.HasPrefix(path, "/v1/") {
@@ -205,7 +200,7 @@ func (e *Edge) serve(x *exchange, r *http.Request) error {
 	return e.serveCall(x, r.WithContext(ctx))
 }
 
-// refuse answers a request with the refusal for an error, in the request's protocol.
+// refuse answers in the request's protocol.
 func (e *Edge) refuse(x *exchange, err error) {
 	x.Refusal = apierr.FromRequest(x.incoming.Context(), err, e.config.Unreachable)
 	switch {

@@ -40,12 +40,12 @@ const (
 	productID  = "0b0b0b0b-0000-4000-8000-000000000001"
 )
 
-// now is the time that every test's clock shows: 42 seconds before the next minute.
+// now is 42 seconds before the next minute.
 var now = time.Date(2026, 9, 1, 12, 0, 18, 123_000_000, time.UTC)
 
 var errDatabase = errors.New("dial tcp: connection refused")
 
-// gate admits a request by the text of its key, which is one of the constants above, such as fullKey.
+// gate admits a request by the text of its key, such as fullKey.
 type gate struct {
 	mu        sync.Mutex
 	addresses []netip.Addr
@@ -205,8 +205,7 @@ func (a *api) services(opts ...connect.HandlerOption) []edge.Service {
 	return s
 }
 
-// check stands in for the rules of the shop. It refuses a product's title "bad", and in the same answer all fields that could
-// not be decoded.
+// check stands in for the shop's rules: it refuses a product's title "bad" together with all fields that could not be decoded.
 func check(m proto.Message, invalid *apijson.Invalid) error {
 	if r, ok := m.(*storefrontv1.UpdateProductRequest); ok && r.GetTitle() == "bad" {
 		fields := []apijson.Field{{Name: "title", Message: "must not be bad"}}
@@ -341,8 +340,7 @@ func (w *world) send(t *testing.T, method, path string, body io.Reader, headers 
 	return answer{res.StatusCode, res.Header, string(text)}
 }
 
-// requireHeaders asserts that an answer has the headers that every answer has, and no others except those with the names in
-// the argument headers.
+// requireHeaders asserts exactly the headers that every answer has and those named.
 func requireHeaders(t *testing.T, a answer, headers ...string) {
 	t.Helper()
 	require.Len(t, a.header["X-Ratelimit-Limit"], 1)
@@ -363,7 +361,7 @@ func requireHeaders(t *testing.T, a answer, headers ...string) {
 	}
 }
 
-// requireProblem asserts that an answer is a refusal with the specification's error body, and returns the body.
+// requireProblem asserts a refusal with the specification's error body, and returns it.
 func requireProblem(t *testing.T, a answer, status int, code apierr.Code, details string, headers ...string) problem {
 	t.Helper()
 	require.Equal(t, status, a.status, a.body)

@@ -14,8 +14,7 @@ import (
 	"go.storefront.example/server/httplog"
 )
 
-// WriteError answers a request with a refusal in the specification's error body. The operator's listener uses it too. The
-// request id is the one in the header X-Request-Id, or a new one if there is none.
+// WriteError writes the specification's error body, on both listeners, with the request id in X-Request-Id or a new one.
 func WriteError(w http.ResponseWriter, r *apierr.Refusal, now time.Time) {
 	h := w.Header()
 	if h.Get(httplog.HeaderRequestID) == "" {
@@ -27,14 +26,13 @@ func WriteError(w http.ResponseWriter, r *apierr.Refusal, now time.Time) {
 	_, _ = w.Write(body)
 }
 
-// appendError appends the specification's error body.
 func appendError(b []byte, e *storefrontv1.Error) []byte {
 	return fmt.Appendf(b, `{"statusCode":%d,"code":"%s","message":%s%s,"requestId":"%s","timestamp":%s}`,
 		e.GetStatusCode(), e.GetCode(), quoted(e.GetMessage()), details(e), e.GetRequestId(), apijson.AppendTime(nil,
 			e.GetTimestamp().AsTime()))
 }
 
-// details returns the error body's member "details" as JSON, or "" if the error has no details.
+// details returns the member "details" as JSON, or "".
 func details(e *storefrontv1.Error) string {
 	d := e.GetDetails()
 	if d == nil {

@@ -13,8 +13,7 @@ import (
 
 type exchangeKey struct{}
 
-// exchange is one request and its answer. It has what the edge found out about the request, the results of the handler, and
-// the writer of the answer. Only the request's goroutine uses it.
+// exchange is one request and its answer. Only the request's goroutine uses it.
 type exchange struct {
 	httplog.Exchange
 	incoming *http.Request
@@ -25,7 +24,7 @@ type exchange struct {
 
 	principal auth.Principal
 	rate      limit.Rate
-	// method is the method that the request calls; nil until it is found.
+	// method is nil until it is found.
 	method  *method
 	created bool
 }
@@ -36,15 +35,14 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// Created makes the answer to a request under /v1 have status 201 in place of 200. It does nothing in other protocols and
-// outside a request. Call it from the request's own goroutine.
+// Created makes the answer under /v1 have status 201, and does nothing elsewhere. Call it from the request's own goroutine.
 func Created(ctx context.Context) {
 	if x := exchangeOf(ctx); x != nil {
 		x.created = true
 	}
 }
 
-// WriteHeader sends the status and the headers. It adds the headers that every answer has.
+// WriteHeader adds the headers that every answer has.
 func (x *exchange) WriteHeader(status int) {
 	if x.Status != 0 {
 		return
@@ -70,7 +68,7 @@ func (x *exchange) WriteHeader(status int) {
 	x.Exchange.WriteHeader(status)
 }
 
-// Write sends a part of the body. In the answer to a HEAD request, net/http leaves out the body and sends its length.
+// Write leaves the body of a HEAD request's answer to net/http, which sends only its length.
 func (x *exchange) Write(p []byte) (int, error) {
 	if x.Status == 0 {
 		x.WriteHeader(http.StatusOK)
@@ -78,7 +76,6 @@ func (x *exchange) Write(p []byte) (int, error) {
 	return x.ResponseWriter.Write(p)
 }
 
-// Flush sends what was written so far.
 func (x *exchange) Flush() {
 	if x.Status == 0 {
 		x.WriteHeader(http.StatusOK)

@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// held starts an edge whose handlers do not return before the context of their request ends.
+// held has handlers that do not return before the context of their request ends.
 func held(t *testing.T, arrived chan<- struct{}, seen chan<- edge.Request, change ...func(*edge.Config)) *world {
 	t.Helper()
 	return start(t, append(change, func(c *edge.Config) {
@@ -39,8 +39,7 @@ func held(t *testing.T, arrived chan<- struct{}, seen chan<- edge.Request, chang
 	})...)
 }
 
-// A call whose own deadline passes is no error of the service. It is answered with deadline_exceeded; metrics and logs show
-// the status 499.
+// It is answered with deadline_exceeded; metrics and logs show the status 499.
 func TestCallersDeadline(t *testing.T) {
 	t.Parallel()
 	seen := make(chan edge.Request, 1)
@@ -59,8 +58,7 @@ func TestCallersDeadline(t *testing.T) {
 		{edge.ProtocolGRPCWeb, w.client, []connect.ClientOption{connect.WithGRPCWeb()}, "Grpc-Timeout: 20000u"},
 	} {
 		name, value, _ := strings.Cut(row.header, ": ")
-		// Set only the header that tells the server the deadline. With a deadline in its own context, the client would not
-		// wait for the server's answer.
+		// With a deadline in its own context, the client would not wait for the server's answer.
 		set := connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
 			return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
 				r.Header().Set(name, value)
@@ -82,7 +80,7 @@ func TestCallersDeadline(t *testing.T) {
 	require.NotContains(t, w.log.String(), "ERROR")
 }
 
-// A body does not arrive before the server's timeout. This is the caller's fault, and the caller is told so.
+// A body that does not arrive before the server's timeout is the caller's fault.
 func TestSlowCaller(t *testing.T) {
 	t.Parallel()
 	w := start(t, func(c *edge.Config) { c.Timeout = 100 * time.Millisecond })
@@ -99,7 +97,7 @@ func TestSlowCaller(t *testing.T) {
 	}
 }
 
-// A request whose caller closes the connection does not count as an error of the service, whatever the protocol.
+// A caller who closes the connection is no error of the service, whatever the protocol.
 func TestCallerLeft(t *testing.T) {
 	t.Parallel()
 	arrived, seen := make(chan struct{}), make(chan edge.Request, 1)
@@ -136,7 +134,7 @@ func TestCallerLeft(t *testing.T) {
 	require.NotContains(t, w.log.String(), "ERROR")
 }
 
-// A request that takes longer than the service's own timeout is an error of the service.
+// A request beyond the service's own timeout is an error of the service.
 func TestOwnDeadline(t *testing.T) {
 	t.Parallel()
 	seen := make(chan edge.Request, 1)

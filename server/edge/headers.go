@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// These headers are spelled as in the specification. HTTP/1 sends them in this spelling.
+// HTTP/1 sends these headers in the specification's spelling.
 const (
 	headerLimit     = "X-RateLimit-Limit"
 	headerRemaining = "X-RateLimit-Remaining"
@@ -20,11 +20,9 @@ var (
 	challenge = []string{`Bearer realm="Service API"`}
 )
 
-// headerNumber returns n as the value of a header.
 func headerNumber(n int) []string { return []string{strconv.Itoa(n)} }
 
-// setHeaders sets the headers that show the rate, and those that the refusal's code requires. They are the same in every
-// protocol.
+// setHeaders shows the rate, and what the refusal's code requires, in every protocol.
 func (x *exchange) setHeaders() {
 	h := x.Header()
 	h[headerLimit], h[headerRemaining] = headerNumber(x.rate.Limit), headerNumber(x.rate.Remaining)

@@ -15,7 +15,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// method is a method of the API, or a method that needs no key.
+// method is a method of the API, or one that needs no key.
 type method struct {
 	http.Handler        // handles calls in the typed protocols
 	procedure    string // /storefront.v1.ProductService/GetProduct
@@ -23,18 +23,17 @@ type method struct {
 
 	scope string // empty if the method needs no key
 	safe  bool   // whether Connect clients may call the method by GET
-	// verb and template are the method's address under /v1, such as GET and /v1/products/{id}. Both are empty for a method
-	// that needs no key.
+	// verb and template are such as GET and /v1/products/{id}; empty for a method that needs no key.
 	verb, template string
 	hasBody        bool
-	// variable is the field that the template's variable sets, or nil. before and after are the template's texts around it.
+	// variable is the field that the template's variable sets, or nil. before and after are the texts around it.
 	variable      protoreflect.FieldDescriptor
 	before, after string
-	// parameters are the method's query parameters, by JSON name; nil if the method has a body.
+	// parameters are the query parameters by JSON name; nil if the method has a body.
 	parameters map[string]protoreflect.FieldDescriptor
 }
 
-// readMethods adds the methods of a service to the map, by procedure. It reads them from the service's descriptor.
+// readMethods adds the methods of a service's descriptor by procedure.
 func readMethods(s Service, into map[string]*method) error {
 	name := protoreflect.FullName(strings.Trim(s.Path, "/"))
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(name)

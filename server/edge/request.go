@@ -19,8 +19,7 @@ import (
 // Protocol is the protocol of a request.
 type Protocol string
 
-// These are the protocols of the API. ProtocolNone means that the address is unknown, or the request is in none of the
-// protocols.
+// ProtocolNone means that the address is unknown, or the request is in none of the protocols.
 const (
 	ProtocolNone    Protocol = "none"
 	ProtocolREST    Protocol = "rest"
@@ -29,38 +28,36 @@ const (
 	ProtocolGRPCWeb Protocol = "grpc-web"
 )
 
-// These are the values of Request.Limit (specification, Limits).
+// LimitKey and LimitAddress are the values of Request.Limit (specification, Limits).
 const (
 	LimitKey     = "key"
 	LimitAddress = "address"
 )
 
-// Request describes a request for metrics and for the log of refused requests. All its texts have few possible values, so
-// that metrics may use them as labels.
+// Request describes a request for metrics and for the log of refused requests. Its texts have few possible values, so that metrics may use them
+// as labels.
 type Request struct {
 	Protocol Protocol
 	// Method is the HTTP method, or OTHER for an unknown one.
 	Method string
 	// Route is the path's template, the name of the RPC, or "unmatched".
 	Route string
-	// Status is the HTTP status that was sent, with two exceptions: 0 if the connection broke, and 499 if the caller left or
-	// the caller's own deadline passed.
+	// Status is the HTTP status that was sent, 0 if the connection broke, and 499 if the caller left or its own deadline passed.
 	Status int
-	// Code is the refusal's code, or empty if the request was not refused.
+	// Code is the refusal's code, or empty.
 	Code string
-	// Limit is LimitKey or LimitAddress if the request exceeded this limit, otherwise empty.
+	// Limit is LimitKey or LimitAddress if the request exceeded it, otherwise empty.
 	Limit    string
 	Duration time.Duration
 
 	// StoreID and KeyID are uuid.Nil if the key is unknown.
 	StoreID, KeyID, RequestID uuid.UUID
-	// Fields are the names of the API's fields, or of scopes, that the refusal lists. Names that the caller has invented are left
-	// out, because they are stored and may be personal data.
+	// Fields are the refused fields or scopes, without names that the caller has invented, because they are stored and may be personal data.
 	Fields []string
 }
 
-// finish writes the request's log line, ends its span and calls the observer. If one of these panics, the others still run.
-// A request whose caller left counts as 499, whatever was sent.
+// finish writes the log line, ends the span and calls the observer, even if one of these panics. A request whose caller left counts as 499,
+// whatever was sent.
 func (e *Edge) finish(x *exchange) {
 	defer x.RecoverEnd(e.config.Logger)
 	request := Request{
@@ -79,9 +76,8 @@ func (e *Edge) finish(x *exchange) {
 	e.log(x, request)
 }
 
-// addRefusal sets the request's code, the limit that it exceeded, if any, and the names of fields or of the scope in the
-// refusal's details. If the caller left, it also sets the status 499. A request over the address limit has no principal,
-// because the gate checks that limit before it looks up the key.
+// addRefusal sets the code, the exceeded limit, and the refused fields or scope. A request over the address limit has no principal, because the
+// gate checks that limit before it looks up the key.
 func (x *exchange) addRefusal(request *Request) {
 	request.Code = string(x.Refusal.Code)
 	if x.Refusal.CallerGaveUp() {
@@ -106,7 +102,7 @@ func (x *exchange) addRefusal(request *Request) {
 	}
 }
 
-// knownName returns the beginning of a refused field's name that is the name of a field of the API, or "".
+// knownName returns the beginning of a refused field's name that is a field of the API, or "".
 func knownName(name string) string {
 	if at := strings.IndexAny(name, ".["); at >= 0 {
 		name = name[:at]
@@ -117,7 +113,6 @@ func knownName(name string) string {
 	return name
 }
 
-// fieldNames has the names of the fields of all messages of the API.
 var fieldNames = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{}
 	protoregistry.GlobalFiles.RangeFilesByPackage("storefront.v1", func(file protoreflect.FileDescriptor) bool {
@@ -132,8 +127,7 @@ var fieldNames = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
-// log writes the request's log line and completes its span. Neither shows data that the client sent. The line shows the
-// client's address.
+// log also completes the span. Neither shows data that the client sent; the line shows the client's address.
 func (e *Edge) log(x *exchange, request Request) {
 	var added [4]slog.Attr
 	attrs := append(added[:0], slog.String("protocol", string(x.protocol)))
@@ -157,7 +151,7 @@ var knownMethods = []string{
 	http.MethodOptions, http.MethodConnect, http.MethodTrace,
 }
 
-// knownMethod returns the HTTP method, or OTHER for an unknown method, so that clients cannot add values to the metrics.
+// knownMethod keeps clients from adding values to the metrics.
 func knownMethod(method string) string {
 	if slices.Contains(knownMethods, method) {
 		return method

@@ -70,7 +70,7 @@ func TestLogLine(t *testing.T) {
 	require.NotContains(t, w.log.String(), "coffee", "what a client makes up is not in the log")
 }
 
-// When a client hangs up, its queries fail. The metrics must not show that as an error of the service.
+// The queries of a client that hangs up fail, which is no error of the service.
 func TestClientGone(t *testing.T) {
 	t.Parallel()
 	arrived, seen := make(chan struct{}), make(chan struct{})

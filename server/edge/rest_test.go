@@ -119,7 +119,7 @@ func TestPathsThatLeadNowhere(t *testing.T) {
 	}
 }
 
-// unsized returns a reader whose length net/http does not know, so that the body is sent in chunks.
+// unsized makes net/http send the body in chunks.
 func unsized(s string) io.Reader { return io.MultiReader(strings.NewReader(s)) }
 
 func TestBodySize(t *testing.T) {

@@ -15,8 +15,7 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// A path under /v1 matches the template of a method exactly, or it is not found. The handler gets the id as it was sent. The
-// route that the edge reports to its observer is a template or "unmatched", whatever the path is.
+// A path under /v1 matches a template exactly, with the id as it was sent, or it is not found. The observer gets a template or "unmatched".
 func FuzzRoute(f *testing.F) {
 	for _, seed := range []string{
 		"store", "products/x", "payment-links/x/enable", "products/", "/products", "products/..", "payment-links//enable",

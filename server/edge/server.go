@@ -14,7 +14,7 @@ const (
 	// DefaultReadHeaderTimeout and DefaultReadTimeout hold if Timeouts sets none.
 	DefaultReadHeaderTimeout = 10 * time.Second
 	DefaultReadTimeout       = 30 * time.Second
-	// WriteTimeout is how long a request may take from the end of its headers until its answer is sent.
+	// WriteTimeout is from the end of a request's headers until its answer is sent.
 	WriteTimeout = 60 * time.Second
 	// IdleTimeout is how long a connection stays open between two requests.
 	IdleTimeout    = 120 * time.Second
@@ -25,12 +25,11 @@ const (
 type Timeouts struct {
 	// Request is how long a request may take.
 	Request time.Duration
-	// ReadHeader is how long the headers of a request may take to arrive. Read is how long the whole request may take to
-	// arrive, but at most Request.
+	// ReadHeader is for the headers of a request. Read is for the whole, but at most Request.
 	ReadHeader, Read time.Duration
 }
 
-// NewServer returns the server for a listener. It speaks HTTP/1.1 and, because gRPC needs it, HTTP/2 with and without TLS.
+// NewServer speaks HTTP/1.1 and, because gRPC needs it, HTTP/2 with and without TLS.
 func NewServer(handler http.Handler, timeouts Timeouts, logger *slog.Logger) *http.Server {
 	timeout := cmp.Or(timeouts.Request, DefaultTimeout)
 	protocols := new(http.Protocols)
@@ -45,8 +44,7 @@ func NewServer(handler http.Handler, timeouts Timeouts, logger *slog.Logger) *ht
 		IdleTimeout:       IdleTimeout,
 		MaxHeaderBytes:    MaxHeaderBytes,
 		Protocols:         protocols,
-		// These limits bound how much of a request is buffered before a handler reads it. Without them, net/http buffers up
-		// to 1 MiB for each connection.
+		// Otherwise net/http buffers up to 1 MiB for each connection before a handler reads.
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: 128, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 64 << 10,
 		},

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// If a caller does not read the answer, the server ends it after WriteTimeout.
+// The server ends the answer after WriteTimeout.
 func TestAnswersThatNobodyReadEnd(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(t *testing.T, address string){

@@ -19,8 +19,7 @@ import (
 // slowAPI is an API whose products a test can delay: GetProduct, and ListProducts with a search.
 type slowAPI struct {
 	*api
-	// begun receives the context of each delayed request. The request then calls the function answer. If answer returns an
-	// error, the request ends with this error.
+	// begun receives the context of each delayed request, which then calls answer and ends with its error.
 	begun  chan context.Context
 	answer func(context.Context) error
 }
@@ -59,7 +58,7 @@ func startSlow(t *testing.T, answer func(context.Context) error, change ...func(
 	return w, slow
 }
 
-// untilEnd waits for the end of the context, as a statement does that waits for a lock.
+// untilEnd waits as a statement does that waits for a lock.
 func untilEnd(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
@@ -81,8 +80,7 @@ func TestARequestEndsWithItsTime(t *testing.T) {
 	require.ErrorIs(t, context.Cause(<-slow.begun), apierr.ErrServiceTimeout)
 }
 
-// If a store uses all slots of its share, the store's next request waits for one of them. The request is refused if none
-// becomes free in time. Requests of another store use the remaining slots.
+// A store whose share is used up waits for a slot, and is refused if none becomes free in time. Other stores use the rest.
 func TestRequestsWaitForASlot(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -97,7 +95,7 @@ func TestRequestsWaitForASlot(t *testing.T) {
 	require.Equal(t, limit.Load{Running: 1, Refused: 1}, w.slots.Load())
 	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "", "Authorization: Bearer "+otherKey).status, "another store has its share")
 
-	// Requests that are refused before they need a slot get their usual refusal even now, while no slot is free.
+	// Requests that need no slot get their usual refusal even now.
 	require.Equal(t, 401, w.do(t, "GET", "/v1/store", "", "Authorization: ").status)
 	require.Equal(t, 404, w.do(t, "GET", "/nothing", "").status)
 
@@ -107,8 +105,7 @@ func TestRequestsWaitForASlot(t *testing.T) {
 	require.Zero(t, w.slots.Load().Running, "every slot was given back")
 }
 
-// A search reads all rows of a store, so searches may use only a quarter of the store's slots, which is one slot in this
-// test. The other searches wait, and occupy no slot meanwhile.
+// A search reads all rows of a store, so only a quarter of the store's slots, here one, may search. The others wait without a slot.
 func TestSearchesOfAStoreAreFewAtATime(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

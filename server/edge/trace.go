@@ -8,8 +8,7 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// beginSpan starts a request's span and returns its context. The span begins a new trace. If the client sent its trace, the
-// span links to it.
+// beginSpan begins a new trace, which links to the client's.
 func (e *Edge) beginSpan(ctx context.Context, x *exchange, parent string) context.Context {
 	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer)}
 	if parent != "" {

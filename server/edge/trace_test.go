@@ -18,7 +18,6 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// wrapService makes an edge call f before each handler.
 func wrapService(c *edge.Config, f func(context.Context)) {
 	services := c.Services
 	c.Services = func(opts ...connect.HandlerOption) []edge.Service {

@@ -18,12 +18,11 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// compressedBytes is the size from which answers are compressed. A smaller answer fits into one packet, so compression gains
-// nothing.
+// compressedBytes is the size from which compression gains anything: a smaller answer fits into one packet.
 const compressedBytes = 1024
 
-// mountTranscoder puts vanguard in front of the handlers of the typed protocols. Vanguard maps the verb and path of a request
-// under /v1 to a call of Connect in JSON, passes the answer through, and writes an error with the codec.
+// mountTranscoder puts vanguard in front of the typed protocols' handlers. It maps a request under /v1 to a call of Connect in JSON, passes the
+// answer through, and writes an error with the codec.
 func (e *Edge) mountTranscoder(services []Service) error {
 	mounted := make([]*vanguard.Service, len(services))
 	for i, s := range services {
@@ -48,7 +47,7 @@ func (e *Edge) mountTranscoder(services []Service) error {
 	return nil
 }
 
-// serveREST serves a request under /v1, or returns the error with which it is refused. ctx is r's context with the tenant.
+// serveREST returns the error with which a request under /v1 is refused. ctx is r's context with the tenant.
 func (e *Edge) serveREST(ctx context.Context, x *exchange, r *http.Request, path string) error {
 	m := x.method
 	if m.hasBody {
@@ -77,15 +76,15 @@ func (e *Edge) serveREST(ctx context.Context, x *exchange, r *http.Request, path
 	a := &answer{header: http.Header{}}
 	e.transcoder.ServeHTTP(a, inner)
 	if x.Refusal == nil && a.status != http.StatusOK {
-		// Vanguard gets the method's own address and an empty body, so it must not refuse them: this is an error of the service.
+		// Vanguard gets the method's own address and an empty body, so a refusal is an error of the service.
 		return fmt.Errorf("%s: vanguard answered %d: %s", x.Route, a.status, a.body)
 	}
 	x.send(r, a.body)
 	return nil
 }
 
-// send sends an answer with the body that vanguard has made. Its status is 200, 201 or the refusal's, and it has none of
-// vanguard's headers. send compresses a large body if the client accepts compression, but not the body of a refusal.
+// send sends vanguard's body with status 200, 201 or the refusal's, and none of vanguard's headers. It compresses a large body, but no refusal,
+// if the client accepts it.
 func (x *exchange) send(r *http.Request, body []byte) {
 	h, status := x.Header(), http.StatusOK
 	h["Content-Type"], h["Content-Length"] = contentTypeJSON, headerNumber(len(body))
@@ -110,11 +109,10 @@ func (x *exchange) send(r *http.Request, body []byte) {
 	}))(x, r)
 }
 
-// find returns the method for a verb and a path. If the path exists only with other verbs, it returns the method of one of
-// them, and lists the verbs in allow.
+// find returns, if the path exists only with other verbs, the method of one of them, and lists the verbs in allow.
 func (e *Edge) find(verb, urlPath string) (m *method, allow string) {
 	if path.Clean(urlPath) != urlPath || verb == http.MethodConnect {
-		return nil, "" // no method, because ServeMux would redirect this request
+		return nil, "" // ServeMux would redirect this request
 	}
 	r := &http.Request{Method: verb, URL: &url.URL{Path: urlPath}} // url.Parse would decode escapes in the path
 	handler, pattern := e.routes.Handler(r)
@@ -131,7 +129,6 @@ func (e *Edge) find(verb, urlPath string) (m *method, allow string) {
 	return handler.(*method), allow
 }
 
-// answer is a ResponseWriter that buffers an answer instead of sending it.
 type answer struct {
 	header http.Header
 	status int
@@ -147,14 +144,14 @@ func (a *answer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// codec is the codec that vanguard uses for /v1. Vanguard encodes with it a request for Connect, and the error of a handler;
-// answers pass through, because Connect's codec has the same name.
+// codec is vanguard's for /v1: it encodes a request for Connect and a handler's error. Answers pass through, because Connect's codec has the
+// same name.
 type codec struct{ apijson.Codec }
 
 // Unmarshal reads nothing, because the request is decoded already.
 func (codec) Unmarshal([]byte, proto.Message) error { return nil }
 
-// MarshalAppend appends the body of an error. For a request it appends an empty body, because the request is decoded already.
+// MarshalAppend appends an error's body, and an empty one for a request, which is decoded already.
 func (codec) MarshalAppend(b []byte, m proto.Message) ([]byte, error) {
 	failed, ok := m.(*status.Status)
 	if !ok {

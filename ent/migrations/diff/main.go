@@ -30,7 +30,7 @@ import (
 	"go.storefront.example/ent/migrations/drift"
 )
 
-// scratch is the name of the database that this program creates and drops on the PostgreSQL server.
+// scratch is a database that this program creates and drops.
 const scratch = "storefront_migrations_diff"
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -74,7 +74,7 @@ func run(ctx context.Context, name string) error {
 	return nil
 }
 
-// diff migrates the scratch database, and writes a migration with everything in ent/schema that the database's tables lack.
+// diff writes a migration with everything in ent/schema that the migrated scratch database lacks.
 func diff(ctx context.Context, root, name, address string) error {
 	d, err := hook.Open(ctx, db.Config{URL: address})
 	if err != nil {
@@ -102,7 +102,7 @@ func diff(ctx context.Context, root, name, address string) error {
 	return os.WriteFile(path, []byte(migrations.Header+missing), 0o644)
 }
 
-// createScratch makes an empty database on the server. It returns the database's URL and a function that drops the database.
+// createScratch returns an empty database's URL and a function that drops it.
 func createScratch(ctx context.Context, server string) (string, func(), error) {
 	cfg, err := pq.NewConfig(server)
 	if err != nil {
@@ -130,7 +130,7 @@ func createScratch(ctx context.Context, server string) (string, func(), error) {
 	return u.String(), drop, nil
 }
 
-// moduleRoot returns the nearest folder with a go.mod, going up from the working folder.
+// moduleRoot returns the nearest folder with a go.mod, from the working folder up.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	// foreignKeys matches a pragma that has no effect in a transaction; package db runs it before the transaction.
+	// foreignKeys matches a pragma that has no effect in a transaction; package db runs it before.
 	foreignKeys = regexp.MustCompile(`(?m)^PRAGMA foreign_keys = .*\n?`)
 	// rebuiltTable matches the first statement with which Atlas rebuilds a SQLite table.
 	rebuiltTable = regexp.MustCompile("(?m)^CREATE TABLE `new_(\\w+)`")
@@ -29,8 +29,8 @@ var (
 	writing sync.Mutex
 )
 
-// Missing returns the statements that bring the database's tables to the schema; "" means that nothing is missing. It does
-// not run them. None of them drops a column or an index. It fails if a table would have to be rebuilt.
+// Missing returns, without running it, the SQL that adds what the tables lack; "" means nothing. It drops no column and no index. It fails if a
+// table would have to be rebuilt.
 func Missing(ctx context.Context, d *db.DB) (string, error) {
 	writing.Lock()
 	defer writing.Unlock()
@@ -48,8 +48,8 @@ func Missing(ctx context.Context, d *db.DB) (string, error) {
 	return string(bytes.ReplaceAll(text, []byte("\n\t "), []byte("\n\t"))), nil
 }
 
-// hideUnmodelled hides from Atlas what ent does not model: the store_id in the keys of per-store tables, and the constraint
-// that refuses reserved ids, which is a trigger on SQLite.
+// hideUnmodelled hides from Atlas what ent does not model: the store_id in keys, and the constraint that refuses reserved ids, a trigger on
+// SQLite.
 func hideUnmodelled(next schema.Differ) schema.Differ {
 	return schema.DiffFunc(func(current, desired *atlas.Schema) ([]atlas.Change, error) {
 		for _, t := range current.Tables {
@@ -69,8 +69,8 @@ func hideUnmodelled(next schema.Differ) schema.Differ {
 	})
 }
 
-// literalDefaults turns the defaults of new columns from expressions into literals, which they are in ent/schema. For a
-// default that is an expression, Atlas would rebuild the SQLite table as ent models it, without the triggers that count rows.
+// literalDefaults turns defaults into literals, as in ent/schema. For an expression, Atlas would rebuild the SQLite table without the triggers
+// that count rows.
 func literalDefaults(table *atlas.ModifyTable) {
 	for _, change := range table.Changes {
 		if added, ok := change.(*atlas.AddColumn); ok {
@@ -83,7 +83,7 @@ func literalDefaults(table *atlas.ModifyTable) {
 
 const storeColumn = "store_id"
 
-// hideStore removes store_id from each key of the table, primary or foreign, that has two columns.
+// hideStore removes store_id from each primary or foreign key of two columns.
 func hideStore(t *atlas.Table) {
 	if key := t.PrimaryKey; key != nil && len(key.Parts) == 2 && key.Parts[1].C != nil && key.Parts[1].C.Name == storeColumn {
 		key.Parts = key.Parts[:1]
@@ -92,8 +92,8 @@ func hideStore(t *atlas.Table) {
 		if len(f.Columns) == 2 && f.Columns[1].Name == storeColumn {
 			f.Columns, f.RefColumns = f.Columns[:1], f.RefColumns[:1]
 			if f.Columns[0].Type.Null {
-				// ent models ON DELETE SET NULL for this key. The tables do without it, because a distributed database rejects
-				// it and nobody deletes the rows that the key refers to.
+				// ent models ON DELETE SET NULL for this key. A distributed database rejects it, and nobody deletes the rows that the key
+				// refers to.
 				f.OnDelete = atlas.SetNull
 			}
 		}
