@@ -21,8 +21,8 @@ const (
 	// firstDelay and maxDelay bound the pause before a retry if the answer had no Retry-After.
 	firstDelay = 250 * time.Millisecond
 	maxDelay   = 8 * time.Second
-	// maxRetryAfter is the longest Retry-After that is waited for. The service counts requests per minute (specification, Limits), so it never
-	// asks for more.
+	// maxRetryAfter is the longest Retry-After that is waited for. The service counts requests per minute (specification,
+	// Limits), so it never asks for more.
 	maxRetryAfter = time.Minute
 	// maxAnswerBytes exceeds a page of a hundred products with the longest descriptions.
 	maxAnswerBytes = 32 << 20
@@ -34,7 +34,8 @@ type caller struct {
 	timeout    time.Duration
 }
 
-// attempt is one sent request with its HTTP response. The context carries it, because the generated methods return only a message or an error.
+// attempt is one sent request with its HTTP response. The context carries it, because the generated methods return only a
+// message or an error.
 type attempt struct {
 	spec     connect.Spec
 	sent     bool
@@ -89,8 +90,8 @@ func callOnce[Q, A any](ctx context.Context, method func(context.Context, *Q) (*
 	return method(ctx, request)
 }
 
-// checkWhole requires the fields that every answer has: the id of an object, the page size of a list. Protobuf reads an empty body, and some
-// that were cut, as a message whose other fields are zero.
+// checkWhole requires the fields that every answer has: the id of an object, the page size of a list. Protobuf reads an empty
+// body, and some that were cut, as a message whose other fields are zero.
 func checkWhole(answer protoreflect.Message) error {
 	for _, name := range []protoreflect.Name{"id", "page_size"} {
 		if field := answer.Descriptor().Fields().ByName(name); field != nil && !answer.Has(field) {
@@ -108,8 +109,8 @@ func (a *attempt) repeatable(e *Error) bool {
 	return a.idempotent() && (e.Status >= http.StatusInternalServerError || e.Code == NetworkError || e.Code == Timeout)
 }
 
-// idempotent reports whether the request has the same effect sent twice. The protos say so of reads and of enabling a payment link, and the
-// specification of changes and of creating a customer.
+// idempotent reports whether the request has the same effect sent twice. The protos say so of reads and of enabling a payment
+// link, and the specification of changes and of creating a customer.
 func (a *attempt) idempotent() bool {
 	switch a.spec.Procedure {
 	case storefrontv1connect.ProductServiceUpdateProductProcedure,
@@ -121,7 +122,8 @@ func (a *attempt) idempotent() bool {
 	return a.spec.IdempotencyLevel != connect.IdempotencyUnknown
 }
 
-// delay doubles with each retry, up to maxDelay. Half of it is random, so that clients that failed together retry at different times.
+// delay doubles with each retry, up to maxDelay. Half of it is random, so that clients that failed together retry at different
+// times.
 func delay(retries int) time.Duration {
 	full := maxDelay
 	if retries < 5 { // 250 ms << 5 is 8 s, as much as maxDelay
@@ -148,8 +150,8 @@ func signer(key, userAgent string) connect.UnaryInterceptorFunc {
 	}
 }
 
-// recordingClient records each response, because Connect drops the status and the headers of one that is not in its format, such as a proxy's
-// page.
+// recordingClient records each response, because Connect drops the status and the headers of one that is not in its format,
+// such as a proxy's page.
 type recordingClient struct{ httpClient *http.Client }
 
 func (d *recordingClient) Do(r *http.Request) (*http.Response, error) {

@@ -33,7 +33,8 @@ var (
 	gateway     = respondsWith(502, "text/html", "<html>")
 	proxyLimit  = respondsWith(429, "text/html", "<html>", "Retry-After", "2")
 	dead        = breaks(syscall.ECONNRESET)
-	// done has the fields that every answer has: the id x, which is field 1 of an object, and the page size 1, field 2 of a list.
+	// done has the fields that every answer has: the id x, which is field 1 of an object, and the page size 1, field 2 of a
+	// list.
 	done = respondsWith(200, "application/proto", "\x0a\x01x\x10\x01")
 	// empty is an answer whose body a proxy dropped.
 	empty = respondsWith(200, "application/proto", "")

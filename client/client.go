@@ -7,8 +7,8 @@
 //	…
 //	_, err = shop.Products.Update(ctx, id, client.ProductChange{Title: client.Set("Guide")})
 //
-// Answers are the messages of go.storefront.example/gen/storefront/v1, whose comments are the
-// reference of every field; the comments of its services list each method's codes. The package adds the key to every request, iterates over lists, returns
+// Answers are the messages of go.storefront.example/gen/storefront/v1, whose comments are the reference of every field; the
+// comments of its services list each method's codes. The package adds the key to every request, iterates over lists, returns
 // errors with the service's code, and retries failed requests. It uses Connect's binary format, so
 // that a new enum value keeps its number in an older program. For other protocols or without retries,
 // use the generated package go.storefront.example/gen/storefront/v1/storefrontv1connect.
@@ -65,8 +65,8 @@ const DefaultMaxRetries = 3
 // DefaultTimeout is how long a call and its retries may take, unless WithTimeout sets another time.
 const DefaultTimeout = 2 * time.Minute
 
-// New returns a client of the service at a base URL, such as https://api.example.com, without /v1. It does not connect yet. The error never
-// contains the key.
+// New returns a client of the service at a base URL, such as https://api.example.com, without /v1. It does not connect yet. The
+// error never contains the key.
 func New(baseURL, key string, options ...Option) (*Client, error) {
 	s := settings{maxRetries: DefaultMaxRetries, timeout: DefaultTimeout, userAgent: agent()}
 	for _, set := range options {

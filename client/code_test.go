@@ -48,7 +48,8 @@ func statuses(t *testing.T, path string) map[string]int {
 	return found
 }
 
-// The client may not import the server, so both define the codes. The first const declaration in each file has those of the public API.
+// The client may not import the server, so both define the codes. The first const declaration in each file has those of the
+// public API.
 func TestCodesAreTheServices(t *testing.T) {
 	t.Parallel()
 	ours, theirs := constants(t, "code.go"), constants(t, "../server/apierr/apierr.go")

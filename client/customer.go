@@ -47,8 +47,8 @@ type Customers struct {
 	rpc    storefrontv1connect.CustomerServiceClient
 }
 
-// List returns all customers that match, newest first. If a customer is recorded meanwhile, it may return an older one twice: compare the ids.
-// After an error, an *Error, the sequence ends. Scope customers:read.
+// List returns all customers that match, newest first. If a customer is recorded meanwhile, it may return an older one twice:
+// compare the ids. After an error, an *Error, the sequence ends. Scope customers:read.
 func (c *Customers) List(ctx context.Context, filter CustomerFilter) iter.Seq2[*Customer, error] {
 	return all(filter.Page, func(number int64) (*CustomerPage, error) {
 		next := filter
@@ -69,8 +69,8 @@ func (c *Customers) Get(ctx context.Context, id string) (*Customer, error) {
 	return call(ctx, c.caller, c.rpc.GetCustomer, &storefrontv1.GetCustomerRequest{Id: id})
 }
 
-// Create records a customer, or fills in missing fields of the customer with that e-mail or phone. It is retried like a read, because it never
-// records a customer twice. Scope customers:write.
+// Create records a customer, or fills in missing fields of the customer with that e-mail or phone. It is retried like a read,
+// because it never records a customer twice. Scope customers:write.
 func (c *Customers) Create(ctx context.Context, customer NewCustomer) (*Customer, error) {
 	return call(ctx, c.caller, c.rpc.CreateCustomer, &storefrontv1.CreateCustomerRequest{
 		Name: customer.Name, Email: optional(customer.Email), Phone: optional(customer.Phone),

@@ -28,10 +28,11 @@ type Error struct {
 	Status int
 	// Message explains the reason in English, for people. It may change at any time.
 	Message string
-	// Details is set for ValidationFailed (Fields), InsufficientScope (Required) and ProductIncomplete (Missing). Its getters may be called on
-	// nil.
+	// Details is set for ValidationFailed (Fields), InsufficientScope (Required) and ProductIncomplete (Missing). Its getters
+	// may be called on nil.
 	Details *storefrontv1.ErrorDetails
-	// RequestID identifies the request in the service's logs; quote it when you ask for help. It is empty when the service did not answer.
+	// RequestID identifies the request in the service's logs; quote it when you ask for help. It is empty when the service did
+	// not answer.
 	RequestID string
 	// RetryAfter is the Retry-After of the answer, in whole seconds; 0 without one.
 	RetryAfter time.Duration
@@ -66,7 +67,8 @@ func (e *Error) Unwrap() error { return e.cause }
 // serviceDeadline is the service's code if it noticed first that the call's deadline had passed.
 const serviceDeadline = "deadline_exceeded"
 
-// newError finds the Code of a failed attempt. Connect reports a reset connection as canceled and a proxy's 404 as unimplemented.
+// newError finds the Code of a failed attempt. Connect reports a reset connection as canceled and a proxy's 404 as
+// unimplemented.
 func newError(ctx context.Context, a *attempt, err error) *Error {
 	e := &Error{Operation: a.operation(), cause: err}
 	if a.response != nil {
@@ -106,8 +108,8 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 	return e
 }
 
-// ServiceError returns the service's error body in an error of a generated client, or nil if the service did not answer. The methods of this
-// package return an *Error instead.
+// ServiceError returns the service's error body in an error of a generated client, or nil if the service did not answer. The
+// methods of this package return an *Error instead.
 func ServiceError(err error) *storefrontv1.Error {
 	var answered *connect.Error
 	if !errors.As(err, &answered) {
@@ -131,8 +133,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// retryAfter reads seconds, and of several values the first. It ignores a date, which proxies may send. A number that is too large becomes the
-// largest one, so that the client does not retry at once.
+// retryAfter reads seconds, and of several values the first. It ignores a date, which proxies may send. A number that is too
+// large becomes the largest one, so that the client does not retry at once.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.ParseUint(strings.Split(h.Get("Retry-After"), ",")[0], 10, 31)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {

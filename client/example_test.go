@@ -21,7 +21,8 @@ func demo() (shop *client.Client, stop func()) {
 	return shop, server.Close
 }
 
-// New takes the address of the service, without /v1, and an API key from the store's dashboard. Most programs read both from their environment.
+// New takes the address of the service, without /v1, and an API key from the store's dashboard. Most programs read both from
+// their environment.
 func ExampleNew() {
 	shop, err := client.New("https://api.example.com", "svc_live_0123456789abcdefghijklmnopqrstuvwxyzABCDEF",
 		client.WithUserAgent("crm/1.4"), client.WithMaxRetries(5))

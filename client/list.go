@@ -9,8 +9,8 @@ type page[T any] interface {
 	GetData() []*T
 }
 
-// all begins with the page first; 0 means 1. It requests a page only when the loop needs its first item, and each new loop requests the pages
-// again.
+// all begins with the page first; 0 means 1. It requests a page only when the loop needs its first item, and each new loop
+// requests the pages again.
 func all[A page[T], T any](first int64, load func(page int64) (A, error)) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		number := first

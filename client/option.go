@@ -21,8 +21,8 @@ type settings struct {
 	plainHTTP  bool
 }
 
-// WithHTTPClient sends requests through a copy of your HTTP client, which follows no redirects. Without it, or with nil, http.DefaultTransport
-// is used.
+// WithHTTPClient sends requests through a copy of your HTTP client, which follows no redirects. Without it, or with nil,
+// http.DefaultTransport is used.
 func WithHTTPClient(c *http.Client) Option {
 	return func(s *settings) {
 		if c != nil {
@@ -36,7 +36,8 @@ func WithMaxRetries(n int) Option {
 	return func(s *settings) { s.maxRetries = n }
 }
 
-// WithTimeout sets how long a call may take with its retries and delays, by default DefaultTimeout. It also ends at its context's deadline.
+// WithTimeout sets how long a call may take with its retries and delays, by default DefaultTimeout. It also ends at its
+// context's deadline.
 func WithTimeout(d time.Duration) Option {
 	return func(s *settings) { s.timeout = d }
 }
@@ -46,8 +47,8 @@ func WithUserAgent(program string) Option {
 	return func(s *settings) { s.userAgent = program + " " + agent() }
 }
 
-// WithPlainHTTP accepts an http:// base URL of another machine. The key is then sent unencrypted, so use it only in a private network, for
-// example between containers of one host.
+// WithPlainHTTP accepts an http:// base URL of another machine. The key is then sent unencrypted, so use it only in a private
+// network, for example between containers of one host.
 func WithPlainHTTP() Option {
 	return func(s *settings) { s.plainHTTP = true }
 }

@@ -42,8 +42,8 @@ type Orders struct {
 	rpc    storefrontv1connect.OrderServiceClient
 }
 
-// List returns all orders that match, newest first. If an order is recorded meanwhile, it may return an older one twice, unless To is the
-// current time. After an error, an *Error, the sequence ends. Scope orders:read.
+// List returns all orders that match, newest first. If an order is recorded meanwhile, it may return an older one twice, unless
+// To is the current time. After an error, an *Error, the sequence ends. Scope orders:read.
 func (o *Orders) List(ctx context.Context, filter OrderFilter) iter.Seq2[*Order, error] {
 	return all(filter.Page, func(number int64) (*OrderPage, error) {
 		next := filter

@@ -56,8 +56,8 @@ type NewPaymentLink struct {
 	MaxPayments int32
 }
 
-// PaymentLinkChange changes the fields with Set or Clear. Changing Pricing clears the amount that the new one does not use. All fields except
-// Title and Pricing can be cleared.
+// PaymentLinkChange changes the fields with Set or Clear. Changing Pricing clears the amount that the new one does not use. All
+// fields except Title and Pricing can be cleared.
 type PaymentLinkChange struct {
 	Title             Field[string]
 	Pricing           Field[PaymentLinkPricing]
@@ -75,9 +75,9 @@ type PaymentLinks struct {
 	rpc    storefrontv1connect.PaymentLinkServiceClient
 }
 
-// List returns all payment links that match, with their counters, newest first. If a link is created meanwhile, it may return an older one
-// twice: compare the ids. Collect the ids before you change what the filter selects. After an error, an *Error, the sequence ends. Scope
-// payment_links:read.
+// List returns all payment links that match, with their counters, newest first. If a link is created meanwhile, it may return
+// an older one twice: compare the ids. Collect the ids before you change what the filter selects. After an error, an *Error,
+// the sequence ends. Scope payment_links:read.
 func (l *PaymentLinks) List(ctx context.Context, filter PaymentLinkFilter) iter.Seq2[*PaymentLink, error] {
 	return all(filter.Page, func(number int64) (*PaymentLinkPage, error) {
 		next := filter
@@ -98,8 +98,8 @@ func (l *PaymentLinks) Get(ctx context.Context, id string) (*PaymentLink, error)
 	return call(ctx, l.caller, l.rpc.GetPaymentLink, &storefrontv1.GetPaymentLinkRequest{Id: id})
 }
 
-// Create creates a payment link. It is retried only after a 429. After a NetworkError, a Timeout or a status of 500 or more the link may exist:
-// look in the list before you call again. Scope payment_links:write.
+// Create creates a payment link. It is retried only after a 429. After a NetworkError, a Timeout or a status of 500 or more the
+// link may exist: look in the list before you call again. Scope payment_links:write.
 func (l *PaymentLinks) Create(ctx context.Context, link NewPaymentLink) (*PaymentLink, error) {
 	return call(ctx, l.caller, l.rpc.CreatePaymentLink, &storefrontv1.CreatePaymentLinkRequest{
 		Title: link.Title, Pricing: link.Pricing, Amount: optional(link.Amount), MinAmount: optional(link.MinAmount),

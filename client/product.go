@@ -64,9 +64,9 @@ type Products struct {
 	rpc    storefrontv1connect.ProductServiceClient
 }
 
-// List returns all products that match, newest first, whatever their status. If a product is created meanwhile, it may return an older one
-// twice: compare the ids. Collect the ids before you change what the filter selects. After an error, an *Error, the sequence ends. Scope
-// products:read.
+// List returns all products that match, newest first, whatever their status. If a product is created meanwhile, it may return
+// an older one twice: compare the ids. Collect the ids before you change what the filter selects. After an error, an *Error,
+// the sequence ends. Scope products:read.
 func (p *Products) List(ctx context.Context, filter ProductFilter) iter.Seq2[*Product, error] {
 	return all(filter.Page, func(number int64) (*ProductPage, error) {
 		next := filter

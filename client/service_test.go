@@ -26,8 +26,8 @@ const (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// script is an http.RoundTripper that gives its answers one after the other, and repeats the last. It opens no sockets, at which the clock of a
-// synctest bubble would stop.
+// script is an http.RoundTripper that gives its answers one after the other, and repeats the last. It opens no sockets, at
+// which the clock of a synctest bubble would stop.
 type script struct {
 	answers []answer
 

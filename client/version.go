@@ -19,8 +19,8 @@ var agent = sync.OnceValue(func() string {
 	return "storefront-go/" + versionIn(info)
 })
 
-// versionIn returns the version of this module in a program, without the v. It is devel in this repository, if a folder replaces the module, or
-// without build information (nil).
+// versionIn returns the version of this module in a program, without the v. It is devel in this repository, if a folder
+// replaces the module, or without build information (nil).
 func versionIn(info *debug.BuildInfo) string {
 	if info == nil {
 		return unreleased

@@ -10,11 +10,13 @@ import (
 const (
 	// cancelInterval may be long: the journal already shows a delivery as cancelled, and no worker attempts it.
 	cancelInterval = 2 * time.Second
-	// minCancelPause is the pause between two steps, or as long as the step took, so that other writers have the database half of the time.
+	// minCancelPause is the pause between two steps, or as long as the step took, so that other writers have the database half
+	// of the time.
 	minCancelPause = 10 * time.Millisecond
 )
 
-// cancel moves the waiting deliveries of disabled or deleted webhooks, some of each in turn, so that one with many does not delay the others.
+// cancel moves the waiting deliveries of disabled or deleted webhooks, some of each in turn, so that one with many does not
+// delay the others.
 func (w *Worker) cancel(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {
 		var found []queue.CancelledDeliveries

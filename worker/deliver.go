@@ -34,9 +34,11 @@ const (
 type endedLease struct {
 	outcome  queue.Outcome
 	receiver receiverState
-	// released is true if the worker stopped before the attempt ended, or the lease was over before it began. The delivery can be leased again.
+	// released is true if the worker stopped before the attempt ended, or the lease was over before it began. The delivery can
+	// be leased again.
 	released bool
-	// leased and ended are by this process's clock: the lease's beginning, and the attempt's end, which is zero if nothing was sent.
+	// leased and ended are by this process's clock: the lease's beginning, and the attempt's end, which is zero if nothing was
+	// sent.
 	leased, ended time.Time
 }
 
@@ -52,8 +54,8 @@ func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time
 func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time) endedLease {
 	r := endedLease{outcome: queue.Outcome{Delivery: d, Status: queue.Pending}, leased: leased}
 	if time.Since(leased) >= w.leaseDuration() {
-		// The database took longer to grant the lease than it lasts, for example because a commit waited for a standby. Another worker may have
-		// the delivery.
+		// The database took longer to grant the lease than it lasts, for example because a commit waited for a standby. Another
+		// worker may have the delivery.
 		r.released = true
 		return r
 	}
@@ -148,8 +150,8 @@ func attemptAttrs(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
 	return attrs
 }
 
-// recordFailure gives the delivery another attempt after a delay, or fails it after the last. A ping gets only one. countsAsFailure is for the
-// disabling of the webhook.
+// recordFailure gives the delivery another attempt after a delay, or fails it after the last. A ping gets only one.
+// countsAsFailure is for the disabling of the webhook.
 func (w *Worker) recordFailure(r *endedLease, attempt queue.Attempt, countsAsFailure bool) {
 	r.outcome.Attempt, r.outcome.CountsAsFailure = &attempt, countsAsFailure
 	delay, more := retryDelay(w.config.RetryDelays, attempt.Number, rand.Float64())

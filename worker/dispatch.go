@@ -8,8 +8,8 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// Looking for all due deliveries is the only way to find those of a worker that has died. If it takes long, the worker waits dueFactor times as
-// long, up to maxDueInterval.
+// Looking for all due deliveries is the only way to find those of a worker that has died. If it takes long, the worker waits
+// dueFactor times as long, up to maxDueInterval.
 const (
 	minDueInterval = 2 * time.Second
 	maxDueInterval = 10 * time.Second
@@ -23,8 +23,8 @@ type dispatcher struct {
 	attemptCtx context.Context
 	// findingDue is true if the next step asks which deliveries became due.
 	findingDue bool
-	// claiming is true if another claim may find more at once: the last one got a whole batch, or a lane had fewer than wanted, and the
-	// webhook's other lane may have some.
+	// claiming is true if another claim may find more at once: the last one got a whole batch, or a lane had fewer than wanted,
+	// and the webhook's other lane may have some.
 	claiming bool
 }
 
@@ -100,7 +100,8 @@ func (d *dispatcher) step(ctx context.Context) error {
 	return nil
 }
 
-// withLeaseTimeout ends f after the time of a lease, because a vanished server may never answer, and the leases have ended anyway.
+// withLeaseTimeout ends f after the time of a lease, because a vanished server may never answer, and the leases have ended
+// anyway.
 func (w *Worker) withLeaseTimeout(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, w.leaseDuration())
 	defer cancel()
@@ -124,8 +125,8 @@ func (d *dispatcher) findDue(ctx context.Context) error {
 	return nil
 }
 
-// findAllDue sends the lanes of all due deliveries to found every minDueInterval. It has its own goroutine, because it may be slow
-// (queue.AllDue).
+// findAllDue sends the lanes of all due deliveries to found every minDueInterval. It has its own goroutine, because it may be
+// slow (queue.AllDue).
 func (w *Worker) findAllDue(ctx context.Context, found chan<- []queue.DueLane) {
 	for {
 		start := time.Now()

@@ -9,12 +9,13 @@ import (
 
 const (
 	eraseInterval = 5 * time.Second
-	// longestLogPause bounds the pauses between attempts to empty SQLite's write-ahead log, which double while a reader keeps it.
+	// longestLogPause bounds the pauses between attempts to empty SQLite's write-ahead log, which double while a reader keeps
+	// it.
 	longestLogPause = time.Minute
 )
 
-// erase continues erasures, even one whose process still works on it, and deletes stores that are due. A failure does not stop the others, and
-// is tried again after a growing pause.
+// erase continues erasures, even one whose process still works on it, and deletes stores that are due. A failure does not stop
+// the others, and is tried again after a growing pause.
 func (w *Worker) erase(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, w.sweepTimeout) // if the time is over, the next call of erase continues
 	defer cancel()

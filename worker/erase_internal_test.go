@@ -38,7 +38,8 @@ func (m merchant) beginForgetting(customer uuid.UUID) {
 	require.NoError(m.t, err)
 }
 
-// A running attempt ends before the erasure is finished, and waiting deliveries are never sent. A worker continues another process's erasure.
+// A running attempt ends before the erasure is finished, and waiting deliveries are never sent. A worker continues another
+// process's erasure.
 func TestADeliveryOfAForgottenCustomerIsMadeBeforeOrNever(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

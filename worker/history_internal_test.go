@@ -50,7 +50,8 @@ type history struct {
 	workers     [2]*stepped
 }
 
-// Two workers, which die or hang, and everything else act in random order. In the end every event's delivery to every webhook is finished.
+// Two workers, which die or hang, and everything else act in random order. In the end every event's delivery to every webhook
+// is finished.
 func TestAnyHistory(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

@@ -21,8 +21,8 @@ func (h *history) remember(batch []endedLease) {
 	}
 }
 
-// unchanged checks that results of lost leases have changed nothing. A delivery without a running attempt may have been cancelled, if its
-// webhook ever was disabled or deleted.
+// unchanged checks that results of lost leases have changed nothing. A delivery without a running attempt may have been
+// cancelled, if its webhook ever was disabled or deleted.
 func (h *history) unchanged() {
 	for _, late := range h.late {
 		found := dbtest.Deliveries(h.rt, h.DB, "id = $1", late.ID)
@@ -41,7 +41,8 @@ func (h *history) unchanged() {
 func (h *history) learn(batch []endedLease) {
 	now := h.Now()
 	for _, s := range h.subscribers {
-		// The batch is sorted by the attempts' ends. A failure does not count for a delivery from before the webhook was last disabled.
+		// The batch is sorted by the attempts' ends. A failure does not count for a delivery from before the webhook was last
+		// disabled.
 		well, badly := false, false
 		for _, r := range batch {
 			switch {

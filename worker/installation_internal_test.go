@@ -259,8 +259,8 @@ func (s *stepped) one() endedLease {
 // pass makes attempts until nothing more is due, and returns how many.
 func (s *stepped) pass() int {
 	ended := 0
-	// claiming is true even if a step got nothing of a lane: the webhook's other lane may have some, or a disabled webhook's deliveries stay
-	// due. So end after three idle steps in a row.
+	// claiming is true even if a step got nothing of a lane: the webhook's other lane may have some, or a disabled webhook's
+	// deliveries stay due. So end after three idle steps in a row.
 	for idle := 0; idle < 3; idle++ {
 		begun := s.begin()
 		ended += begun

@@ -19,8 +19,8 @@ const (
 	forgetAfter = 10 * time.Minute
 )
 
-// lanePool bounds the attempts that run at once: in total, for each store, for each webhook, and for all unproven webhooks together. A webhook
-// is unproven until an attempt succeeds, and after a failure. Only one goroutine uses the pool.
+// lanePool bounds the attempts that run at once: in total, for each store, for each webhook, and for all unproven webhooks
+// together. A webhook is unproven until an attempt succeeds, and after a failure. Only one goroutine uses the pool.
 type lanePool struct {
 	maxWindow     int // largest window of a webhook
 	perStoreLimit int // most attempts of one store at once
@@ -78,7 +78,8 @@ func (l *lanePool) room(w *webhook) int {
 
 func (l *lanePool) free() int { return l.limit - l.inFlight }
 
-// retriesDue lets a waiting retry go first once as many first attempts have begun since the last one as the window allows at once.
+// retriesDue lets a waiting retry go first once as many first attempts have begun since the last one as the window allows at
+// once.
 func (w *webhook) retriesDue() bool { return w.waiting[1] && w.firstsSinceRetry >= w.window }
 
 func (l *lanePool) start(lane queue.Lane) {
@@ -136,8 +137,8 @@ func (l *lanePool) markWaiting(lane queue.Lane) {
 	l.webhook(lane).waiting[laneIndex(lane.Retry)] = true
 }
 
-// claimRequests is what the worker should claim now: first attempts before retries, unless retriesDue. A webhook with running attempts is left
-// out until a quarter of its window is free, so that a claim is worth its cost.
+// claimRequests is what the worker should claim now: first attempts before retries, unless retriesDue. A webhook with running
+// attempts is left out until a quarter of its window is free, so that a claim is worth its cost.
 func (l *lanePool) claimRequests() []queue.ClaimRequest {
 	var requests []queue.ClaimRequest
 	remaining, unprovenRemaining := min(l.limit-l.inFlight, claimBatch), l.unprovenLimit-l.unprovenInFlight

@@ -173,7 +173,8 @@ func TestALeaseThatEnds(t *testing.T) {
 	})
 }
 
-// A slow database, as when a commit waits for a standby, lets a lease end before the worker gets it. Another worker may have made the attempt.
+// A slow database, as when a commit waits for a standby, lets a lease end before the worker gets it. Another worker may have
+// made the attempt.
 func TestALeaseThatEndsBeforeItsAttempt(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -249,8 +250,8 @@ func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 	})
 }
 
-// All connections break during an attempt, and new ones fail for a while. Then the result is written, new events are delivered, and nothing is
-// sent twice.
+// All connections break during an attempt, and new ones fail for a while. Then the result is written, new events are delivered,
+// and nothing is sent twice.
 func TestADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))

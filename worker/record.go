@@ -14,8 +14,8 @@ import (
 
 const recordBatch = 200
 
-// record writes all results that are in the channel as one batch, until it is closed. So batches grow with the load, and record never waits
-// until one is full.
+// record writes all results that are in the channel as one batch, until it is closed. So batches grow with the load, and record
+// never waits until one is full.
 func (w *Worker) record(ctx context.Context) {
 	for first := range w.results {
 		batch := append(make([]endedLease, 0, recordBatch), first)
@@ -34,7 +34,8 @@ func (w *Worker) record(ctx context.Context) {
 	}
 }
 
-// write tries again while the database is unavailable, but drops a result whose lease has ended: another worker may have the delivery.
+// write tries again while the database is unavailable, but drops a result whose lease has ended: another worker may have the
+// delivery.
 func (w *Worker) write(ctx context.Context, batch []endedLease) {
 	for {
 		err := w.withLeaseTimeout(ctx, func(ctx context.Context) error { return w.writeOnce(ctx, batch) })
@@ -104,8 +105,8 @@ func (w *Worker) writeOnce(ctx context.Context, batch []endedLease) error {
 	return nil
 }
 
-// disable disables webhooks, given with their stores. It only logs an error: the outcomes are written, and the webhook's next failure tries
-// again.
+// disable disables webhooks, given with their stores. It only logs an error: the outcomes are written, and the webhook's next
+// failure tries again.
 func (w *Worker) disable(ctx context.Context, exhausted map[uuid.UUID]uuid.UUID) {
 	for webhook, store := range exhausted {
 		switch disabled, err := w.queue.Disable(ctx, store, webhook, w.config.DisableAfter); {
@@ -127,8 +128,8 @@ func (w *Worker) count(outcomes []queue.Outcome) {
 	}
 }
 
-// applyWebhookState cancels failed deliveries whose webhook was disabled or deleted since they were created. It returns the webhooks to
-// disable, with their stores, and leaves their deliveries pending, because w.disable cancels them.
+// applyWebhookState cancels failed deliveries whose webhook was disabled or deleted since they were created. It returns the
+// webhooks to disable, with their stores, and leaves their deliveries pending, because w.disable cancels them.
 func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome, failing []uuid.UUID) (map[uuid.UUID]uuid.UUID,
 	error) {
 	if len(failing) == 0 {
@@ -148,8 +149,8 @@ func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome
 		case !state.Accepts(o.Delivery):
 			o.Status = queue.Cancelled
 		case state.FailedTooLong && o.CountsAsFailure && o.Delivery.StoreID != notice.Platform:
-			// w.disable cancels all pending deliveries. If the webhook stays enabled, because an attempt succeeded or disabling failed, this
-			// one gets its next attempt; w.attempt ends one that has had all.
+			// w.disable cancels all pending deliveries. If the webhook stays enabled, because an attempt succeeded or disabling
+			// failed, this one gets its next attempt; w.attempt ends one that has had all.
 			if o.Status != queue.Pending {
 				o.Status, o.Delay = queue.Pending, w.leaseDuration()
 			}

@@ -2,7 +2,8 @@ package worker
 
 import "time"
 
-// DefaultRetryDelays are 22 hours and 21 minutes in all, as the specification says under Delivery; the single waits are this package's choice.
+// DefaultRetryDelays are 22 hours and 21 minutes in all, as the specification says under Delivery; the single waits are this
+// package's choice.
 func DefaultRetryDelays() []time.Duration {
 	return []time.Duration{
 		time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,

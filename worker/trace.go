@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// beginSpan makes a child of the span of the change that made the event, even if the attempt comes much later. So a payment's trace shows
-// whether its receivers were notified, and is sampled as a whole. Receivers get no trace headers.
+// beginSpan makes a child of the span of the change that made the event, even if the attempt comes much later. So a payment's
+// trace shows whether its receivers were notified, and is sampled as a whole. Receivers get no trace headers.
 func (w *Worker) beginSpan(ctx context.Context, d queue.Delivery, number int) (context.Context, trace.Span) {
 	if w.config.Traces == nil {
 		return ctx, noop.Span{}

@@ -157,8 +157,8 @@ func (w *Worker) checkSecrets(ctx context.Context) error {
 	return err
 }
 
-// Run works until the context ends. It returns when every running attempt has ended and its result is written, and has released deliveries
-// whose attempts do not end in time. Call it once.
+// Run works until the context ends. It returns when every running attempt has ended and its result is written, and has released
+// deliveries whose attempts do not end in time. Call it once.
 func (w *Worker) Run(ctx context.Context) {
 	// attemptCtx is for attempts and their results, which continue after ctx ends.
 	attemptCtx, release := context.WithCancel(context.WithoutCancel(ctx))

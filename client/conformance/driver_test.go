@@ -1,6 +1,6 @@
-// Package conformance_test compares the clients of all languages with the Go client: every operation and error on the development server,
-// retries with a scripted server, and the verification of webhooks. Each language has a driver: a short program that reads requests from its
-// standard input and prints one result for each.
+// Package conformance_test compares the clients of all languages with the Go client: every operation and error on the
+// development server, retries with a scripted server, and the verification of webhooks. Each language has a driver: a short
+// program that reads requests from its standard input and prints one result for each.
 package conformance_test
 
 import (
@@ -52,7 +52,8 @@ var languages = []language{
 	{name: "python, asyncio", errorName: "storefront", needs: func(t *testing.T) []string {
 		return append(pythonDriver(t, needPython(t, "httpx")), "aio")
 	}},
-	// A JavaScript error's text begins with the name of its class. A program can set User-Agent in the fetch function that it passes.
+	// A JavaScript error's text begins with the name of its class. A program can set User-Agent in the fetch function that it
+	// passes.
 	{name: "typescript", needs: typescriptDriver, asInGo: true, errorName: "StorefrontError", noUserAgent: true,
 		keepsNewer: true},
 }
@@ -92,7 +93,8 @@ func needPHP(t *testing.T) string {
 	return "php"
 }
 
-// needPython requires Python 3.10 with the module: python3 of the PATH, or else /usr/bin/python3, for which Debian's packages install modules.
+// needPython requires Python 3.10 with the module: python3 of the PATH, or else /usr/bin/python3, for which Debian's packages
+// install modules.
 func needPython(t *testing.T, module string) string {
 	t.Helper()
 	for _, python := range []string{"python3", "/usr/bin/python3"} {

@@ -30,8 +30,8 @@ func key(t *testing.T, dev devtest.Server, name, scopes string) (text, id string
 
 const everyScope = "store:read,products:write,orders:read,customers:write,payment_links:write"
 
-// session has a client of the language under test and one of Go, each with its own key because of the rate limit. called has the operations
-// that the test has called.
+// session has a client of the language under test and one of Go, each with its own key because of the rate limit. called has
+// the operations that the test has called.
 type session struct {
 	*driver
 	dev    devtest.Server
@@ -175,8 +175,8 @@ func TestEveryOperationAnswersAsInGo(t *testing.T) {
 	})
 }
 
-// requireEveryOperation requires that the test called every operation of the OpenAPI document, and nothing else. Names are such as
-// products.get; for each list there is also products.page.
+// requireEveryOperation requires that the test called every operation of the OpenAPI document, and nothing else. Names are such
+// as products.get; for each list there is also products.page.
 func requireEveryOperation(t *testing.T, called map[string]bool) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(devtest.Root(t), "gen", "openapi", "storefront.json"))

@@ -22,11 +22,11 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// A client must read the answers and events of every earlier release, and today's with any field left out (an older service) or added (a newer
-// one).
+// A client must read the answers and events of every earlier release, and today's with any field left out (an older service) or
+// added (a newer one).
 //
-// Each folder in testdata is a release: a copy of server/conformance/testdata/wire from that time. The expected values come from the OpenAPI
-// document (see completed), because the clients' own code is under test.
+// Each folder in testdata is a release: a copy of server/conformance/testdata/wire from that time. The expected values come
+// from the OpenAPI document (see completed), because the clients' own code is under test.
 
 // exchange is the answer in one file, and the call that requests it.
 type exchange struct {
@@ -303,7 +303,8 @@ func (d *document) replay(t *testing.T, l language) *replayer {
 	return r
 }
 
-// got returns what the client makes of an answer with the status of x and this body. For an error, which has no operation, it calls GetStore.
+// got returns what the client makes of an answer with the status of x and this body. For an error, which has no operation, it
+// calls GetStore.
 func (r *replayer) got(x exchange, body map[string]any) result {
 	r.answer.Store(&exchange{status: x.status, body: body})
 	if x.called == nil {
@@ -312,8 +313,8 @@ func (r *replayer) got(x exchange, body map[string]any) result {
 	return r.call("shop", x.called.resource, x.called.method, x.called.args)
 }
 
-// requireAnswer requires the body, with zero values for missing fields and, unless the client keeps them, without newer ones. ref refers to the
-// body's schema.
+// requireAnswer requires the body, with zero values for missing fields and, unless the client keeps them, without newer ones.
+// ref refers to the body's schema.
 func (r *replayer) requireAnswer(t *testing.T, ref string, body map[string]any, got json.RawMessage, reason string) {
 	t.Helper()
 	want := r.completed(schema{Ref: ref}, body, r.keepsNewer)
@@ -377,7 +378,8 @@ type event struct {
 	body       map[string]any
 }
 
-// events returns the event with the exchange's object. For the store it is a ping, and there is none for lists and payment links.
+// events returns the event with the exchange's object. For the store it is a ping, and there is none for lists and payment
+// links.
 func (d *document) events(x exchange) []event {
 	var all []event
 	kinds := map[string]string{"Product": "product.published", "Customer": "customer.created", "Order": "order.paid", "Store": "ping"}
@@ -422,8 +424,8 @@ func TestAFieldMoreOrLess(t *testing.T) {
 	eachOf(t, append(languages, golang), func(t *testing.T, l language) {
 		r := d.replay(t, l)
 		isGo := l.name == golang.name
-		// refused reports whether the client refused the variant, which it must if a required field is missing or a value has a wrong type,
-		// with this code and the field's name.
+		// refused reports whether the client refused the variant, which it must if a required field is missing or a value has a
+		// wrong type, with this code and the field's name.
 		refused := func(v variant, got result, code, reason string) bool {
 			if !v.isNeeded && !v.isWrong {
 				require.Nil(t, got.Refused, "%s: %+v", reason, got.Refused)

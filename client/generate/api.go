@@ -32,8 +32,8 @@ type model struct {
 	Fields    []*field
 }
 
-// Needed returns the fields without which a client refuses an object: ids, and those of a page that tell a loop whether more follow. An older
-// service or a recorded event lacks newer fields.
+// Needed returns the fields without which a client refuses an object: ids, and those of a page that tell a loop whether more
+// follow. An older service or a recorded event lacks newer fields.
 func (m *model) Needed() []string {
 	var names []string
 	for _, f := range m.Fields {
@@ -211,8 +211,8 @@ func (r *reader) operations() error {
 				op := &operation{ID: o.OperationID, Doc: o.Description, Method: strings.ToUpper(method), Path: path.Name}
 				op.Action = regexp.MustCompile("^[a-z]+").FindString(o.OperationID)
 				op.HasID = strings.Contains(path.Name, "{id}")
-				// Reads, updates, creating a customer and enabling a link can be repeated (see the guide). A new POST operation needs to be
-				// added here.
+				// Reads, updates, creating a customer and enabling a link can be repeated (see the guide). A new POST operation
+				// needs to be added here.
 				op.Repeatable = method != "post" || slices.Contains([]string{"createCustomer", "enablePaymentLink"}, o.OperationID)
 				for _, p := range o.Parameters {
 					if p.In != "query" {

@@ -1,5 +1,5 @@
-// Package php_test builds the PHP package, and runs its tests and the README's examples against a development server. client/conformance has
-// the tests that all languages share.
+// Package php_test builds the PHP package, and runs its tests and the README's examples against a development server.
+// client/conformance has the tests that all languages share.
 package php_test
 
 import (

@@ -1,5 +1,5 @@
-// Package program_test builds the program in testdata in a new Go module that requires only this module, and runs it against a development
-// server. It also receives every type of event from the server's worker.
+// Package program_test builds the program in testdata in a new Go module that requires only this module, and runs it against a
+// development server. It also receives every type of event from the server's worker.
 package program_test
 
 import (
@@ -57,7 +57,8 @@ event: product.archived true true
 	require.NotContains(t, string(text), server.Key)
 }
 
-// buildProgram checks which modules the program's go.mod requires. It needs no network, because this module requires the same ones.
+// buildProgram checks which modules the program's go.mod requires. It needs no network, because this module requires the same
+// ones.
 func buildProgram(t *testing.T) string {
 	t.Helper()
 	devtest.NeedModules(t)

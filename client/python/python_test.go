@@ -1,5 +1,5 @@
-// Package python_test installs the Python package in an empty environment, checks its types, and runs its tests, its recipes and the README's
-// examples against a development server. client/conformance has the tests that all languages share.
+// Package python_test installs the Python package in an empty environment, checks its types, and runs its tests, its recipes
+// and the README's examples against a development server. client/conformance has the tests that all languages share.
 package python_test
 
 import (
@@ -18,7 +18,8 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// python returns an interpreter with these modules: python3 of the PATH, or else /usr/bin/python3, for which Debian's packages install modules.
+// python returns an interpreter with these modules: python3 of the PATH, or else /usr/bin/python3, for which Debian's packages
+// install modules.
 func python(t *testing.T, modules ...string) string {
 	t.Helper()
 	devtest.TrackSources(t)

@@ -1,5 +1,5 @@
-// Package typescript_test builds the TypeScript package, and runs the tests in test/ and the programs in testdata/program/ against a
-// development server. It needs Node and the npm packages that package-lock.json pins.
+// Package typescript_test builds the TypeScript package, and runs the tests in test/ and the programs in testdata/program/
+// against a development server. It needs Node and the npm packages that package-lock.json pins.
 package typescript_test
 
 import (

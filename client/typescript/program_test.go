@@ -20,9 +20,9 @@ import (
 // snippet matches a block of TypeScript in a Markdown page.
 var snippet = regexp.MustCompile("(?s)```ts\n(.*?)```")
 
-// TestProgramInAnEmptyProject installs the package as it would be published in an empty npm project. A caller's program, with import and with
-// require, lists three pages, gets a 422, changes a product, and verifies the event of its change. Another makes typed calls over Connect,
-// gRPC-Web and gRPC.
+// TestProgramInAnEmptyProject installs the package as it would be published in an empty npm project. A caller's program, with
+// import and with require, lists three pages, gets a 422, changes a product, and verifies the event of its change. Another
+// makes typed calls over Connect, gRPC-Web and gRPC.
 func TestProgramInAnEmptyProject(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it installs the TypeScript client in a project of its own")
@@ -40,7 +40,8 @@ func TestProgramInAnEmptyProject(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(project, fmt.Sprintf("readme%d.ts", i)), block[1], 0o600))
 	}
 
-	// With a bundler's, Node's and node10's way of resolving a package, and with the compiler that built the package and the one before it.
+	// With a bundler's, Node's and node10's way of resolving a package, and with the compiler that built the package and the
+	// one before it.
 	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
 	node(t, project, nil, filepath.Join(modules, "typescript-7", "bin", "tsc"), "--typeRoots", types, "--noEmit",
 		"--module", "ES2022", "--moduleResolution", "bundler")
@@ -77,8 +78,8 @@ func TestProgramInAnEmptyProject(t *testing.T) {
 	}
 }
 
-// install packs a copy of the sources without node_modules, as in a fresh clone. The peer dependencies are packed from node_modules, so that
-// their versions are pinned and no registry is asked.
+// install packs a copy of the sources without node_modules, as in a fresh clone. The peer dependencies are packed from
+// node_modules, so that their versions are pinned and no registry is asked.
 func install(t *testing.T, modules string) string {
 	t.Helper()
 	folder, top := t.TempDir(), devtest.Root(t)

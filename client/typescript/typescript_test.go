@@ -12,7 +12,8 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// TestTypeScript compiles test/ with the strictest settings, and runs each file as a subtest, in node_modules, where Node finds the packages.
+// TestTypeScript compiles test/ with the strictest settings, and runs each file as a subtest, in node_modules, where Node finds
+// the packages.
 func TestTypeScript(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it compiles and runs the tests of the TypeScript client")

@@ -17,13 +17,14 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Type is the type of an event. A newer service may send types that are not among the constants: answer them with a 2xx and do nothing.
+// Type is the type of an event. A newer service may send types that are not among the constants: answer them with a 2xx and do
+// nothing.
 type Type string
 
 // The event types (specification, Event types), each with the Go type of Event.Data.
 const (
-	// OrderPaid: an order is paid, from the catalogue or through a payment link, which sends PaymentLinkPaid too: ship by the order's id. Data
-	// is a *storefrontv1.Order.
+	// OrderPaid: an order is paid, from the catalogue or through a payment link, which sends PaymentLinkPaid too: ship by the
+	// order's id. Data is a *storefrontv1.Order.
 	OrderPaid Type = "order.paid"
 	// OrderFailed: the payment provider confirms that a payment failed. Data is a *storefrontv1.Order.
 	OrderFailed Type = "order.failed"
@@ -33,8 +34,8 @@ const (
 	ProductPublished Type = "product.published"
 	// ProductArchived: a product moves to ARCHIVED. Data is a *storefrontv1.Product.
 	ProductArchived Type = "product.archived"
-	// PaymentLinkPaid: a payment link is paid; the order also has an OrderPaid event, with another event id. Data is a *storefrontv1.Order,
-	// with PaymentLink set.
+	// PaymentLinkPaid: a payment link is paid; the order also has an OrderPaid event, with another event id. Data is a
+	// *storefrontv1.Order, with PaymentLink set.
 	PaymentLinkPaid Type = "payment_link.paid"
 	// Ping: somebody tests the webhook, for example with the button in the dashboard. Data is a *PingData.
 	Ping Type = "ping"
@@ -42,17 +43,18 @@ const (
 
 // Event is one event of a store (specification, Webhook event envelope).
 type Event struct {
-	// ID is the event's UUID, the same in every delivery. Store the event by it, but handle an order once by the order's id, because two events
-	// report the payment of a link.
+	// ID is the event's UUID, the same in every delivery. Store the event by it, but handle an order once by the order's id,
+	// because two events report the payment of a link.
 	ID   string
 	Type Type
-	// CreatedAt is when the event happened, in UTC. Events may arrive in any order; a later event of one object has a later CreatedAt.
+	// CreatedAt is when the event happened, in UTC. Events may arrive in any order; a later event of one object has a later
+	// CreatedAt.
 	CreatedAt time.Time
 	// Store is the event's store.
 	Store Store
-	// Data is the object as the API returned it right after the change: a *storefrontv1.Order, *storefrontv1.Customer, *storefrontv1.Product or
-	// *PingData, or nil for a Type that is not among the constants. Unknown fields are left out, an unknown enum value is UNSPECIFIED, and a
-	// missing field has its zero value.
+	// Data is the object as the API returned it right after the change: a *storefrontv1.Order, *storefrontv1.Customer,
+	// *storefrontv1.Product or *PingData, or nil for a Type that is not among the constants. Unknown fields are left out, an
+	// unknown enum value is UNSPECIFIED, and a missing field has its zero value.
 	Data any
 	// Raw is the data as received, in JSON, with unknown fields.
 	Raw json.RawMessage
@@ -70,7 +72,8 @@ type PingData struct {
 	SentAt  time.Time `json:"sentAt"`
 }
 
-// parse takes a body whose signature was verified. It requires only the envelope and the ids, because a recorded event may lack newer fields.
+// parse takes a body whose signature was verified. It requires only the envelope and the ids, because a recorded event may lack
+// newer fields.
 func parse(body []byte) (*Event, error) {
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(body, &fields); err != nil || !utf8.Valid(body) {
@@ -129,7 +132,8 @@ func message(data json.RawMessage, m proto.Message) (proto.Message, error) {
 	return m, checkIDs(m.ProtoReflect())
 }
 
-// decode calls unmarshal with data. If that fails, it tries each field alone and names the wrong one, as protojson does not for a date.
+// decode calls unmarshal with data. If that fails, it tries each field alone and names the wrong one, as protojson does not for
+// a date.
 func decode(data json.RawMessage, unmarshal func(object []byte) error) error {
 	if isMissing(data) {
 		return errors.New("it is missing")

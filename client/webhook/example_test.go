@@ -26,8 +26,8 @@ func paid() *http.Request {
 	return request
 }
 
-// A receiver stores each event, answers within ten seconds, and then works. It handles an order once, by its id, because two events report the
-// payment of a link, and any event may come again.
+// A receiver stores each event, answers within ten seconds, and then works. It handles an order once, by its id, because two
+// events report the payment of a link, and any event may come again.
 func ExampleRead() {
 	stored := make(chan *webhook.Event, 10) // stands for a table of your database
 	receive := func(w http.ResponseWriter, r *http.Request) {
@@ -86,8 +86,8 @@ func ExampleSign() {
 	// 400
 }
 
-// Verify is for frameworks without an *http.Request. Pass the bytes exactly as received: a body that was parsed and serialised again has
-// another signature.
+// Verify is for frameworks without an *http.Request. Pass the bytes exactly as received: a body that was parsed and serialised
+// again has another signature.
 func ExampleVerify() {
 	body := []byte(`{"id":"01a1fc49-23e5-7d82-9e18-79e8a42fda29","type":"ping","createdAt":"2026-11-21T04:06:59.158Z",` +
 		`"store":{"id":"0198c1f0-0000-7000-8000-0000000000aa","slug":"douala"},"data":{"message":"hello"}}`)

@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// Mistake is the probable cause of a refused delivery, for logs, the same in all languages. To branch, use errors.Is with ErrMismatch and the
-// like.
+// Mistake is the probable cause of a refused delivery, for logs, the same in all languages. To branch, use errors.Is with
+// ErrMismatch and the like.
 type Mistake string
 
-// NoHeader and UnreadableHeader come with ErrNoSignature, NoSecret with ErrNoSecret, TooOld and TooNew with ErrTimestamp, NoEvent with
-// ErrPayload, and all others with ErrMismatch.
+// NoHeader and UnreadableHeader come with ErrNoSignature, NoSecret with ErrNoSecret, TooOld and TooNew with ErrTimestamp,
+// NoEvent with ErrPayload, and all others with ErrMismatch.
 const (
 	// NoHeader: there is no SignatureHeader.
 	NoHeader Mistake = "no_header"
@@ -127,8 +127,8 @@ var (
 	utf8AsLatin1 = regexp.MustCompile(`[\x{C2}-\x{DF}]` + continuation + `|[\x{E0}-\x{EF}]` + continuation + `{2}|[\x{F0}-\x{F4}]` +
 		continuation + `{3}`)
 	notASCII = regexp.MustCompile(`[^\x00-\x7F]`)
-	// utf8AsASCII matches traces of UTF-8 that was read as ASCII. Node drops the highest bit of each byte: Nd\xC3\xA9 becomes NdC) and an emoji
-	// gets control characters. Other decoders replace each byte by U+FFFD.
+	// utf8AsASCII matches traces of UTF-8 that was read as ASCII. Node drops the highest bit of each byte: Nd\xC3\xA9 becomes
+	// NdC) and an emoji gets control characters. Other decoders replace each byte by U+FFFD.
 	utf8AsASCII = regexp.MustCompile(`\x{FFFD}|[\x00-\x08\x0e-\x1f]|[a-z]C[\t!-/;]|[ "]C[\t()*+][a-z]`)
 )
 
@@ -164,8 +164,8 @@ func mismatch(body []byte, header string, secrets []string) Mistake {
 	return WrongSecret
 }
 
-// isServiceJSON reports whether JSON has the id first, no spaces between the tokens, and only the escapes that JSON requires, as the service
-// writes it. A body that was serialised again seldom has.
+// isServiceJSON reports whether JSON has the id first, no spaces between the tokens, and only the escapes that JSON requires,
+// as the service writes it. A body that was serialised again seldom has.
 func isServiceJSON(body []byte) bool {
 	text := string(body)
 	if !strings.HasPrefix(text, `{"id":"`) || !json.Valid(body) || strings.ContainsAny(jsonString.ReplaceAllString(text, ""),

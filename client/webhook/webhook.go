@@ -39,7 +39,8 @@ const (
 	AttemptHeader = signature.AttemptHeader
 )
 
-// DefaultTolerance is between the receiver's clock and the signature's time, in either direction, unless WithTolerance sets another.
+// DefaultTolerance is between the receiver's clock and the signature's time, in either direction, unless WithTolerance sets
+// another.
 const DefaultTolerance = signature.Tolerance
 
 // MaxBodyBytes is what Read accepts, far more than an order with very many items.
@@ -51,7 +52,8 @@ var (
 	ErrNoSignature = signature.ErrNoSignature
 	// ErrMismatch: the signature is for another secret or body, also one that was parsed and serialised again.
 	ErrMismatch = signature.ErrMismatch
-	// ErrTimestamp: the signature matches, but its time is too far from now: somebody sent a recorded delivery again, or a clock is wrong.
+	// ErrTimestamp: the signature matches, but its time is too far from now: somebody sent a recorded delivery again, or a
+	// clock is wrong.
 	ErrTimestamp = signature.ErrTimestamp
 	// ErrNoSecret: the secret is empty.
 	ErrNoSecret = errors.New("the secret is empty; set it to the whsec_… that was shown when the webhook was made")
@@ -70,13 +72,14 @@ type settings struct {
 	now       func() time.Time
 }
 
-// WithSecrets also accepts these secrets. When you replace a webhook's secret, accept both for a while, so that no delivery is refused. Empty
-// secrets are ignored.
+// WithSecrets also accepts these secrets. When you replace a webhook's secret, accept both for a while, so that no delivery is
+// refused. Empty secrets are ignored.
 func WithSecrets(more ...string) Option {
 	return func(s *settings) { s.secrets = append(s.secrets, more...) }
 }
 
-// WithTolerance sets the distance between the receiver's clock and the signature's time, in whole seconds, by default DefaultTolerance.
+// WithTolerance sets the distance between the receiver's clock and the signature's time, in whole seconds, by default
+// DefaultTolerance.
 func WithTolerance(d time.Duration) Option {
 	return func(s *settings) { s.tolerance = d }
 }
@@ -86,9 +89,9 @@ func WithNow(now func() time.Time) Option {
 	return func(s *settings) { s.now = now }
 }
 
-// Verify returns the event of a delivery, from the body exactly as received, the value of SignatureHeader, and the whole secret, including
-// whsec_. The error is an *Error, which explains the probable mistake and wraps ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret or
-// ErrPayload. Goroutines may share the body.
+// Verify returns the event of a delivery, from the body exactly as received, the value of SignatureHeader, and the whole
+// secret, including whsec_. The error is an *Error, which explains the probable mistake and wraps ErrNoSignature, ErrMismatch,
+// ErrTimestamp, ErrNoSecret or ErrPayload. Goroutines may share the body.
 func Verify(body []byte, header, secret string, options ...Option) (*Event, error) {
 	s := settings{tolerance: DefaultTolerance, now: time.Now}
 	for _, set := range options {
@@ -115,8 +118,8 @@ func Verify(body []byte, header, secret string, options ...Option) (*Event, erro
 	return event, nil
 }
 
-// Read reads at most MaxBodyBytes and returns the event. The error is one of Verify, ErrTooLarge, or that of reading the body. Answer a 2xx
-// within ten seconds, before you do the event's work; otherwise the delivery is repeated.
+// Read reads at most MaxBodyBytes and returns the event. The error is one of Verify, ErrTooLarge, or that of reading the body.
+// Answer a 2xx within ten seconds, before you do the event's work; otherwise the delivery is repeated.
 func Read(r *http.Request, secret string, options ...Option) (*Event, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, MaxBodyBytes+1))
 	if err != nil {

@@ -306,7 +306,8 @@ func (v *variant) round(ctx context.Context, load closedLoop, length time.Durati
 	}, nil
 }
 
-// figures summarize all rounds: the median of the requests a second, percentiles of all latencies, and the mean processor time for one request.
+// figures summarize all rounds: the median of the requests a second, percentiles of all latencies, and the mean processor time
+// for one request.
 type figures struct {
 	rate                                    float64
 	p50, p99, server, database, coordinator time.Duration

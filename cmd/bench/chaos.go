@@ -181,7 +181,8 @@ func newChaosRun(c *chaosCommand, s *stage, server *cluster.Cluster) *chaosRun {
 	return run
 }
 
-// acknowledge keeps the ids of created customers. A 4xx answer, or a success without an id, is an error; other failures are expected.
+// acknowledge keeps the ids of created customers. A 4xx answer, or a success without an id, is an error; other failures are
+// expected.
 func (r *chaosRun) acknowledge(calls []call) error {
 	for _, c := range calls {
 		switch {
@@ -198,8 +199,8 @@ func (r *chaosRun) acknowledge(calls []call) error {
 	return nil
 }
 
-// round starts the missing processes, puts them under load, kills some, waits until everything is delivered, and checks what was lost. It
-// returns one line about it.
+// round starts the missing processes, puts them under load, kills some, waits until everything is delivered, and checks what
+// was lost. It returns one line about it.
 func (r *chaosRun) round(ctx context.Context) (string, error) {
 	before := r.last
 	if err := r.fleet.startMissing(ctx); err != nil {

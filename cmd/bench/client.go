@@ -21,8 +21,8 @@ type request struct {
 	followUp func(created uuid.UUID) request
 }
 
-// client keeps connections alive, one for each running request. It uses fasthttp, which takes less of the processors that the bench shares with
-// the service. Goroutines may share it.
+// client keeps connections alive, one for each running request. It uses fasthttp, which takes less of the processors that the
+// bench shares with the service. Goroutines may share it.
 type client struct{ http fasthttp.HostClient }
 
 // newClient calls address each time it opens a connection.
@@ -183,7 +183,8 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// recovered is the time from `from` to the end of the last bad call, or 0. A bad call was scheduled after `from` and not served within limit.
+// recovered is the time from `from` to the end of the last bad call, or 0. A bad call was scheduled after `from` and not served
+// within limit.
 func recovered(calls []call, from time.Time, limit time.Duration) time.Duration {
 	var last time.Duration
 	for _, c := range calls {

@@ -26,7 +26,8 @@ func processCPU(pid int) (time.Duration, error) {
 	return seconds(stat.CPUTime()), err
 }
 
-// postmasterOf returns PostgreSQL's main process, given one that serves a connection, or 0 if the server seems to run on another machine.
+// postmasterOf returns PostgreSQL's main process, given one that serves a connection, or 0 if the server seems to run on
+// another machine.
 func postmasterOf(backend int) int {
 	stat, err := processStat(backend)
 	if err != nil || stat.Comm != "postgres" {

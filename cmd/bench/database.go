@@ -29,8 +29,8 @@ type database struct {
 	workers []*database
 }
 
-// newDatabase makes a database on server or, if that is "", a SQLite file in folder, which the caller removes. server may have the URLs of all
-// nodes of a Citus cluster, separated by spaces, the coordinator's first.
+// newDatabase makes a database on server or, if that is "", a SQLite file in folder, which the caller removes. server may have
+// the URLs of all nodes of a Citus cluster, separated by spaces, the coordinator's first.
 func newDatabase(ctx context.Context, server, folder string) (*database, error) {
 	if server == "" {
 		dir, err := os.MkdirTemp(folder, "database-")
@@ -159,8 +159,8 @@ func (d *database) releaseOne(ctx context.Context) error {
 	return server.Close(ctx)
 }
 
-// cpu is the time of the database's own processes, on all nodes and on the coordinator. Both are 0 on SQLite, which runs in the service's
-// process.
+// cpu is the time of the database's own processes, on all nodes and on the coordinator. Both are 0 on SQLite, which runs in the
+// service's process.
 func (d *database) cpu() (all, coordinator time.Duration, err error) {
 	if d.sqlite {
 		return 0, 0, nil

@@ -15,12 +15,14 @@ const (
 	healthyStores = 4
 	// healthyRate is how many customers a second are created in each of them.
 	healthyRate = 10
-	// hungTimeout is the workers' timeout of an attempt: short, so that they try the hanging receiver often. Within the two seconds by which a
-	// lease outlasts it, a busy machine must write the result.
+	// hungTimeout is the workers' timeout of an attempt: short, so that they try the hanging receiver often. Within the two
+	// seconds by which a lease outlasts it, a busy machine must write the result.
 	hungTimeout = 4 * time.Second
-	// claimedBefore is the longest time from an attempt's claim to its arrival. So long after the webhook was disabled, attempts may arrive.
+	// claimedBefore is the longest time from an attempt's claim to its arrival. So long after the webhook was disabled,
+	// attempts may arrive.
 	claimedBefore = 2 * time.Second
-	// deliveredP99 limits, on PostgreSQL, the time from a client's answer to the arrival of the event, and disabledWithin that of the command.
+	// deliveredP99 limits, on PostgreSQL, the time from a client's answer to the arrival of the event, and disabledWithin that
+	// of the command.
 	deliveredP99, disabledWithin = 100 * time.Millisecond, 500 * time.Millisecond
 	// cancelledLimit bounds the wait until all waiting deliveries are cancelled.
 	cancelledLimit = 3 * time.Minute
@@ -49,8 +51,8 @@ type disabling struct {
 	event   uuid.UUID // the event of every delivery in the webhook's backlog
 }
 
-// playLargeDisable disables a webhook with a large backlog, and enables it when part may not be cancelled yet. All of the backlog must be
-// cancelled, and no attempt may arrive later than claimedBefore.
+// playLargeDisable disables a webhook with a large backlog, and enables it when part may not be cancelled yet. All of the
+// backlog must be cancelled, and no attempt may arrive later than claimedBefore.
 func playLargeDisable(p *play) {
 	s := p.open(shape{stores: 1 + healthyStores + 1})
 	p.require(s.subscribe(p.ctx, 1+healthyStores, receiver.OK, func(store int) bool { return store == 0 }))
@@ -134,8 +136,8 @@ func (d *disabling) checkCancelled(since time.Time) {
 		cancelledLimit, remaining, roundDuration(time.Since(since)))
 }
 
-// checkDelivered requires that the event of every created customer arrived once, and none for the webhook after it was disabled. Customers from
-// before began show how long events take without the fault.
+// checkDelivered requires that the event of every created customer arrived once, and none for the webhook after it was
+// disabled. Customers from before began show how long events take without the fault.
 func (d *disabling) checkDelivered(created []call, began, disabled time.Time) {
 	_, err := d.receiver.Count()
 	d.require(err)

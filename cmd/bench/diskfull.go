@@ -18,7 +18,8 @@ import (
 const (
 	// diskSize is in the notation of mount(8). A new cluster takes half of it.
 	diskSize = "160m"
-	// fillRate is in customers a second, which soon use up the space in half-empty pages, where the database can write even on a full disk.
+	// fillRate is in customers a second, which soon use up the space in half-empty pages, where the database can write even on
+	// a full disk.
 	fillRate = 200
 	// readyLimit limits the wait for the expected status of /readyz.
 	readyLimit = 30 * time.Second
@@ -58,8 +59,8 @@ func playDiskFull(p *play) {
 	p.checkEveryEvent(s, written)
 }
 
-// mustBecomeReady makes it a condition that /readyz answers with status in time. moment ends the report's sentence, such as "while the disk is
-// full".
+// mustBecomeReady makes it a condition that /readyz answers with status in time. moment ends the report's sentence, such as
+// "while the disk is full".
 func (p *play) mustBecomeReady(s *stage, status int, moment string) {
 	began := time.Now()
 	became, err := poll(p.ctx, readyLimit, func() (bool, error) { return s.readiness(p.ctx) == status, nil })

@@ -25,8 +25,8 @@ const (
 
 var partNames = [partCount]string{"server", "worker 1", "worker 2"}
 
-// fleet has the server and the workers, which are killed and restarted, and an operator's client that creates and pays orders. Only one
-// goroutine may use it, but any may ask for the servers' addresses.
+// fleet has the server and the workers, which are killed and restarted, and an operator's client that creates and pays orders.
+// Only one goroutine may use it, but any may ask for the servers' addresses.
 type fleet struct {
 	*stage
 	timeout       time.Duration // the worker's timeout of an attempt
@@ -106,8 +106,8 @@ func (f *fleet) readWorkerLog(line string) {
 // orderTakers is how many orders are created and paid at a time.
 const orderTakers = 2
 
-// takeOrders creates and pays orders of new buyers until stop, each with two events. stop returns an error if the server refused one, but not
-// if it was unavailable.
+// takeOrders creates and pays orders of new buyers until stop, each with two events. stop returns an error if the server
+// refused one, but not if it was unavailable.
 func (f *fleet) takeOrders(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	operator := newClient(func() string { return f.currentServer.Load().admin })

@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// nginxConfig is as cmd/storefront/nginx.conf for several installations, but in one process and without TLS, whose cost is the same for any
-// number. Its parameters are the lines of the map from buckets to installations, the upstreams, and the listener's address.
+// nginxConfig is as cmd/storefront/nginx.conf for several installations, but in one process and without TLS, whose cost is the
+// same for any number. Its parameters are the lines of the map from buckets to installations, the upstreams, and the listener's
+// address.
 const nginxConfig = `daemon off;
 master_process off;
 pid pid;

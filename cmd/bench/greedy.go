@@ -43,7 +43,8 @@ const (
 	patientStores, patientKeys = 60, 100
 )
 
-// playPatientClients measures the requests a second for few and for many clients, which wait for their answers and heed Retry-After.
+// playPatientClients measures the requests a second for few and for many clients, which wait for their answers and heed
+// Retry-After.
 func playPatientClients(p *play) {
 	s := p.open(shape{stores: patientStores, keys: patientKeys})
 	p.require(s.serve(p.ctx))

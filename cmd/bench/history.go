@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
-// historyCommand records the requests and answers of concurrent callers under faults, and checks whether the answers are possible if the
-// requests came one after the other.
+// historyCommand records the requests and answers of concurrent callers under faults, and checks whether the answers are
+// possible if the requests came one after the other.
 type historyCommand struct {
 	serviceFlags
 	SQLite      bool          `name:"sqlite" help:"On an SQLite file instead of a PostgreSQL primary and standby of its own."`
@@ -159,8 +159,8 @@ func openHistory(p *play, seed uint64, rate float64, progress func(string, ...an
 	return h
 }
 
-// record runs callers for the span under one fault after the other. At the end it reads the objects that have a function read, and counts the
-// orders of the idempotency keys.
+// record runs callers for the span under one fault after the other. At the end it reads the objects that have a function read,
+// and counts the orders of the idempotency keys.
 func (h *history) record() {
 	h.begun = time.Now()
 	ctx, cancel := context.WithTimeout(h.ctx, h.Span)

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// deadLimit and cutLimit, for killed processes and cut links, are long enough for some requests to be late and some to be refused.
+	// deadLimit and cutLimit, for killed processes and cut links, are long enough for some requests to be late and some to be
+	// refused.
 	deadLimit, cutLimit = time.Second, historyTimeout + time.Second
 	// calmLimit is the longest time between two faults.
 	calmLimit = 2 * time.Second
@@ -20,8 +21,8 @@ const (
 // fault breaks something and repairs it.
 type fault struct {
 	name string
-	// losesCounters is true if the service on PostgreSQL forgets how many requests keys have made. On SQLite it forgets the last of these in
-	// every fault.
+	// losesCounters is true if the service on PostgreSQL forgets how many requests keys have made. On SQLite it forgets the
+	// last of these in every fault.
 	losesCounters bool
 	inject        func(h *history, random *rand.Rand)
 }

@@ -12,7 +12,8 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// journaledFields are what both the journal and the API show, by type of resource. A product's updatedAt is the time of its last entry.
+// journaledFields are what both the journal and the API show, by type of resource. A product's updatedAt is the time of its
+// last entry.
 var journaledFields = map[string][]string{
 	"product": {"priceAmount", "status", "updatedAt"}, "customer": {"name", "email", "phone"}, "order": {"status"},
 }
@@ -102,8 +103,8 @@ func (h *history) checkJournal() {
 	h.logf("%d journals with %d states", len(chains), states)
 }
 
-// follow counts wrong answers among seen. A right one shows a state of c.states, and no answer before its request showed a newer one. follow
-// stores the index of the state.
+// follow counts wrong answers among seen. A right one shows a state of c.states, and no answer before its request showed a
+// newer one. follow stores the index of the state.
 func (c *chain) follow(seen []*sighting) (lost int) {
 	slices.SortFunc(seen, func(a, b *sighting) int { return cmp.Compare(a.called, b.called) })
 	for i, s := range seen {
@@ -122,8 +123,8 @@ func (c *chain) follow(seen []*sighting) (lost int) {
 	return lost
 }
 
-// readJournal returns the states of the objects that callers saw, by id. A product's first state is what they saw first, because it exists
-// before the run; that of a customer or an order is empty.
+// readJournal returns the states of the objects that callers saw, by id. A product's first state is what they saw first,
+// because it exists before the run; that of a customer or an order is empty.
 func (h *history) readJournal(seen map[string][]*sighting) map[string]*chain {
 	chains := map[string]*chain{}
 	handle, err := h.stage.open(h.ctx)
@@ -155,8 +156,8 @@ func (h *history) readJournal(seen map[string][]*sighting) map[string]*chain {
 	return chains
 }
 
-// checkEvents requires that each event shows its object after the last entry that is not later, and each change has exactly the events that it
-// must send.
+// checkEvents requires that each event shows its object after the last entry that is not later, and each change has exactly the
+// events that it must send.
 func (h *history) checkEvents(chains map[string]*chain) {
 	events, err := h.stage.events(h.ctx, time.Time{})
 	h.require(err)

@@ -136,8 +136,8 @@ func (h *history) cycle(ctx context.Context, number int, k kind) {
 
 // ask sends a request to one of the servers, and adds it and its answer to the object's history.
 //
-// If the outcome is unknown, for example after a status 5xx, ask returns nil, and only a request that may have changed something is added.
-// After a 429 nothing is added either, except if the object counts requests.
+// If the outcome is unknown, for example after a status 5xx, ask returns nil, and only a request that may have changed
+// something is added. After a 429 nothing is added either, except if the object counts requests.
 func (h *history) ask(o *object, c *caller, q question) *answer {
 	server := h.servers[c.random.IntN(len(h.servers))]
 	listener := server.api
@@ -228,8 +228,8 @@ func (h *history) operator(service, body string) question {
 	return question{request: request{method: "POST", path: "/storefront.admin.v1." + service, key: h.stage.token, body: body}}
 }
 
-// newProduct uses a product for one object only, because a request without a known outcome may still take effect later. Each price is new among
-// all products.
+// newProduct uses a product for one object only, because a request without a known outcome may still take effect later. Each
+// price is new among all products.
 func newProduct(h *history, c *caller, number int) *object {
 	o := &object{name: h.stage.stores[0].products[number].String()}
 	first := h.ask(o, c, h.request("GET", "/v1/products/"+o.name, ""))
@@ -249,7 +249,8 @@ func newProduct(h *history, c *caller, number int) *object {
 	return o
 }
 
-// In bodies, # stands for a new price, or for one of two numbers in e-mails and phones, and NEW for a number that no name has had.
+// In bodies, # stands for a new price, or for one of two numbers in e-mails and phones, and NEW for a number that no name has
+// had.
 var (
 	productChanges = []string{
 		`{"priceAmount":#}`, `{"priceAmount":#}`, `{"status":"DRAFT"}`, `{"status":"ARCHIVED"}`,

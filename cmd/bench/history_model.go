@@ -17,7 +17,8 @@ type question struct {
 	n int
 }
 
-// answer is nil for an unknown outcome: a 5xx, or no answer. The request may have taken effect, or still take effect at any time.
+// answer is nil for an unknown outcome: a 5xx, or no answer. The request may have taken effect, or still take effect at any
+// time.
 type answer struct {
 	status    int
 	code      string // the code in the body of an error
@@ -33,8 +34,8 @@ func (a *answer) fits(status int, code string) bool {
 
 // modelOf returns porcupine's model of an object. step returns the state after a request, and whether the answer is right.
 //
-// step may assume that a request with an unknown outcome took effect: it never ends in the history, so porcupine may put it after all others,
-// where nobody sees its effect.
+// step may assume that a request with an unknown outcome took effect: it never ends in the history, so porcupine may put it
+// after all others, where nobody sees its effect.
 func modelOf[S comparable](first S, step func(S, question, *answer) (S, bool)) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return first },
@@ -149,8 +150,8 @@ func (all customers) post(asked customer, a *answer) (customers, bool) {
 	return all, a.status == status && got == *c
 }
 
-// all.free returns the index of a customer without e-mail and phone. post calls it for a new customer whose e-mail and phone nobody has, so at
-// most three others have one.
+// all.free returns the index of a customer without e-mail and phone. post calls it for a new customer whose e-mail and phone
+// nobody has, so at most three others have one.
 func (all customers) free() int {
 	for i, c := range all {
 		if c.Email == "" && c.Phone == "" {
@@ -163,8 +164,8 @@ func (all customers) free() int {
 // claim is an idempotency key's first request, and the id of the order that it created.
 type claim struct{ request, order string }
 
-// countOrders is the method of a question to no server: how many orders were created with the key, by the database when all requests have
-// ended.
+// countOrders is the method of a question to no server: how many orders were created with the key, by the database when all
+// requests have ended.
 const countOrders = "COUNT"
 
 func (c claim) step(q question, a *answer) (claim, bool) {
@@ -215,15 +216,15 @@ func (r revoked) step(q question, a *answer) (revoked, bool) {
 	return r, a.fits(200, "")
 }
 
-// counter counts an API key's requests in a minute. The service may have counted more, because requests without an answer are left out, and may
-// forget some in a fault.
+// counter counts an API key's requests in a minute. The service may have counted more, because requests without an answer are
+// left out, and may forget some in a fault.
 type counter struct {
 	minute int64
 	count  int
 }
 
-// lostCounters is the method of a question for a fault in which the service forgets counts: on PostgreSQL a crash, which empties unlogged
-// tables; on SQLite the server's end, which loses the last ten seconds.
+// lostCounters is the method of a question for a fault in which the service forgets counts: on PostgreSQL a crash, which
+// empties unlogged tables; on SQLite the server's end, which loses the last ten seconds.
 const lostCounters = "LOST"
 
 func (c counter) step(q question, a *answer) (counter, bool) {
@@ -235,6 +236,7 @@ func (c counter) step(q question, a *answer) (counter, bool) {
 		c = counter{minute: a.minute}
 	}
 	c.count++
-	// If the service counts several requests in one statement, each answer has the count after all, which may be higher than c.count.
+	// If the service counts several requests in one statement, each answer has the count after all, which may be higher than
+	// c.count.
 	return c, a.fits(429, "rate_limited") || a.status == 200 && c.count <= limit.RequestsPerMinute-a.remaining
 }

@@ -177,8 +177,8 @@ func TestJournalIsAChainOfTheStatesThatWereSeen(t *testing.T) {
 
 // broken is a proxy that changes a server's answers, or answers in its place.
 type broken struct {
-	// instead, if not nil, gets each PATCH and the GET of the same path. If it returns true, the proxy answers with the returned body, and the
-	// server does not get the PATCH.
+	// instead, if not nil, gets each PATCH and the GET of the same path. If it returns true, the proxy answers with the
+	// returned body, and the server does not get the PATCH.
 	instead func(r *http.Request, body, found []byte) (answered []byte, answers bool)
 	// change, if not nil, replaces the body of a server's answer.
 	change func(r *http.Response, body []byte) []byte

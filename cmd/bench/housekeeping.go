@@ -25,8 +25,8 @@ const (
 	buyerRate = 200
 )
 
-// playHousekeeping deletes a store with many customers, erases buyers of a second, exports a third, keeps an export's snapshot open, and on
-// SQLite makes backups. It measures the writes of a fourth.
+// playHousekeeping deletes a store with many customers, erases buyers of a second, exports a third, keeps an export's snapshot
+// open, and on SQLite makes backups. It measures the writes of a fourth.
 func playHousekeeping(p *play) {
 	s := p.open(shape{stores: housekeepingStores, firstCustomers: p.Customers})
 	p.require(s.serve(p.ctx))

@@ -28,8 +28,8 @@ type kill struct {
 	database    bool
 }
 
-// cutShort reports whether the kill broke off the attempt of l, which ended at end. A kill of the worker may have come later than end, by up to
-// the length of the lease, because the worker may not have reported yet that it exceeded it.
+// cutShort reports whether the kill broke off the attempt of l, which ended at end. A kill of the worker may have come later
+// than end, by up to the length of the lease, because the worker may not have reported yet that it exceeded it.
 func (k kill) cutShort(l lease, end time.Time) bool {
 	if k.database {
 		return !k.from.After(end) && !k.until.Before(l.granted)
@@ -38,7 +38,8 @@ func (k kill) cutShort(l lease, end time.Time) bool {
 	return killed && !k.until.Before(l.granted) && !k.from.After(end.Add(l.until.Sub(l.granted)))
 }
 
-// ledger is what is known once all deliveries are finished: what was committed, acknowledged, received and journaled, and all leases and kills.
+// ledger is what is known once all deliveries are finished: what was committed, acknowledged, received and journaled, and all
+// leases and kills.
 type ledger struct {
 	events    []storedEvent
 	customers []uuid.UUID // ids whose creation the server acknowledged
@@ -55,7 +56,8 @@ type balance struct {
 	events, requests int
 	// orphans are attempts made again because a kill cut their lease short.
 	orphans int
-	// late are attempts that arrived twice because a lease ended while its worker lived; lost are the leases that workers reported as lost.
+	// late are attempts that arrived twice because a lease ended while its worker lived; lost are the leases that workers
+	// reported as lost.
 	late, lost int
 	// duplicates are requests for events that the receiver had already accepted.
 	duplicates int
@@ -220,7 +222,8 @@ func (l *ledger) checkAcknowledged(b *balance) {
 	}
 }
 
-// checkAttempts compares requests with the journal's attempts. orphans may have arrived once more. It sets b.duplicates and b.late.
+// checkAttempts compares requests with the journal's attempts. orphans may have arrived once more. It sets b.duplicates and
+// b.late.
 func (l *ledger) checkAttempts(b *balance, journal map[uuid.UUID]journalDelivery, orphans map[attemptKey]int) {
 	statuses := map[attemptKey][]int{}
 	accepted := map[uuid.UUID]int{} // by event: number of the first attempt that the receiver accepted

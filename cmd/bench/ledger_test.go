@@ -15,8 +15,8 @@ import (
 // killedAt is when worker-1 was killed.
 var killedAt = time.Date(2026, 9, 1, 12, 0, 0, int(300*time.Microsecond), time.UTC)
 
-// sound is a ledger without a mistake. The first event was delivered at its second attempt. The worker was killed during the second event's:
-// the receiver accepted it, and again two seconds later.
+// sound is a ledger without a mistake. The first event was delivered at its second attempt. The worker was killed during the
+// second event's: the receiver accepted it, and again two seconds later.
 type sound struct {
 	ledger
 	plain, orphan uuid.UUID // the first and the second event

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// link forwards bytes to a port of this machine. Cut, it forwards nothing, and connections stay open, as when a network fails. Goroutines may
-// share it.
+// link forwards bytes to a port of this machine. Cut, it forwards nothing, and connections stay open, as when a network fails.
+// Goroutines may share it.
 type link struct {
 	listener net.Listener
 	target   atomic.Int64 // the port to which bytes are forwarded

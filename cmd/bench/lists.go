@@ -173,8 +173,8 @@ const (
  FROM (SELECT n, CAST($2 + (n + 0.5) * $6 AS bigint) AS at FROM generate_series(CAST($3 AS integer), CAST($4 AS integer)) n) r`
 )
 
-// makeOrders spreads size orders evenly over three years, with ids in their order. On PostgreSQL it switches triggers and foreign keys off, and
-// then computes the counts of the store's lists.
+// makeOrders spreads size orders evenly over three years, with ids in their order. On PostgreSQL it switches triggers and
+// foreign keys off, and then computes the counts of the store's lists.
 func (s *stage) makeOrders(ctx context.Context, store storeData, size int, now time.Time) error {
 	handle, err := s.open(ctx)
 	if err != nil {

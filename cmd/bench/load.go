@@ -57,8 +57,8 @@ type closedLoop struct {
 	next func() request
 }
 
-// run sends requests for a time, or until the context ends. It returns all calls, unsorted, and how long it ran. It fails only if strict is
-// set.
+// run sends requests for a time, or until the context ends. It returns all calls, unsorted, and how long it ran. It fails only
+// if strict is set.
 func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time.Duration, error) {
 	c := newClient(at(l.address))
 	defer c.close()
@@ -112,7 +112,8 @@ func (l closedLoop) start(ctx context.Context) (stop func() []call) {
 	}
 }
 
-// openLoop sends requests at a steady rate, however fast the service answers. A request's duration counts from when it was scheduled.
+// openLoop sends requests at a steady rate, however fast the service answers. A request's duration counts from when it was
+// scheduled.
 type openLoop struct {
 	address func() string
 	rate    float64 // requests a second

@@ -13,8 +13,8 @@ const (
 	lockDeadline = 3 * time.Second
 )
 
-// playRowLock holds the lock on a customer's row, or SQLite's lock to write, while clients try to change the customer. It measures another
-// store's reads.
+// playRowLock holds the lock on a customer's row, or SQLite's lock to write, while clients try to change the customer. It
+// measures another store's reads.
 func playRowLock(p *play) {
 	s, held := p.lockStage()
 	customer := s.stores[0].customer
@@ -62,7 +62,8 @@ func playTableLock(p *play) {
 	p.mustRecover(watched, freed, fairP99, "after the table is free")
 }
 
-// lockStage starts a server. The lock is held longer than the server's deadline, so that the scene shows whether requests end by then.
+// lockStage starts a server. The lock is held longer than the server's deadline, so that the scene shows whether requests end
+// by then.
 func (p *play) lockStage() (s *stage, held time.Duration) {
 	s = p.open(shape{stores: 2})
 	p.require(s.serve(p.ctx, "--request-timeout="+lockDeadline.String()))

@@ -1,5 +1,6 @@
-// Bench measures the service and breaks it. It runs a built storefront program in processes of its own on loopback addresses, with a database
-// that it makes and removes. It measures neither a network nor reads from a disk, because the page cache is warm.
+// Bench measures the service and breaks it. It runs a built storefront program in processes of its own on loopback addresses,
+// with a database that it makes and removes. It measures neither a network nor reads from a disk, because the page cache is
+// warm.
 package main
 
 import (

@@ -34,8 +34,8 @@ const (
 	commitDelay = 20_000
 )
 
-// nodes is a Citus cluster with a fault in its first worker node or its coordinator. How many stores that node has varies, because Citus places
-// a store by the hash of its id.
+// nodes is a Citus cluster with a fault in its first worker node or its coordinator. How many stores that node has varies,
+// because Citus places a store by the hash of its id.
 type nodes struct {
 	*play
 	fleet                *fleet
@@ -69,8 +69,8 @@ func (p *play) settings() []string {
 	return settings
 }
 
-// openNodes starts a coordinator, two worker nodes and the service's processes. The first worker node is on the disk in the folder disk, unless
-// that is "", and address tells the others how to reach it.
+// openNodes starts a coordinator, two worker nodes and the service's processes. The first worker node is on the disk in the
+// folder disk, unless that is "", and address tells the others how to reach it.
 func (p *play) openNodes(disk string, address func(worker *cluster.Cluster) string) *nodes {
 	settings := p.settings()
 	n := &nodes{play: p, coordinator: p.cluster(cluster.Options{Settings: settings})}

@@ -92,8 +92,8 @@ func (o *outcome) mustMeetDeadline(kind string, calls []call, deadline time.Dura
 	o.mustFast(longest <= deadline+deadlineSlack, "and within %s of it", deadlineSlack)
 }
 
-// mustRecover adds that the last bad answer arrives at most recoveryBound after freed, when the fault ended. A bad answer is no success or
-// takes longer than limit.
+// mustRecover adds that the last bad answer arrives at most recoveryBound after freed, when the fault ended. A bad answer is no
+// success or takes longer than limit.
 func (o *outcome) mustRecover(calls []call, freed time.Time, limit time.Duration, moment string) {
 	took := recovered(calls, freed, limit)
 	o.mustFast(took <= recoveryBound, "all is well within %s %s (%s)", recoveryBound, moment, roundLatency(took))

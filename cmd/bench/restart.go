@@ -16,7 +16,8 @@ const (
 	drainDelay = time.Second
 )
 
-// playRollingRestart replaces the server several times under load. As behind a load balancer, new connections go to a server that is ready.
+// playRollingRestart replaces the server several times under load. As behind a load balancer, new connections go to a server
+// that is ready.
 func playRollingRestart(p *play) {
 	s := p.open(shape{stores: 2})
 	p.require(s.serve(p.ctx, "--drain-delay="+drainDelay.String()))

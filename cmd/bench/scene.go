@@ -103,8 +103,8 @@ func (f *sceneFlags) check() error {
 // quietTime is how long the unconcerned store is measured before the fault.
 func (f *sceneFlags) quietTime() time.Duration { return max(time.Second, f.Span/2) }
 
-// play is a scene in progress on one database. As in a test, a failed step ends the scene (require), and cleanup's functions are then called,
-// the last one first.
+// play is a scene in progress on one database. As in a test, a failed step ends the scene (require), and cleanup's functions
+// are then called, the last one first.
 type play struct {
 	*sceneFlags
 	outcome

@@ -22,8 +22,8 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// stage is a database with stores, and the service's processes on it. It uses only the service's commands and SQL, so that a program of another
-// version can be measured. Only one goroutine may use it.
+// stage is a database with stores, and the service's processes on it. It uses only the service's commands and SQL, so that a
+// program of another version can be measured. Only one goroutine may use it.
 type stage struct {
 	workspace
 	database *database

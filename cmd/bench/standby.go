@@ -24,7 +24,8 @@ const (
 	receivedLimit = 3 * time.Minute
 )
 
-// playStandbyPromoted kills the primary under load and promotes its synchronous standby. Every acknowledged write and its event must be there.
+// playStandbyPromoted kills the primary under load and promotes its synchronous standby. Every acknowledged write and its event
+// must be there.
 func playStandbyPromoted(p *play) {
 	primary := p.cluster(cluster.Options{})
 	standby, err := primary.Standby(p.ctx)

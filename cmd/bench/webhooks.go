@@ -342,8 +342,8 @@ func (r *webhooksRun) times(ctx context.Context, payments []payment, since time.
 	return deliveryTimes(payments, events, r.receiver.Requests(), since)
 }
 
-// deliveryTimes returns, sorted, how long each event took from its payment's commit to its arrival, without payments before since. It fails
-// unless each event arrived once and no other did. Requests without an answer do not count.
+// deliveryTimes returns, sorted, how long each event took from its payment's commit to its arrival, without payments before
+// since. It fails unless each event arrived once and no other did. Requests without an answer do not count.
 func deliveryTimes(payments []payment, events []storedEvent, requests []receiver.Request, since time.Time) (
 	[]time.Duration, error) {
 	arrived := map[uuid.UUID]time.Time{}

@@ -33,7 +33,8 @@ func (c *activityListCmd) Run(s *invocation) error {
 		(*adminv1.ListActivityResponse).GetEntries)
 }
 
-// activityTable formats amounts in the currency to which its parameter points. The caller sets the currency before it prints the table.
+// activityTable formats amounts in the currency to which its parameter points. The caller sets the currency before it prints
+// the table.
 func activityTable(currency *string) table[*adminv1.ActivityEntry] {
 	return table[*adminv1.ActivityEntry]{[]column[*adminv1.ActivityEntry]{
 		{name: "TIME", at: (*adminv1.ActivityEntry).GetCreatedAt},

@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// installPackage is a shell script for a mount namespace with its own /etc, /usr/local/bin, /var/lib and /run. It installs the package's files
-// as .goreleaser.yaml lists them, and runs the package's script and then its standard input.
+// installPackage is a shell script for a mount namespace with its own /etc, /usr/local/bin, /var/lib and /run. It installs the
+// package's files as .goreleaser.yaml lists them, and runs the package's script and then its standard input.
 const installPackage = `
 set -eu
 mount -t tmpfs none "$WORK"

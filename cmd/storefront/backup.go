@@ -44,7 +44,8 @@ type backupResult struct {
 	Removed []string `json:"removed"`
 }
 
-// useOneProcessor limits the process to one processor if the database is a SQLite file, because the service runs on the same machine.
+// useOneProcessor limits the process to one processor if the database is a SQLite file, because the service runs on the same
+// machine.
 func useOneProcessor(databaseURL string) (restore func()) {
 	if !strings.HasPrefix(databaseURL, "sqlite:") {
 		return func() {}
@@ -204,8 +205,9 @@ func (f backupFolder) newest() (at time.Time, err error) {
 
 const backupTime = "2006-01-02T150405.000Z"
 
-// prune removes unverified copies of the database older than newest, the file name of the current backup. If the current backup is verified, it
-// also removes older verified backups, except the last keep-1. It never removes folders, links or files with other names.
+// prune removes unverified copies of the database older than newest, the file name of the current backup. If the current backup
+// is verified, it also removes older verified backups, except the last keep-1. It never removes folders, links or files with
+// other names.
 func (f backupFolder) prune(newest string, keep int, verified bool) (removed []string, err error) {
 	removed = []string{}
 	entries, err := os.ReadDir(f.path) // sorted by name
@@ -260,8 +262,8 @@ func failedChecks(found []doctor.Finding) error {
 // noticeTimeout limits the wait for a notice of a failed backup.
 const noticeTimeout = 10 * time.Second
 
-// writeBackupNotice also stores the time of a verified backup, unless it is zero. It does nothing on an older schema, which may have no
-// notices.
+// writeBackupNotice also stores the time of a verified backup, unless it is zero. It does nothing on an older schema, which may
+// have no notices.
 func writeBackupNotice(ctx context.Context, handle *db.DB, verified time.Time, n notice.Notice) error {
 	if current, err := handle.Current(ctx); err != nil || !current {
 		return err

@@ -186,8 +186,8 @@ func TestADamagedCopyIsNotVerified(t *testing.T) {
 		_, err := verify(whole[:cut-1])
 		require.Error(t, err, "cut after %d bytes", cut-1)
 	}
-	// Change each occurrence of the e-mail in turn. In the customer's row or the index it makes verifying fail; all further ones are in texts
-	// without an index.
+	// Change each occurrence of the e-mail in turn. In the customer's row or the index it makes verifying fail; all further
+	// ones are in texts without an index.
 	found := 0
 	const email = "awa@example.com"
 	for at := bytes.Index(whole, []byte(email)); at >= 0; {

@@ -159,15 +159,16 @@ var (
 	rules = map[string]string{"dark": `, runOnly: ["color-contrast"]`}
 )
 
-// layoutShift returns the Layout Instability API's score (W3C) of how much the page has jumped since it was opened, without movements that the
-// user has caused.
+// layoutShift returns the Layout Instability API's score (W3C) of how much the page has jumped since it was opened, without
+// movements that the user has caused.
 const layoutShift = `new Promise((done) => {
   let sum = 0;
   new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) sum += e.value; }).observe({type: "layout-shift", buffered: true});
   setTimeout(() => done(sum), 50);
 })`
 
-// maxLayoutShift is a fifth of what counts as good (web.dev/cls). It is not 0, because a part that arrives late may move the parts below.
+// maxLayoutShift is a fifth of what counts as good (web.dev/cls). It is not 0, because a part that arrives late may move the
+// parts below.
 const maxLayoutShift = 0.02
 
 // tooWide returns the first table or badge that is wider than its container, or a badge that overlaps the next element, or "".
@@ -187,8 +188,8 @@ const touching = `(() => {
   return found ? found.outerHTML.slice(0, 300) : "";
 })()`
 
-// b.see checks how much the page moved while it loaded. Then it checks it with axe, tooWide and touching at every width and colour scheme, and
-// saves a picture of each.
+// b.see checks how much the page moved while it loaded. Then it checks it with axe, tooWide and touching at every width and
+// colour scheme, and saves a picture of each.
 func (b *browser) see(name string) {
 	b.t.Helper()
 	if shift := value[float64](b, layoutShift); shift > maxLayoutShift {

@@ -27,11 +27,12 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// mapLine matches a line of the map in nginx.conf: a # of a comment, the regular expression, the upstream, and the --buckets in the comment at
-// the end.
+// mapLine matches a line of the map in nginx.conf: a # of a comment, the regular expression, the upstream, and the --buckets in
+// the comment at the end.
 var mapLine = regexp.MustCompile(`(?m)^    (#?)(?:default|"~([^"]+)") (storefront\w*); +# --buckets (\S+)$`)
 
-// bucketsOfMap returns the --buckets and the expression of each line of the map. The first is the default, whose expression is empty.
+// bucketsOfMap returns the --buckets and the expression of each line of the map. The first is the default, whose expression is
+// empty.
 func bucketsOfMap(t *testing.T) (buckets []tenant.Buckets, expressions []*regexp.Regexp) {
 	t.Helper()
 	text, err := os.ReadFile("nginx.conf")
@@ -192,8 +193,8 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 			}
 			require.Equal(t, []int{1, 2, 2}, []int{all[0].customers(), all[1].customers(), all[2].customers()})
 
-			// An older key has random letters in place of the bucket. It works if they happen to be a bucket of its installation, if nginx's
-			// map has a line with its last four characters, or without nginx.
+			// An older key has random letters in place of the bucket. It works if they happen to be a bucket of its
+			// installation, if nginx's map has a line with its last four characters, or without nginx.
 			const older = "svc_live_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ2NnVJ7"
 			all[2].olderKey(older)
 			answers(right, older, http.StatusUnauthorized, "api_key_invalid")
@@ -221,8 +222,8 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 					10*time.Millisecond)
 			}
 
-			// Only the installation that gets a client's unknown keys blocks it. Try up to three times, because unknown keys are counted by the
-			// minute.
+			// Only the installation that gets a client's unknown keys blocks it. Try up to three times, because unknown keys
+			// are counted by the minute.
 			blocked := false
 			for try := 0; try < 3 && !blocked; try++ {
 				for range 45 {

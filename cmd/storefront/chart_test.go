@@ -105,8 +105,8 @@ type volume struct {
 	}
 }
 
-// mountedSecrets writes the files of the pod's Secrets, with the modes that the user in the container sees. It maps their paths in the
-// container to those in the folder.
+// mountedSecrets writes the files of the pod's Secrets, with the modes that the user in the container sees. It maps their paths
+// in the container to those in the folder.
 func mountedSecrets(t *testing.T, objects []object, volumes []volume, c container) map[string]string {
 	t.Helper()
 	files, folder := map[string]string{}, t.TempDir()

@@ -17,8 +17,8 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// completionScripts make a shell run this program for each completion, with the line up to the cursor in COMP_LINE. If the program prints no
-// words, bash and zsh complete file names.
+// completionScripts make a shell run this program for each completion, with the line up to the cursor in COMP_LINE. If the
+// program prints no words, bash and zsh complete file names.
 var completionScripts = map[string]string{
 	"bash": `complete -o default -C storefront storefront
 `,

@@ -44,8 +44,8 @@ func membersOf(object []byte) (all []member, err error) {
 	return all, nil
 }
 
-// csvTable writes JSON objects as CSV. A member that is an object has a column for each of its members (customer.name, customer.email), empty
-// if the object is null.
+// csvTable writes JSON objects as CSV. A member that is an object has a column for each of its members (customer.name,
+// customer.email), empty if the object is null.
 type csvTable struct {
 	*csv.Writer
 	columns map[string]int

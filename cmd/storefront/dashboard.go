@@ -62,7 +62,8 @@ type dashboardLinkCmd struct {
 	DashboardURL apiURL `name:"dashboard-url" placeholder:"URL" help:"Public URL of the dashboard, as set for the server."`
 }
 
-// defaultURL returns --dashboard-url, the server through which the command works, or the default address of the operator's listener.
+// defaultURL returns --dashboard-url, the server through which the command works, or the default address of the operator's
+// listener.
 func (c *dashboardLinkCmd) defaultURL(s *invocation) (base linkBaseURL, err error) {
 	flag, served := "--dashboard-url", string(c.DashboardURL)
 	if served == "" {

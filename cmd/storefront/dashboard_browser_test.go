@@ -242,8 +242,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.shows(`//p[contains(., "The shop's own server") and contains(., "has failed since")]`)
 	b.see("overview-failing")
 
-	// The owner sends waiting deliveries at once: those of a webhook on its page, then one on its own page, which shows each attempt without a
-	// reload.
+	// The owner sends waiting deliveries at once: those of a webhook on its page, then one on its own page, which shows each
+	// attempt without a reload.
 	b.run(mine("h3"))
 	b.heading(o.URL)
 	b.press("Send now", o.URL)
@@ -473,7 +473,8 @@ func newCustomer(t *testing.T, url, key, email string) {
 	require.Equal(t, http.StatusCreated, answer.StatusCode)
 }
 
-// With STOREFRONT_SCREENSHOTS this saves the README's picture, dashboard.png. Copy it to server/dashboard when the look of the pages changes.
+// With STOREFRONT_SCREENSHOTS this saves the README's picture, dashboard.png. Copy it to server/dashboard when the look of the
+// pages changes.
 func TestPictureOfTheDashboardInABrowser(t *testing.T) {
 	t.Parallel()
 	picture, err := os.Stat("../../server/dashboard/dashboard.png")
@@ -580,8 +581,8 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 	b.picture("frame")
 }
 
-// The proxy neither keeps the Host header nor adds headers, as nginx with `proxy_pass http://127.0.0.1:8081`. Forms work in a recent browser,
-// which sends Sec-Fetch-Site, and in one from before 2023, which sends only Origin.
+// The proxy neither keeps the Host header nor adds headers, as nginx with `proxy_pass http://127.0.0.1:8081`. Forms work in a
+// recent browser, which sends Sec-Fetch-Site, and in one from before 2023, which sends only Origin.
 func TestDashboardBehindAProxyInABrowser(t *testing.T) {
 	t.Parallel()
 	for name, older := range map[string]bool{"recent": false, "older": true} {

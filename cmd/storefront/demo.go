@@ -28,9 +28,9 @@ const (
 	demoEuroSlug = "demo-eur"
 )
 
-// demoText has the requests that make the demo stores. The first is a shop in Douala whose prices, in francs, have no decimals; the second, in
-// Paris, is smaller and sells in euros. Buyers have an e-mail, a phone or both. The first store has each kind of payment link: open and fixed
-// ones that take payments, one that expires, one whose cap is reached, and a disabled one.
+// demoText has the requests that make the demo stores. The first is a shop in Douala whose prices, in francs, have no decimals;
+// the second, in Paris, is smaller and sells in euros. Buyers have an e-mail, a phone or both. The first store has each kind of
+// payment link: open and fixed ones that take payments, one that expires, one whose cap is reached, and a disabled one.
 //
 //go:embed demo.json
 var demoText []byte
@@ -48,7 +48,8 @@ type demoData struct {
 	Customers []request[storefrontv1.CreateCustomerRequest]
 }
 
-// demoOrder has indexes in the lists of customers, links and published products. Moves are changes of the order's status, such as "pay".
+// demoOrder has indexes in the lists of customers, links and published products. Moves are changes of the order's status, such
+// as "pay".
 type demoOrder struct {
 	Customer int
 	Link     *int
@@ -71,8 +72,8 @@ func (r *request[M]) UnmarshalJSON(text []byte) error {
 // demoDays is the age of a demo store.
 const demoDays = 45
 
-// demoClock is set by hand from the store's opening to today, so that each change happens at its time. The service's own rules then set all
-// dates and counts, and write the activity journal and the events.
+// demoClock is set by hand from the store's opening to today, so that each change happens at its time. The service's own rules
+// then set all dates and counts, and write the activity journal and the events.
 type demoClock struct{ at time.Time }
 
 func newDemoClock() *demoClock { return &demoClock{time.Now()} }

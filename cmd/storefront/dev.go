@@ -61,7 +61,8 @@ func (c *devCmd) Run(s *invocation) error {
 		return fmt.Errorf("--data: %w", err)
 	}
 	data := database{DatabaseURL: "sqlite:" + filepath.Join(c.Data, devDatabase)}
-	// Claim the database first, which fails while a dev runs in the same folder. A second dev must not revoke the API key of the running one.
+	// Claim the database first, which fails while a dev runs in the same folder. A second dev must not revoke the API key of
+	// the running one.
 	return withClaim(data.DatabaseURL, func() error { return c.start(s, data, logger) })
 }
 
@@ -69,7 +70,8 @@ func (c *devCmd) start(s *invocation, data database, logger *slog.Logger) error 
 	if err := migrate(s.ctx, data, watcher{begin: func(db.Migration) {}, applied: func(db.Migration) {}}); err != nil {
 		return err
 	}
-	// Write dev's file without an address now, and again after dev has ended. A command that finds no address uses the database directly.
+	// Write dev's file without an address now, and again after dev has ended. A command that finds no address uses the database
+	// directly.
 	folder := &devFolder{path: c.Data}
 	if err := folder.write(); err != nil {
 		return err
@@ -247,8 +249,9 @@ Ctrl-C stops it.
 	return err
 }
 
-// commands returns texts for the greeting: where commands can be run, how they call this program, and the flags of listen and trigger. go run
-// deletes the program that it builds, so the greeting then names go run, which works only in the clone's top folder.
+// commands returns texts for the greeting: where commands can be run, how they call this program, and the flags of listen and
+// trigger. go run deletes the program that it builds, so the greeting then names go run, which works only in the clone's top
+// folder.
 func (g greeting) commands(program string) (folder, command, listenFlags, triggerFlags string) {
 	goRun := strings.Contains(program, "go-build")
 	switch {

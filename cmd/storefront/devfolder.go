@@ -25,8 +25,8 @@ const (
 
 var devTargets = egress.Policy{AllowPrivate: true, AllowHTTP: true}
 
-// devFolder is the folder of a dev that runs or has run. Commands look for it in the current folder and those above, as git looks for its
-// repository.
+// devFolder is the folder of a dev that runs or has run. Commands look for it in the current folder and those above, as git
+// looks for its repository.
 type devFolder struct {
 	// AdminURL is the address of dev's admin services in its last run; "" if it served none.
 	AdminURL string `json:"adminUrl"`
@@ -60,8 +60,8 @@ func findDev() *devFolder {
 	}
 }
 
-// readDev returns nil if devFile is missing, or if devFile or devDatabase is a link or another user's. Otherwise a command could send its token
-// to an address that another user wrote into the file.
+// readDev returns nil if devFile is missing, or if devFile or devDatabase is a link or another user's. Otherwise a command
+// could send its token to an address that another user wrote into the file.
 func readDev(path string) *devFolder {
 	file := filepath.Join(path, devFile)
 	for _, part := range []string{file, filepath.Join(path, devDatabase)} {
@@ -103,14 +103,15 @@ func (d database) isDevDatabase() bool {
 	return embedded && filepath.Base(path) == devDatabase && readDev(filepath.Dir(path)) != nil
 }
 
-// usesDevFolder reports whether a command uses dev's folder when the user names no database or server. server, worker and migrate use
-// storefront.db in the current folder instead.
+// usesDevFolder reports whether a command uses dev's folder when the user names no database or server. server, worker and
+// migrate use storefront.db in the current folder instead.
 func usesDevFolder(k *kong.Context) bool {
 	command, _, _ := strings.Cut(k.Command(), " ")
 	return !slices.Contains([]string{"server", "worker", "migrate"}, command)
 }
 
-// selectDev tells the user on standard error which dev folder the command uses. It returns nil if the command uses another database or server.
+// selectDev tells the user on standard error which dev folder the command uses. It returns nil if the command uses another
+// database or server.
 func (s *invocation) selectDev(k *kong.Context, found *devFolder) *devFolder {
 	if found == nil {
 		return nil

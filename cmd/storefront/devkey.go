@@ -36,8 +36,8 @@ type devKey struct {
 	expiresAt time.Time
 }
 
-// apiKey returns the key of the previous start, so that programs that use it continue to work. Without a usable key, or with --new-key, it
-// revokes earlier keys and stores a new one.
+// apiKey returns the key of the previous start, so that programs that use it continue to work. Without a usable key, or with
+// --new-key, it revokes earlier keys and stores a new one.
 func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o admin.API, storeID string) (devKey, error) {
 	path := filepath.Join(c.Data, devKeyFile)
 	key, problem, err := keptKey(ctx, handle, storeID, path)

@@ -90,8 +90,8 @@ const cutOff = `[...document.querySelectorAll("pre")].filter((p) => p.scrollWidt
 var shownSample = regexp.MustCompile(
 	`(?s)data-language="(\w+)" data-sample="(\w+)"><div class="code"><pre[^>]*><code>(.*?)</code>`)
 
-// copiesAndRuns requires that every button copies the text on the page, and runs the copied curl samples that need only a key. Tests of the
-// guide run the others.
+// copiesAndRuns requires that every button copies the text on the page, and runs the copied curl samples that need only a key.
+// Tests of the guide run the others.
 func (b *browser) copiesAndRuns(docs, key string) {
 	b.t.Helper()
 	copied := map[string]string{}
@@ -161,7 +161,8 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	}
 	b.run(chromedp.EmulateViewport(1280, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
 
-	// A link with a fragment, such as #errors, opens the page at that section. Links for an earlier version of the page do so too.
+	// A link with a fragment, such as #errors, opens the page at that section. Links for an earlier version of the page do so
+	// too.
 	for to, id := range map[string]string{
 		"errors": "errors", "lists-and-syncs": "lists-and-syncs", "enablePaymentLink": "enablePaymentLink", "updateProduct.priceAmount": "updateProduct.priceAmount",
 		"tag/Webhooks/operation/paymentLinkPaidEvent": "paymentLinkPaidEvent", "section/Rate-limits": "rate-limits",

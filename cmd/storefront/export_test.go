@@ -148,7 +148,8 @@ func (r *reader) all() map[string]string {
 	return answers
 }
 
-// dinars creates two stores: souk, whose currency has three decimals, and kuna, whose currency and country are no longer valid for a new store.
+// dinars creates two stores: souk, whose currency has three decimals, and kuna, whose currency and country are no longer valid
+// for a new store.
 func dinars(t *testing.T, url string) {
 	t.Helper()
 	handle, err := hook.Open(t.Context(), db.Config{URL: url})
@@ -179,7 +180,8 @@ func dinars(t *testing.T, url string) {
 	}
 }
 
-// Stores with francs, euros and dinars move to the other database and back, as folder and as archive, on the database and through a server.
+// Stores with francs, euros and dinars move to the other database and back, as folder and as archive, on the database and
+// through a server.
 func TestAnExportAnswersEveryGETAfterItsImport(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.SQLite}, {dbtest.SQLite, dbtest.Postgres},
@@ -510,7 +512,8 @@ func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	out, _ := command(t, 0, "store", "list", "--database-url", target, "-o", "json")
 	require.Equal(t, "[]\n", out, "nothing was stored")
 
-	// An import ignores the files that operating systems leave in folders. It accepts a person's archive with the files in reverse order.
+	// An import ignores the files that operating systems leave in folders. It accepts a person's archive with the files in
+	// reverse order.
 	slices.Reverse(all)
 	for i := range all {
 		all[i] = "./" + all[i]
@@ -527,7 +530,8 @@ func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	}
 }
 
-// A small archive may unpack to 128 MiB, which an import refuses without allocating it. Not parallel, because it measures memory.
+// A small archive may unpack to 128 MiB, which an import refuses without allocating it. Not parallel, because it measures
+// memory.
 func TestALargeFileNeedsLittleMemory(t *testing.T) {
 	const size, mostAllocated = 128 << 20, 64 << 20
 	target := dbtest.URL(t, dbtest.SQLite)

@@ -97,11 +97,12 @@ func (c storeScoped) storeOfName(ctx context.Context, o admin.API, name string) 
 	return c.storeOf(ctx, o)
 }
 
-// resolver finds the object that name refers to. A store of "" means any store, for an id; the returned store may then be "" too.
+// resolver finds the object that name refers to. A store of "" means any store, for an id; the returned store may then be ""
+// too.
 type resolver func(ctx context.Context, o admin.API, store, name string) (inStore, id string, err error)
 
-// resolve takes an id, a reference, a slug or another name. It returns the context of the object's store, or ctx if the store is not known
-// because name is an id.
+// resolve takes an id, a reference, a slug or another name. It returns the context of the object's store, or ctx if the store
+// is not known because name is an id.
 func (c storeScoped) resolve(ctx context.Context, o admin.API, name string, resolve resolver) (context.Context, string, error) {
 	store, err := c.storeOfName(ctx, o, name)
 	if err != nil {
@@ -204,8 +205,8 @@ func isNamed[Item interface{ GetId() string }](item Item, name string, names ...
 	return len(part) >= minPartOfID && (strings.HasPrefix(item.GetId(), part) || strings.HasSuffix(item.GetId(), part))
 }
 
-// exactlyOne returns the item to which name refers; if there are several, the error lists their ids. command is the command that lists them,
-// such as "webhook", and identifiers is what name can be, such as "id or URL".
+// exactlyOne returns the item to which name refers; if there are several, the error lists their ids. command is the command
+// that lists them, such as "webhook", and identifiers is what name can be, such as "id or URL".
 func exactlyOne[Item interface{ GetId() string }](command, identifiers, store, name string, all []Item,
 	names ...func(Item) string) (found Item, err error) {
 	var ids []string

@@ -51,8 +51,8 @@ func (c *healthCmd) Run(s *invocation) error {
 	return err
 }
 
-// version and commit are set by a release's -ldflags "-X main.version=… -X main.commit=…". Otherwise they come from the Go command's build
-// information.
+// version and commit are set by a release's -ldflags "-X main.version=… -X main.commit=…". Otherwise they come from the Go
+// command's build information.
 var version, commit string
 
 type versionCmd struct{}

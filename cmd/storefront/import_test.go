@@ -141,8 +141,8 @@ func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	require.Empty(t, namesIn(t, temporary))
 }
 
-// --encoding, --time-zone and --date-format have the same effect on the database and through a server, in a dry run, from a file and from
-// standard input.
+// --encoding, --time-zone and --date-format have the same effect on the database and through a server, in a dry run, from a
+// file and from standard input.
 func TestImportReadsTextsAsTheFlagsSay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

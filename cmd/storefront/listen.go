@@ -106,7 +106,8 @@ func (c *listenCmd) Run(s *invocation) error {
 	return l.run()
 }
 
-// printSecret serves --print-secret. It fails unless the secret is lasting, because a secret of this start only would soon be useless.
+// printSecret serves --print-secret. It fails unless the secret is lasting, because a secret of this start only would soon be
+// useless.
 func (s *invocation) printSecret(secret string, lasting bool) error {
 	switch {
 	case !lasting:
@@ -134,8 +135,8 @@ type listener struct {
 	routes    routes
 	forwarder *forwarder
 
-	// The field since is the position of the server's last answer, nil before the first. seen has the times of the events after this position,
-	// by their ids.
+	// The field since is the position of the server's last answer, nil before the first. seen has the times of the events after
+	// this position, by their ids.
 	since *timestamppb.Timestamp
 	seen  map[string]time.Time
 	slots chan struct{}
@@ -421,8 +422,8 @@ func describeEvent(e *adminv1.Event) string {
 		visible(admin.EventSummary([]byte(e.GetPayload()))))
 }
 
-// listenSecret derives the secret from the operator's token, or else from dev's secret key, so that each start has the same one and none is
-// stored. Without token and dev, each call returns a new secret.
+// listenSecret derives the secret from the operator's token, or else from dev's secret key, so that each start has the same one
+// and none is stored. Without token and dev, each call returns a new secret.
 func listenSecret(token string, dev *devFolder, storeID string) (string, error) {
 	seed := []byte(token)
 	if token == "" && dev != nil {

@@ -42,7 +42,8 @@ func TestEachMigrationIsToldWhenItBegins(t *testing.T) {
 	require.Empty(t, told)
 }
 
-// A killed command lets PostgreSQL complete its statement. One that is interrupted while it creates an index leaves an invalid index.
+// A killed command lets PostgreSQL complete its statement. One that is interrupted while it creates an index leaves an invalid
+// index.
 func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it stops migrations")

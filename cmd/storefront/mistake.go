@@ -193,8 +193,8 @@ func lowerFirst(text string) string {
 	return string(unicode.ToLower(first)) + text[size:]
 }
 
-// nearest returns the known text that differs from word in the fewest letters: at most three, and at most half of the word. Otherwise it
-// returns "".
+// nearest returns the known text that differs from word in the fewest letters: at most three, and at most half of the word.
+// Otherwise it returns "".
 func nearest(word string, known []string) string {
 	best, least := "", min(3, len(word)/2)
 	for _, k := range known {

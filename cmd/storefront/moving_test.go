@@ -31,8 +31,8 @@ func moveSteps(t *testing.T) (steps [][2]string) {
 	return steps
 }
 
-// A store with 10,000 orders moves to the other database. There the API answers every GET as before, keys work, and deliveries have the known
-// signing secret.
+// A store with 10,000 orders moves to the other database. There the API answers every GET as before, keys work, and deliveries
+// have the known signing secret.
 func TestMovingAStore(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it moves a store with 10,000 orders between databases")

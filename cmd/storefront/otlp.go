@@ -47,8 +47,8 @@ func (s *invocation) exporterVariable(name string) (value, from string) {
 	return value, "OTEL_" + from
 }
 
-// newOTLPClient reads OpenTelemetry's variables ("OpenTelemetry Protocol Exporter"). Its errors quote no value, because a header or an address
-// may have a secret.
+// newOTLPClient reads OpenTelemetry's variables ("OpenTelemetry Protocol Exporter"). Its errors quote no value, because a
+// header or an address may have a secret.
 func (s *invocation) newOTLPClient() (*otlpClient, error) {
 	c := &otlpClient{header: http.Header{
 		"Content-Type": {"application/x-protobuf"},

@@ -63,8 +63,8 @@ func (s *invocation) print(object []byte) error {
 	return err
 }
 
-// writeLines writes a line with path and value for each text, number or boolean inside a value. path is such as customer.email. A list of such
-// plain values is one line, and so is an empty list or object.
+// writeLines writes a line with path and value for each text, number or boolean inside a value. path is such as customer.email.
+// A list of such plain values is one line, and so is an empty list or object.
 func (s *invocation) writeLines(w io.Writer, path string, value json.RawMessage, currency string) {
 	var items []json.RawMessage
 	members, err := membersOf(value)
@@ -91,8 +91,8 @@ func (s *invocation) writeLines(w io.Writer, path string, value json.RawMessage,
 	}
 }
 
-// formatValue reads a value whose name ends in amount, or is totalPaid, as minor units of currency. Other whole numbers get thousands
-// separators.
+// formatValue reads a value whose name ends in amount, or is totalPaid, as minor units of currency. Other whole numbers get
+// thousands separators.
 func formatValue(path string, value json.RawMessage, currency string) string {
 	minor, err := strconv.ParseInt(string(value), 10, 64)
 	name := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
@@ -159,8 +159,8 @@ func indented(text []byte) string {
 // absent is printed for null or an empty value.
 const absent = "-"
 
-// visible quotes a text with characters that a terminal would not show. Texts come from clients of the API, who could otherwise send codes that
-// control the terminal.
+// visible quotes a text with characters that a terminal would not show. Texts come from clients of the API, who could otherwise
+// send codes that control the terminal.
 func visible(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != ' ' }) {
 		return strconv.Quote(text)
@@ -168,7 +168,8 @@ func visible(text string) string {
 	return text
 }
 
-// escaped escapes the characters that a terminal would not show. Errors quote files and servers, which may contain such characters.
+// escaped escapes the characters that a terminal would not show. Errors quote files and servers, which may contain such
+// characters.
 func escaped(text string) string {
 	var out strings.Builder
 	for _, r := range text {
@@ -185,14 +186,14 @@ const (
 	columnGap = "  "
 	// minCut is the smallest number of characters to which fit cuts a text, and the default of column.room.
 	minCut = 12
-	// shortID is how many of an id's last characters a narrow terminal shows. Commands accept them for the id; they are random, while the first
-	// ones are a time.
+	// shortID is how many of an id's last characters a narrow terminal shows. Commands accept them for the id; they are random,
+	// while the first ones are a time.
 	shortID = 8
 )
 
-// shownColumn is a column of a printed table. On a narrow terminal fit first shortens ids and times, then leaves out optional columns, the
-// rightmost first, and last cuts texts in columns whose cut is true. It leaves out an optional column rather than cut a text to fewer than room
-// characters. width is in characters of the terminal.
+// shownColumn is a column of a printed table. On a narrow terminal fit first shortens ids and times, then leaves out optional
+// columns, the rightmost first, and last cuts texts in columns whose cut is true. It leaves out an optional column rather than
+// cut a text to fewer than room characters. width is in characters of the terminal.
 type shownColumn struct {
 	name          string
 	isID, isTime  bool
@@ -208,8 +209,8 @@ func (c *shownColumn) measure() {
 	}
 }
 
-// minWidth is the smallest width that fit may give the column, with room characters of a text visible. A column whose texts may not be cut
-// keeps its width.
+// minWidth is the smallest width that fit may give the column, with room characters of a text visible. A column whose texts may
+// not be cut keeps its width.
 func (c *shownColumn) minWidth(room int) int {
 	if c.cut {
 		return min(c.width, max(room, len(c.name)))

@@ -17,16 +17,18 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// apiField is the tag of a flag that sets a field, with the field's JSON name. A refusal of the field is reported with the flag's name.
+// apiField is the tag of a flag that sets a field, with the field's JSON name. A refusal of the field is reported with the
+// flag's name.
 const apiField = "api"
 
-// resolvable is a flag's value that only the database or server can convert, such as "how long ago" or an amount in the store's currency.
+// resolvable is a flag's value that only the database or server can convert, such as "how long ago" or an amount in the store's
+// currency.
 type resolvable interface {
 	resolve(ctx context.Context, o admin.API, currency func() (string, error)) error
 }
 
-// fill sets fields of the requests, and their update masks, from the flags that the user gave: each in the first request that has it. It calls
-// currency only for an amount with a decimal point.
+// fill sets fields of the requests, and their update masks, from the flags that the user gave: each in the first request that
+// has it. It calls currency only for an amount with a decimal point.
 func (s *invocation) fill(ctx context.Context, o admin.API, currency func() (string, error), requests ...proto.Message) error {
 	members := make([][]string, len(requests))
 	for _, f := range s.flags {
@@ -279,7 +281,8 @@ type column[Item any] struct {
 	value func(Item) string
 	id    func(Item) string                 // a UUID, whose end is shown on a narrow terminal
 	at    func(Item) *timestamppb.Timestamp // shown without seconds on a narrow terminal
-	// cut is true if fit may cut the texts, to room characters at least; 0 means minCut. It leaves an optional column out instead.
+	// cut is true if fit may cut the texts, to room characters at least; 0 means minCut. It leaves an optional column out
+	// instead.
 	cut  bool
 	room int
 	// optional is true if fit may leave the column out.

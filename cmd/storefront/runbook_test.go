@@ -39,8 +39,8 @@ var (
 	runbookBlock = regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n")
 )
 
-// runbookCases returns the commands of each case for a kind of database, by the case's title. A block for only one kind begins with a comment
-// that names it.
+// runbookCases returns the commands of each case for a kind of database, by the case's title. A block for only one kind begins
+// with a comment that names it.
 func runbookCases(t *testing.T, database string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("RUNBOOK.md")
@@ -181,8 +181,8 @@ func (s *scene) webhooks() (found []struct{ ID, State string }) {
 	return found
 }
 
-// runbookScenes has two functions by the title of a case: before prepares the problem, and after checks that the case's commands, which printed
-// said, have solved it.
+// runbookScenes has two functions by the title of a case: before prepares the problem, and after checks that the case's
+// commands, which printed said, have solved it.
 var runbookScenes = map[string]struct {
 	before func(s *scene)
 	after  func(s *scene, said string)

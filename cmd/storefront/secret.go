@@ -112,8 +112,8 @@ type secretKey struct {
 	OldSecretKeys []string `name:"old-secret-keys" secret:"" placeholder:"BASE64,…" help:"Former keys, separated by commas, until storefront secret rotate has replaced them."`
 }
 
-// keyFile returns the path of the key file beside a SQLite file, which is used unless --secret-key is set. path has no meaning unless embedded
-// is true.
+// keyFile returns the path of the key file beside a SQLite file, which is used unless --secret-key is set. path has no meaning
+// unless embedded is true.
 func keyFile(databaseURL string) (path string, embedded bool) {
 	path, embedded = strings.CutPrefix(databaseURL, "sqlite:")
 	return path + ".key", embedded
@@ -130,7 +130,8 @@ func (k secretKey) check() error {
 	return err
 }
 
-// ring returns the key that encrypts secrets and the older keys, which only decrypt them. On SQLite it creates a missing key file.
+// ring returns the key that encrypts secrets and the older keys, which only decrypt them. On SQLite it creates a missing key
+// file.
 func (k secretKey) ring(d database) (*seal.Keyring, error) {
 	if err := k.check(); err != nil {
 		return nil, err

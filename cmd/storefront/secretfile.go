@@ -15,23 +15,24 @@ import (
 )
 
 const (
-	// secretTag is the tag of flags whose value is a secret. The variable with the flag's name and fileSuffix can name a file with the value.
+	// secretTag is the tag of flags whose value is a secret. The variable with the flag's name and fileSuffix can name a file
+	// with the value.
 	secretTag = "secret"
 	// fileSuffix makes names such as STOREFRONT_ADMIN_TOKEN_FILE.
 	fileSuffix = "_FILE"
-	// credentialsDirectory has the folder of systemd's LoadCredential= (https://systemd.io/CREDENTIALS). The project's units name each file
-	// credentialPrefix and the flag's name.
+	// credentialsDirectory has the folder of systemd's LoadCredential= (https://systemd.io/CREDENTIALS). The project's units
+	// name each file credentialPrefix and the flag's name.
 	credentialsDirectory = "CREDENTIALS_DIRECTORY"
 	credentialPrefix     = "storefront."
-	// othersMayUse are the permissions for users outside the file's group. The group may read the file, because Kubernetes mounts files for it
-	// (fsGroup), and so may /etc/storefront/storefront.env.
+	// othersMayUse are the permissions for users outside the file's group. The group may read the file, because Kubernetes
+	// mounts files for it (fsGroup), and so may /etc/storefront/storefront.env.
 	othersMayUse = fs.FileMode(0o006)
 	// maxSecretBytes is more than any secret or list of secrets needs.
 	maxSecretBytes = 64 << 10
 )
 
-// secretOf reads the variable, the file that <variable>_FILE names, or systemd's file credential, unless it is "". It returns "" if no place
-// has the secret, and an error if several have one, because they may differ.
+// secretOf reads the variable, the file that <variable>_FILE names, or systemd's file credential, unless it is "". It returns
+// "" if no place has the secret, and an error if several have one, because they may differ.
 func secretOf(env func(string) (string, bool), variable, credential string) (string, error) {
 	value, _ := env(variable)
 	var places []string

@@ -27,7 +27,8 @@ type invocation struct {
 	options admin.Options
 	// dev is the dev folder that the command uses, or nil.
 	dev *devFolder
-	// flags are the command's flags. given has the names of those that the command line, the environment or the settings file sets.
+	// flags are the command's flags. given has the names of those that the command line, the environment or the settings file
+	// sets.
 	flags    []*kong.Flag
 	store    string // the store that the command line names, or ""
 	given    map[string]bool
@@ -93,7 +94,8 @@ type adminListener struct {
 	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"The --admin-token of that server."`
 }
 
-// operate calls do with the admin services of the server at --admin-url, of the running dev of this folder, or else of this process.
+// operate calls do with the admin services of the server at --admin-url, of the running dev of this folder, or else of this
+// process.
 func (s *invocation) operate(t target, do func(ctx context.Context, o admin.API) error) error {
 	if t.AdminURL == "" && s.dev.acceptsToken(t.AdminToken) {
 		t.AdminURL = s.dev.AdminURL

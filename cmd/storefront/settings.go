@@ -44,7 +44,8 @@ func variables(n *kong.Node) []string {
 	return names
 }
 
-// warnOfVariables warns the user about each variable that sets nothing, but has almost the name of one that does. environ has items NAME=VALUE.
+// warnOfVariables warns the user about each variable that sets nothing, but has almost the name of one that does. environ has
+// items NAME=VALUE.
 func (s *invocation) warnOfVariables(environ []string, application *kong.Node) {
 	known := variables(application)
 	for i, name := range known {
@@ -62,8 +63,8 @@ func (s *invocation) warnOfVariables(environ []string, application *kong.Node) {
 	}
 }
 
-// fromEnv returns "" if the environment has no value. For a secret, a variable may name the file with the value. An empty variable counts as
-// not set, because compose files set empty variables.
+// fromEnv returns "" if the environment has no value. For a secret, a variable may name the file with the value. An empty
+// variable counts as not set, because compose files set empty variables.
 func (s *settings) fromEnv(flag *kong.Flag) (value string, err error) {
 	if flag.Tag.Has(secretTag) {
 		return secretOf(s.env, variable(flag.Name), credentialPrefix+flag.Name)
@@ -174,9 +175,9 @@ const clears = "clears"
 // clearable are flags for which an empty value means that the flag is not set.
 var clearable = []string{"admin-token", "admin-url", "config", "egress-proxy", "old-admin-token", "old-secret-keys", "secret-key"}
 
-// explicit returns the flags that the command line, the environment or the settings file sets. It refuses an empty value, unless the flag is
-// clearable or has the tag clears. It refuses a flag given twice that takes no list, because only one value would be used; the last -o wins,
-// because an alias may have one.
+// explicit returns the flags that the command line, the environment or the settings file sets. It refuses an empty value,
+// unless the flag is clearable or has the tag clears. It refuses a flag given twice that takes no list, because only one value
+// would be used; the last -o wins, because an alias may have one.
 func explicit(k *kong.Context) (map[string]bool, error) {
 	given := map[string]bool{}
 	for _, step := range k.Path {

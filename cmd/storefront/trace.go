@@ -27,8 +27,8 @@ type traces struct {
 	report   func(error)
 }
 
-// openTraces sends spans if an OTEL_ variable names an endpoint, or OTEL_TRACES_EXPORTER is otlp. otlpClient and the SDK read OpenTelemetry's
-// other variables. An error of sending only calls report.
+// openTraces sends spans if an OTEL_ variable names an endpoint, or OTEL_TRACES_EXPORTER is otlp. otlpClient and the SDK read
+// OpenTelemetry's other variables. An error of sending only calls report.
 func (s *invocation) openTraces(report func(error)) (traces, error) {
 	enabled, err := s.tracesEnabled()
 	if err != nil || !enabled {

@@ -26,8 +26,8 @@ const history = "../.."
 // firstNew was added in the first commit after the previous release.
 const firstNew = "ent/migrations/sqlite/00002_webhooks.sql"
 
-// before builds the previous release from the newest commit without firstNew. It skips the test if the git history lacks that commit, as in a
-// shallow clone.
+// before builds the previous release from the newest commit without firstNew. It skips the test if the git history lacks that
+// commit, as in a shallow clone.
 func before(t *testing.T) (binary string) {
 	t.Helper()
 	git := func(args ...string) ([]byte, error) {

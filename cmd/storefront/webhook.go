@@ -41,8 +41,8 @@ var webhookFields = []string{"id", "url", "description", "events", "enabled", "s
 
 func webhookObject(w *adminv1.Webhook) []byte { return selectWebhook(w, "", webhookFields...) }
 
-// selectWebhook returns the named members of a webhook. names may also have "enabled", which is false for a disabled webhook, and "secret", the
-// value of the parameter.
+// selectWebhook returns the named members of a webhook. names may also have "enabled", which is false for a disabled webhook,
+// and "secret", the value of the parameter.
 func selectWebhook(w *adminv1.Webhook, secret string, names ...string) []byte {
 	return selectFields(w, map[string]json.RawMessage{
 		"enabled": strconv.AppendBool(nil, w.GetState() != adminv1.Webhook_disabled), "secret": quoted(secret),

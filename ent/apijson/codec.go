@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Codec is a connect codec named "json". It also reads forms that typed clients send and /v1 refuses: 64-bit integers as strings, enum values
-// as numbers, an enum's zero, and fields' names in the .proto files. Goroutines may share it.
+// Codec is a connect codec named "json". It also reads forms that typed clients send and /v1 refuses: 64-bit integers as
+// strings, enum values as numbers, an enum's zero, and fields' names in the .proto files. Goroutines may share it.
 type Codec struct{}
 
 // Name returns "json".
@@ -31,8 +31,8 @@ func (Codec) MarshalAppend(b []byte, message any) ([]byte, error) {
 	return Append(b, m), nil
 }
 
-// Unmarshal resets a proto.Message and reads data into it. If it refuses data, the error is an *Invalid. A value that is not a proto.Message is
-// also an error.
+// Unmarshal resets a proto.Message and reads data into it. If it refuses data, the error is an *Invalid. A value that is not a
+// proto.Message is also an error.
 func (Codec) Unmarshal(data []byte, message any) error {
 	m, err := asMessage(message)
 	if err != nil {

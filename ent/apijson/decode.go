@@ -195,8 +195,8 @@ func unquote(raw jsontext.Value) (string, bool) {
 	return string(text), err == nil
 }
 
-// mask reads update_mask, names of fields of m in camelCase. If it is null, the mask is filled from the names in the JSON text, as if it were
-// missing.
+// mask reads update_mask, names of fields of m in camelCase. If it is null, the mask is filled from the names in the JSON text,
+// as if it were missing.
 func (d *decoder) mask(m protoreflect.Message, p *plan) error {
 	f, kind := &p.fields[p.mask], d.PeekKind()
 	raw, err := d.ReadValue()

@@ -6,7 +6,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Decoded is a request that was decoded in front of its handler. Invalid has the fields that could not be decoded; nil if there are none.
+// Decoded is a request that was decoded in front of its handler. Invalid has the fields that could not be decoded; nil if there
+// are none.
 type Decoded struct {
 	Message proto.Message
 	Invalid *Invalid

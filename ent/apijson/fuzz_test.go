@@ -12,7 +12,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// FuzzUnmarshal checks that nothing panics, that a message stays the same written and read again, and that a refusal has a message.
+// FuzzUnmarshal checks that nothing panics, that a message stays the same written and read again, and that a refusal has a
+// message.
 func FuzzUnmarshal(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `null`, `[]`, `{"title":"a","pricing":"FIXED","amount":1e2,"expiresAt":"2026-09-01T12:00:00+01:00"}`,

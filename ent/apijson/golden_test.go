@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files; a change in them is a change of the API")
 
-// TestGoldenBytes has the bytes of orders that clients and webhook receivers have seen, with and without optional fields. The tests of
-// ent/resource have the other resources.
+// TestGoldenBytes has the bytes of orders that clients and webhook receivers have seen, with and without optional fields. The
+// tests of ent/resource have the other resources.
 func TestGoldenBytes(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string][]byte{

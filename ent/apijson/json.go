@@ -56,11 +56,11 @@ func Marshal(m proto.Message) []byte {
 	return appendMessage(nil, m)
 }
 
-// Unmarshal resets m and reads the JSON object in data into it, under the rules of /v1. It refuses the top-level names in unknown, even if m
-// has such fields. The error is an *Invalid; if it has Fields, m has every valid field of data.
+// Unmarshal resets m and reads the JSON object in data into it, under the rules of /v1. It refuses the top-level names in
+// unknown, even if m has such fields. The error is an *Invalid; if it has Fields, m has every valid field of data.
 //
-// If m has a field update_mask that the text does not set, the mask is filled with the text's names, in order, except id, which is in the URL's
-// path. A null for an optional field or a message leaves the field unset, but adds its name to the mask.
+// If m has a field update_mask that the text does not set, the mask is filled with the text's names, in order, except id, which
+// is in the URL's path. A null for an optional field or a message leaves the field unset, but adds its name to the mask.
 func Unmarshal(data []byte, m proto.Message, unknown ...string) error {
 	if invalid := decode(data, m, false, unknown); invalid != nil {
 		return invalid

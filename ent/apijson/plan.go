@@ -21,7 +21,8 @@ type plan struct {
 	mask        int            // index of update_mask; -1 without one
 }
 
-// index finds a JSON name or, if typed is true, also a .proto name, because Protobuf's JSON mapping requires parsers to accept both.
+// index finds a JSON name or, if typed is true, also a .proto name, because Protobuf's JSON mapping requires parsers to accept
+// both.
 func (p *plan) index(name string, typed bool) (i int, known bool) {
 	if i, known = p.byName[name]; !known && typed {
 		i, known = p.byProtoName[name]

@@ -33,8 +33,8 @@ func messageTypes() []protoreflect.MessageType {
 	return types
 }
 
-// draw returns a message as a decoder could have made it: times in milliseconds, Unicode text without U+0000, a mask in every mask field, and
-// an enum's zero only if zeros is true.
+// draw returns a message as a decoder could have made it: times in milliseconds, Unicode text without U+0000, a mask in every
+// mask field, and an enum's zero only if zeros is true.
 func draw(t *rapid.T, mt protoreflect.MessageType, zeros bool) protoreflect.Message {
 	m := mt.New()
 	fields := mt.Descriptor().Fields()

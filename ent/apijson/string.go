@@ -12,8 +12,9 @@ var unescaped = func() (t [256]bool) {
 	return t
 }()
 
-// AppendString escapes like encoding/json without HTML escaping: the quote, the backslash, control characters, and U+2028 and U+2029, which end
-// a line in JavaScript. `<`, `>` and `&` stay, because descriptions contain HTML. Bytes that are not UTF-8 become U+FFFD.
+// AppendString escapes like encoding/json without HTML escaping: the quote, the backslash, control characters, and U+2028 and
+// U+2029, which end a line in JavaScript. `<`, `>` and `&` stay, because descriptions contain HTML. Bytes that are not UTF-8
+// become U+FFFD.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

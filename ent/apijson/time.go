@@ -46,11 +46,12 @@ func AppendTime(b []byte, t time.Time) []byte {
 
 func digit(n int) byte { return '0' + byte(n%10) }
 
-// rfc3339 comes before time.Parse, which also accepts an hour of one digit, a comma before the fraction, or an offset of 99 hours.
+// rfc3339 comes before time.Parse, which also accepts an hour of one digit, a comma before the fraction, or an offset of 99
+// hours.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// ParseTime parses an RFC 3339 date-time (section 5.6) with any offset, and returns UTC, truncated to nanoseconds. The year in UTC must be 1 to
-// 9999. The RFC allows the second 60, which no stored time can have, so it is refused.
+// ParseTime parses an RFC 3339 date-time (section 5.6) with any offset, and returns UTC, truncated to nanoseconds. The year in
+// UTC must be 1 to 9999. The RFC allows the second 60, which no stored time can have, so it is refused.
 func ParseTime(s string) (time.Time, error) {
 	if !rfc3339.MatchString(s) {
 		return time.Time{}, errTime

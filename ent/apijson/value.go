@@ -20,8 +20,8 @@ const (
 	problemRange   = "must be an integer within the range of the field"
 )
 
-// SetText sets a field from a query parameter: a string, an integer in decimal digits, an enum value's name, or a time in RFC 3339. problem is
-// "", or says what the field may contain, also for a field of another type; then m is unchanged.
+// SetText sets a field from a query parameter: a string, an integer in decimal digits, an enum value's name, or a time in RFC
+// 3339. problem is "", or says what the field may contain, also for a field of another type; then m is unchanged.
 func SetText(m proto.Message, fd protoreflect.FieldDescriptor, text string) (problem string) {
 	r := m.ProtoReflect()
 	f := &planOf(r).fields[fd.Index()]
@@ -37,8 +37,8 @@ func SetText(m proto.Message, fd protoreflect.FieldDescriptor, text string) (pro
 
 var decimal = regexp.MustCompile(`^-?[0-9]+$`)
 
-// parse reads a JSON string or a query parameter. If digits is true, an integer field accepts decimal digits; if zero is true, an enum field
-// accepts the name of its zero.
+// parse reads a JSON string or a query parameter. If digits is true, an integer field accepts decimal digits; if zero is true,
+// an enum field accepts the name of its zero.
 func (f *field) parse(text string, digits, zero bool) (v protoreflect.Value, problem string) {
 	switch f.shape {
 	case shapeString:

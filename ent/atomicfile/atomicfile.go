@@ -18,9 +18,10 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Create calls fill to write a file for its owner alone, under a temporary name, and renames it to path. fill may keep other files beside the
-// temporary name; Create removes them. It fails with fs.ErrExist if there is something at path, even since the call began. Without hard links
-// in the file system, Create makes an empty file at path just before the rename, which stays if the process dies in between.
+// Create calls fill to write a file for its owner alone, under a temporary name, and renames it to path. fill may keep other
+// files beside the temporary name; Create removes them. It fails with fs.ErrExist if there is something at path, even since the
+// call began. Without hard links in the file system, Create makes an empty file at path just before the rename, which stays if
+// the process dies in between.
 func Create(path string, fill func(temporary string) error) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -41,8 +42,8 @@ func Create(path string, fill func(temporary string) error) error {
 	})
 }
 
-// CreateFolder calls fill to write files, which it must sync to disk, into a folder for its owner alone, and renames that to path. It may
-// replace an empty folder, and fails with fs.ErrExist if there is anything else, even since the call began.
+// CreateFolder calls fill to write files, which it must sync to disk, into a folder for its owner alone, and renames that to
+// path. It may replace an empty folder, and fails with fs.ErrExist if there is anything else, even since the call began.
 func CreateFolder(path string, fill func(temporary string) error) error {
 	path, err := filepath.Abs(path) // Abs also removes a slash at the end
 	if err != nil {
@@ -125,8 +126,8 @@ func lockIn(folder string) *flock.Flock {
 	return flock.New(filepath.Join(folder, lockName), flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDWR))
 }
 
-// removeAbandoned removes the temporary folders of dead processes. One that died before it locked its folder, or while it removed it, has left
-// no lock's file.
+// removeAbandoned removes the temporary folders of dead processes. One that died before it locked its folder, or while it
+// removed it, has left no lock's file.
 func removeAbandoned(parent string) {
 	entries, _ := os.ReadDir(parent) // making a folder in parent returns the error
 	for _, entry := range entries {

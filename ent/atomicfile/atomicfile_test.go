@@ -254,8 +254,8 @@ func TestWhatADeadCallLeftIsRemoved(t *testing.T) {
 	require.NoError(t, child.Process.Kill())
 	_ = child.Wait()
 	require.Len(t, namesIn(t, parent), 2)
-	// A process that dies before it locks its folder leaves an empty one; one that dies while it removes it may leave it without the lock's
-	// file.
+	// A process that dies before it locks its folder leaves an empty one; one that dies while it removes it may leave it
+	// without the lock's file.
 	require.NoError(t, os.Mkdir(filepath.Join(parent, ".storefront-new-1"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(parent, ".storefront-new-2", "new"), 0o700))
 	require.NoError(t, forms["file"](filepath.Join(parent, "another"), write))

@@ -48,8 +48,8 @@ type dialect struct {
 	// fold folds row deltas of all stores, foldStore those of one. A dialect has at most one of them; the other is "".
 	fold, foldStore string
 	day             string // SQL for the day of a row's created_at, as in the triggers
-	// lock, the first statement of Recount's transaction, keeps other processes from folding. On SQLite it is "", because no other transaction
-	// can write.
+	// lock, the first statement of Recount's transaction, keeps other processes from folding. On SQLite it is "", because no
+	// other transaction can write.
 	lock      string
 	isolation sql.IsolationLevel
 	// tables are those from which Recount deletes a store's counts and row deltas.
@@ -65,8 +65,8 @@ var (
 		lists: resource.Postgres,
 		fold:  foldStatement("take"),
 		day:   "(created_at AT TIME ZONE 'UTC')::date - DATE '1970-01-01'",
-		// Counting may take longer than a request. LOCK comes before the first query, so the snapshot has every change that was committed
-		// before.
+		// Counting may take longer than a request. LOCK comes before the first query, so the snapshot has every change that was
+		// committed before.
 		lock:      "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE",
 		isolation: sql.LevelRepeatableRead,
 		tables:    []string{"row_counts", "row_deltas"},
@@ -83,7 +83,8 @@ var (
 	}
 )
 
-// foldStatement adds row deltas to the counts and returns their number. take is the statement in count.sql that deletes and returns them.
+// foldStatement adds row deltas to the counts and returns their number. take is the statement in count.sql that deletes and
+// returns them.
 func foldStatement(take string) string {
 	return "WITH taken AS (" + statements[take] + "), added AS (" + statements["add"] + ") SELECT count(*) FROM taken"
 }
@@ -110,8 +111,8 @@ func (c *Counts) Lists(ctx context.Context) resource.Lists {
 	return resource.Lists{Querier: c.db.ForStore(ctx).Reader(), Dialect: c.dialect.lists}
 }
 
-// Run folds until the context ends. Several processes may call it. On SQLite it returns immediately, because the triggers change the counts
-// themselves.
+// Run folds until the context ends. Several processes may call it. On SQLite it returns immediately, because the triggers
+// change the counts themselves.
 func (c *Counts) Run(ctx context.Context, log *slog.Logger) {
 	for c.dialect != sqlite && ctx.Err() == nil {
 		start := time.Now()
@@ -141,8 +142,8 @@ func (c *Counts) PendingDeltas(ctx context.Context, limit int) (n int, err error
 	return n, err
 }
 
-// Fold adds at most foldBatch row deltas to the counts and returns how many; on SQLite, 0. It skips those that another process is folding. It
-// adds in the order of the counts' keys, so that two processes never deadlock.
+// Fold adds at most foldBatch row deltas to the counts and returns how many; on SQLite, 0. It skips those that another process
+// is folding. It adds in the order of the counts' keys, so that two processes never deadlock.
 func (c *Counts) Fold(ctx context.Context) (n int, err error) {
 	switch {
 	case c.dialect.fold != "":

@@ -66,7 +66,8 @@ func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (row
 	return rows, tx.Commit()
 }
 
-// Mismatches counts all of the store's rows of a kind, and returns how many of the stored counts, for days and for 32 days, differ.
+// Mismatches counts all of the store's rows of a kind, and returns how many of the stored counts, for days and for 32 days,
+// differ.
 func (c *Counts) Mismatches(ctx context.Context, store uuid.UUID, kind string) (wrong int, err error) {
 	query := c.dialect.countCTE(kind) + statements["wrong"]
 	if err := c.db.Reader().QueryRowContext(ctx, query, store, kind).Scan(&wrong); err != nil {

@@ -31,16 +31,17 @@ type announcer interface {
 	close()
 }
 
-// Announce notifies listeners of a new event or delivery. It neither waits nor reports errors, because workers also poll. hook.WithTx calls it
-// for the deliveries that it adds.
+// Announce notifies listeners of a new event or delivery. It neither waits nor reports errors, because workers also poll.
+// hook.WithTx calls it for the deliveries that it adds.
 func (d *DB) Announce() { d.announcer.announce() }
 
-// Listen returns a channel that gets a value after any process calls Announce or, on SQLite, commits, and when a lost connection is restored. A
-// value may stand for several calls, and calls may be lost, so poll as well. Listening ends with the context.
+// Listen returns a channel that gets a value after any process calls Announce or, on SQLite, commits, and when a lost
+// connection is restored. A value may stand for several calls, and calls may be lost, so poll as well. Listening ends with the
+// context.
 func (d *DB) Listen(ctx context.Context) <-chan struct{} { return d.announcer.listen(ctx) }
 
-// FollowEvents returns a channel that gets a value after this process commits events of the store, also without a webhook for them, until the
-// context ends. Poll as well, for other processes.
+// FollowEvents returns a channel that gets a value after this process commits events of the store, also without a webhook for
+// them, until the context ends. Poll as well, for other processes.
 func (d *DB) FollowEvents(ctx context.Context, store uuid.UUID) <-chan struct{} {
 	return d.followers.add(ctx, store)
 }
@@ -74,8 +75,8 @@ func (s *signals) notify(store uuid.UUID) {
 	})
 }
 
-// notifier sends notifications after the commit, on a connection of its own. A NOTIFY in the writing transaction would let only one writer of
-// the whole database commit at a time.
+// notifier sends notifications after the commit, on a connection of its own. A NOTIFY in the writing transaction would let only
+// one writer of the whole database commit at a time.
 type notifier struct {
 	connect *connector
 	url     string        // the URL that listeners connect to

@@ -17,9 +17,10 @@ var ErrNotEmbedded = errors.New("only a SQLite database is one file")
 // UnverifiedSuffix is the suffix of a copy that the check of Backup rejected.
 const UnverifiedSuffix = ".unverified"
 
-// Backup copies a SQLite database as of one moment into a new file for its owner alone, while others use the database, and returns its length.
-// It calls check, unless that is nil, on a temporary file and renames an accepted copy to path. A rejected one gets UnverifiedSuffix, because
-// it may be the only copy left. It fails with fs.ErrExist if path exists, and with ErrNotEmbedded.
+// Backup copies a SQLite database as of one moment into a new file for its owner alone, while others use the database, and
+// returns its length. It calls check, unless that is nil, on a temporary file and renames an accepted copy to path. A rejected
+// one gets UnverifiedSuffix, because it may be the only copy left. It fails with fs.ErrExist if path exists, and with
+// ErrNotEmbedded.
 func (d *DB) Backup(ctx context.Context, path string, check func(temporary string) error) (bytes int64, err error) {
 	if d.path == "" {
 		return 0, ErrNotEmbedded
@@ -63,8 +64,8 @@ func (d *DB) copyTo(ctx context.Context, file string) error {
 	return errors.Join(err, pool.Close())
 }
 
-// FileID distinguishes a SQLite database and its copies from others. The first call generates it and stores it in the file's header
-// (https://www.sqlite.org/pragma.html#pragma_user_version), which exists whatever the schema.
+// FileID distinguishes a SQLite database and its copies from others. The first call generates it and stores it in the file's
+// header (https://www.sqlite.org/pragma.html#pragma_user_version), which exists whatever the schema.
 func (d *DB) FileID(ctx context.Context) (id uint32, err error) {
 	const read = "PRAGMA user_version"
 	if err := d.reader.QueryRowContext(ctx, read).Scan(&id); err != nil || id != 0 {

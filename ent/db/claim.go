@@ -22,10 +22,10 @@ type Claim struct{ lock *flock.Flock }
 // claimTimeout is how long ClaimServer waits for another process to release the lock.
 const claimTimeout = 200 * time.Millisecond
 
-// ClaimServer must come before opening the database, because two servers on one SQLite file would block each other, and two dev servers would
-// revoke each other's keys. Workers and commands need no claim. It fails with ErrClaimed. The claim is a lock on a file with the suffix .lock,
-// which the system releases when the process dies; file systems shared between machines may support neither it nor SQLite's locks. On
-// PostgreSQL any number of servers may run.
+// ClaimServer must come before opening the database, because two servers on one SQLite file would block each other, and two dev
+// servers would revoke each other's keys. Workers and commands need no claim. It fails with ErrClaimed. The claim is a lock on
+// a file with the suffix .lock, which the system releases when the process dies; file systems shared between machines may
+// support neither it nor SQLite's locks. On PostgreSQL any number of servers may run.
 func ClaimServer(databaseURL string) (*Claim, error) {
 	path, embedded := strings.CutPrefix(databaseURL, "sqlite:")
 	if !embedded || path == "" {

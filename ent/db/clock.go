@@ -15,8 +15,9 @@ const (
 	clockTimeout = 5 * time.Second
 )
 
-// clock follows the database's clock on PostgreSQL, so that a process with a wrong clock stores right times; between readings it advances with
-// this process's monotonic clock. On SQLite it is this machine's clock. override replaces the database's in tests.
+// clock follows the database's clock on PostgreSQL, so that a process with a wrong clock stores right times; between readings
+// it advances with this process's monotonic clock. On SQLite it is this machine's clock. override replaces the database's in
+// tests.
 type clock struct {
 	override func() time.Time                         // Config.Clock, or nil
 	process  func() time.Time                         // Config.ProcessClock, else override, else time.Now
@@ -50,8 +51,9 @@ func (k *clock) now() time.Time {
 	return k.monotonic(time.Now()).Add(time.Duration(k.offset.Load()))
 }
 
-// ReadClock queries the database's time, in UTC and truncated to milliseconds. It corrects Now as little as the answer demands, which was read
-// at some time between the query and its arrival, so that a slow one does no harm. On SQLite it returns this machine's time.
+// ReadClock queries the database's time, in UTC and truncated to milliseconds. It corrects Now as little as the answer demands,
+// which was read at some time between the query and its arrival, so that a slow one does no harm. On SQLite it returns this
+// machine's time.
 func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	k := d.clock
 	if k.query == nil || k.override != nil {
@@ -67,8 +69,8 @@ func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	return read.UTC().Truncate(time.Millisecond), nil
 }
 
-// ClockOffset is how far this process's clock is ahead of the database's, at least, as of the last ReadClock; negative if it is behind, and 0
-// on SQLite.
+// ClockOffset is how far this process's clock is ahead of the database's, at least, as of the last ReadClock; negative if it is
+// behind, and 0 on SQLite.
 func (d *DB) ClockOffset() time.Duration {
 	if d.clock.query == nil {
 		return 0 // there is only this machine's clock

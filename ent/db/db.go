@@ -31,36 +31,38 @@ import (
 
 // Config is the database to open, and how.
 type Config struct {
-	// URL is sqlite:PATH, postgres://… or postgresql://…. It may name several hosts, as for libpq: postgres://a:5432,b:5432/name or
-	// ?host=a,b&port=5432,5432. Open then uses the writable one, unless target_session_attrs selects another.
+	// URL is sqlite:PATH, postgres://… or postgresql://…. It may name several hosts, as for libpq:
+	// postgres://a:5432,b:5432/name or ?host=a,b&port=5432,5432. Open then uses the writable one, unless target_session_attrs
+	// selects another.
 	URL string
 	// Existing makes Open fail with ErrNoFile instead of creating a missing SQLite file.
 	Existing bool
-	// ReadOnly opens a SQLite file that nobody writes, such as a backup, and leaves its folder unchanged. Open rejects a file with a
-	// write-ahead log: it is in use or lacks the log's changes.
+	// ReadOnly opens a SQLite file that nobody writes, such as a backup, and leaves its folder unchanged. Open rejects a file
+	// with a write-ahead log: it is in use or lacks the log's changes.
 	ReadOnly bool
 	// Clock replaces the database's clock in tests; statements on PostgreSQL get its time as a parameter. Goroutines share it.
 	Clock func() time.Time
 	// ProcessClock replaces this process's clock in tests. Nil means Clock, or time.Now. Goroutines share it.
 	ProcessClock func() time.Time
-	// MaxConns is the most connections to PostgreSQL, or to read SQLite, where one more writes. 0 means a number that depends on the
-	// processors.
+	// MaxConns is the most connections to PostgreSQL, or to read SQLite, where one more writes. 0 means a number that depends
+	// on the processors.
 	MaxConns int
-	// AdmissionConns reserves connections for admitting requests (server/auth), so that no other work delays them. 0 reserves none; on SQLite
-	// any other value reserves a second pool for reading.
+	// AdmissionConns reserves connections for admitting requests (server/auth), so that no other work delays them. 0 reserves
+	// none; on SQLite any other value reserves a second pool for reading.
 	AdmissionConns int
-	// TotalConns is the most connections to PostgreSQL of all pools together, which they share; 0 means the sum that PoolSizes has without it.
-	// SQLite ignores it.
+	// TotalConns is the most connections to PostgreSQL of all pools together, which they share; 0 means the sum that PoolSizes
+	// has without it. SQLite ignores it.
 	TotalConns int
 	// StatementTimeout is how long a statement on PostgreSQL may take; 0 means the server's own setting.
 	StatementTimeout time.Duration
-	// LockTimeout is how long a statement waits for a lock, on SQLite for the file. 0 means PostgreSQL's own setting, and readerWait or
-	// writerWait on SQLite.
+	// LockTimeout is how long a statement waits for a lock, on SQLite for the file. 0 means PostgreSQL's own setting, and
+	// readerWait or writerWait on SQLite.
 	LockTimeout time.Duration
-	// PingInterval is how often a listener pings PostgreSQL; 0 means five seconds. After three times as long without a byte it reconnects.
+	// PingInterval is how often a listener pings PostgreSQL; 0 means five seconds. After three times as long without a byte it
+	// reconnects.
 	PingInterval time.Duration
-	// Observe, if not nil, is called for each round trip: with a statement, BEGIN, COMMIT, ROLLBACK or PING, and with "prepare" for preparing
-	// or deallocating one. Goroutines share it.
+	// Observe, if not nil, is called for each round trip: with a statement, BEGIN, COMMIT, ROLLBACK or PING, and with "prepare"
+	// for preparing or deallocating one. Goroutines share it.
 	Observe func(query string)
 
 	// Settings are PostgreSQL's, for each connection, by name, such as enable_seqscan.
@@ -121,10 +123,11 @@ var ErrURL = errors.New("database-url")
 // ErrNoFile means that there is no SQLite file at the path, which the error names.
 var ErrNoFile = errors.New("there is no database")
 
-// Open checks that the database answers, and does not migrate. It fails with ErrURL, ErrNoFile, or "reach the database: …", in one line and
-// without the password. On SQLite it creates a missing file for its owner alone, unless Config.Existing.
+// Open checks that the database answers, and does not migrate. It fails with ErrURL, ErrNoFile, or "reach the database: …", in
+// one line and without the password. On SQLite it creates a missing file for its owner alone, unless Config.Existing.
 //
-// prepare adds hooks to each ent client before its first use; nil adds none. Programs call hook.Open instead, which records changes.
+// prepare adds hooks to each ent client before its first use; nil adds none. Programs call hook.Open instead, which records
+// changes.
 func Open(ctx context.Context, c Config, prepare func(*ent.Client)) (*DB, error) {
 	d, err := open(ctx, c)
 	if err != nil {
@@ -190,8 +193,8 @@ func (d *DB) Dialect() string { return d.dialect.name }
 // Reader returns the pool for statements that only read. Placeholders are $1, $2, … on both databases.
 func (d *DB) Reader() *sql.DB { return d.reader }
 
-// Writer returns the pool for writes outside a transaction: SQLite's single writing connection, or PostgreSQL's Reader. Inside a transaction a
-// statement of it would wait for a second connection while the transaction holds one.
+// Writer returns the pool for writes outside a transaction: SQLite's single writing connection, or PostgreSQL's Reader. Inside
+// a transaction a statement of it would wait for a second connection while the transaction holds one.
 func (d *DB) Writer() *sql.DB { return d.writer }
 
 // Admissions returns the pool for admitting requests, which is Reader if Config.AdmissionConns is 0. On SQLite it can only read.
@@ -206,8 +209,8 @@ func (d *DB) Client() *ent.Client { return d.client }
 // Now is the time by the database's clock, in UTC and truncated to milliseconds, as derived from the last reading.
 func (d *DB) Now() time.Time { return d.clock.now().UTC().Truncate(time.Millisecond) }
 
-// TimeArg is the time of a statement about leases, as in COALESCE($1, now()): nil on PostgreSQL, because the clocks of hosts may differ, and
-// Now on SQLite or with Config.Clock.
+// TimeArg is the time of a statement about leases, as in COALESCE($1, now()): nil on PostgreSQL, because the clocks of hosts
+// may differ, and Now on SQLite or with Config.Clock.
 func (d *DB) TimeArg() any {
 	if d.clock.query != nil && d.clock.override == nil {
 		return nil
@@ -232,7 +235,8 @@ func (d *DB) Close() error {
 	for _, node := range d.nodes.opened {
 		pools = append(pools, node.reader)
 	}
-	// SQLite's last connection copies the write-ahead log into the file, so close the writer last. A second Close of a pool does nothing.
+	// SQLite's last connection copies the write-ahead log into the file, so close the writer last. A second Close of a pool
+	// does nothing.
 	var errs []error
 	for _, pool := range append(pools, d.prober, d.reader, d.admissions, d.writer) {
 		if err := pool.Close(); !isDisconnected(err) {
@@ -242,8 +246,9 @@ func (d *DB) Close() error {
 	return errors.Join(errs...)
 }
 
-// CheckWritable writes. It fails on a standby, a read-only file, a full disk, without the confirmation of a synchronous standby before the
-// context ends, and with ErrPooler. The schema must exist. On PostgreSQL it uses connections of its own, so that it never waits for a free one.
+// CheckWritable writes. It fails on a standby, a read-only file, a full disk, without the confirmation of a synchronous standby
+// before the context ends, and with ErrPooler. The schema must exist. On PostgreSQL it uses connections of its own, so that it
+// never waits for a free one.
 func (d *DB) CheckWritable(ctx context.Context) error {
 	if err := d.dialect.checkWritable(ctx, d); err != nil {
 		return fmt.Errorf("write to the database: %w", err)

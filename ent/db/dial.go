@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// A connection to a vanished server fails after keepAliveIdle + keepAliveCount × keepAliveInterval, on Linux also during a statement.
+	// A connection to a vanished server fails after keepAliveIdle + keepAliveCount × keepAliveInterval, on Linux also during a
+	// statement.
 	keepAliveIdle     = 5 * time.Second
 	keepAliveInterval = 2 * time.Second
 	keepAliveCount    = 3
@@ -19,7 +20,8 @@ type socketKey struct{}
 // dialer implements pq.Dialer and pq.DialerContext.
 type dialer struct {
 	*net.Dialer
-	// readTimeout fails a connection that receives nothing for so long; 0 means no limit. Listeners set it, because lib/pq would wait forever.
+	// readTimeout fails a connection that receives nothing for so long; 0 means no limit. Listeners set it, because lib/pq
+	// would wait forever.
 	readTimeout time.Duration
 }
 

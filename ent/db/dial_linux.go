@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setUserTimeout limits how long the system resends data that the server does not acknowledge: by default a quarter of an hour, without the
-// keep-alive probes that would detect the loss.
+// setUserTimeout limits how long the system resends data that the server does not acknowledge: by default a quarter of an hour,
+// without the keep-alive probes that would detect the loss.
 func setUserTimeout(network, _ string, raw syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

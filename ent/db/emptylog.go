@@ -9,8 +9,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// The kinds of readers that EmptyLog reports. An export or a backup holds a lock on a file beside the database, because every process sees it,
-// and the system releases it when its process dies.
+// The kinds of readers that EmptyLog reports. An export or a backup holds a lock on a file beside the database, because every
+// process sees it, and the system releases it when its process dies.
 const (
 	ReaderExport = "export"
 	ReaderBackup = "backup"
@@ -18,11 +18,11 @@ const (
 	ReaderOther = "reader"
 )
 
-// EmptyLog empties SQLite's write-ahead log, which keeps old pages; on PostgreSQL it does nothing. If a transaction still reads old pages, the
-// log stays and EmptyLog returns the reader's kind, otherwise "".
+// EmptyLog empties SQLite's write-ahead log, which keeps old pages; on PostgreSQL it does nothing. If a transaction still reads
+// old pages, the log stays and EmptyLog returns the reader's kind, otherwise "".
 //
-// It never waits for readers: a checkpoint that empties the log holds SQLite's write lock meanwhile, and all writers would wait. So its
-// connection has no busy timeout, and a passive checkpoint first copies most of the log without the lock
+// It never waits for readers: a checkpoint that empties the log holds SQLite's write lock meanwhile, and all writers would
+// wait. So its connection has no busy timeout, and a passive checkpoint first copies most of the log without the lock
 // (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html).
 func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 	if d.path == "" {
@@ -50,13 +50,14 @@ func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 // markPause is the wait between two tries of markReader, which fail while markedReader tests the lock.
 const markPause = time.Millisecond
 
-// readerLock is the lock of readers of this kind. flag opens the lock's file, which is never removed and means nothing while nobody has locked
-// it.
+// readerLock is the lock of readers of this kind. flag opens the lock's file, which is never removed and means nothing while
+// nobody has locked it.
 func (d *DB) readerLock(kind string, flag int) *flock.Flock {
 	return flock.New(withoutLinks(d.path)+"."+kind+".lock", flock.SetFlag(flag), flock.SetPermissions(0o600))
 }
 
-// markReader shows every process a reader of this kind until unmark. If the lock's file cannot be made, EmptyLog reports ReaderOther.
+// markReader shows every process a reader of this kind until unmark. If the lock's file cannot be made, EmptyLog reports
+// ReaderOther.
 func (d *DB) markReader(ctx context.Context, kind string) (unmark func()) {
 	if d.path == "" {
 		return func() {}

@@ -29,8 +29,8 @@ const (
 	routineNodeFailed = "ErrorIfPostCommitFailedShardPlacements"
 )
 
-// routinesInRecovery are where a standby refuses, with 0A000, what only a primary supports: unlogged tables, and transactions that are
-// serializable or that write.
+// routinesInRecovery are where a standby refuses, with 0A000, what only a primary supports: unlogged tables, and transactions
+// that are serializable or that write.
 var routinesInRecovery = []string{"get_relation_info", "call_bool_check_hook", "call_enum_check_hook"}
 
 // IsUnique reports whether a unique index rejected a row.
@@ -40,9 +40,9 @@ func IsUnique(err error) bool {
 		code == sqlite3.SQLITE_CONSTRAINT_UNIQUE || code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
-// IsUnreachable reports whether the same work may succeed later: a connection failed, or a statement timed out; the server starts, stops, only
-// reads, or has no connection, disk or memory left; or a SQLite file cannot be opened, read or written, or stays locked. A missing table
-// counts, because the schema may be too old or the search_path wrong.
+// IsUnreachable reports whether the same work may succeed later: a connection failed, or a statement timed out; the server
+// starts, stops, only reads, or has no connection, disk or memory left; or a SQLite file cannot be opened, read or written, or
+// stays locked. A missing table counts, because the schema may be too old or the search_path wrong.
 func IsUnreachable(err error) bool {
 	// A connectError may wrap any error of the server.
 	if _, ok := errors.AsType[*connectError](err); ok || errors.Is(err, errNotReplicated) {
@@ -83,8 +83,8 @@ func isDisconnected(err error) bool {
 	return false
 }
 
-// errNotReplicated means that the synchronous standby did not confirm a commit, which a failover may still lose. The primary reports only a
-// warning.
+// errNotReplicated means that the synchronous standby did not confirm a commit, which a failover may still lose. The primary
+// reports only a warning.
 var errNotReplicated = errors.New("the commit was not confirmed by the synchronous standby")
 
 // connectError is a failed connection attempt, for whatever reason: no server, no writable server, or a wrong password.
@@ -98,8 +98,8 @@ func (e *connectError) Error() string {
 
 func (e *connectError) Unwrap() error { return e.error }
 
-// isReadOnly reports whether the server accepts no writes. The caller drops the connection, because after a failover another server is the
-// primary.
+// isReadOnly reports whether the server accepts no writes. The caller drops the connection, because after a failover another
+// server is the primary.
 func isReadOnly(err error) bool {
 	e := pq.As(err)
 	if e == nil {
@@ -122,8 +122,8 @@ func isRetryable(err error) bool {
 // isBusy reports whether another connection has locked the SQLite file.
 func isBusy(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY }
 
-// isStale reports whether the server rejects a statement that it had prepared, after a migration, a deallocation, or because a pooler has begun
-// to share sessions.
+// isStale reports whether the server rejects a statement that it had prepared, after a migration, a deallocation, or because a
+// pooler has begun to share sessions.
 func isStale(err error) bool {
 	if pq.As(err, pqerror.InvalidSQLStatementName, codeDuplicateStatement,
 		pqerror.ProtocolViolation) != nil { // such as a wrong number of parameters

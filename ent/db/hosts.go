@@ -14,9 +14,9 @@ import (
 	"github.com/lib/pq"
 )
 
-// hostsInQuery moves several hosts (postgres://a:1,b:2/name) into the query (postgres:///name?host=a,b&port=1,2), because lib/pq reads them
-// only there. A missing port is 5432, or that in ?port= if all are missing. The error, ErrURL, quotes nothing, because an unencoded password
-// may be parsed as any part.
+// hostsInQuery moves several hosts (postgres://a:1,b:2/name) into the query (postgres:///name?host=a,b&port=1,2), because
+// lib/pq reads them only there. A missing port is 5432, or that in ?port= if all are missing. The error, ErrURL, quotes
+// nothing, because an unencoded password may be parsed as any part.
 //
 // Source of the form: https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
 func hostsInQuery(text string) (string, error) {
@@ -64,7 +64,8 @@ func hostsInQuery(text string) (string, error) {
 
 const defaultPort = "5432"
 
-// splitHost takes a name, an IPv4 address, an IPv6 address in brackets, or the percent-encoded folder of a socket, each with an optional port.
+// splitHost takes a name, an IPv4 address, an IPv6 address in brackets, or the percent-encoded folder of a socket, each with an
+// optional port.
 func splitHost(text string) (host, port string, err error) {
 	host, port, _ = strings.Cut(text, ":")
 	bracket, isIPv6 := strings.CutPrefix(text, "[")

@@ -6,9 +6,9 @@ import (
 	"entgo.io/ent/dialect/sql"
 )
 
-// RowLock makes a SELECT lock its rows until the transaction ends; "" on SQLite, which has a single writer. tables, such as " OF o", limits it
-// to the rows of those tables. Others can still insert rows that refer to a locked row: creating a key, which locks the store's row, does not
-// delay its new orders.
+// RowLock makes a SELECT lock its rows until the transaction ends; "" on SQLite, which has a single writer. tables, such as "
+// OF o", limits it to the rows of those tables. Others can still insert rows that refer to a locked row: creating a key, which
+// locks the store's row, does not delay its new orders.
 func (d *DB) RowLock(tables string) string {
 	if d.dialect.rowLock == "" {
 		return ""

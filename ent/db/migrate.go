@@ -20,10 +20,10 @@ type Migration struct {
 	AppliedAt *time.Time // nil if not applied
 }
 
-// Migrate brings the schema up to date and calls report after each migration that it applied. Several processes may run it at once: on
-// PostgreSQL they take turns, and on SQLite the loser of a migration continues with the next. After a kill the next call continues. While
-// another transaction has locked a table, Migrate tries again until the context ends, each time only a moment, because other statements wait
-// behind it. It leaves a newer schema unchanged.
+// Migrate brings the schema up to date and calls report after each migration that it applied. Several processes may run it at
+// once: on PostgreSQL they take turns, and on SQLite the loser of a migration continues with the next. After a kill the next
+// call continues. While another transaction has locked a table, Migrate tries again until the context ends, each time only a
+// moment, because other statements wait behind it. It leaves a newer schema unchanged.
 func (d *DB) Migrate(ctx context.Context, report func(Migration)) error {
 	db, err := d.migrator()
 	if err != nil {
@@ -125,8 +125,8 @@ func (d *DB) migrations(ctx context.Context, db *sql.DB) ([]Migration, error) {
 // ErrSearchPath means that the tables are in a schema that is not on PostgreSQL's search_path.
 var ErrSearchPath = errors.New("the search_path does not lead to the tables")
 
-// Current reports whether every migration of the binary is applied. Newer ones do no harm, because an older binary keeps working during an
-// upgrade. It fails with ErrSearchPath if only another schema has migrations.
+// Current reports whether every migration of the binary is applied. Newer ones do no harm, because an older binary keeps
+// working during an upgrade. It fails with ErrSearchPath if only another schema has migrations.
 func (d *DB) Current(ctx context.Context) (bool, error) {
 	list, err := d.migrations(ctx, d.prober)
 	if err == nil && pending(list) == len(list) {

@@ -135,7 +135,8 @@ func TestTheLoserOfARaceOnSQLiteIsRolledBackAndGoesOn(t *testing.T) {
 		if query != "BEGIN" {
 			return
 		}
-		// The loser's first transaction makes the table of versions. Just before its second, a migration, the winner applies all.
+		// The loser's first transaction makes the table of versions. Just before its second, a migration, the winner applies
+		// all.
 		if begun++; begun == 2 {
 			require.NoError(t, winner.Migrate(ctx, func(db.Migration) {}))
 		}

@@ -189,8 +189,8 @@ func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 	require.Zero(t, dbtest.Count(t, d, "pg_constraint WHERE NOT convalidated OR conname LIKE '%2026_09'"))
 }
 
-// watch passes the progress of a migration of d to each() until that returns true. Then after() may stop the migration, whose error watch
-// returns.
+// watch passes the progress of a migration of d to each() until that returns true. Then after() may stop the migration, whose
+// error watch returns.
 func watch(t *testing.T, d *db.DB, each func(db.MigrationProgress) bool, after func(stop func())) error {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

@@ -17,8 +17,8 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// nodes are those of a Citus cluster. A statement about one store is much cheaper on the node that has its rows; every other node forwards it,
-// so outdated shards do no harm.
+// nodes are those of a Citus cluster. A statement about one store is much cheaper on the node that has its rows; every other
+// node forwards it, so outdated shards do no harm.
 type nodes struct {
 	// open returns the database as seen by the node at an address.
 	open   func(host string, port uint16) (*DB, error)
@@ -26,8 +26,8 @@ type nodes struct {
 	shards atomic.Pointer[[]shard]
 }
 
-// shard is the range of stores' hashes up to largest, from just above that of the shard before. node is nil if the coordinator runs their
-// statements: it has the shard, this process cannot reach the node, or the node cannot query others.
+// shard is the range of stores' hashes up to largest, from just above that of the shard before. node is nil if the coordinator
+// runs their statements: it has the shard, this process cannot reach the node, or the node cannot query others.
 type shard struct {
 	largest int32
 	node    *DB
@@ -35,8 +35,8 @@ type shard struct {
 
 const (
 	nodeTimeout = 3 * time.Second
-	// placementsQuery returns each shard's largest hash, in order, with its node's host and port. The host is "" for the coordinator, and for a
-	// node that cannot query others.
+	// placementsQuery returns each shard's largest hash, in order, with its node's host and port. The host is "" for the
+	// coordinator, and for a node that cannot query others.
 	placementsQuery = `SELECT s.shardmaxvalue::int,
   CASE WHEN n.groupid <> 0 AND n.isactive AND n.metadatasynced THEN n.nodename ELSE '' END, n.nodeport
  FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid AND p.shardstate = 1
@@ -44,8 +44,8 @@ const (
  WHERE s.logicalrelid = 'outbox'::regclass ORDER BY 1`
 )
 
-// ForStore returns the node that has the rows of the context's store, or d. Use it for a store's resources, events and activity journal, and d
-// for stores, API keys and webhooks.
+// ForStore returns the node that has the rows of the context's store, or d. Use it for a store's resources, events and activity
+// journal, and d for stores, API keys and webhooks.
 func (d *DB) ForStore(ctx context.Context) *DB {
 	store, _, _ := tenant.From(ctx)
 	return d.forStore(store.ID)

@@ -28,7 +28,8 @@ type PlannedStatement struct {
 // PlannedTable is a table as it is before the migration.
 type PlannedTable struct {
 	Name string
-	// Lock is PostgreSQL's name of the strongest lock that the statement takes on the table; WRITE, the lock of the file, on SQLite.
+	// Lock is PostgreSQL's name of the strongest lock that the statement takes on the table; WRITE, the lock of the file, on
+	// SQLite.
 	Lock string
 	// Rows is an estimate. Bytes includes the indexes.
 	Rows, Bytes int64
@@ -61,8 +62,8 @@ func form(text string) *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*` + t
 // index matches a command that creates an index. Its groups are the names of the index and of its table.
 var index = regexp.MustCompile(`INDEX (?:CONCURRENTLY )?(?:IF NOT EXISTS )?\W(\w+)\W ON \W(\w+)`)
 
-// Plan lists the migrations that Migrate would apply, and which locks they take on tables that exist. It changes nothing. On Citus
-// it sees only the tables of the coordinator.
+// Plan lists the migrations that Migrate would apply, and which locks they take on tables that exist. It changes nothing. On
+// Citus it sees only the tables of the coordinator.
 func (d *DB) Plan(ctx context.Context) ([]PlannedMigration, error) {
 	files, err := migrations.List(d.dialect.name)
 	if err != nil {

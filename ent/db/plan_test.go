@@ -10,8 +10,8 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// SQLite must not read all rows of a store. For that, the migrations tell it that a store has many rows, for each index that begins with
-// store_id.
+// SQLite must not read all rows of a store. For that, the migrations tell it that a store has many rows, for each index that
+// begins with store_id.
 func TestSQLiteFindsRowsByTheirIDs(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

@@ -11,16 +11,17 @@ import (
 	"time"
 )
 
-// ErrPooler means that a pooler may switch a connection to another server session between two transactions. Prepared statements, settings and
-// notifications, which belong to a session, then get lost or reach another client.
+// ErrPooler means that a pooler may switch a connection to another server session between two transactions. Prepared
+// statements, settings and notifications, which belong to a session, then get lost or reach another client.
 var ErrPooler = errors.New("the database is behind a pooler in transaction or statement mode, " +
 	"where connections would run each other's statements; connect to PostgreSQL directly, or set pool_mode = session in PgBouncer")
 
 const (
-	// poolerRounds is how often Open compares two connections' sessions, because a busy pooler may by chance keep one in several rounds.
+	// poolerRounds is how often Open compares two connections' sessions, because a busy pooler may by chance keep one in
+	// several rounds.
 	poolerRounds = 6
-	// poolerTimeout limits the wait for the second connection. A pooler in session mode with one session left gives none until the first is
-	// closed.
+	// poolerTimeout limits the wait for the second connection. A pooler in session mode with one session left gives none until
+	// the first is closed.
 	poolerTimeout   = 3 * time.Second
 	writableTimeout = 500 * time.Millisecond
 )
@@ -33,8 +34,8 @@ type sessions struct {
 	shared atomic.Int64
 }
 
-// sessionStatement returns the server's process id and start. It has no parameters, because the driver would prepare it under a name that
-// another client may use.
+// sessionStatement returns the server's process id and start. It has no parameters, because the driver would prepare it under a
+// name that another client may use.
 const sessionStatement = "SELECT pg_backend_pid() || ' ' || extract(epoch FROM pg_postmaster_start_time())"
 
 // checkSession fails with ErrPooler if another connection has this session, or the session has changed.
@@ -72,8 +73,8 @@ func (c *conn) leaveSession() {
 	}
 }
 
-// refusePooler fails with ErrPooler if two connections of the pool share a session, compared rounds times. Without a second connection within
-// timeout, it checks that the first keeps its session.
+// refusePooler fails with ErrPooler if two connections of the pool share a session, compared rounds times. Without a second
+// connection within timeout, it checks that the first keeps its session.
 func refusePooler(ctx context.Context, pool *sql.DB, rounds int, timeout time.Duration) error {
 	first, err := pool.Conn(ctx)
 	if err != nil {

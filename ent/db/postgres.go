@@ -40,8 +40,8 @@ const (
 	unlockTries = 30
 )
 
-// migrationLockTimeout bounds the wait for a table's lock, behind which later statements wait. It is longer than PostgreSQL's deadlock_timeout
-// of a second, after which PostgreSQL cancels an autovacuum that has the lock.
+// migrationLockTimeout bounds the wait for a table's lock, behind which later statements wait. It is longer than PostgreSQL's
+// deadlock_timeout of a second, after which PostgreSQL cancels an autovacuum that has the lock.
 const migrationLockTimeout = 1200 * time.Millisecond
 
 var postgres = &dialect{
@@ -162,8 +162,8 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		}
 		nodeConfig := c
 		nodeConfig.sessions = nil // no check for a pooler: it compares only connections to the coordinator
-		// Citus 13.2.1, 13.2.2 and 14.0 leak memory at each execution of a generic plan (fixed by citusdata/citus#8824). Planning each time
-		// takes no longer there. With a fixed Citus the URL may set auto.
+		// Citus 13.2.1, 13.2.2 and 14.0 leak memory at each execution of a generic plan (fixed by citusdata/citus#8824).
+		// Planning each time takes no longer there. With a fixed Citus the URL may set auto.
 		if _, set := cfg.Runtime["plan_cache_mode"]; !set {
 			nodeConfig.Settings = map[string]string{"plan_cache_mode": "force_custom_plan"}
 			maps.Copy(nodeConfig.Settings, c.Settings)
@@ -213,8 +213,8 @@ func (c Config) Conns() int {
 	return common + admissions + besidePools
 }
 
-// invalidIndexDropper is the lock of migrations. Taking it drops invalid indexes of a stopped CREATE INDEX CONCURRENTLY, so that the migration
-// builds them again.
+// invalidIndexDropper is the lock of migrations. Taking it drops invalid indexes of a stopped CREATE INDEX CONCURRENTLY, so
+// that the migration builds them again.
 type invalidIndexDropper struct{ lock.SessionLocker }
 
 func (l invalidIndexDropper) SessionLock(ctx context.Context, conn *sql.Conn) error {
@@ -262,9 +262,9 @@ func isSharded(ctx context.Context, pool *sql.DB) (sharded bool, err error) {
 	return sharded, err
 }
 
-// requiredSettings are those on which results depend, because a role or a database may have others. At another isolation level, concurrent
-// changes would fail; with array_nulls off, NULL in an array would be a text; without notices, an unconfirmed commit (errNotReplicated) would
-// look confirmed.
+// requiredSettings are those on which results depend, because a role or a database may have others. At another isolation level,
+// concurrent changes would fail; with array_nulls off, NULL in an array would be a text; without notices, an unconfirmed commit
+// (errNotReplicated) would look confirmed.
 func requiredSettings() map[string]string {
 	return map[string]string{
 		"array_nulls": "on", "default_transaction_isolation": "read committed", "extra_float_digits": "1",
@@ -302,7 +302,8 @@ func connectorOf(cfg pq.Config) (driver.Connector, error) {
 	return connect, nil
 }
 
-// plainConnector sets nothing and caches no statements. A statement still ends with its context, even if the server never answers.
+// plainConnector sets nothing and caches no statements. A statement still ends with its context, even if the server never
+// answers.
 func plainConnector(connect driver.Connector) *connector {
 	return &connector{Connector: connect, remote: true}
 }
@@ -413,9 +414,9 @@ func settingsStatement(settings map[string]string) string {
 	return "SELECT " + strings.Join(calls, ", ")
 }
 
-// writableStatements are one message, and so one transaction. Locking a row goes to the log and to a synchronous standby, but leaves no dead
-// row, and FOR KEY SHARE waits for no other lock of the service. The last statement needs more than work_mem and so writes a temporary file,
-// which fails if the tables' disk is full.
+// writableStatements are one message, and so one transaction. Locking a row goes to the log and to a synchronous standby, but
+// leaves no dead row, and FOR KEY SHARE waits for no other lock of the service. The last statement needs more than work_mem and
+// so writes a temporary file, which fails if the tables' disk is full.
 const writableStatements = "SELECT 1 FROM " + goose.DefaultTablename + " LIMIT 1 FOR KEY SHARE; " +
 	"SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true); " +
 	"SELECT count(*) FROM generate_series(1, 5000)"

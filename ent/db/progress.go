@@ -25,7 +25,8 @@ const progressQuery = `SELECT a.query, (extract(epoch FROM clock_timestamp() - a
  WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND (l.classid::bigint << 32 | l.objid::bigint) = $1
   AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
-// WatchMigration reports the progress of a migration, in this process or in another, until the context ends. On SQLite it reports nothing.
+// WatchMigration reports the progress of a migration, in this process or in another, until the context ends. On SQLite it
+// reports nothing.
 func (d *DB) WatchMigration(ctx context.Context, report func(MigrationProgress)) {
 	if d.dialect.name != entdialect.Postgres {
 		return

@@ -47,8 +47,8 @@ func (r Row) Scan(dest ...any) error {
 	return r.rows.Scan(dest...)
 }
 
-// Rows yields the rows of a query. The last row's Scan returns the query's error, as with sql.Row, so a loop that checks every Scan misses
-// none.
+// Rows yields the rows of a query. The last row's Scan returns the query's error, as with sql.Row, so a loop that checks every
+// Scan misses none.
 func Rows(ctx context.Context, q Querier, query string, args ...any) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		rows, err := q.QueryContext(ctx, query, args...)

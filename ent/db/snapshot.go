@@ -8,8 +8,9 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Snapshot runs fn in a transaction that only reads, sees the database as of its first statement and delays no writer. Meanwhile VACUUM on
-// PostgreSQL cannot remove newly deleted rows, SQLite's write-ahead log grows, and EmptyLog returns kind, such as ReaderExport.
+// Snapshot runs fn in a transaction that only reads, sees the database as of its first statement and delays no writer.
+// Meanwhile VACUUM on PostgreSQL cannot remove newly deleted rows, SQLite's write-ahead log grows, and EmptyLog returns kind,
+// such as ReaderExport.
 func (d *DB) Snapshot(ctx context.Context, kind string, fn func(ctx context.Context, tx *ent.Tx) error) error {
 	defer d.markReader(ctx, kind)()
 	tx, err := d.client.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})

@@ -53,8 +53,8 @@ var sqliteFile = &dialect{
 	checkWritable:   checkSQLiteWritable,
 }
 
-// ErrLinked means that the SQLite file has hard links. SQLite keeps the log beside a name, so that processes with different names would destroy
-// the file (https://www.sqlite.org/howtocorrupt.html, section 2.4).
+// ErrLinked means that the SQLite file has hard links. SQLite keeps the log beside a name, so that processes with different
+// names would destroy the file (https://www.sqlite.org/howtocorrupt.html, section 2.4).
 var ErrLinked = errors.New("the file has several names (hard links), and another server may work on it under another name; " +
 	"remove the others: find / -samefile FILE finds them")
 
@@ -144,15 +144,16 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		checkpointer:   func() (*sql.DB, error) { return c.openFile(path, "deferred", 0) },
 		copier:         func() (*sql.DB, error) { return c.openFile(path, "deferred", reads) },
 		migrator: func() (*sql.DB, error) {
-			// SQLite's migrations rebuild a table by dropping the old one. With foreign keys on, DROP TABLE first deletes its rows, and fails,
-			// or clears references of other tables. A migration with a DROP TABLE checks all foreign keys before it commits.
+			// SQLite's migrations rebuild a table by dropping the old one. With foreign keys on, DROP TABLE first deletes its
+			// rows, and fails, or clears references of other tables. A migration with a DROP TABLE checks all foreign keys
+			// before it commits.
 			return c.openFile(path, "immediate", migratorWait, "foreign_keys(0)", "secure_delete(1)")
 		},
 	}, nil
 }
 
-// openReadOnly tells SQLite that the file is immutable (https://www.sqlite.org/uri.html#uriimmutable), so that it creates neither a log nor the
-// log's index.
+// openReadOnly tells SQLite that the file is immutable (https://www.sqlite.org/uri.html#uriimmutable), so that it creates
+// neither a log nor the log's index.
 func openReadOnly(ctx context.Context, c Config, path string) (*DB, error) {
 	if _, err := os.Stat(path + "-wal"); err == nil {
 		return nil, fmt.Errorf("open %s: %s-wal is beside it: it is in use, or lacks what that file has", path, filepath.Base(path))
@@ -170,8 +171,9 @@ func openReadOnly(ctx context.Context, c Config, path string) (*DB, error) {
 		announcer: &watcher{open: open, now: clock.now}, clock: clock}, nil
 }
 
-// WithoutForeignKeys calls fn with a writer that checks no foreign keys. Otherwise SQLite would search whole tables for rows that refer to a
-// deleted one, because the keys do not contain the store, while all writers wait. The caller must have deleted those rows.
+// WithoutForeignKeys calls fn with a writer that checks no foreign keys. Otherwise SQLite would search whole tables for rows
+// that refer to a deleted one, because the keys do not contain the store, while all writers wait. The caller must have deleted
+// those rows.
 func (d *DB) WithoutForeignKeys(fn func(writer *sql.DB) error) error {
 	if d.foreignKeysOff == nil {
 		return fn(d.writer)
@@ -204,8 +206,8 @@ func createFile(path string) error {
 	return f.Close()
 }
 
-// openFile returns connections with these pragmas. txlock is how a transaction starts: a writer needs "immediate", because otherwise its first
-// write could fail while another writer has the lock.
+// openFile returns connections with these pragmas. txlock is how a transaction starts: a writer needs "immediate", because
+// otherwise its first write could fail while another writer has the lock.
 func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{
 		"_txlock": {txlock},
@@ -249,8 +251,8 @@ func (v sqliteVersions) CreateVersionTable(ctx context.Context, db database.DBTx
 	return err
 }
 
-// Insert records a version inside its migration's transaction. If the migration drops a table, it first checks all foreign keys, which SQLite
-// does not enforce during a migration. Others skip this, because it reads all rows while all writers wait.
+// Insert records a version inside its migration's transaction. If the migration drops a table, it first checks all foreign
+// keys, which SQLite does not enforce during a migration. Others skip this, because it reads all rows while all writers wait.
 func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
 	files, err := migrations.List(entdialect.SQLite)
 	if err != nil {
@@ -270,8 +272,8 @@ func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req da
 	return v.Store.Insert(ctx, db, req)
 }
 
-// rebuildsTable reports whether a migration drops a table and gives its name to another. Only then can foreign keys become invalid, because no
-// migration drops a table to which others refer.
+// rebuildsTable reports whether a migration drops a table and gives its name to another. Only then can foreign keys become
+// invalid, because no migration drops a table to which others refer.
 func rebuildsTable(f migrations.File) bool {
 	all := strings.Join(f.Statements, "\n")
 	return strings.Contains(all, "DROP TABLE") && strings.Contains(all, "RENAME TO")

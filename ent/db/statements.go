@@ -30,13 +30,14 @@ const (
 	tripPing     = "PING"
 )
 
-// connector opens connections that cache their prepared statements: lib/pq takes two round trips for each query with parameters, and
-// modernc.org/sqlite parses each query again.
+// connector opens connections that cache their prepared statements: lib/pq takes two round trips for each query with
+// parameters, and modernc.org/sqlite parses each query again.
 type connector struct {
 	driver.Connector
 	cacheSize int // statements that each connection caches; 0 means none
 	remote    bool
-	// settings is the first statement of each new connection, or "". A pooler rejects a connection request with unknown settings.
+	// settings is the first statement of each new connection, or "". A pooler rejects a connection request with unknown
+	// settings.
 	settings string
 	// observe is called once for each round trip, unless nil.
 	observe func(query string)
@@ -122,7 +123,8 @@ type conn struct {
 	unreplicated bool
 }
 
-// acquire returns nil if the driver must run the query itself, for example because the statement's previous result is still being read.
+// acquire returns nil if the driver must run the query itself, for example because the statement's previous result is still
+// being read.
 func (c *conn) acquire(ctx context.Context, query string, args []driver.NamedValue) (*statement, error) {
 	if len(args) == 0 {
 		return nil, nil
@@ -227,8 +229,8 @@ func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
 	return typed.ColumnTypeDatabaseTypeName(i)
 }
 
-// Next converts times itself, because SQLite's driver takes a small number of milliseconds for seconds, which moves dates before September 2001
-// by millennia.
+// Next converts times itself, because SQLite's driver takes a small number of milliseconds for seconds, which moves dates
+// before September 2001 by millennia.
 func (r *rows) Next(dest []driver.Value) error {
 	if err := r.Rows.Next(dest); err == io.EOF { //nolint:errorlint // database/sql compares it with == as well.
 		return err

@@ -22,8 +22,8 @@ import (
 const (
 	// maxSpanQuery is how many bytes of a statement its span shows, because inserts of many rows are repetitive.
 	maxSpanQuery = 2048
-	// cancelTimeout is how long a statement may outlive its context, while the driver asks the server to cancel it. A vanished server, or a
-	// pooler without a free session, never accepts that.
+	// cancelTimeout is how long a statement may outlive its context, while the driver asks the server to cancel it. A vanished
+	// server, or a pooler without a free session, never accepts that.
 	cancelTimeout = time.Second
 )
 
@@ -36,9 +36,9 @@ type trip struct {
 	stop  func() bool // cancels the function that runs when ctx ends; nil without one
 }
 
-// begin starts a round trip: a statement, or BEGIN, COMMIT and the like. If the context's span is recorded, it starts one with the statement,
-// without the values of parameters (OpenTelemetry's conventions for databases). It breaks the connection cancelTimeout after the end of the
-// context, because the driver would wait without limit.
+// begin starts a round trip: a statement, or BEGIN, COMMIT and the like. If the context's span is recorded, it starts one with
+// the statement, without the values of parameters (OpenTelemetry's conventions for databases). It breaks the connection
+// cancelTimeout after the end of the context, because the driver would wait without limit.
 func (c *conn) begin(ctx context.Context, query string) *trip {
 	c.observe(query)
 	t := &trip{conn: c, ctx: ctx, span: noop.Span{}}
@@ -62,8 +62,8 @@ func (c *conn) begin(ctx context.Context, query string) *trip {
 	return t
 }
 
-// end returns the error for the caller. It drops a connection that the server no longer serves, or whose prepared statements it rejects. Then
-// database/sql runs a query outside of a transaction again, and WithTx a lost transaction.
+// end returns the error for the caller. It drops a connection that the server no longer serves, or whose prepared statements it
+// rejects. Then database/sql runs a query outside of a transaction again, and WithTx a lost transaction.
 func (t *trip) end(err error) error {
 	t.ended.Store(true)
 	if t.stop != nil {
@@ -71,7 +71,8 @@ func (t *trip) end(err error) error {
 	}
 	c := t.conn
 	if c.remote && t.ctx.Err() != nil {
-		// The driver may have asked the server to cancel the query, over another connection. Arriving late, that cancels the next query.
+		// The driver may have asked the server to cancel the query, over another connection. Arriving late, that cancels the
+		// next query.
 		c.broken = true
 	}
 	err = c.handleError(err)
@@ -94,7 +95,8 @@ func (t *trip) end(err error) error {
 	return err
 }
 
-// handleError marks a connection as broken that the server no longer serves, and adds errNotReplicated for an unconfirmed commit.
+// handleError marks a connection as broken that the server no longer serves, and adds errNotReplicated for an unconfirmed
+// commit.
 func (c *conn) handleError(err error) error {
 	if err != nil && isLost(err) {
 		c.broken = true
@@ -111,7 +113,8 @@ var (
 	readClause   = regexp.MustCompile("(FROM) [\"`]?([a-z_]+)")
 )
 
-// summary returns a text such as UPDATE orders: verb and table of the statement's last change or, if it changes nothing, of its first read.
+// summary returns a text such as UPDATE orders: verb and table of the statement's last change or, if it changes nothing, of its
+// first read.
 func summary(query string) string {
 	if found := changeClause.FindAllStringSubmatch(query, -1); len(found) > 0 {
 		last := found[len(found)-1]

@@ -17,11 +17,12 @@ const firstPause = 5 * time.Millisecond
 // txKey marks a context as inside a transaction of the database whose clock it has; all nodes of a cluster share it.
 type txKey struct{ clock *clock }
 
-// WithTx commits fn's transaction; an error or a panic rolls it back. It writes no journal entries and events: to change a store's data use
-// hook.WithTx.
+// WithTx commits fn's transaction; an error or a panic rolls it back. It writes no journal entries and events: to change a
+// store's data use hook.WithTx.
 //
-// If the transaction conflicts with another (a serialization failure, a deadlock, a lock on the SQLite file), WithTx runs fn again, a bounded
-// number of times. So fn must change nothing outside the transaction. It fails inside another transaction on the same database.
+// If the transaction conflicts with another (a serialization failure, a deadlock, a lock on the SQLite file), WithTx runs fn
+// again, a bounded number of times. So fn must change nothing outside the transaction. It fails inside another transaction on
+// the same database.
 func (d *DB) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) error {
 	if ctx.Value(txKey{d.clock}) != nil {
 		return errors.New("a transaction inside a transaction")

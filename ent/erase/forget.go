@@ -54,14 +54,15 @@ const (
 	busyPause = 250 * time.Millisecond
 	// forgotten replaces a personal value that must not be empty.
 	forgotten = "forgotten"
-	// stepNotes is how many notes one step removes from orders of any status. The step also removes those of all PENDING and FAILED orders,
-	// whose next change sends an event.
+	// stepNotes is how many notes one step removes from orders of any status. The step also removes those of all PENDING and
+	// FAILED orders, whose next change sends an event.
 	stepNotes = 2000
 	// failurePause doubles with each failure, up to maxFailurePause.
 	failurePause, maxFailurePause = 10 * time.Second, time.Hour
 )
 
-// phases are in order, and Forgetting.Pass is the index of the current one. One call is one step; last is true if the phase is done.
+// phases are in order, and Forgetting.Pass is the index of the current one. One call is one step; last is true if the phase is
+// done.
 var phases = []func(eraser, context.Context, *ent.Tx, *Forgetting) (last bool, err error){
 	eraser.customer, eraser.activity, eraser.assign, eraser.events, eraser.keys,
 }
@@ -123,8 +124,8 @@ func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (row
 	return rows, nil
 }
 
-// page reads at most stepRows rows after the position of f by the statement of erase.sql with this name, and moves the position. last is true
-// if fewer rows were left.
+// page reads at most stepRows rows after the position of f by the statement of erase.sql with this name, and moves the
+// position. last is true if fewer rows were left.
 func (e eraser) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, args ...any) (rows []row, last bool, err error) {
 	rows, err = read(ctx, tx, name, statements[name], append([]any{f.StoreID, f.PositionAt, f.PositionID, stepRows}, args...)...)
 	if len(rows) > 0 {
@@ -134,7 +135,8 @@ func (e eraser) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string
 	return rows, len(rows) < stepRows, err
 }
 
-// rewrite replaces the text of a column, such as events.payload, by the result of change. It returns the ids of the rows whose text changed.
+// rewrite replaces the text of a column, such as events.payload, by the result of change. It returns the ids of the rows whose
+// text changed.
 func (e eraser) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, rows []row,
 	change func(row) ([]byte, error)) (changed []uuid.UUID, err error) {
 	table, name, _ := strings.Cut(column, ".")
@@ -161,8 +163,8 @@ func (e eraser) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column s
 	return changed, nil
 }
 
-// BeginForgetting replaces the personal data in the customer's row, and removes the orders' notes; Step erases the rest. For a customer who was
-// erased before, it starts a new erasure. The context must have the store. It fails with ent's NotFoundError.
+// BeginForgetting replaces the personal data in the customer's row, and removes the orders' notes; Step erases the rest. For a
+// customer who was erased before, it starts a new erasure. The context must have the store. It fails with ent's NotFoundError.
 func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	e := eraser{d}
 	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
@@ -191,8 +193,8 @@ func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUI
 
 func (f *Forgetting) begin() { f.Pass, f.PositionAt, f.PositionID = 0, time.Time{}, uuid.Nil }
 
-// RestartForgettings makes a store's unfinished erasures begin again. Call it in a transaction that adds rows with old times, past which they
-// may have read.
+// RestartForgettings makes a store's unfinished erasures begin again. Call it in a transaction that adds rows with old times,
+// past which they may have read.
 func RestartForgettings(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
 	_, err := tx.ExecContext(ctx, "UPDATE forgettings SET begun_at = NULL WHERE store_id = $1 AND finished_at IS NULL", storeID)
 	if err != nil {
@@ -232,7 +234,8 @@ func (e eraser) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
 	return err
 }
 
-// Unfinished returns at most ten unfinished erasures, with only their ids, the longest waiting first, without those that Postpone has delayed.
+// Unfinished returns at most ten unfinished erasures, with only their ids, the longest waiting first, without those that
+// Postpone has delayed.
 func Unfinished(ctx context.Context, d *db.DB) ([]Forgetting, error) {
 	return list(ctx, d, "(due_at IS NULL OR due_at <= $1) ORDER BY due_at NULLS FIRST, id LIMIT 10", d.Now())
 }
@@ -295,8 +298,9 @@ func Postpone(ctx context.Context, d *db.DB, f Forgetting) error {
 // errBusy means that a worker is delivering an event about the customer. The step changes nothing, and must be repeated.
 var errBusy = errors.New("busy")
 
-// Step does one step in a transaction, and then pauses in favour of other writers. While a worker delivers an event about the customer, it
-// changes nothing. If only SQLite's log still has old pages, it tries once to empty the log. It fails with ErrNoForgetting.
+// Step does one step in a transaction, and then pauses in favour of other writers. While a worker delivers an event about the
+// customer, it changes nothing. If only SQLite's log still has old pages, it tries once to empty the log. It fails with
+// ErrNoForgetting.
 func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	e, began := eraser{d}, time.Now()
 	change := func(fn func(ctx context.Context, tx *ent.Tx) error) error {
@@ -339,8 +343,9 @@ func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forge
 	return f, nil
 }
 
-// finish begins f again if the customer's row has changed since it was emptied, an order has a note again, or an import has added rows.
-// Otherwise it makes the receipt, or keeps an earlier one if f has erased nothing. reader is what keeps SQLite's log from being emptied, or "".
+// finish begins f again if the customer's row has changed since it was emptied, an order has a note again, or an import has
+// added rows. Otherwise it makes the receipt, or keeps an earlier one if f has erased nothing. reader is what keeps SQLite's
+// log from being emptied, or "".
 func (e eraser) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
 	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
 	if err != nil {
@@ -367,8 +372,8 @@ func (e eraser) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader st
 
 // customer erases the personal data in the customer's row, and the orders' notes.
 func (e eraser) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	// Lock the orders that have a note or may still send an event. A transaction that changes one has committed its event before, or waits and
-	// then reads the erased customer.
+	// Lock the orders that have a note or may still send an event. A transaction that changes one has committed its event
+	// before, or waits and then reads the erased customer.
 	if _, err := db.Lock(e.DB, tx.Order.Query().Where(order.StoreID(f.StoreID), order.CustomerID(f.CustomerID),
 		order.Or(order.StatusIn(order.StatusPENDING, order.StatusFAILED), order.NoteNotNil())).Order(order.ByID())).IDs(ctx); err != nil {
 		return false, fmt.Errorf("wait for orders: %w", err)
@@ -407,7 +412,8 @@ func (e eraser) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last b
 	return notes < stepNotes, nil
 }
 
-// freeEmail gives customers with the address of a forgotten one, which an earlier release let them take, another that reaches nobody.
+// freeEmail gives customers with the address of a forgotten one, which an earlier release let them take, another that reaches
+// nobody.
 func freeEmail(ctx context.Context, tx *ent.Tx, taken []*ent.Customer) error {
 	for _, c := range taken {
 		email := uuid.NewString() + "@taken." + resource.ForgottenDomain
@@ -418,8 +424,8 @@ func freeEmail(ctx context.Context, tx *ent.Tx, taken []*ent.Customer) error {
 	return nil
 }
 
-// assign sets the customer of events that an earlier release has written without one. Those that name no customer get the nil id, so that they
-// are read once.
+// assign sets the customer of events that an earlier release has written without one. Those that name no customer get the nil
+// id, so that they are read once.
 func (e eraser) assign(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := e.page(ctx, tx, f, "events without a customer")
 	if err != nil {
@@ -445,8 +451,8 @@ func (e eraser) assign(ctx context.Context, tx *ent.Tx, f *Forgetting) (last boo
 	return last, nil
 }
 
-// events erases the payloads of events about the customer, and the receivers' answers, also to events that were erased earlier, because an
-// import may have added some.
+// events erases the payloads of events about the customer, and the receivers' answers, also to events that were erased earlier,
+// because an import may have added some.
 func (e eraser) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := e.page(ctx, tx, f, "events.payload", f.CustomerID)
 	if err != nil {
@@ -476,16 +482,16 @@ func (e eraser) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last boo
 		return false, err
 	}
 	f.Events, f.Deliveries = f.Events+int64(len(ids)), f.Deliveries+deliveries
-	// All leases have expired, because e.answers fails otherwise; but an attempt may still run, and its result must not be stored. A worker
-	// that claims one of these due deliveries cancels it, because its event is erased.
+	// All leases have expired, because e.answers fails otherwise; but an attempt may still run, and its result must not be
+	// stored. A worker that claims one of these due deliveries cancels it, because its event is erased.
 	args := db.Args{f.StoreID, e.TimeArg()}
 	_, err = exec(ctx, tx, "UPDATE deliveries SET lease = NULL, leased_until = NULL, due_at = COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)"+
 		" WHERE store_id = $1 AND event_id IN ("+args.AddIDs(ids)+")", args...)
 	return last, err
 }
 
-// answers erases the receivers' answers to the events. all counts the deliveries, and changed those with an answer. It returns errBusy while
-// one is being attempted.
+// answers erases the receivers' answers to the events. all counts the deliveries, and changed those with an answer. It returns
+// errBusy while one is being attempted.
 func (e eraser) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events []uuid.UUID) (all, changed int64, err error) {
 	if len(events) == 0 {
 		return 0, 0, nil
@@ -579,8 +585,8 @@ func withoutValues(entry row) ([]byte, error) {
 	return json.Marshal(changes)
 }
 
-// keys erases the customer's data in stored answers, and the hashes of the requests. A repeated request then gets the answer without the data.
-// It deletes a key whose answer cannot be read.
+// keys erases the customer's data in stored answers, and the hashes of the requests. A repeated request then gets the answer
+// without the data. It deletes a key whose answer cannot be read.
 func (e eraser) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := e.page(ctx, tx, f, "idempotency_keys.answer", f.CustomerID)
 	if err != nil {
@@ -611,8 +617,8 @@ func (e eraser) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 	return last, changeAll(ctx, tx, "DELETE FROM idempotency_keys", db.Args{f.StoreID}, drop)
 }
 
-// shownBy reports whether message, a *Customer or an *Order with its buyer, shows a name, a phone, a note, or an e-mail other than the one that
-// replaces an erased address.
+// shownBy reports whether message, a *Customer or an *Order with its buyer, shows a name, a phone, a note, or an e-mail other
+// than the one that replaces an erased address.
 func (f *Forgetting) shownBy(message any) bool {
 	var c interface {
 		GetName() string

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// firstLogPause doubles up to lastLogPause. All pauses together take about a second: long enough for a request to end its read, but not for
-	// an export.
+	// firstLogPause doubles up to lastLogPause. All pauses together take about a second: long enough for a request to end its
+	// read, but not for an export.
 	firstLogPause = time.Millisecond
 	lastLogPause  = 512 * time.Millisecond
 )
 
-// emptyLog empties SQLite's write-ahead log, which keeps old pages, trying again after pauses without a lock. It returns "", or the kind of the
-// reader that prevents it. In the database file SQLite overwrites deleted bytes (secure_delete).
+// emptyLog empties SQLite's write-ahead log, which keeps old pages, trying again after pauses without a lock. It returns "", or
+// the kind of the reader that prevents it. In the database file SQLite overwrites deleted bytes (secure_delete).
 func (e eraser) emptyLog(ctx context.Context) (reader string, err error) {
 	for pause := firstLogPause; ; pause *= 2 {
 		reader, err = e.EmptyLog(ctx)
@@ -29,8 +29,8 @@ func (e eraser) emptyLog(ctx context.Context) (reader string, err error) {
 	}
 }
 
-// EmptyLog tries once to empty SQLite's log, if finished erasures wait for that, or stores the reader's kind in them. waiting is true if some
-// still wait.
+// EmptyLog tries once to empty SQLite's log, if finished erasures wait for that, or stores the reader's kind in them. waiting
+// is true if some still wait.
 func EmptyLog(ctx context.Context, d *db.DB) (waiting bool, err error) {
 	if !db.ByDialect(d, false, true) {
 		return false, nil // only SQLite has this log

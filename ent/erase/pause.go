@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// The pause is pauseFactor times as long as the transaction, from minPause to maxPause, so that writers of other stores never wait for
-	// long.
+	// The pause is pauseFactor times as long as the transaction, from minPause to maxPause, so that writers of other stores
+	// never wait for long.
 	pauseFactor = 4
 	minPause    = 5 * time.Millisecond
 	maxPause    = time.Second

@@ -19,8 +19,8 @@ import (
 // storeRows is how many rows one transaction deletes.
 const storeRows = 50
 
-// storeTables comes in the order of deletion, a table before those to which its rows refer. Sessions, sign-in links and webhooks come first, so
-// that no member and no worker adds rows to the rest.
+// storeTables comes in the order of deletion, a table before those to which its rows refer. Sessions, sign-in links and
+// webhooks come first, so that no member and no worker adds rows to the rest.
 var storeTables = []string{
 	"sessions", "sign_in_links", "webhooks", "deliveries", "finished_deliveries", "resends", "rate_counters", "api_keys",
 	"refused_requests", "tallies", "idempotency_keys", "forgettings", "order_items", "orders", "customers", "payment_links",
@@ -36,8 +36,8 @@ func DueStores(ctx context.Context, d *db.DB) ([]uuid.UUID, error) {
 	return found, nil
 }
 
-// Store deletes all data of a store that is due, and finally its row, while the service runs. If it fails, another call continues; several may
-// run at once. At the end it empties SQLite's log, unless a reader prevents that.
+// Store deletes all data of a store that is due, and finally its row, while the service runs. If it fails, another call
+// continues; several may run at once. At the end it empties SQLite's log, unless a reader prevents that.
 func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 	begun, err := begin(ctx, d, storeID)
 	if err != nil || !begun {
@@ -73,8 +73,8 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 	return err
 }
 
-// begin marks a store before any of its rows is deleted. begun is false if it must not be deleted. A restoration locks the same row, so either
-// it commits first and nothing is deleted, or it fails.
+// begin marks a store before any of its rows is deleted. begun is false if it must not be deleted. A restoration locks the same
+// row, so either it commits first and nothing is deleted, or it fails.
 func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err error) {
 	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		// A store whose deletion has begun is due even if the clock has been set back since.

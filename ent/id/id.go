@@ -12,16 +12,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// counter orders the ids of one process in one millisecond (RFC 9562, section 6.2, method 1). It starts at random in the lower half of its
-// range, so that two processes have different numbers.
+// counter orders the ids of one process in one millisecond (RFC 9562, section 6.2, method 1). It starts at random in the lower
+// half of its range, so that two processes have different numbers.
 var counter atomic.Uint32
 
 const counterBits = 26
 
 func init() { counter.Store(rand.Uint32N(1 << (counterBits - 1))) }
 
-// At returns a new id for the millisecond of t. Later ids of a process in one millisecond sort after earlier ones, unless the counter of 26
-// bits starts again (once in 67 million ids). Times before 1970 count as 1970. Goroutines may call it at once.
+// At returns a new id for the millisecond of t. Later ids of a process in one millisecond sort after earlier ones, unless the
+// counter of 26 bits starts again (once in 67 million ids). Times before 1970 count as 1970. Goroutines may call it at once.
 func At(t time.Time) uuid.UUID {
 	id := uuid.New()
 	putTime(&id, t)
@@ -57,9 +57,9 @@ func Time(id uuid.UUID) time.Time {
 // Sink is the id of the webhook that receives the notices to the platform: "notices" as a UUID of version 8.
 var Sink = uuid.UUID{'n', 'o', 't', 'i', 'c', 'e', 0x83, 's', 0x80}
 
-// IsReserved reports whether no row from outside may have the id: zero is for what belongs to no store, all ones for the operator, and Sink is
-// a row of its own. Other UUIDs of any version are accepted, because other shops, such as those on SQL Server, have versions that RFC 9562 does
-// not define. CHECK constraints of the tables repeat the rule.
+// IsReserved reports whether no row from outside may have the id: zero is for what belongs to no store, all ones for the
+// operator, and Sink is a row of its own. Other UUIDs of any version are accepted, because other shops, such as those on SQL
+// Server, have versions that RFC 9562 does not define. CHECK constraints of the tables repeat the rule.
 func IsReserved(id uuid.UUID) bool { return id == uuid.Nil || id == uuid.Max || id == Sink }
 
 func putTime(id *uuid.UUID, t time.Time) {

@@ -20,8 +20,8 @@ const maxCounted = 10000
 
 // Backlog is the work that waits in a database.
 type Backlog struct {
-	// Lag is for how long a delivery has been due for its first attempt although it is the next of its webhook and no worker makes the attempt;
-	// 0 if there is none.
+	// Lag is for how long a delivery has been due for its first attempt although it is the next of its webhook and no worker
+	// makes the attempt; 0 if there is none.
 	Lag time.Duration
 	// FirstAttempts waits for, or is in, its first attempt, up to maxCounted. Cancelled deliveries do not count.
 	FirstAttempts int
@@ -31,7 +31,8 @@ type Backlog struct {
 	NoticesFailing time.Duration
 	// ForgettingsFailing counts unfinished erasures whose last step failed.
 	ForgettingsFailing int
-	// BackupAge is that of the last verified backup of a SQLite file, or of the database; nil on PostgreSQL, which has its own backups.
+	// BackupAge is that of the last verified backup of a SQLite file, or of the database; nil on PostgreSQL, which has its own
+	// backups.
 	BackupAge *time.Duration
 	// Snapshots is nil on SQLite.
 	Snapshots *Snapshots

@@ -156,8 +156,8 @@ func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 	})
 }
 
-// A transaction may read a webhook before it is disabled, and add its deliveries afterwards. They are cancelled even if the webhook has been
-// enabled again or deleted since.
+// A transaction may read a webhook before it is disabled, and add its deliveries afterwards. They are cancelled even if the
+// webhook has been enabled again or deleted since.
 func TestALateDeliveryOfAnEarlierEpochIsCancelled(t *testing.T) {
 	t.Parallel()
 	rows := []struct {

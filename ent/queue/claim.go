@@ -21,8 +21,8 @@ type ClaimRequest struct {
 	floor time.Time
 }
 
-// floorOverlap is how far before the last claim's deliveries the next search begins, because a delivery may be committed late and the clocks of
-// hosts differ.
+// floorOverlap is how far before the last claim's deliveries the next search begins, because a delivery may be committed late
+// and the clocks of hosts differ.
 const floorOverlap = 10 * time.Second
 
 func (r ClaimRequest) MarshalJSON() ([]byte, error) {
@@ -33,8 +33,8 @@ func (r ClaimRequest) MarshalJSON() ([]byte, error) {
 	}{plain(r), r.floor})
 }
 
-// Claim leases due deliveries for the duration lease: at most Max of each request's lane, first those that have been due longest, and no
-// cancelled ones.
+// Claim leases due deliveries for the duration lease: at most Max of each request's lane, first those that have been due
+// longest, and no cancelled ones.
 func (q *Queue) Claim(ctx context.Context, requests []ClaimRequest, lease time.Duration) ([]Delivery, error) {
 	if len(requests) == 0 {
 		return nil, nil
@@ -110,11 +110,12 @@ func (q *Queue) readPayloads(ctx context.Context, conn db.Querier, deliveries []
 	return nil
 }
 
-// dueOverlap is how far before the previous call Due begins to search, because a row may be committed late and the clocks of hosts differ.
+// dueOverlap is how far before the previous call Due begins to search, because a row may be committed late and the clocks of
+// hosts differ.
 const dueOverlap = 2 * time.Second
 
-// Due returns the lanes in which deliveries became due since the previous call. It misses those whose lease has ended, those that were
-// committed late, and, at its first call, earlier ones: AllDue finds them.
+// Due returns the lanes in which deliveries became due since the previous call. It misses those whose lease has ended, those
+// that were committed late, and, at its first call, earlier ones: AllDue finds them.
 func (q *Queue) Due(ctx context.Context) (lanes []Lane, err error) {
 	now := q.db.Now()
 	if q.due.IsZero() || now.Before(q.due) { // the first call, or the clock was set back
@@ -136,8 +137,8 @@ type DueLane struct {
 	since time.Time // when the first of them became due
 }
 
-// AllDue returns all lanes with due deliveries, under a lease or not, for Found. It may be slow while a transaction has been open for long,
-// because it reads the deleted rows that PostgreSQL keeps for it.
+// AllDue returns all lanes with due deliveries, under a lease or not, for Found. It may be slow while a transaction has been
+// open for long, because it reads the deleted rows that PostgreSQL keeps for it.
 func (q *Queue) AllDue(ctx context.Context) (lanes []DueLane, err error) {
 	for row := range db.Rows(ctx, q.db.Reader(), q.dialect.statements["due"], q.db.TimeArg()) {
 		var lane DueLane

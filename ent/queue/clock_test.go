@@ -44,7 +44,8 @@ func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 	require.Equal(t, d.ID, o.journal()[0])
 }
 
-// On SQLite, without a sweep in the last day, the clock may be wrong and all rows may look too old. Somebody has a day to correct it.
+// On SQLite, without a sweep in the last day, the clock may be wrong and all rows may look too old. Somebody has a day to
+// correct it.
 func TestAClockThatMayBeWrongForgetsNothing(t *testing.T) {
 	t.Parallel()
 	c := newHandClock(0)

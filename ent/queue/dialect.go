@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// Settings are for a worker's connections to PostgreSQL. The queue's tables may be empty at one time and full soon after, so each statement is
-// planned anew and reads by an index.
+// Settings are for a worker's connections to PostgreSQL. The queue's tables may be empty at one time and full soon after, so
+// each statement is planned anew and reads by an index.
 func Settings() map[string]string {
 	return map[string]string{
 		"plan_cache_mode": "force_custom_plan",
@@ -28,8 +28,8 @@ type dialect struct {
 	singleWriter bool
 	// relays is true if deliveries come by way of the outbox (relay.go).
 	relays bool
-	// followUp names a second statement that runs after the first with the same arguments, because SQLite cannot insert the rows that a DELETE
-	// returns.
+	// followUp names a second statement that runs after the first with the same arguments, because SQLite cannot insert the
+	// rows that a DELETE returns.
 	followUp map[string]string
 	claim    func(context.Context, *Queue, []ClaimRequest, time.Duration) ([]Delivery, error)
 	// array encodes several ids as one argument of a statement.

@@ -29,8 +29,8 @@ type WebhookState struct {
 // Accepts is false for a delivery whose webhook is disabled, or was at any time since the delivery was made.
 func (w WebhookState) Accepts(d Delivery) bool { return w.Enabled && d.Epoch == w.epoch }
 
-// WebhookStates leaves out disabled and deleted webhooks. FailedTooLong is true if the first failure since the last success was at least
-// disableAfter ago.
+// WebhookStates leaves out disabled and deleted webhooks. FailedTooLong is true if the first failure since the last success was
+// at least disableAfter ago.
 func (q *Queue) WebhookStates(ctx context.Context, webhooks []uuid.UUID, disableAfter time.Duration) (
 	map[uuid.UUID]WebhookState, error) {
 	states, err := q.webhookStates(ctx, q.db.Writer(), webhooks, disableAfter)
@@ -58,12 +58,12 @@ func (q *Queue) webhookStates(ctx context.Context, conn db.Querier, webhooks []u
 // automaticDisabling is the journal's actor when the service itself disables a webhook.
 var automaticDisabling = tenant.Actor{Type: tenant.ActorOperator, Name: "automatic disabling"}
 
-// Disable disables a webhook whose first failure since its last success was at least disableAfter ago, with a journal entry, and cancels its
-// deliveries. It returns false if the webhook is disabled already, or if another transaction has locked its row: waiting would delay the
-// results of other webhooks, and after the next failure the worker tries again.
+// Disable disables a webhook whose first failure since its last success was at least disableAfter ago, with a journal entry,
+// and cancels its deliveries. It returns false if the webhook is disabled already, or if another transaction has locked its
+// row: waiting would delay the results of other webhooks, and after the next failure the worker tries again.
 //
-// The delivery journal decides whether there was a success, because Finish does not mark one while the row is locked. If there was one, Disable
-// returns false and lets the failures begin now.
+// The delivery journal decides whether there was a success, because Finish does not mark one while the row is locked. If there
+// was one, Disable returns false and lets the failures begin now.
 func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, disableAfter time.Duration) (disabled bool,
 	err error) {
 	row, err := q.db.Client().Store.Query().Where(entstore.ID(storeID)).Only(ctx)
@@ -119,11 +119,12 @@ func succeededSince(ctx context.Context, tx db.Querier, storeID, webhookID uuid.
 	return found, err
 }
 
-// Cancel cancels all deliveries to a webhook except those that a worker is attempting, and ends its resends. It raises the webhook's epoch and
-// changes no delivery, so it takes the same time for any number; workers move them later. The caller has locked the webhook's row in tx, and
-// disables or deletes the webhook there.
+// Cancel cancels all deliveries to a webhook except those that a worker is attempting, and ends its resends. It raises the
+// webhook's epoch and changes no delivery, so it takes the same time for any number; workers move them later. The caller has
+// locked the webhook's row in tx, and disables or deletes the webhook there.
 //
-// A transaction that read the webhook before the change may still add deliveries. They have the old epoch, so they are cancelled too.
+// A transaction that read the webhook before the change may still add deliveries. They have the old epoch, so they are
+// cancelled too.
 func Cancel(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID) error {
 	if _, err := tx.ExecContext(ctx, "UPDATE webhooks SET epoch = epoch + 1 WHERE store_id = $1 AND id = $2", storeID,
 		webhookID); err != nil {
@@ -154,7 +155,8 @@ func (q *Queue) FindCancelled(ctx context.Context) (found []CancelledDeliveries,
 	return found, nil
 }
 
-// MoveCancelled moves at most cancelBatch deliveries without a running lease to finished_deliveries. more is true if some may be left.
+// MoveCancelled moves at most cancelBatch deliveries without a running lease to finished_deliveries. more is true if some may
+// be left.
 func (q *Queue) MoveCancelled(ctx context.Context, c CancelledDeliveries) (moved int, more bool, err error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		n, err := q.dialect.exec(ctx, tx, "cancel", q.db.TimeArg(), c.StoreID, c.WebhookID, c.Epoch, cancelBatch)

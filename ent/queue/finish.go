@@ -33,10 +33,11 @@ type outcomeRow struct {
 	Delay    int64     `json:"delay"`
 }
 
-// Finish stores outcomes, in the order in which their attempts ended. It moves all but pending deliveries to finished_deliveries. lost counts
-// outcomes without effect, because the delivery's row no longer has their lease.
+// Finish stores outcomes, in the order in which their attempts ended. It moves all but pending deliveries to
+// finished_deliveries. lost counts outcomes without effect, because the delivery's row no longer has their lease.
 //
-// It also updates each webhook's failing_since, the time of the first failure since the last success, unless the webhook's row is locked.
+// It also updates each webhook's failing_since, the time of the first failure since the last success, unless the webhook's row
+// is locked.
 func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err error) {
 	var ends, waits []outcomeRow
 	for _, o := range outcomes {

@@ -78,14 +78,14 @@ type Search struct {
 const (
 	// maxEventIDs is also the number of the statement's parameters, so that the database prepares it once.
 	maxEventIDs = 25
-	// maxEventDeliveries and maxEventDeliveriesRead bound what EntriesOf lists and reads, because each webhook and each resend adds a delivery
-	// of an event.
+	// maxEventDeliveries and maxEventDeliveriesRead bound what EntriesOf lists and reads, because each webhook and each resend
+	// adds a delivery of an event.
 	maxEventDeliveries     = 500
 	maxEventDeliveriesRead = "10000"
 )
 
-// Entries lists the newest deliveries that match. One statement lists a delivery once that ends meanwhile. For each finished status it follows
-// an index until it has Limit rows; it may read all unfinished deliveries of the store.
+// Entries lists the newest deliveries that match. One statement lists a delivery once that ends meanwhile. For each finished
+// status it follows an index until it has Limit rows; it may read all unfinished deliveries of the store.
 func Entries(ctx context.Context, d *db.DB, search Search) ([]Entry, error) {
 	return EntriesIn(ctx, d, d.Reader(), search)
 }
@@ -96,7 +96,8 @@ func EntriesIn(ctx context.Context, d *db.DB, tx db.Querier, search Search) ([]E
 	return entries, wrap("list deliveries", err)
 }
 
-// EntriesOf lists deliveries of at most maxEventIDs events, newest first. It ignores the search's Since, Until, Before and Limit.
+// EntriesOf lists deliveries of at most maxEventIDs events, newest first. It ignores the search's Since, Until, Before and
+// Limit.
 func EntriesOf(ctx context.Context, d *db.DB, search Search, events []uuid.UUID) ([]Entry, error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -113,8 +114,8 @@ func (s Search) list(ctx context.Context, d *db.DB, q db.Querier) ([]Entry, erro
 	return entries[:min(len(entries), s.Limit)], err
 }
 
-// statement has a part for each finished status, because in the index the status comes before the id, and one for unfinished deliveries. The
-// limit is in the text, because PostgreSQL would plan the statement anew at every call for an argument.
+// statement has a part for each finished status, because in the index the status comes before the id, and one for unfinished
+// deliveries. The limit is in the text, because PostgreSQL would plan the statement anew at every call for an argument.
 func (s Search) statement(d *dialect, moment any) (string, []any) {
 	var args db.Args
 	live := s.Status == "" || s.Status == Pending || s.Status == Cancelled

@@ -35,8 +35,8 @@ import (
 	"go.storefront.example/ent/fanout"
 )
 
-// Queue is one worker's access to the tables. Only one goroutine at a time may call Relay, DropRelayed, Claim, Due and Found; any number may
-// call the other methods.
+// Queue is one worker's access to the tables. Only one goroutine at a time may call Relay, DropRelayed, Claim, Due and Found;
+// any number may call the other methods.
 type Queue struct {
 	db      *db.DB
 	dialect *dialect
@@ -45,8 +45,8 @@ type Queue struct {
 
 	relayed []fanout.Delivery // outbox entries that DropRelayed must delete
 	due     time.Time         // time, by the database's clock, up to which Due has read
-	// floors has for each lane the time before which no delivery is due without a lease. A claim searches from there, to skip the deleted rows
-	// that PostgreSQL keeps while an older transaction is open.
+	// floors has for each lane the time before which no delivery is due without a lease. A claim searches from there, to skip
+	// the deleted rows that PostgreSQL keeps while an older transaction is open.
 	floors map[Lane]time.Time
 }
 
@@ -102,7 +102,8 @@ type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// write runs the named statement with the current time and the rows as JSON, or nothing if rows is empty. It returns how many rows changed.
+// write runs the named statement with the current time and the rows as JSON, or nothing if rows is empty. It returns how many
+// rows changed.
 func write[T any](ctx context.Context, q *Queue, conn execer, name string, rows []T) (int64, error) {
 	if len(rows) == 0 {
 		return 0, nil

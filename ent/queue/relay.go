@@ -21,7 +21,8 @@ import (
 
 const relayBatch = 200
 
-// Relay copies at most relayBatch of the oldest outbox entries to deliveries, and returns how many. It takes none while another worker relays.
+// Relay copies at most relayBatch of the oldest outbox entries to deliveries, and returns how many. It takes none while another
+// worker relays.
 func (q *Queue) Relay(ctx context.Context) (int, error) {
 	if !q.dialect.relays {
 		return 0, nil
@@ -58,8 +59,8 @@ func (q *Queue) relay(ctx context.Context, take string, taken *bool) (entries []
 	return entries, err
 }
 
-// DropRelayed deletes the outbox entries that Relay has copied, once the worker has claimed their deliveries. Relay takes an entry again that
-// could not be deleted, and adds no delivery.
+// DropRelayed deletes the outbox entries that Relay has copied, once the worker has claimed their deliveries. Relay takes an
+// entry again that could not be deleted, and adds no delivery.
 func (q *Queue) DropRelayed(ctx context.Context) (errs error) {
 	stores := map[uuid.UUID][]uuid.UUID{}
 	for _, e := range q.relayed {

@@ -104,8 +104,8 @@ func UnfinishedResends(ctx context.Context, d *db.DB, limit int) ([]uuid.UUID, e
 // ErrNoResend means that there is no resend with this id.
 var ErrNoResend = errors.New("no such resend")
 
-// StepResend runs one step: it makes waiting deliveries of the next events due, and adds one for each subscribed event without a pending or
-// succeeded delivery. It fails with ErrNoResend, and does nothing to a finished resend.
+// StepResend runs one step: it makes waiting deliveries of the next events due, and adds one for each subscribed event without
+// a pending or succeeded delivery. It fails with ErrNoResend, and does nothing to a finished resend.
 func StepResend(ctx context.Context, d *db.DB, resendID uuid.UUID) (Resend, error) {
 	var r Resend
 	err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
@@ -219,8 +219,8 @@ func SendNow(ctx context.Context, tx *ent.Tx, d *db.DB, e Entry) error {
 	return err
 }
 
-// SendWaiting makes at most SendBatch of a webhook's waiting retries due, the earliest first. The caller wakes the workers after the commit
-// (db.DB.Announce).
+// SendWaiting makes at most SendBatch of a webhook's waiting retries due, the earliest first. The caller wakes the workers
+// after the commit (db.DB.Announce).
 func SendWaiting(ctx context.Context, tx *ent.Tx, d *db.DB, storeID, webhookID uuid.UUID) (int, error) {
 	return send(ctx, tx, d, "send retries", storeID, webhookID, d.TimeArg(), SendBatch)
 }

@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// After a resend has read an event, its delivery fails or is cancelled. A second resend sends the event again, unless the delivery is still
-// pending.
+// After a resend has read an event, its delivery fails or is cancelled. A second resend sends the event again, unless the
+// delivery is still pending.
 func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 	t.Parallel()
 	rows := []struct {

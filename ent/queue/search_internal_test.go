@@ -17,8 +17,8 @@ import (
 // access matches two lines of a plan: an index read, and the line below with its condition.
 var access = regexp.MustCompile(`(?:Index Scan|Index Only Scan|Bitmap Index Scan) (using|on) \S+.*\n.*`)
 
-// wasteful returns the index reads of a plan without a condition, or with one on an id in an index that starts with another column. The table
-// webhooks is small, and the partitions of events for future days are empty.
+// wasteful returns the index reads of a plan without a condition, or with one on an id in an index that starts with another
+// column. The table webhooks is small, and the partitions of events for future days are empty.
 func wasteful(plan string) []string {
 	var found []string
 	for _, lines := range access.FindAllString(plan, -1) {

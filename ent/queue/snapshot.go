@@ -7,8 +7,8 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// HeldSnapshot is an open snapshot of PostgreSQL. Until it ends, VACUUM cannot remove the rows deleted since, which every scan of the
-// deliveries and the row deltas must skip.
+// HeldSnapshot is an open snapshot of PostgreSQL. Until it ends, VACUUM cannot remove the rows deleted since, which every scan
+// of the deliveries and the row deltas must skip.
 type HeldSnapshot struct {
 	// Holder is a session, a prepared transaction, a replication slot or a standby.
 	Holder string
@@ -20,8 +20,8 @@ type HeldSnapshot struct {
 
 // Snapshots has the open snapshots, and the dead rows that they keep.
 type Snapshots struct {
-	// Held are those of this database that the service's role may see, first the one since which the most transactions have begun, because not
-	// every age is known.
+	// Held are those of this database that the service's role may see, first the one since which the most transactions have
+	// begun, because not every age is known.
 	Held []HeldSnapshot
 	// DeadRows is an estimate for the deliveries and the row deltas.
 	DeadRows int64

@@ -20,9 +20,9 @@ const sweepBatch = 1000
 // keyAge is how long idempotency keys are stored at least.
 const keyAge = 24 * time.Hour
 
-// Sweep deletes events and finished deliveries older than the retention by the database's clock, except events that unfinished deliveries need,
-// and old resends, idempotency keys and rows of package usage. Several processes may run it at once. On SQLite it fails with ErrHeld while the
-// machine's clock may be wrong.
+// Sweep deletes events and finished deliveries older than the retention by the database's clock, except events that unfinished
+// deliveries need, and old resends, idempotency keys and rows of package usage. Several processes may run it at once. On SQLite
+// it fails with ErrHeld while the machine's clock may be wrong.
 func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64, err error) {
 	now, err := q.db.ReadClock(ctx)
 	if err != nil {
@@ -86,8 +86,8 @@ func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
 	return oldest, nil
 }
 
-// deleteBelow deletes rows with ids lower than below that meet the SQL in condition. After each batch it waits as long as the batch took, for
-// other writers.
+// deleteBelow deletes rows with ids lower than below that meet the SQL in condition. After each batch it waits as long as the
+// batch took, for other writers.
 func (q *Queue) deleteBelow(ctx context.Context, table, condition string, below uuid.UUID) (rows int64, err error) {
 	statement := "DELETE FROM " + table + " WHERE id IN (" +
 		"SELECT id FROM " + table + " WHERE id < $1" + condition + " ORDER BY id LIMIT $2)"

@@ -7,8 +7,8 @@ import (
 	"entgo.io/ent/schema/field"
 )
 
-// ClockMark is when a SQLite file was last swept, or when its last verified backup began. Without a recent sweep, sweeps delete nothing for a
-// while, because the clock may be wrong.
+// ClockMark is when a SQLite file was last swept, or when its last verified backup began. Without a recent sweep, sweeps delete
+// nothing for a while, because the clock may be wrong.
 type ClockMark struct{ ent.Schema }
 
 // Annotations of clock marks.

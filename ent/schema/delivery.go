@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Delivery is an event on its way to one webhook, written in the transaction that causes the event. Once it has ended, it is moved to the table
-// of finished deliveries.
+// Delivery is an event on its way to one webhook, written in the transaction that causes the event. Once it has ended, it is
+// moved to the table of finished deliveries.
 type Delivery struct{ ent.Schema }
 
 // Fields of a delivery.
@@ -31,9 +31,9 @@ func (Delivery) Fields() []ent.Field {
 	}
 }
 
-// Indexes of deliveries. Workers look for due deliveries across all stores, so one index starts with the time; claims within a store use the
-// lane's. The last one finds the delivery of an event to a webhook. No index has a column that a lease changes, so that a claim adds no entry
-// to one.
+// Indexes of deliveries. Workers look for due deliveries across all stores, so one index starts with the time; claims within a
+// store use the lane's. The last one finds the delivery of an event to a webhook. No index has a column that a lease changes,
+// so that a claim adds no entry to one.
 func (Delivery) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("store_id", "webhook_id", "epoch", "retry", "due_at", "id"),

@@ -68,8 +68,8 @@ func generate(target string, migrations bool) error {
 var sqlOnly = []string{"AddressCounter", "ClockMark", "Delivery", "FinishedDelivery", "Forgetting", "IdempotencyKey",
 	"RateCounter", "RefusedRequest", "Resend", "Tally"}
 
-// used are the tables for which the client gets code: without those in sqlOnly, which makes the binary smaller, and without edges, because the
-// service refers to rows by id.
+// used are the tables for which the client gets code: without those in sqlOnly, which makes the binary smaller, and without
+// edges, because the service refers to rows by id.
 func used(tables []*load.Schema) []*load.Schema {
 	tables = slices.DeleteFunc(tables, func(t *load.Schema) bool { return slices.Contains(sqlOnly, t.Name) })
 	for _, t := range tables {
@@ -78,8 +78,8 @@ func used(tables []*load.Schema) []*load.Schema {
 	return tables
 }
 
-// updateInStore makes ent's UPDATE of a row that was read, and the SELECT that reads it again, name the row's store_id, so that a distributed
-// database accesses one machine. ent itself supports keys of two columns only for tables that join others.
+// updateInStore makes ent's UPDATE of a row that was read, and the SELECT that reads it again, name the row's store_id, so that
+// a distributed database accesses one machine. ent itself supports keys of two columns only for tables that join others.
 const updateInStore = `
 {{- define "dialect/sql/update/spec/store" }}
 	{{- $mutation := print $.Scope.Receiver ".mutation" }}

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Event is the envelope of an event, in the bytes that are signed and sent. It never changes, except that an erasure replaces its payload. Ids
-// sort by time.
+// Event is the envelope of an event, in the bytes that are signed and sent. It never changes, except that an erasure replaces
+// its payload. Ids sort by time.
 type Event struct{ ent.Schema }
 
 // Fields of an event. It has no edges, because an event outlives the rows that it describes.

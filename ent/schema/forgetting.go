@@ -7,8 +7,8 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Forgetting is an erasure of a customer's personal data: first a job in steps, which any process continues, and in the end the receipt, which
-// is kept and has no personal data.
+// Forgetting is an erasure of a customer's personal data: first a job in steps, which any process continues, and in the end the
+// receipt, which is kept and has no personal data.
 type Forgetting struct{ ent.Schema }
 
 // Fields of a forgetting. Its id is the customer's.

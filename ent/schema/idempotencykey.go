@@ -9,8 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// IdempotencyKey is a key with the stored answer of an admin operation, written in its transaction. A repeated request gets the same answer and
-// changes nothing. What the caller chose and asked for is kept only as hashes under a key of the store, which is a row of this table too.
+// IdempotencyKey is a key with the stored answer of an admin operation, written in its transaction. A repeated request gets the
+// same answer and changes nothing. What the caller chose and asked for is kept only as hashes under a key of the store, which
+// is a row of this table too.
 type IdempotencyKey struct{ ent.Schema }
 
 // Annotations of idempotency keys.

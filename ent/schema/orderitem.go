@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// OrderItem is one line of an order, as it was when the order was created. product_id is not a foreign key, because the product may have been
-// deleted since.
+// OrderItem is one line of an order, as it was when the order was created. product_id is not a foreign key, because the product
+// may have been deleted since.
 type OrderItem struct{ ent.Schema }
 
 // Fields of an order item.

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// RateCounter counts the requests of one key in one minute; in a new minute the row starts again. On PostgreSQL the table is unlogged, because
-// a crash loses only one minute's count.
+// RateCounter counts the requests of one key in one minute; in a new minute the row starts again. On PostgreSQL the table is
+// unlogged, because a crash loses only one minute's count.
 type RateCounter struct{ ent.Schema }
 
 // Annotations of rate counters.

@@ -8,7 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Resend is a job that sends a webhook every event since a time that was not delivered to it. It runs in steps; any process continues it.
+// Resend is a job that sends a webhook every event since a time that was not delivered to it. It runs in steps; any process
+// continues it.
 type Resend struct{ ent.Schema }
 
 // Fields of a resend.

@@ -6,8 +6,8 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Session is a member who is signed in to a store's dashboard. Only the fingerprint of the cookie's secret is stored. The id is the sign-in
-// link's.
+// Session is a member who is signed in to a store's dashboard. Only the fingerprint of the cookie's secret is stored. The id is
+// the sign-in link's.
 type Session struct{ ent.Schema }
 
 // Fields of a session.
@@ -34,8 +34,8 @@ func (Session) Indexes() []ent.Index {
 	}
 }
 
-// origin is where a member uses the dashboard, such as https://dashboard.example.com. It is null in rows older than the column, which count as
-// https.
+// origin is where a member uses the dashboard, such as https://dashboard.example.com. It is null in rows older than the column,
+// which count as https.
 func origin() ent.Field {
 	return field.String("origin").Optional().Immutable().Comment("scheme and host of the sign-in link")
 }

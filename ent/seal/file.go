@@ -10,8 +10,9 @@ import (
 	"go.storefront.example/ent/atomicfile"
 )
 
-// LoadOrCreateFile returns the key in a file, or creates one with a new key in base64 and mode 0600. Processes that start at once all return
-// the same key, because the file gets its name only when it is complete. A file with other content is an error, which never shows the content.
+// LoadOrCreateFile returns the key in a file, or creates one with a new key in base64 and mode 0600. Processes that start at
+// once all return the same key, because the file gets its name only when it is complete. A file with other content is an error,
+// which never shows the content.
 func LoadOrCreateFile(path string) (Key, error) {
 	key, err := loadFile(path)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -27,8 +27,8 @@ type Key struct {
 	cipher func() cipher.AEAD // a function, so that printing a Key never shows the key
 }
 
-// NewKey returns the text of a new key for ParseKey. It has only letters and digits, so that a double click selects it. This leaves about 254
-// of 256 bits random.
+// NewKey returns the text of a new key for ParseKey. It has only letters and digits, so that a double click selects it. This
+// leaves about 254 of 256 bits random.
 func NewKey() string {
 	for {
 		var secret [KeyBytes]byte
@@ -39,8 +39,8 @@ func NewKey() string {
 	}
 }
 
-// ParseKey reads 32 bytes in standard base64, with or without padding (RFC 4648, section 4), and white space around them. Its error never shows
-// the text.
+// ParseKey reads 32 bytes in standard base64, with or without padding (RFC 4648, section 4), and white space around them. Its
+// error never shows the text.
 func ParseKey(text string) (Key, error) {
 	text = strings.TrimSuffix(strings.TrimSpace(text), "=")
 	if len(text) != base64.RawStdEncoding.EncodedLen(KeyBytes) {

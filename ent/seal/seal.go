@@ -29,8 +29,8 @@ func NewKeyring(current Key, older ...Key) *Keyring {
 	return &Keyring{current: current, older: append([]Key(nil), older...)}
 }
 
-// Seal encrypts a text for the row that the context names. Store the sealed text with the id of its key, and pass the same context to Open. The
-// nonce is random, which is safe for 2^32 texts under one key (NIST SP 800-38D, section 8.3).
+// Seal encrypts a text for the row that the context names. Store the sealed text with the id of its key, and pass the same
+// context to Open. The nonce is random, which is safe for 2^32 texts under one key (NIST SP 800-38D, section 8.3).
 func (r *Keyring) Seal(plain string, context []byte) (sealed []byte, keyID string) {
 	return r.current.aead().Seal(nil, nil, []byte(plain), context), r.current.id
 }

@@ -47,8 +47,8 @@ func (r *Keyring) Unknown(ctx context.Context, d *db.DB) (unknown []Sealed, err 
 	return unknown, nil
 }
 
-// CheckStored fails with ErrUnknownKey if the database has secrets that the keyring cannot open, and none under its current key: then that is
-// probably a mistake, and nothing may be sealed with it.
+// CheckStored fails with ErrUnknownKey if the database has secrets that the keyring cannot open, and none under its current
+// key: then that is probably a mistake, and nothing may be sealed with it.
 func (r *Keyring) CheckStored(ctx context.Context, d *db.DB) error {
 	var used bool
 	err := d.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM webhooks WHERE secret_key = $1)", r.Current()).Scan(&used)

@@ -2,9 +2,10 @@ package shard
 
 import "github.com/lib/pq"
 
-// phasesTable is an empty table on the coordinator that Citus knows. Each change of a store, a key or a webhook runs a statement on it, because
-// Citus commits in two phases only if tables that it knows are written on two nodes. Otherwise a coordinator that is killed between its two
-// commits would leave a changed row without its journal entry, or the entry without the row.
+// phasesTable is an empty table on the coordinator that Citus knows. Each change of a store, a key or a webhook runs a
+// statement on it, because Citus commits in two phases only if tables that it knows are written on two nodes. Otherwise a
+// coordinator that is killed between its two commits would leave a changed row without its journal entry, or the entry without
+// the row.
 const phasesTable = "two_phases"
 
 // InTwoPhases lists the coordinator's tables whose rows change together with distributed rows.

@@ -14,8 +14,8 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// A change of a store's rows commits on its node only. A change of a row on the coordinator commits in two phases with its journal entry, which
-// Citus records in pg_dist_transaction.
+// A change of a store's rows commits on its node only. A change of a row on the coordinator commits in two phases with its
+// journal entry, which Citus records in pg_dist_transaction.
 func TestWhatCommitsOnTwoNodesDoesSoInTwoPhases(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)

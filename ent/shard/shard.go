@@ -47,7 +47,8 @@ var (
 	ErrNotReady = errors.New("the database cannot be sharded yet")
 )
 
-// ApplicationName is that of this package's connections. Apply refuses to run while servers and workers, which have others, are connected.
+// ApplicationName is that of this package's connections. Apply refuses to run while servers and workers, which have others, are
+// connected.
 const ApplicationName = "storefront shard"
 
 // Cluster is a PostgreSQL database, whether its tables are distributed or not. Goroutines may share it.
@@ -215,8 +216,8 @@ func (c *Cluster) obstacles(ctx context.Context, installed bool) ([]string, erro
 	return found, nil
 }
 
-// Apply distributes the tables that are not distributed yet, and returns how many. It calls report before each step, and waits for a lock at
-// most lockWait. It fails with ErrNotReady.
+// Apply distributes the tables that are not distributed yet, and returns how many. It calls report before each step, and waits
+// for a lock at most lockWait. It fails with ErrNotReady.
 func (c *Cluster) Apply(ctx context.Context, report func(step string)) (int, error) {
 	plan, err := c.Plan(ctx)
 	if err != nil {
@@ -257,8 +258,8 @@ func steps(plan Plan) []step {
 		// A second connection to a node would not see the foreign keys that this transaction changes (sequential).
 		{"prepare", "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '" +
 			lockWait + "'; SET LOCAL citus.multi_shard_modify_mode = 'sequential'; " +
-			// Citus rejects triggers without this setting. Those that count rows are safe: they write only rows of the changed row's store, and
-			// all rows of a store are on one node.
+			// Citus rejects triggers without this setting. Those that count rows are safe: they write only rows of the changed
+			// row's store, and all rows of a store are on one node.
 			"SET LOCAL citus.enable_unsafe_triggers = on"},
 	}
 	for _, k := range plan.Keys {

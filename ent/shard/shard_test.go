@@ -54,7 +54,8 @@ func TestOnlyPostgresIsSharded(t *testing.T) {
 	require.ErrorIs(t, err, shard.ErrNotPostgres)
 }
 
-// Apply fails while an obstacle is left: an old schema, a missing extension, or a running server. It keeps rows, triggers and foreign keys.
+// Apply fails while an obstacle is left: an old schema, a missing extension, or a running server. It keeps rows, triggers and
+// foreign keys.
 func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)

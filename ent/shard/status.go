@@ -102,8 +102,8 @@ func (c *Cluster) largest(ctx context.Context, distributed bool) ([]Store, error
 		func(s *Store) *int64 { return &s.Rows })
 }
 
-// top returns at most maxStores stores with the highest sums, by the query sums without its GROUP BY. field is where a Store has its sum. If
-// distributed is true, it also sets Node and Alone.
+// top returns at most maxStores stores with the highest sums, by the query sums without its GROUP BY. field is where a Store
+// has its sum. If distributed is true, it also sets Node and Alone.
 func (c *Cluster) top(ctx context.Context, sums string, distributed bool, field func(*Store) *int64) ([]Store, error) {
 	columns, join := "'', false", ""
 	if distributed {
@@ -131,8 +131,8 @@ func (c *Cluster) requireSharded(ctx context.Context) error {
 	return err
 }
 
-// Isolate moves a store to a shard of its own on the same node, or returns false if it has one. Meanwhile changes of stores in its old shard
-// wait.
+// Isolate moves a store to a shard of its own on the same node, or returns false if it has one. Meanwhile changes of stores in
+// its old shard wait.
 func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
 	if err := c.requireSharded(ctx); err != nil {
 		return false, err
@@ -153,7 +153,8 @@ func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = tx.Rollback() }()
-	// Block writes. A split without blocking needs a replica identity on row_deltas, which the new shard would get too late, and never end.
+	// Block writes. A split without blocking needs a replica identity on row_deltas, which the new shard would get too late,
+	// and never end.
 	if _, err = tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '"+lockWait+"'"); err == nil {
 		var shard sql.NullInt64
 		err = tx.QueryRowContext(ctx, `SELECT isolate_tenant_to_new_shard('`+anchor+`', $1::uuid, 'CASCADE', 'block_writes')`, store).
@@ -194,7 +195,8 @@ type health struct {
 	Slots       int
 }
 
-// healthOf runs on each node. It counts only transactions prepared more than 5 minutes ago, because Citus itself ends younger ones.
+// healthOf runs on each node. It counts only transactions prepared more than 5 minutes ago, because Citus itself ends younger
+// ones.
 const healthOf = `SELECT json_build_object('extension', (SELECT extversion FROM pg_extension WHERE extname = 'citus'),
  'lockTimeout', (SELECT setting::bigint FROM pg_settings WHERE name = 'lock_timeout'),
  'now', extract(epoch FROM clock_timestamp()), 'prepared', (SELECT count(*) FROM pg_prepared_xacts
@@ -241,8 +243,8 @@ func (c *Cluster) Health(ctx context.Context) ([]Health, error) {
 	return all, nil
 }
 
-// MisplacedTables lists tables with their fault: those of Tables that are not distributed, or whose shards do not lie beside those of
-// customers; others that Citus distributes; and distributed ones with rows on the coordinator.
+// MisplacedTables lists tables with their fault: those of Tables that are not distributed, or whose shards do not lie beside
+// those of customers; others that Citus distributes; and distributed ones with rows on the coordinator.
 func (c *Cluster) MisplacedTables(ctx context.Context) ([]string, error) {
 	var found []string
 	for row := range db.Rows(ctx, c.db.Reader(), `SELECT r.relname || CASE

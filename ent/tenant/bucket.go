@@ -14,8 +14,9 @@ import (
 // Base62 has the digits of API keys and buckets, in ASCII order.
 const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Bucket returns the two base-62 digits that follow the prefix in each API key of a store, by which a proxy finds the installation without a
-// look-up. They are the first four bytes of the SHA-256 of the store's id, which stays when the store moves, modulo 3,844.
+// Bucket returns the two base-62 digits that follow the prefix in each API key of a store, by which a proxy finds the
+// installation without a look-up. They are the first four bytes of the SHA-256 of the store's id, which stays when the store
+// moves, modulo 3,844.
 func Bucket(store uuid.UUID) string {
 	sum := sha256.Sum256(store[:])
 	n := binary.BigEndian.Uint32(sum[:]) % uint32(len(Base62)*len(Base62))

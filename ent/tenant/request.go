@@ -9,8 +9,8 @@ import (
 // maxEvents is how many events of one request its log line names at most.
 const maxEvents = 10
 
-// Request is the request that caused a change. Events carry its id, to join the log lines of the request and of its deliveries. Only one
-// goroutine uses it at a time.
+// Request is the request that caused a change. Events carry its id, to join the log lines of the request and of its deliveries.
+// Only one goroutine uses it at a time.
 type Request struct {
 	// ID is the request id that the caller got.
 	ID uuid.UUID

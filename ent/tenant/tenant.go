@@ -41,8 +41,8 @@ type Actor struct {
 	Name string
 }
 
-// contextKey is the key of a context's Call. The call travels in the context, because the generated interfaces of services, which
-// commands, the dashboard and both listeners share, have no other place for it.
+// contextKey is the key of a context's Call. The call travels in the context, because the generated interfaces of services,
+// which commands, the dashboard and both listeners share, have no other place for it.
 type contextKey struct{}
 
 // Call says who makes a call, about which store.

@@ -65,8 +65,8 @@ func typeOf(err error) string {
 
 const traceparent = "traceparent"
 
-// Traceparent returns the context's span as W3C's traceparent (Trace Context, section 3.2), or "". A span that is not sampled has one, too, so
-// that its children are not sampled either.
+// Traceparent returns the context's span as W3C's traceparent (Trace Context, section 3.2), or "". A span that is not sampled
+// has one, too, so that its children are not sampled either.
 func Traceparent(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ""

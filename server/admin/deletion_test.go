@@ -83,7 +83,8 @@ func (d deletion) state(t *testing.T) [2]string {
 	return [2]string{shown.GetStore().GetStatus().String(), shown.GetSettings().GetDeleteAt().AsTime().String()}
 }
 
-// After the grace, changes are refused whether a worker has begun or not, and even if a clock is set back. Then the worker deletes all rows.
+// After the grace, changes are refused whether a worker has begun or not, and even if a clock is set back. Then the worker
+// deletes all rows.
 func TestAStoreThatIsBeingDeletedIsNeitherRestoredNorDeletedLater(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -117,7 +118,8 @@ func TestAStoreThatIsBeingDeletedIsNeitherRestoredNorDeletedLater(t *testing.T) 
 	})
 }
 
-// A worker has found the store. Before its first deletion, an operator restores it or prolongs its grace, and nothing is deleted.
+// A worker has found the store. Before its first deletion, an operator restores it or prolongs its grace, and nothing is
+// deleted.
 func TestARestoredStoreKeepsItsRows(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -277,7 +279,8 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 	})
 }
 
-// Other stores can write meanwhile. On SQLite the log can be emptied only after the export: until then the receipt names the export.
+// Other stores can write meanwhile. On SQLite the log can be emptied only after the export: until then the receipt names the
+// export.
 func TestAForgettingEndsBesideAnExport(t *testing.T) {
 	t.Parallel()
 	// With this timeout, waiting for a lock of the SQLite file fails the test.

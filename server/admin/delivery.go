@@ -54,11 +54,13 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 	return m
 }
 
-// ListDeliveries accepts the id of a deleted webhook. With a text, a page has the deliveries of the newest events that contain it.
+// ListDeliveries accepts the id of a deleted webhook. With a text, a page has the deliveries of the newest events that contain
+// it.
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse,
 	error) {
 	var refused problems
-	// Deliveries are listed by id, so the last id is the token. A search for a text has a token with a time and the id of an event.
+	// Deliveries are listed by id, so the last id is the token. A search for a text has a token with a time and the id of an
+	// event.
 	token := in.GetPageToken()
 	before, isID := validate.ParseID(token)
 	if isID {
@@ -97,8 +99,8 @@ func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliverie
 	return out, nil
 }
 
-// withSearchStore returns the context of the store that ctx has, the search names, or the named webhook has. It refuses with refused's
-// problems, and refuses a webhook of another store, but not the id of a deleted one.
+// withSearchStore returns the context of the store that ctx has, the search names, or the named webhook has. It refuses with
+// refused's problems, and refuses a webhook of another store, but not the id of a deleted one.
 func (o *Operator) withSearchStore(ctx context.Context, refused *problems, in *adminv1.ListDeliveriesRequest) (context.Context,
 	error) {
 	_, _, hasStore := tenant.From(ctx)
@@ -138,7 +140,8 @@ func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryReque
 	})
 }
 
-// ResendDelivery makes a waiting delivery due now, and returns it. The event of a finished one it sends again, and returns the new delivery.
+// ResendDelivery makes a waiting delivery due now, and returns it. The event of a finished one it sends again, and returns the
+// new delivery.
 func (o *Operator) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliveryRequest) (*adminv1.Delivery, error) {
 	return byID(ctx, o, deliveryKind, in, o.webhooks.ResendDelivery, delivery)
 }

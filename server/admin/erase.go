@@ -72,7 +72,8 @@ func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreReq
 	}, resource.Store)
 }
 
-// checkGrace refuses after a store's grace period. The caller has locked the store's row, so a worker begins before or after this transaction.
+// checkGrace refuses after a store's grace period. The caller has locked the store's row, so a worker begins before or after
+// this transaction.
 func (o *Operator) checkGrace(row *ent.Store) error {
 	if row.DeletionBeganAt == nil && (row.DeleteAt == nil || row.DeleteAt.After(o.db.Now())) {
 		return nil
@@ -133,12 +134,14 @@ func (o *Operator) forget(ctx context.Context, in rowRequest,
 	}, forgetting)
 }
 
-// ForgetCustomer erases the personal data in a customer's row, and begins with the other rows. ContinueForgetting, or a worker, continues.
+// ForgetCustomer erases the personal data in a customer's row, and begins with the other rows. ContinueForgetting, or a worker,
+// continues.
 func (o *Operator) ForgetCustomer(ctx context.Context, in *adminv1.ForgetCustomerRequest) (*adminv1.Forgetting, error) {
 	return o.forget(ctx, in, erase.BeginForgetting)
 }
 
-// ContinueForgetting does the next step. At the end it returns the receipt. If only SQLite's log still has data, it tries to empty the log.
+// ContinueForgetting does the next step. At the end it returns the receipt. If only SQLite's log still has data, it tries to
+// empty the log.
 func (o *Operator) ContinueForgetting(ctx context.Context, in *adminv1.ContinueForgettingRequest) (*adminv1.Forgetting, error) {
 	return o.forget(ctx, in, erase.Step)
 }

@@ -90,7 +90,8 @@ func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]str
 	return payloads, nil
 }
 
-// DeliveriesOf returns the deliveries of up to 25 events by the event's id, newest first. The context must have the store (see WithStore).
+// DeliveriesOf returns the deliveries of up to 25 events by the event's id, newest first. The context must have the store (see
+// WithStore).
 func (o *Operator) DeliveriesOf(ctx context.Context, events []string) (map[string][]*adminv1.Delivery, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

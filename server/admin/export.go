@@ -33,10 +33,11 @@ func (o *Operator) ExportStore(ctx context.Context, in *adminv1.ExportStoreReque
 	return o.Export(ctx, in, stream.Send)
 }
 
-// Export reads all rows of a store as of one instant, and calls handle with one page after the other. A page may be used only until handle
-// returns; its error ends the export.
+// Export reads all rows of a store as of one instant, and calls handle with one page after the other. A page may be used only
+// until handle returns; its error ends the export.
 //
-// Export first finishes the erasures of the store's customers, and refuses with unavailable if one waits for a running delivery.
+// Export first finishes the erasures of the store's customers, and refuses with unavailable if one waits for a running
+// delivery.
 func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	handle func(*adminv1.ExportStoreResponse) error) error {
 	if in.GetWithSecrets() {
@@ -114,8 +115,8 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	})
 }
 
-// checkForgettings refuses with unavailable if an erasure is unfinished in the snapshot tx, because nothing would erase the values where they
-// are imported.
+// checkForgettings refuses with unavailable if an erasure is unfinished in the snapshot tx, because nothing would erase the
+// values where they are imported.
 func checkForgettings(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
 	const unfinished = "SELECT CAST(id AS text) FROM forgettings WHERE store_id = $1 AND finished_at IS NULL LIMIT 1"
 	ids, err := selectIDs(ctx, tx, unfinished, storeID)

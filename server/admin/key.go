@@ -62,8 +62,8 @@ func (o *Operator) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*
 // MaxEndedKeys bounds RecentKeys, because a store can have any number of revoked or expired keys.
 const MaxEndedKeys = 100
 
-// RecentKeys returns the store's active keys, and up to MaxEndedKeys revoked or expired ones, newest first. The context must have the store
-// (see WithStore).
+// RecentKeys returns the store's active keys, and up to MaxEndedKeys revoked or expired ones, newest first. The context must
+// have the store (see WithStore).
 func (o *Operator) RecentKeys(ctx context.Context) (active, ended []*adminv1.Key, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

@@ -134,9 +134,9 @@ func selectIDs(ctx context.Context, q db.Querier, query string, args ...any) (fo
 	return found, nil
 }
 
-// NamesOf returns what people call resources, by their ids: a reference, a title, a name, a webhook's URL, or the e-mail or phone of a customer
-// without a name. names lacks deleted resources; deleted has the URLs with which deleted webhooks were registered. The context must have the
-// store (see WithStore).
+// NamesOf returns what people call resources, by their ids: a reference, a title, a name, a webhook's URL, or the e-mail or
+// phone of a customer without a name. names lacks deleted resources; deleted has the URLs with which deleted webhooks were
+// registered. The context must have the store (see WithStore).
 func (o *Operator) NamesOf(ctx context.Context, idsByType map[string][]string) (names, deleted map[string]string, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

@@ -51,8 +51,8 @@ var partOfID = regexp.MustCompile(`^[0-9a-f-]{8,35}$`)
 // maxAmbiguous is how many ids a refusal lists if a part of an id matches several rows.
 const maxAmbiguous = 5
 
-// ResolveName finds a whole id in any store, unless the request names one. Other names it looks up as the object's name and then as the
-// beginning or the end of an id.
+// ResolveName finds a whole id in any store, unless the request names one. Other names it looks up as the object's name and
+// then as the beginning or the end of an id.
 func (o *Operator) ResolveName(ctx context.Context, in *adminv1.ResolveNameRequest) (*adminv1.ResolveNameResponse, error) {
 	var refused problems
 	of, known := named[in.GetKind()]

@@ -1,11 +1,12 @@
-// Package admin serves storefront.v1 to the operator, and storefront.admin.v1: operations for the platform, its checkout and its
-// dashboard that are not in the public API. An Operator has the methods of all generated handlers. Commands and the dashboard call them in their own
-// process; server/admin/rpc serves them on the operator's listener, and its client calls them there.
+// Package admin serves storefront.v1 to the operator, and storefront.admin.v1: operations for the platform, its checkout and
+// its dashboard that are not in the public API. An Operator has the methods of all generated handlers. Commands and the
+// dashboard call them in their own process; server/admin/rpc serves them on the operator's listener, and its client calls them
+// there.
 //
-// The services of storefront.v1 work in the store of a context that WithStore returned. A request of storefront.admin.v1 names a
-// store by its slug or id, and every other row by its id, which ResolveName finds by the name that people use. A method works
-// in the store that the request names or, if it names none, in the store of the named row. If the context already has a
-// store, methods find only rows of this store. The activity journal shows the operator as the actor, or the member of
+// The services of storefront.v1 work in the store of a context that WithStore returned. A request of storefront.admin.v1 names
+// a store by its slug or id, and every other row by its id, which ResolveName finds by the name that people use. A method works
+// in the store that the request names or, if it names none, in the store of the named row. If the context already has a store,
+// methods find only rows of this store. The activity journal shows the operator as the actor, or the member of
 // tenant.WithMember.
 //
 // Every method refuses with an *apierr.Refusal; any other error is a failure of the service.
@@ -30,8 +31,8 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// API has the methods of both services that return one answer. An Operator runs them in this process, an rpc.Client on a server. Both refuse
-// with an *apierr.Refusal.
+// API has the methods of both services that return one answer. An Operator runs them in this process, an rpc.Client on a
+// server. Both refuse with an *apierr.Refusal.
 type API interface {
 	// WithStore returns a context for calls about the store with this slug or id. The services of storefront.v1 need it.
 	WithStore(ctx context.Context, name string) (context.Context, error)
@@ -116,9 +117,9 @@ func checkSecretsAllowed(ctx context.Context) error {
 
 func actorOf(ctx context.Context) tenant.Actor { return cmp.Or(tenant.CallOf(ctx).Actor, operator) }
 
-// WithStore keeps the actor of ctx. If ctx already has a store, name may be empty, and must not name another. It refuses a store with a
-// reserved id, whose rows would be mixed with notices, and one whose rows are being deleted, because lists would lack rows and new rows would
-// stay.
+// WithStore keeps the actor of ctx. If ctx already has a store, name may be empty, and must not name another. It refuses a
+// store with a reserved id, whose rows would be mixed with notices, and one whose rows are being deleted, because lists would
+// lack rows and new rows would stay.
 func (o *Operator) WithStore(ctx context.Context, name string) (context.Context, error) {
 	ctx, t, err := o.withExistingStore(ctx, name)
 	switch {

@@ -112,7 +112,8 @@ func convertAll[Row, Message any](rows []Row, message func(Row) Message) []Messa
 	return all
 }
 
-// Collect reads pages until it has limit items or the list ends. 0 means no limit. page returns one page's items and its nextPageToken.
+// Collect reads pages until it has limit items or the list ends. 0 means no limit. page returns one page's items and its
+// nextPageToken.
 func Collect[Item any](ctx context.Context, limit int,
 	page func(ctx context.Context, size *int32, token string) ([]Item, string, error)) ([]Item, error) {
 	all, token := []Item{}, ""

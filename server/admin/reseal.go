@@ -26,16 +26,17 @@ const resealPasses = 3
 type ResealProgress struct {
 	// Webhooks counts all webhooks, and Done the secrets that were resealed.
 	Webhooks, Done int
-	// Left counts the secrets that are still sealed with an older key. Unknown are those of them whose key is not in the keyring.
+	// Left counts the secrets that are still sealed with an older key. Unknown are those of them whose key is not in the
+	// keyring.
 	Left    int
 	Unknown []seal.Sealed
 }
 
-// ResealSecrets reseals, in all stores, each signing secret that is not sealed with the current key. It calls report after each batch and each
-// pass, and writes no journal entry.
+// ResealSecrets reseals, in all stores, each signing secret that is not sealed with the current key. It calls report after each
+// batch and each pass, and writes no journal entry.
 //
-// It may run while workers deliver and members rotate secrets, and may be run again: it changes only a secret that is as it read it. It skips
-// and counts secrets whose key is not in the keyring. It fails with seal.ErrTampered.
+// It may run while workers deliver and members rotate secrets, and may be run again: it changes only a secret that is as it
+// read it. It skips and counts secrets whose key is not in the keyring. It fails with seal.ErrTampered.
 func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report func(ResealProgress)) (progress ResealProgress,
 	err error) {
 	older := webhook.SecretKeyNEQ(secrets.Current())
@@ -103,8 +104,8 @@ func reseal(ctx context.Context, d *db.DB, secrets *seal.Keyring, batch []*ent.W
 	return done, tx.Commit()
 }
 
-// ReplaceLostSecrets gives each webhook whose secret's key is not in the keyring a new secret, and calls replaced. The sink of notices gets one
-// that nobody knows, until a server or worker with --notices-secret sets it.
+// ReplaceLostSecrets gives each webhook whose secret's key is not in the keyring a new secret, and calls replaced. The sink of
+// notices gets one that nobody knows, until a server or worker with --notices-secret sets it.
 func ReplaceLostSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, replaced func(webhook, secret string)) error {
 	lost, err := secrets.Unknown(ctx, d)
 	if err != nil {

@@ -29,7 +29,8 @@ func resendMessage(r queue.Resend) *adminv1.Resend {
 	return m
 }
 
-// StartResend creates a job that sends a webhook every event since a time that was not delivered to it. ContinueResend, or a worker, runs it.
+// StartResend creates a job that sends a webhook every event since a time that was not delivered to it. ContinueResend, or a
+// worker, runs it.
 func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendRequest) (*adminv1.Resend, error) {
 	var refused problems
 	if in.GetSince().CheckValid() != nil {
@@ -84,8 +85,8 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 	return resendMessage(job), nil
 }
 
-// SendWaiting makes a bounded number of a webhook's waiting deliveries due now, and returns how many. The context must have the store (see
-// WithStore).
+// SendWaiting makes a bounded number of a webhook's waiting deliveries due now, and returns how many. The context must have the
+// store (see WithStore).
 func (o *Operator) SendWaiting(ctx context.Context, webhookID string) (int, error) {
 	return o.webhooks.SendWaiting(ctx, webhookID)
 }

@@ -58,8 +58,8 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 		t, _, _ := tenant.From(ctx)
 		links, sessions = links.Where(signinlink.StoreID(t.ID)), sessions.Where(session.StoreID(t.ID))
 	}
-	// Read the links first: a member who signs in between the statements is read twice, and the link left out below. In the other order neither
-	// would be read.
+	// Read the links first: a member who signs in between the statements is read twice, and the link left out below. In the
+	// other order neither would be read.
 	unused, err := links.Where(p.rows).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list sign-in links: %w", err)
@@ -103,8 +103,8 @@ func (o *Operator) slugs(ctx context.Context, sessions []*ent.Session, links []*
 	return slugs, nil
 }
 
-// RevokeSession ends a session, or an unused link. If a member has signed in with the link meanwhile, it ends the session, which has the link's
-// id.
+// RevokeSession ends a session, or an unused link. If a member has signed in with the link meanwhile, it ends the session,
+// which has the link's id.
 func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionRequest) (*adminv1.Session, error) {
 	ctx, err := o.withRowStore(ctx, sessionKind, in.GetStore(), in.GetId())
 	if err != nil {

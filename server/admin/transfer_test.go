@@ -209,7 +209,8 @@ func init() {
 	}
 }
 
-// Every list of a random store is the same after its import, even in the other kind of database, and a change has the same effect.
+// Every list of a random store is the same after its import, even in the other kind of database, and a change has the same
+// effect.
 func TestAnExportIsImportedWhole(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.SQLite}, {dbtest.SQLite, dbtest.Postgres},

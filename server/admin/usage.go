@@ -9,8 +9,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Tallies counts what succeeded and failed for these keys or webhooks since a time: a Tally for each period, oldest first. The context must
-// have their store (see WithStore).
+// Tallies counts what succeeded and failed for these keys or webhooks since a time: a Tally for each period, oldest first. The
+// context must have their store (see WithStore).
 func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (map[string][]usage.Tally, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -24,8 +24,8 @@ func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (
 	return bySubject, err
 }
 
-// RefusedRequests returns the newest refused requests of an API key, at most usage.MaxRefusedPerKey. The context must have the key's store (see
-// WithStore).
+// RefusedRequests returns the newest refused requests of an API key, at most usage.MaxRefusedPerKey. The context must have the
+// key's store (see WithStore).
 func (o *Operator) RefusedRequests(ctx context.Context, keyID string) ([]usage.Refused, error) {
 	t, id, err := validate.StoreAndID(ctx, keyID, func() error { return keyKind.notFound(keyID) })
 	if err != nil {

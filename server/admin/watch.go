@@ -29,7 +29,8 @@ const (
 	MaxWatches = 100
 	// MaxStoreWatches is how many streams of one store's events one server may have open.
 	MaxStoreWatches = 10
-	// MaxWatch ends every stream, so that a client moves to a new server, and one that vanished no longer counts against MaxWatches.
+	// MaxWatch ends every stream, so that a client moves to a new server, and one that vanished no longer counts against
+	// MaxWatches.
 	MaxWatch = 10 * time.Minute
 	// WatchBeat is how often a stream without events sends an answer.
 	WatchBeat = 15 * time.Second
@@ -37,8 +38,9 @@ const (
 	// watchPoll is how often a stream looks for events of other processes. watchGap is the shortest time between two reads.
 	watchPoll = 500 * time.Millisecond
 	watchGap  = 100 * time.Millisecond
-	// watchOverlap is how far each read looks back, because an event gets its time before its commit. It allows for --request-timeout, by
-	// default 10 seconds, and for servers whose clocks differ. Streams miss an event whose commit takes longer; webhooks get it.
+	// watchOverlap is how far each read looks back, because an event gets its time before its commit. It allows for
+	// --request-timeout, by default 10 seconds, and for servers whose clocks differ. Streams miss an event whose commit takes
+	// longer; webhooks get it.
 	watchOverlap = 30 * time.Second
 	// watchTimeout limits one statement.
 	watchTimeout = 10 * time.Second
@@ -82,8 +84,8 @@ func (w *watches) close(store uuid.UUID) {
 	}
 }
 
-// WatchEvents streams a store's events once they are committed, without a database connection between two reads. It returns nil when the
-// context ends.
+// WatchEvents streams a store's events once they are committed, without a database connection between two reads. It returns nil
+// when the context ends.
 func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsRequest,
 	stream *connect.ServerStream[adminv1.WatchEventsResponse]) error {
 	var refused problems
@@ -126,8 +128,8 @@ type watch struct {
 	send  func(*adminv1.WatchEventsResponse) error
 	// from is the time from which the client wants events, by default the stream's beginning. No answer's position is earlier.
 	from time.Time
-	// floor is the earliest time that the stream reads: the client's, or watchOverlap before the stream's beginning, because an event of that
-	// time may be uncommitted.
+	// floor is the earliest time that the stream reads: the client's, or watchOverlap before the stream's beginning, because an
+	// event of that time may be uncommitted.
 	floor time.Time
 	// next is the time from which the next read looks for events.
 	next time.Time
@@ -176,8 +178,8 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// poll passes the ids of events from w.next on, without those in w.seen, to send, oldest first, with the time of the read. Then it updates
-// both.
+// poll passes the ids of events from w.next on, without those in w.seen, to send, oldest first, with the time of the read. Then
+// it updates both.
 func (w *watch) poll(ctx context.Context, send func([]uuid.UUID, time.Time) error) error {
 	now := w.db.Now()
 	next := latest(now.Add(-watchOverlap), w.floor)

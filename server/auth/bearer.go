@@ -9,8 +9,8 @@ import (
 // scheme is that of RFC 6750. Its case does not matter (RFC 9110, 11.1).
 const scheme = "Bearer"
 
-// bearer requires exactly one Authorization header with the scheme, one space or more, and a text, which need not have the form of a key.
-// Otherwise it refuses with api_key_missing.
+// bearer requires exactly one Authorization header with the scheme, one space or more, and a text, which need not have the form
+// of a key. Otherwise it refuses with api_key_missing.
 func bearer(authorization []string) (string, error) {
 	missing := func(message string) error { return apierr.New(apierr.APIKeyMissing, message) }
 	switch {

@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// counters count in memory the requests of each key in the current minute, on SQLite, which has one server. A new server continues from the
-// counts that Flush writes. Goroutines may share it. The zero value is ready for use.
+// counters count in memory the requests of each key in the current minute, on SQLite, which has one server. A new server
+// continues from the counts that Flush writes. Goroutines may share it. The zero value is ready for use.
 type counters struct {
 	mu      sync.Mutex
 	minute  int64
@@ -16,9 +16,9 @@ type counters struct {
 	changed bool // whether a count changed since the last call of unwritten
 }
 
-// add returns how many requests the key has made in this minute. It begins with stored, the count in the database, because the server may have
-// started in this minute. A request of the minute before counts in this one, because requests may overtake each other; in an even earlier
-// minute, the clock was set back, and all counts begin anew.
+// add returns how many requests the key has made in this minute. It begins with stored, the count in the database, because the
+// server may have started in this minute. A request of the minute before counts in this one, because requests may overtake each
+// other; in an even earlier minute, the clock was set back, and all counts begin anew.
 func (c *counters) add(key uuid.UUID, minute int64, stored int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,8 +51,8 @@ func (c *counters) markUnwritten() {
 	c.changed = true
 }
 
-// uses has the time of each key's last use, in Unix milliseconds, until Flush writes it. Goroutines may share it. The zero value is ready for
-// use.
+// uses has the time of each key's last use, in Unix milliseconds, until Flush writes it. Goroutines may share it. The zero
+// value is ready for use.
 type uses struct {
 	mu   sync.Mutex
 	last map[uuid.UUID]int64

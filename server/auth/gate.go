@@ -20,7 +20,8 @@ import (
 // statusOpen is the only status in which a store's keys are accepted (specification, Store).
 const statusOpen = "open"
 
-// maxBlocked is how many blocked clients the gate has in memory, some 100 bytes each. For others, each request asks the database.
+// maxBlocked is how many blocked clients the gate has in memory, some 100 bytes each. For others, each request asks the
+// database.
 const maxBlocked = 1 << 16
 
 // Options are the settings of a Gate. A server uses the zero value.
@@ -80,12 +81,12 @@ func (g *Gate) timeArg() any {
 	return g.db.TimeArg()
 }
 
-// Admit counts a request and identifies its caller, from the values of its Authorization header and its client's address. An IPv6 address
-// counts with its /64; all invalid addresses are one client.
+// Admit counts a request and identifies its caller, from the values of its Authorization header and its client's address. An
+// IPv6 address counts with its /64; all invalid addresses are one client.
 //
-// The error is an *apierr.Refusal, in the cases that the package comment draws, or the database's; it never contains the key. The Rate is
-// always set, and the Principal if the key exists. Admit makes one round trip to the database, a second for an unknown key, and none if the
-// header is missing or the client is blocked in memory.
+// The error is an *apierr.Refusal, in the cases that the package comment draws, or the database's; it never contains the key.
+// The Rate is always set, and the Principal if the key exists. Admit makes one round trip to the database, a second for an
+// unknown key, and none if the header is missing or the client is blocked in memory.
 func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.Addr) (Principal, limit.Rate, error) {
 	client := limit.ClientOf(address)
 	now := g.now()

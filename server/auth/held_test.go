@@ -16,8 +16,8 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// Another session has locked the counters of more keys than there are connections. Only their requests wait, until the lock is released or
-// their deadline, and all counts are exact.
+// Another session has locked the counters of more keys than there are connections. Only their requests wait, until the lock is
+// released or their deadline, and all counts are exact.
 func TestALockedCounterHoldsUpOnlyItsKey(t *testing.T) {
 	t.Parallel()
 	for name, lock := range map[string]string{

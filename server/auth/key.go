@@ -14,8 +14,8 @@ import (
 // Prefix never changes, because secret scanners recognise keys by it (specification, Authentication).
 const Prefix = "svc_live_"
 
-// A key is Prefix, two base-62 digits for its store's bucket, 34 random ones (202 bits), and a checksum: the CRC-32 of all before it, in six.
-// Older keys have random digits in place of the bucket, so it does not prove to which store a key belongs.
+// A key is Prefix, two base-62 digits for its store's bucket, 34 random ones (202 bits), and a checksum: the CRC-32 of all
+// before it, in six. Older keys have random digits in place of the bucket, so it does not prove to which store a key belongs.
 const (
 	digits         = tenant.Base62
 	bodyDigits     = 36
@@ -28,8 +28,8 @@ const (
 func NewKey(store uuid.UUID) string {
 	key := make([]byte, 0, keyLength)
 	key = append(key, Prefix+tenant.Bucket(store)...)
-	// fair is 248, the largest multiple of 62 up to 256. Bytes from 248 on would make the first eight digits more frequent. 48 random bytes
-	// nearly always have enough others.
+	// fair is 248, the largest multiple of 62 up to 256. Bytes from 248 on would make the first eight digits more frequent. 48
+	// random bytes nearly always have enough others.
 	const fair = 256 / len(digits) * len(digits)
 	var random [48]byte
 	for len(key) < len(Prefix)+bodyDigits {
@@ -43,11 +43,12 @@ func NewKey(store uuid.UUID) string {
 	return string(appendChecksum(key, string(key)))
 }
 
-// Fingerprint is the SHA-256 by which keys are stored and looked up. A slow hash would add nothing, because nobody can guess 202 random bits.
+// Fingerprint is the SHA-256 by which keys are stored and looked up. A slow hash would add nothing, because nobody can guess
+// 202 random bits.
 func Fingerprint(key string) [32]byte { return sha256.Sum256([]byte(key)) }
 
-// Hint is what may be shown later: the prefix and the last four characters, such as "svc_live_...x7Qd", which are of the checksum. The hint of
-// a malformed key shows none of its characters.
+// Hint is what may be shown later: the prefix and the last four characters, such as "svc_live_...x7Qd", which are of the
+// checksum. The hint of a malformed key shows none of its characters.
 func Hint(key string) string {
 	if !WellFormed(key) {
 		return Prefix + "..."
@@ -61,8 +62,8 @@ func IsHint(text string) bool {
 	return ok && (last == "" || len(last) == hintDigits && strings.Trim(last, digits) == "")
 }
 
-// WellFormed checks prefix, length, digits and checksum. A CRC-32 shows every change of a single character, so most mistyped keys are refused
-// without a look-up.
+// WellFormed checks prefix, length, digits and checksum. A CRC-32 shows every change of a single character, so most mistyped
+// keys are refused without a look-up.
 func WellFormed(key string) bool {
 	if len(key) != keyLength || !strings.HasPrefix(key, Prefix) {
 		return false

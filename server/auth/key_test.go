@@ -73,8 +73,8 @@ func TestNewKey(t *testing.T) {
 			counts[key[i]]++
 		}
 	}
-	// Each digit occurs 2193 times on average, with a standard deviation of 46. With the remainders of all bytes, the first eight would occur
-	// 2656 times.
+	// Each digit occurs 2193 times on average, with a standard deviation of 46. With the remainders of all bytes, the first
+	// eight would occur 2656 times.
 	const mean = keys * 34 / 62
 	require.Len(t, counts, 62)
 	for digit, count := range counts {

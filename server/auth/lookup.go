@@ -32,8 +32,8 @@ type lookup struct {
 type lookupResult struct {
 	now   time.Time // time of the lookup, in UTC and whole milliseconds
 	known bool      // whether the key exists and the client is within its limit
-	// unknown is how many requests with unknown keys the client has made in this minute, including this one; 0 if known is true. Over the
-	// limit, existing keys count, too.
+	// unknown is how many requests with unknown keys the client has made in this minute, including this one; 0 if known is
+	// true. Over the limit, existing keys count, too.
 	unknown int
 	// These are set for a known key:
 	principal        Principal
@@ -66,8 +66,8 @@ func (g *Gate) find(ctx context.Context, q lookup) (lookupResult, error) {
 	return lookupResult{}, errors.New("the key is found and not found")
 }
 
-// findCountingInMemory looks up a key on read-only connections. Counting in the database would make each request wait for SQLite's only writer,
-// and empty the caches of all other connections. A SQLite file has only one server.
+// findCountingInMemory looks up a key on read-only connections. Counting in the database would make each request wait for
+// SQLite's only writer, and empty the caches of all other connections. A SQLite file has only one server.
 func (g *Gate) findCountingInMemory(ctx context.Context, q lookup) (found lookupResult, err error) {
 	row := g.db.Admissions().QueryRowContext(ctx, g.statements["known"], q.fingerprint[:], q.client, q.timeArg,
 		limit.UnknownKeysPerMinute)
@@ -103,8 +103,8 @@ func (f *lookupResult) scan(row interface{ Scan(into ...any) error }) (position 
 	return position, nil
 }
 
-// countUnknown counts a request for its client, and reports whether the key exists. If the client's counter is locked, it tries again until ctx
-// ends. At most maxWaiting calls use a connection, so that the others stay free for known keys.
+// countUnknown counts a request for its client, and reports whether the key exists. If the client's counter is locked, it tries
+// again until ctx ends. At most maxWaiting calls use a connection, so that the others stay free for known keys.
 func (g *Gate) countUnknown(ctx context.Context, q lookup) (f lookupResult, exists bool, err error) {
 	for err = errHeld; errors.Is(err, errHeld); {
 		select {

@@ -17,9 +17,9 @@ const (
 	turnTimeout = "250ms"
 )
 
-// findCountingInDatabase looks up keys and counts their requests with one statement, as if they had come one after the other. The result is
-// zero for an unknown key and a client over its limit, and the count is 0 if another session has locked the counter. It fails with errHeld if
-// one is inserting it.
+// findCountingInDatabase looks up keys and counts their requests with one statement, as if they had come one after the other.
+// The result is zero for an unknown key and a client over its limit, and the count is 0 if another session has locked the
+// counter. It fails with errHeld if one is inserting it.
 func (g *Gate) findCountingInDatabase(ctx context.Context, lookups []lookup) ([]lookupResult, error) {
 	return g.findCounting(ctx, "known", insertTimeout, lookups)
 }

@@ -8,8 +8,8 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// Principal is the caller of a request: an API key and its store. The zero value means no caller. Goroutines may share it, and must not change
-// its slices.
+// Principal is the caller of a request: an API key and its store. The zero value means no caller. Goroutines may share it, and
+// must not change its slices.
 type Principal struct {
 	KeyID   uuid.UUID
 	KeyName string

@@ -19,8 +19,8 @@ const (
 	flushTimeout = 5 * time.Second
 )
 
-// Run calls Flush every ten seconds until ctx ends, and once more, with the error of that call. It only logs earlier errors, because the next
-// flush writes the same data.
+// Run calls Flush every ten seconds until ctx ends, and once more, with the error of that call. It only logs earlier errors,
+// because the next flush writes the same data.
 func (g *Gate) Run(ctx context.Context) error {
 	ticker := time.NewTicker(g.flushEvery)
 	defer ticker.Stop()
@@ -36,8 +36,8 @@ func (g *Gate) Run(ctx context.Context) error {
 	}
 }
 
-// Flush writes the counters in memory and the last uses of keys, and deletes address counters of past minutes. It takes five seconds at most;
-// the next call writes the rest. Goroutines may call it at once, and while requests are admitted.
+// Flush writes the counters in memory and the last uses of keys, and deletes address counters of past minutes. It takes five
+// seconds at most; the next call writes the rest. Goroutines may call it at once, and while requests are admitted.
 func (g *Gate) Flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()

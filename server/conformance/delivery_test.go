@@ -78,8 +78,8 @@ func (r *receiver) next(t *testing.T) arrival {
 	}
 }
 
-// buildOther compiles a different binary, with which a test shows that an output does not depend on the binary. Unless heavy tests run, it
-// returns the first one.
+// buildOther compiles a different binary, with which a test shows that an output does not depend on the binary. Unless heavy
+// tests run, it returns the first one.
 func buildOther(t *testing.T) string {
 	t.Helper()
 	if !need.Required() {

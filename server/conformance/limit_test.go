@@ -63,7 +63,8 @@ func TestKeyLimit(t *testing.T) {
 	}
 }
 
-// After twenty unknown keys an address is refused until the minute ends, whatever the key. Requests with no key or a revoked one do not count.
+// After twenty unknown keys an address is refused until the minute ends, whatever the key. Requests with no key or a revoked
+// one do not count.
 func TestAddressLimit(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

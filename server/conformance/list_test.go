@@ -56,7 +56,8 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// lists returns requests for all lists, without a filter, with one and with several. args follow the store's id in the SQL statement.
+// lists returns requests for all lists, without a filter, with one and with several. args follow the store's id in the SQL
+// statement.
 func lists() []struct {
 	m    proto.Message
 	args []any
@@ -98,7 +99,8 @@ var (
 	subquery = regexp.MustCompile(`(?m)^(?:CO-ROUTINE|MATERIALIZE) (\w+)$`)
 )
 
-// scanned reports whether a plan reads all rows of a table or of an index. A SCAN on SQLite of a subquery or a CONSTANT ROW does not count.
+// scanned reports whether a plan reads all rows of a table or of an index. A SCAN on SQLite of a subquery or a CONSTANT ROW
+// does not count.
 func scanned(plan string) bool {
 	if seqScan.MatchString(plan) {
 		return true

@@ -55,7 +55,8 @@ func recorded(t *testing.T, file string) openapi.Exchange {
 // names matches the placeholders for values that differ from run to run.
 var names = regexp.MustCompile(`<[a-z]+(-[a-z0-9]+)?>`)
 
-// wrongs calls put with a copy for each way in which one property can be wrong: missing, misspelt, of another type, or one too many.
+// wrongs calls put with a copy for each way in which one property can be wrong: missing, misspelt, of another type, or one too
+// many.
 func wrongs(value any, put func(changed any, mutation string)) {
 	switch value := value.(type) {
 	case []any:
@@ -92,7 +93,8 @@ func wrongs(value any, put func(changed any, mutation string)) {
 // free is the property whose members may have any names.
 const free = "socialLinks/"
 
-// The document refuses an answer of testdata/wire if any property, at any depth, is missing, misspelt, of another type, or one too many.
+// The document refuses an answer of testdata/wire if any property, at any depth, is missing, misspelt, of another type, or one
+// too many.
 func TestDocumentRefusesEveryWrongField(t *testing.T) {
 	t.Parallel()
 	d, err := openapi.Read([]byte(generated.Document)) // a copy, because the suite's document must not count these answers

@@ -58,7 +58,8 @@ func singleStore(t *testing.T, d *db.DB, statements []string) {
 	}
 }
 
-// The first of a fixed number of round trips looks up the key, its store and its counter. Each statement reads rows of one store.
+// The first of a fixed number of round trips looks up the key, its store and its counter. Each statement reads rows of one
+// store.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	var ids struct{ product, order, customer, link, disabled string }

@@ -23,11 +23,12 @@ var update = flag.Bool("update", false, "rewrite the files in testdata/wire")
 
 const wireFolder = "testdata/wire"
 
-// exchange is a request under /v1 whose bytes, and whose answer's bytes, are in a file of testdata/wire. It is the first of a new key in a new
-// store, and the clock stands still.
+// exchange is a request under /v1 whose bytes, and whose answer's bytes, are in a file of testdata/wire. It is the first of a
+// new key in a new store, and the clock stands still.
 type exchange struct {
 	name string
-	// prepare creates the data and returns the request: its request line without the protocol, its body, and its headers besides the key.
+	// prepare creates the data and returns the request: its request line without the protocol, its body, and its headers
+	// besides the key.
 	prepare func(b *bench) request
 	// service starts a service for this exchange; nil means a shared one.
 	service func(t *testing.T, database string) *installation

@@ -10,8 +10,8 @@ import (
 // chart is a bar chart over time.
 type chart struct {
 	Title, Summary string
-	// Top labels the vertical axis and Times the horizontal one, if there are data. Most says how high the highest bar is, for readers who
-	// cannot see the chart.
+	// Top labels the vertical axis and Times the horizontal one, if there are data. Most says how high the highest bar is, for
+	// readers who cannot see the chart.
 	Top, Most string
 	Times     []string
 	Bars      []bar

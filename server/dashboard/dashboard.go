@@ -127,9 +127,9 @@ func (d *dashboard) protect(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
 		"connect-src 'self'; form-action 'self'; frame-ancestors "+ancestors+"; base-uri 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
-	// A page's address may have a sign-in link's token, so other sites may learn only its origin. no-referrer would send the dashboard's own
-	// forms with an empty Origin (Fetch standard, "append a request Origin header"), by which browsers without Sec-Fetch-Site show a form's
-	// site.
+	// A page's address may have a sign-in link's token, so other sites may learn only its origin. no-referrer would send the
+	// dashboard's own forms with an empty Origin (Fetch standard, "append a request Origin header"), by which browsers without
+	// Sec-Fetch-Site show a form's site.
 	h.Set("Referrer-Policy", "strict-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -146,7 +146,8 @@ type visit struct {
 	session string
 }
 
-// member calls do for signed-in members. It refuses a request without a session, and a form from another site or without the session's token.
+// member calls do for signed-in members. It refuses a request without a session, and a form from another site or without the
+// session's token.
 func (d *dashboard) member(do func(*visit) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		malformed := parseForm(r)

@@ -66,8 +66,8 @@ func (p problems) field(name string) problem {
 // chooseOne is for check boxes of which none is ticked.
 const chooseOne = "Choose at least one."
 
-// problemsOf converts a refusal that the member can correct, and returns other errors. codeFields has the field of further codes, or "" for the
-// whole form.
+// problemsOf converts a refusal that the member can correct, and returns other errors. codeFields has the field of further
+// codes, or "" for the whole form.
 func problemsOf(err error, sent url.Values, codeFields map[apierr.Code]string) (problems, error) {
 	var r *apierr.Refusal
 	if !errors.As(err, &r) {

@@ -53,7 +53,8 @@ type frame struct {
 	Store  tenant.Store
 	// Token is the session's, which the page's forms send.
 	Token string
-	// Done is the name of the message about the form that led here, in part.html. Resent is how many deliveries that form sent again.
+	// Done is the name of the message about the form that led here, in part.html. Resent is how many deliveries that form sent
+	// again.
 	Done   string
 	Resent int
 	Now    time.Time
@@ -114,7 +115,8 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, status int, f
 	_, _ = page.WriteTo(w)
 }
 
-// pages has a template for each page file, with the layout and the shared parts. The first call parses them, because commands need none.
+// pages has a template for each page file, with the layout and the shared parts. The first call parses them, because commands
+// need none.
 var pages = sync.OnceValue(func() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pageFiles, "page/layout.html", "page/part.html"))
 	all := map[string]*template.Template{}

@@ -11,7 +11,8 @@ import (
 	"go.storefront.example/server/httplog"
 )
 
-// routeOf returns the pattern, such as /dashboard/keys/{id}/revoke, for the log, because the path may contain a sign-in link's token.
+// routeOf returns the pattern, such as /dashboard/keys/{id}/revoke, for the log, because the path may contain a sign-in link's
+// token.
 func routeOf(r *http.Request) (method, route string) {
 	method, route, known := strings.Cut(r.Pattern, " ")
 	if !known {

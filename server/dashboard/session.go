@@ -13,19 +13,19 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// secureCookie, with the prefix __Host-, is accepted only over HTTPS and only for this host (RFC 6265bis, section 4.1.3.2). plainCookie is for
-// http on this machine.
+// secureCookie, with the prefix __Host-, is accepted only over HTTPS and only for this host (RFC 6265bis, section 4.1.3.2).
+// plainCookie is for http on this machine.
 const (
 	plainCookie  = "storefront_session"
 	secureCookie = "__Host-" + plainCookie
 )
 
-// cookie returns the session's cookie without its value. secure comes from the sign-in link, because behind a proxy a request does not show
-// whether the browser used HTTPS.
+// cookie returns the session's cookie without its value. secure comes from the sign-in link, because behind a proxy a request
+// does not show whether the browser used HTTPS.
 //
-// With SameSite=Lax, browsers send the cookie if the member follows a link from another site, but not with another site's form. In a frame of
-// another site the cookie needs SameSite=None, and browsers keep one for each site around the frame (CHIPS). Then only the form token and the
-// headers show that a form came from another site.
+// With SameSite=Lax, browsers send the cookie if the member follows a link from another site, but not with another site's form.
+// In a frame of another site the cookie needs SameSite=None, and browsers keep one for each site around the frame (CHIPS). Then
+// only the form token and the headers show that a form came from another site.
 func (d *dashboard) cookie(secure bool) *http.Cookie {
 	if secure {
 		c := &http.Cookie{Name: secureCookie, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
@@ -51,7 +51,8 @@ func cookieValue(r *http.Request, secure bool) string {
 	return c.Value
 }
 
-// session returns a context with the session's store and member, and the secret from its cookie. It fails with signin.ErrNoSession.
+// session returns a context with the session's store and member, and the secret from its cookie. It fails with
+// signin.ErrNoSession.
 func (d *dashboard) session(r *http.Request) (context.Context, signin.Member, string, error) {
 	if cookieValue(r, true) == "" && cookieValue(r, false) == "" {
 		return nil, signin.Member{}, "", signin.ErrNoSession
@@ -76,8 +77,8 @@ func (d *dashboard) session(r *http.Request) (context.Context, signin.Member, st
 
 var crossOrigin = http.NewCrossOriginProtection()
 
-// isCrossOrigin adds to the standard check for a browser from before 2023, which sends no Sec-Fetch-Site, behind a proxy that replaces the Host
-// header: the Origin header must be the origin of the sign-in link.
+// isCrossOrigin adds to the standard check for a browser from before 2023, which sends no Sec-Fetch-Site, behind a proxy that
+// replaces the Host header: the Origin header must be the origin of the sign-in link.
 func isCrossOrigin(r *http.Request, origin string) bool {
 	if crossOrigin.Check(r) == nil {
 		return false
@@ -139,7 +140,8 @@ func (d *dashboard) linkExpired(w http.ResponseWriter, r *http.Request) {
 		"A sign-in link works once and for a short time. "+d.newLink())
 }
 
-// signIn uses up a link. It also ends the browser's earlier session, because nobody could sign out of it once its cookie is replaced.
+// signIn uses up a link. It also ends the browser's earlier session, because nobody could sign out of it once its cookie is
+// replaced.
 func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	if err := parseForm(r); err != nil {
 		status, title := unreadable(err)

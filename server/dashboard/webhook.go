@@ -135,8 +135,8 @@ func formValues(w *adminv1.Webhook) url.Values {
 	return url.Values{"url": {w.GetUrl()}, "description": {w.GetDescription()}, "events": w.GetEvents()}
 }
 
-// updateWebhook saves the fields that the member changed. If another member has changed one since the form was opened, it saves nothing and
-// shows the form with an explanation.
+// updateWebhook saves the fields that the member changed. If another member has changed one since the form was opened, it saves
+// nothing and shows the form with an explanation.
 func (d *dashboard) updateWebhook(v *visit) error {
 	sent, id := v.r.PostForm, v.r.PathValue("id")
 	current, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: id})
@@ -239,8 +239,8 @@ func (d *dashboard) webhookAction(v *visit) error {
 	return noPage()
 }
 
-// rotateSecret shows a new signing secret once, in the answer to the form. The same form, sent again, keeps the secret, which the member may
-// already use.
+// rotateSecret shows a new signing secret once, in the answer to the form. The same form, sent again, keeps the secret, which
+// the member may already use.
 func (d *dashboard) rotateSecret(v *visit, id string) error {
 	key, err := idempotencyKey(v)
 	if err != nil {

@@ -22,7 +22,8 @@ const maxMessageBytes = MaxBodyBytes + 1<<10
 // maxOpenBytes is for calls that need no key, whose messages have only the name of a service or a symbol.
 const maxOpenBytes = 4 << 10
 
-// CallOptions are those of Connect's handlers on both listeners: the API's JSON, and at most maxMessageBytes before and after decompression.
+// CallOptions are those of Connect's handlers on both listeners: the API's JSON, and at most maxMessageBytes before and after
+// decompression.
 func CallOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithCodec(apijson.Codec{}), connect.WithReadMaxBytes(maxMessageBytes),
@@ -33,8 +34,8 @@ func CallOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	}
 }
 
-// KeylessOptions are those of handlers that need no key: small messages only, and no compression, so that a caller without a key causes little
-// work.
+// KeylessOptions are those of handlers that need no key: small messages only, and no compression, so that a caller without a
+// key causes little work.
 func KeylessOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithReadMaxBytes(maxOpenBytes), connect.WithCompression("gzip", nil, nil), connect.WithInterceptors(interceptors...),
@@ -121,8 +122,8 @@ func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest,
 	return next(ctx, call)
 }
 
-// refuseInvalid calls the handler, which adds the fields that its rules refuse (validate.NewProblems). It cannot change anything, because
-// hook.WithTx refuses the transaction.
+// refuseInvalid calls the handler, which adds the fields that its rules refuse (validate.NewProblems). It cannot change
+// anything, because hook.WithTx refuses the transaction.
 func refuseInvalid(ctx context.Context, call connect.AnyRequest, next connect.UnaryFunc, invalid *apijson.Invalid) error {
 	_, err := next(ctx, call)
 	if refused := (*apierr.Refusal)(nil); errors.As(err, &refused) {

@@ -20,10 +20,12 @@ import (
 // maxRefused is how many refused parameters an answer lists.
 const maxRefused = 1000
 
-// notInBody are refused in bodies under /v1: the id is in the path, and the edge sets updateMask from the names of the body's fields.
+// notInBody are refused in bodies under /v1: the id is in the path, and the edge sets updateMask from the names of the body's
+// fields.
 var notInBody = []string{"id", "updateMask"}
 
-// decode is the only decoding of a request under /v1, because vanguard would accept unknown and repeated parameters, and values of wrong types.
+// decode is the only decoding of a request under /v1, because vanguard would accept unknown and repeated parameters, and values
+// of wrong types.
 func (m *method) decode(path, query string, body []byte) apijson.Decoded {
 	d := apijson.Decoded{Message: m.input.New().Interface()}
 	if m.hasBody {
@@ -42,8 +44,8 @@ func (m *method) decode(path, query string, body []byte) apijson.Decoded {
 	return d
 }
 
-// decodeQuery returns the parameters that it refuses: unknown and repeated ones, and wrong values. It ignores empty ones, as between two
-// ampersands.
+// decodeQuery returns the parameters that it refuses: unknown and repeated ones, and wrong values. It ignores empty ones, as
+// between two ampersands.
 func (m *method) decodeQuery(query string, into proto.Message) (refused []apijson.Field) {
 	if query == "" {
 		return nil
@@ -84,7 +86,8 @@ func (m *method) decodeQuery(query string, into proto.Message) (refused []apijso
 	return refused
 }
 
-// plusProblem explains that an unescaped + in a query means a space, as in 10:00+01:00, if the value would be valid with a +; otherwise "".
+// plusProblem explains that an unescaped + in a query means a space, as in 10:00+01:00, if the value would be valid with a +;
+// otherwise "".
 func plusProblem(m proto.Message, fd protoreflect.FieldDescriptor, raw string) string {
 	meant, ok := unescape(strings.ReplaceAll(raw, "+", "%2B"))
 	if !ok || !strings.Contains(raw, "+") || apijson.SetText(m.ProtoReflect().New().Interface(), fd, meant) != "" {
@@ -125,7 +128,8 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 
 func tooLarge() error { return apierr.New(apierr.PayloadTooLarge, "The body is larger than 1 MiB.") }
 
-// checkMediaType refuses an encoding, or a type other than JSON in UTF-8. A body without Content-Type is refused later, unless it is empty.
+// checkMediaType refuses an encoding, or a type other than JSON in UTF-8. A body without Content-Type is refused later, unless
+// it is empty.
 func checkMediaType(h http.Header) error {
 	if encoding := h["Content-Encoding"]; len(encoding) > 0 && !strings.EqualFold(strings.Join(encoding, ","), "identity") {
 		return apierr.New(apierr.UnsupportedMediaType, "The body must be sent without Content-Encoding.")
@@ -146,8 +150,8 @@ func isJSON(h http.Header) bool {
 	return err == nil && base == "application/json" && (!hasCharset || strings.EqualFold(charset, "utf-8"))
 }
 
-// DecodeCall decodes a Connect call with a JSON body into in, because Connect's own error names only one field. The returned request, for
-// Connect, has the message in its context and an empty body. Other calls it returns as they are.
+// DecodeCall decodes a Connect call with a JSON body into in, because Connect's own error names only one field. The returned
+// request, for Connect, has the message in its context and an empty body. Other calls it returns as they are.
 func DecodeCall(w http.ResponseWriter, r *http.Request, in proto.Message) (*http.Request, error) {
 	if r.Method != http.MethodPost || !isJSON(r.Header) || r.Header.Get("Content-Encoding") != "" {
 		return r, nil

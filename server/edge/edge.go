@@ -44,8 +44,8 @@ import (
 // MaxBodyBytes limits a request's body, in every protocol: 1 MiB.
 const MaxBodyBytes = 1 << 20
 
-// Gate counts a request, and admits it or not. It always returns the rate and, for an existing key, the principal. The error is an
-// *apierr.Refusal or a failure of the service.
+// Gate counts a request, and admits it or not. It always returns the rate and, for an existing key, the principal. The error is
+// an *apierr.Refusal or a failure of the service.
 type Gate interface {
 	Admit(ctx context.Context, authorization []string, address netip.Addr) (auth.Principal, limit.Rate, error)
 }
@@ -69,8 +69,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// Logger gets one line for each request.
 	Logger *slog.Logger
-	// Traces makes the spans of requests; nil makes none. A span only links to the client's trace, because a client must not decide about
-	// traces or sampling.
+	// Traces makes the spans of requests; nil makes none. A span only links to the client's trace, because a client must not
+	// decide about traces or sampling.
 	Traces trace.TracerProvider
 	// Observe is called once for each request, after the answer. It may be nil, and must not block.
 	Observe func(Request)

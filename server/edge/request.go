@@ -34,8 +34,8 @@ const (
 	LimitAddress = "address"
 )
 
-// Request describes a request for metrics and for the log of refused requests. Its texts have few possible values, so that metrics may use them
-// as labels.
+// Request describes a request for metrics and for the log of refused requests. Its texts have few possible values, so that
+// metrics may use them as labels.
 type Request struct {
 	Protocol Protocol
 	// Method is the HTTP method, or OTHER for an unknown one.
@@ -52,12 +52,13 @@ type Request struct {
 
 	// StoreID and KeyID are uuid.Nil if the key is unknown.
 	StoreID, KeyID, RequestID uuid.UUID
-	// Fields are the refused fields or scopes, without names that the caller has invented, because they are stored and may be personal data.
+	// Fields are the refused fields or scopes, without names that the caller has invented, because they are stored and may be
+	// personal data.
 	Fields []string
 }
 
-// finish writes the log line, ends the span and calls the observer, even if one of these panics. A request whose caller left counts as 499,
-// whatever was sent.
+// finish writes the log line, ends the span and calls the observer, even if one of these panics. A request whose caller left
+// counts as 499, whatever was sent.
 func (e *Edge) finish(x *exchange) {
 	defer x.RecoverEnd(e.config.Logger)
 	request := Request{
@@ -76,8 +77,8 @@ func (e *Edge) finish(x *exchange) {
 	e.log(x, request)
 }
 
-// addRefusal sets the code, the exceeded limit, and the refused fields or scope. A request over the address limit has no principal, because the
-// gate checks that limit before it looks up the key.
+// addRefusal sets the code, the exceeded limit, and the refused fields or scope. A request over the address limit has no
+// principal, because the gate checks that limit before it looks up the key.
 func (x *exchange) addRefusal(request *Request) {
 	request.Code = string(x.Refusal.Code)
 	if x.Refusal.CallerGaveUp() {

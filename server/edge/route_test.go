@@ -15,7 +15,8 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// A path under /v1 matches a template exactly, with the id as it was sent, or it is not found. The observer gets a template or "unmatched".
+// A path under /v1 matches a template exactly, with the id as it was sent, or it is not found. The observer gets a template or
+// "unmatched".
 func FuzzRoute(f *testing.F) {
 	for _, seed := range []string{
 		"store", "products/x", "payment-links/x/enable", "products/", "/products", "products/..", "payment-links//enable",

@@ -105,7 +105,8 @@ func TestRequestsWaitForASlot(t *testing.T) {
 	require.Zero(t, w.slots.Load().Running, "every slot was given back")
 }
 
-// A search reads all rows of a store, so only a quarter of the store's slots, here one, may search. The others wait without a slot.
+// A search reads all rows of a store, so only a quarter of the store's slots, here one, may search. The others wait without a
+// slot.
 func TestSearchesOfAStoreAreFewAtATime(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

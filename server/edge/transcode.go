@@ -21,8 +21,8 @@ import (
 // compressedBytes is the size from which compression gains anything: a smaller answer fits into one packet.
 const compressedBytes = 1024
 
-// mountTranscoder puts vanguard in front of the typed protocols' handlers. It maps a request under /v1 to a call of Connect in JSON, passes the
-// answer through, and writes an error with the codec.
+// mountTranscoder puts vanguard in front of the typed protocols' handlers. It maps a request under /v1 to a call of Connect in
+// JSON, passes the answer through, and writes an error with the codec.
 func (e *Edge) mountTranscoder(services []Service) error {
 	mounted := make([]*vanguard.Service, len(services))
 	for i, s := range services {
@@ -83,8 +83,8 @@ func (e *Edge) serveREST(ctx context.Context, x *exchange, r *http.Request, path
 	return nil
 }
 
-// send sends vanguard's body with status 200, 201 or the refusal's, and none of vanguard's headers. It compresses a large body, but no refusal,
-// if the client accepts it.
+// send sends vanguard's body with status 200, 201 or the refusal's, and none of vanguard's headers. It compresses a large body,
+// but no refusal, if the client accepts it.
 func (x *exchange) send(r *http.Request, body []byte) {
 	h, status := x.Header(), http.StatusOK
 	h["Content-Type"], h["Content-Length"] = contentTypeJSON, headerNumber(len(body))
@@ -144,8 +144,8 @@ func (a *answer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// codec is vanguard's for /v1: it encodes a request for Connect and a handler's error. Answers pass through, because Connect's codec has the
-// same name.
+// codec is vanguard's for /v1: it encodes a request for Connect and a handler's error. Answers pass through, because Connect's
+// codec has the same name.
 type codec struct{ apijson.Codec }
 
 // Unmarshal reads nothing, because the request is decoded already.

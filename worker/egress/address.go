@@ -11,8 +11,8 @@ import (
 type block struct {
 	prefix      netip.Prefix
 	description string
-	// private is true if Policy.AllowPrivate allows the block, in which tests and development machines listen. In others only clouds or routers
-	// answer.
+	// private is true if Policy.AllowPrivate allows the block, in which tests and development machines listen. In others only
+	// clouds or routers answer.
 	private bool
 }
 
@@ -56,16 +56,16 @@ var blocks = []block{
 	{netip.MustParsePrefix("2002::/16"), "6to4: holds an IPv4 address, RFC 3056", false},
 	{netip.MustParsePrefix("2620:4f:8000::/48"), "AS112, RFC 7534", false},
 	{netip.MustParsePrefix("3fff::/20"), "documentation, RFC 9637", false},
-	// Everything outside 2000::/3, the only allocated part (RFC 4291, section 2.4): every other form of an IPv4 address (::/96, ::ffff:0:0/96,
-	// 64:ff9b::/96, 64:ff9b:1::/48), and link-local, site-local and multicast. refused checks the IPv4 address in 64:ff9b::/96 first; in
-	// 64:ff9b:1::/48 each network chooses its place (RFC 8215).
+	// Everything outside 2000::/3, the only allocated part (RFC 4291, section 2.4): every other form of an IPv4 address (::/96,
+	// ::ffff:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48), and link-local, site-local and multicast. refused checks the IPv4 address
+	// in 64:ff9b::/96 first; in 64:ff9b:1::/48 each network chooses its place (RFC 8215).
 	{netip.MustParsePrefix("::/3"), "outside global unicast: unspecified, IPv4 inside IPv6, local NAT64", false},
 	{netip.MustParsePrefix("4000::/2"), "outside global unicast", false},
 	{netip.MustParsePrefix("8000::/1"), "outside global unicast: link-local, site-local, multicast", false},
 }
 
-// nat64 leads a network without IPv4 to IPv4-only addresses, which are the last 32 bits (RFC 6052, section 2.1). DNS64 makes such addresses for
-// public names (RFC 6147).
+// nat64 leads a network without IPv4 to IPv4-only addresses, which are the last 32 bits (RFC 6052, section 2.1). DNS64 makes
+// such addresses for public names (RFC 6147).
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
 // behindNAT64 returns the IPv4 address behind the prefix nat64.
@@ -77,9 +77,9 @@ func behindNAT64(addr netip.Addr) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte(ip16[12:])), true
 }
 
-// refused forbids an address. With the prefix nat64 the IPv4 address inside decides; a private one is forbidden even with AllowPrivate (RFC
-// 6052, section 3.1), because it would be in the gateway's network. Callers have turned other IPv6 forms of a resolver's IPv4 addresses into
-// plain ones.
+// refused forbids an address. With the prefix nat64 the IPv4 address inside decides; a private one is forbidden even with
+// AllowPrivate (RFC 6052, section 3.1), because it would be in the gateway's network. Callers have turned other IPv6 forms of a
+// resolver's IPv4 addresses into plain ones.
 func (p Policy) refused(addr netip.Addr) bool {
 	if !addr.IsValid() || addr.Zone() != "" {
 		return true // an address with a zone belongs to an interface of this machine, and no prefix contains it
@@ -95,8 +95,8 @@ func (p Policy) refused(addr netip.Addr) bool {
 	return false
 }
 
-// secondGuard is a library's table from the same registries. Unless AllowPrivate is set, either table refuses an address, so that a gap in one
-// does no harm.
+// secondGuard is a library's table from the same registries. Unless AllowPrivate is set, either table refuses an address, so
+// that a gap in one does no harm.
 var secondGuard = ssrf.New(ssrf.WithAnyPort())
 
 // control is a net.Dialer's Control: it checks the address that the system is about to connect to, regardless of earlier checks.

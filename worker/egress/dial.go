@@ -30,7 +30,8 @@ type dialer struct {
 
 type deadlineKey struct{}
 
-// withDeadline stores the attempt's deadline as a value, because http.Transport dials with the request's values, but not its deadline.
+// withDeadline stores the attempt's deadline as a value, because http.Transport dials with the request's values, but not its
+// deadline.
 func withDeadline(ctx context.Context, deadline time.Time) context.Context {
 	return context.WithValue(ctx, deadlineKey{}, deadline)
 }
@@ -41,8 +42,8 @@ func withStoredDeadline(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithDeadline(ctx, deadline)
 }
 
-// dial connects to the first address that answers, after it has checked all. If one is refused, it connects to none, because a name with a
-// public and an internal address is an attack.
+// dial connects to the first address that answers, after it has checked all. If one is refused, it connects to none, because a
+// name with a public and an internal address is an attack.
 func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, error) {
 	ctx, cancel := withStoredDeadline(ctx)
 	defer cancel()
@@ -94,8 +95,8 @@ func (d *dialer) lookUp(ctx context.Context, host string) ([]netip.Addr, error) 
 		return []netip.Addr{addr}, nil
 	}
 	if !d.policy.AllowPrivate {
-		// The dot disables the machine's search list, which could turn a public name into an internal one and costs several look-ups a name in
-		// some clusters.
+		// The dot disables the machine's search list, which could turn a public name into an internal one and costs several
+		// look-ups a name in some clusters.
 		host += "."
 	}
 	addrs, err := d.resolver.LookupNetIP(ctx, "ip", host)

@@ -69,7 +69,8 @@ type Options struct {
 	MaxIdleConnsPerHost, MaxIdleConns int
 }
 
-// Client posts to receivers. It keeps idle connections, so one is enough for a process. Goroutines may share it. Make it with New.
+// Client posts to receivers. It keeps idle connections, so one is enough for a process. Goroutines may share it. Make it with
+// New.
 type Client struct {
 	policy    Policy
 	timeout   time.Duration
@@ -128,7 +129,8 @@ func New(o Options) *Client {
 type Result struct {
 	// Status is that of the response, or 0.
 	Status int
-	// Problem is "" for a 2xx response, otherwise one of this package's texts, of at most 64 bytes, without address, URL or secret.
+	// Problem is "" for a 2xx response, otherwise one of this package's texts, of at most 64 bytes, without address, URL or
+	// secret.
 	Problem string
 	// Duration ends with the response headers or the problem.
 	Duration time.Duration
@@ -139,9 +141,10 @@ type Result struct {
 // Succeeded reports whether the receiver answered with 2xx.
 func (r Result) Succeeded() bool { return r.Problem == "" }
 
-// Post makes one attempt: it posts body to target with header, which must have a User-Agent. It returns with the response headers and the
-// beginning of a failure's body, or with a problem, the timeout or the context's end. If the receiver closed an idle connection without a byte
-// of an answer, it posts once more on a new one. Goroutines may share header and body, unchanged during the call.
+// Post makes one attempt: it posts body to target with header, which must have a User-Agent. It returns with the response
+// headers and the beginning of a failure's body, or with a problem, the timeout or the context's end. If the receiver closed an
+// idle connection without a byte of an answer, it posts once more on a new one. Goroutines may share header and body, unchanged
+// during the call.
 func (c *Client) Post(ctx context.Context, target string, header http.Header, body []byte) Result {
 	start := time.Now()
 	answer, release, err := c.send(ctx, target, header, body, start.Add(c.timeout))
@@ -169,8 +172,8 @@ func readPrefix(answer *http.Response, release context.CancelFunc) string {
 	}, strings.ToValidUTF8(string(body[:n]), "\uFFFD")))
 }
 
-// send returns the response with its body unread. If err is nil, the caller must call release, which closes the connection unless the body was
-// read to its end.
+// send returns the response with its body unread. If err is nil, the caller must call release, which closes the connection
+// unless the body was read to its end.
 func (c *Client) send(ctx context.Context, target string, header http.Header, body []byte, deadline time.Time) (*http.Response,
 	context.CancelFunc, error) {
 	u, refusal := c.policy.parse(target)
@@ -197,7 +200,8 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 		answer, err = c.fresh.RoundTrip(request)
 	}
 	if err != nil {
-		// The context's error comes first, so that the attempt ends with ProblemTimeout or ProblemInterrupted, whatever net/http returned.
+		// The context's error comes first, so that the attempt ends with ProblemTimeout or ProblemInterrupted, whatever
+		// net/http returned.
 		err = errors.Join(ctx.Err(), err)
 		release()
 		return nil, nil, err
@@ -205,8 +209,8 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 	return answer, release, nil
 }
 
-// drainBody reads a body that may end within maxDrainBytes in the background, so that the connection can be used again, or closes the
-// connection.
+// drainBody reads a body that may end within maxDrainBytes in the background, so that the connection can be used again, or
+// closes the connection.
 func (c *Client) drainBody(answer *http.Response, release context.CancelFunc) {
 	switch {
 	case answer.Body == http.NoBody:

@@ -161,8 +161,8 @@ func TestHostileReceivers(t *testing.T) {
 				body = make([]byte, 8<<20) // more than a connection's buffers hold
 			}
 
-			// First at most three attempts, until one ends within timeout + slack; each with row.want. Their long timeout keeps a slow machine
-			// from causing ProblemTimeout. The attempts below, at once, may end with any problem.
+			// First at most three attempts, until one ends within timeout + slack; each with row.want. Their long timeout keeps
+			// a slow machine from causing ProblemTimeout. The attempts below, at once, may end with any problem.
 			single := newClient(t, func(o *Options) {
 				o.Timeout = crowded
 				if row.want == ProblemTimeout {

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// The problems of an attempt, beside "status 500" and "redirect 302": a fixed list, so that they contain no address, URL, secret or part of a
-// response, and can be counted.
+// The problems of an attempt, beside "status 500" and "redirect 302": a fixed list, so that they contain no address, URL,
+// secret or part of a response, and can be counted.
 const (
 	ProblemAddress     = "address refused"
 	ProblemURL         = "URL not allowed"

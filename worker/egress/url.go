@@ -18,14 +18,15 @@ const MaxURLBytes = 2048
 
 // Policy allows receivers besides those of the specification: https, and no private or local address.
 type Policy struct {
-	// AllowPrivate allows loopback, private, carrier-shared and unique local addresses and local names, for tests and development. Those of
-	// clouds and routers stay refused.
+	// AllowPrivate allows loopback, private, carrier-shared and unique local addresses and local names, for tests and
+	// development. Those of clouds and routers stay refused.
 	AllowPrivate bool
 	// AllowHTTP allows plain http besides https.
 	AllowHTTP bool
 }
 
-// URLError explains to the person who registers a webhook what is wrong with the URL. It never repeats the URL, which may contain a password.
+// URLError explains to the person who registers a webhook what is wrong with the URL. It never repeats the URL, which may
+// contain a password.
 type URLError struct {
 	// Reason completes a sentence that starts with "URL", as in "must start with https://".
 	Reason string
@@ -54,8 +55,8 @@ var (
 	errURLSingle    = &URLError{Reason: "must contain the full name of a host, such as shop.example.com", address: true}
 )
 
-// EscapeURL percent-encodes characters of path and query that no URL may have, such as letters beyond ASCII and |. CheckURL reads hosts of
-// every script.
+// EscapeURL percent-encodes characters of path and query that no URL may have, such as letters beyond ASCII and |. CheckURL
+// reads hosts of every script.
 func EscapeURL(text string) string {
 	scheme, rest, _ := strings.Cut(text, "://")
 	at := strings.IndexAny(rest, "/?#")
@@ -75,8 +76,8 @@ func EscapeURL(text string) string {
 	return b.String()
 }
 
-// CheckURL reads only the text, because the addresses of a name may change: they are checked at each connection. Any text that a resolver or a
-// library might read as an address counts as one. Its errors are *URLError.
+// CheckURL reads only the text, because the addresses of a name may change: they are checked at each connection. Any text that
+// a resolver or a library might read as an address counts as one. Its errors are *URLError.
 func CheckURL(text string, p Policy) error {
 	_, err := p.parse(text)
 	if err != nil {
@@ -85,7 +86,8 @@ func CheckURL(text string, p Policy) error {
 	return nil
 }
 
-// parse returns the URL with the host in the one form that is resolved, dialled and sent, so that the client uses the host that was checked.
+// parse returns the URL with the host in the one form that is resolved, dialled and sent, so that the client uses the host that
+// was checked.
 func (p Policy) parse(text string) (*url.URL, *URLError) {
 	if text == "" || len(text) > MaxURLBytes {
 		return nil, errURLLength
@@ -141,8 +143,8 @@ func (p Policy) parse(text string) (*url.URL, *URLError) {
 	return u, nil
 }
 
-// mistakable reports whether libraries read a URL with r differently: some remove r, or take a backslash for a slash. Soft hyphens and similar
-// characters (Cf) are invisible.
+// mistakable reports whether libraries read a URL with r differently: some remove r, or take a backslash for a slash. Soft
+// hyphens and similar characters (Cf) are invisible.
 func mistakable(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\\'
 }
@@ -174,8 +176,8 @@ func port(u *url.URL) (string, *URLError) {
 	return strconv.FormatUint(number, 10), nil
 }
 
-// idnaProfile maps letters, digits and dots of every script (UTS 46), so that full-width or circled digits become the IP address that they look
-// like. isDNSName makes the final check, also of underscores.
+// idnaProfile maps letters, digits and dots of every script (UTS 46), so that full-width or circled digits become the IP
+// address that they look like. isDNSName makes the final check, also of underscores.
 var idnaProfile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false))
 
 // host returns a name in lower-case ASCII without a trailing dot, or an address without brackets.
@@ -198,8 +200,8 @@ func (p Policy) host(u *url.URL) (string, *URLError) {
 	if err != nil || !isDNSName(name) {
 		return "", errURLHost
 	}
-	// The last label of a public DNS name is never a number. So libraries read 127.1, 0x7f.1, 0177.0.0.1 and 2130706433 as addresses (WHATWG
-	// URL, section 3.5).
+	// The last label of a public DNS name is never a number. So libraries read 127.1, 0x7f.1, 0177.0.0.1 and 2130706433 as
+	// addresses (WHATWG URL, section 3.5).
 	if last := name[strings.LastIndexByte(name, '.')+1:]; isNumeric(last) {
 		addr, err := netip.ParseAddr(name)
 		if err != nil {
@@ -225,11 +227,12 @@ func (p Policy) host(u *url.URL) (string, *URLError) {
 	return name, nil
 }
 
-// localNames never leave a machine or a network: RFC 6761, RFC 6762, ICANN's reservation of internal (2024), RFC 8375, and the names that hosts
-// files give loopback.
+// localNames never leave a machine or a network: RFC 6761, RFC 6762, ICANN's reservation of internal (2024), RFC 8375, and the
+// names that hosts files give loopback.
 var localNames = []string{"localhost", "local", "internal", "home.arpa", "localdomain"}
 
-// isDNSName requires lower case: labels of 1 to 63 letters, digits, inner hyphens and underscores, 253 characters in all (RFC 1035).
+// isDNSName requires lower case: labels of 1 to 63 letters, digits, inner hyphens and underscores, 253 characters in all (RFC
+// 1035).
 func isDNSName(name string) bool {
 	if name == "" || len(name) > 253 {
 		return false

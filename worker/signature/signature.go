@@ -1,6 +1,6 @@
-// Package signature signs webhook deliveries and verifies them: the signature header of the specification's Delivery part, the names of the
-// other headers, and new secrets. The scheme is that of Stripe's "t=,v1=" header, so published verifiers accept our deliveries. It stores no
-// secret, reads no clock and sends nothing. It imports nothing of the project.
+// Package signature signs webhook deliveries and verifies them: the signature header of the specification's Delivery part, the
+// names of the other headers, and new secrets. The scheme is that of Stripe's "t=,v1=" header, so published verifiers accept
+// our deliveries. It stores no secret, reads no clock and sends nothing. It imports nothing of the project.
 package signature
 
 import (
@@ -62,8 +62,8 @@ const (
 
 var separator = []byte{'.'}
 
-// NewSecret returns SecretPrefix and 32 random bytes in base64url without padding (RFC 4648, section 5). The text has only letters and digits,
-// so that a double click selects it, at the cost of two bits. Show it once and store it only sealed.
+// NewSecret returns SecretPrefix and 32 random bytes in base64url without padding (RFC 4648, section 5). The text has only
+// letters and digits, so that a double click selects it, at the cost of two bits. Show it once and store it only sealed.
 func NewSecret() string {
 	for {
 		var random [secretBytes]byte
@@ -82,8 +82,8 @@ func IsSecret(text string) bool {
 	return ok && err == nil && len(random) == secretBytes && !strings.ContainsAny(encoded, "\r\n")
 }
 
-// Sign returns the value of Header for a time in whole Unix seconds. The key is the whole text of the secret, with its prefix. Goroutines may
-// share the body.
+// Sign returns the value of Header for a time in whole Unix seconds. The key is the whole text of the secret, with its prefix.
+// Goroutines may share the body.
 func Sign(secret string, at time.Time, body []byte) string {
 	var buf [len(timePart) + 20 + 1 + len(schemePart) + hexDigits]byte // any int64 fits 20 digits
 	value := strconv.AppendInt(append(buf[:0], timePart...), at.Unix(), 10)
@@ -116,9 +116,9 @@ func appendSum(b []byte, secret string, seconds, body []byte) []byte {
 	return hex.AppendEncode(b, mac.Sum(sum[:0]))
 }
 
-// Verify checks the value of Header within a tolerance of now in either direction, in whole seconds. One matching v1 of several is enough, and
-// other schemes are ignored. It takes constant time. It returns ErrNoSignature, ErrMismatch or ErrTimestamp; the time means nothing until the
-// signature matches.
+// Verify checks the value of Header within a tolerance of now in either direction, in whole seconds. One matching v1 of several
+// is enough, and other schemes are ignored. It takes constant time. It returns ErrNoSignature, ErrMismatch or ErrTimestamp; the
+// time means nothing until the signature matches.
 func Verify(header string, body []byte, secret string, now time.Time, tolerance time.Duration) error {
 	if len(header) > MaxHeaderBytes {
 		return ErrNoSignature

@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// vector is one input for a verifier, with the right answer. The verifiers in Go, TypeScript, PHP and Python, and Stripe's for Node are tested
-// with the same file. Its signatures were computed with Python's hmac and hashlib.
+// vector is one input for a verifier, with the right answer. The verifiers in Go, TypeScript, PHP and Python, and Stripe's for
+// Node are tested with the same file. Its signatures were computed with Python's hmac and hashlib.
 type vector struct {
 	Name   string
 	Secret string
@@ -23,8 +23,8 @@ type vector struct {
 	ToleranceSeconds int64
 	// Want is "ok", "no_signature", "mismatch" or "timestamp".
 	Want string
-	// StripeGo and StripeNode are the answers of Stripe's verifiers, "ok" or "refused", or "" if they agree with Want. Those for Go are of
-	// stripe-go v85.0.0.
+	// StripeGo and StripeNode are the answers of Stripe's verifiers, "ok" or "refused", or "" if they agree with Want. Those
+	// for Go are of stripe-go v85.0.0.
 	StripeGo, StripeNode string
 	// Because says why Stripe's verifiers differ from Want; "" if they do not.
 	Because string

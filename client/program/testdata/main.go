@@ -1,5 +1,6 @@
-// Command program is an example of an API caller: it lists products, changes one, makes a change that is refused, and receives the event of its
-// change. It takes STOREFRONT_URL and STOREFRONT_KEY, prints the address of its webhook, and reads the webhook's secret from standard input.
+// Command program is an example of an API caller: it lists products, changes one, makes a change that is refused, and receives
+// the event of its change. It takes STOREFRONT_URL and STOREFRONT_KEY, prints the address of its webhook, and reads the
+// webhook's secret from standard input.
 package main
 
 import (

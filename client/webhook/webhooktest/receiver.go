@@ -37,8 +37,8 @@ type delivery struct {
 	err   error
 }
 
-// NewReceiver starts a receiver on a free port. The secret may be set later with SetSecret, because a webhook gets its secret when you register
-// the URL.
+// NewReceiver starts a receiver on a free port. The secret may be set later with SetSecret, because a webhook gets its secret
+// when you register the URL.
 func NewReceiver(secret string) *Receiver {
 	r := &Receiver{secret: secret, arrived: make(chan delivery, maxWaiting)}
 	r.server = httptest.NewServer(r)
@@ -72,7 +72,8 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// Next waits for the next event, in the order of arrival. The error is the context's or, if the delivery was refused, its *webhook.Error.
+// Next waits for the next event, in the order of arrival. The error is the context's or, if the delivery was refused, its
+// *webhook.Error.
 func (r *Receiver) Next(ctx context.Context) (*webhook.Event, error) {
 	select {
 	case d := <-r.arrived:

@@ -1,5 +1,6 @@
-// Package receiver is the receiver of a store's owner in measurements: an https server that verifies each delivery, records it and answers. Its
-// hooks have their own paths and secrets. It answers 400 to deliveries that it cannot verify, and counts them as wrong.
+// Package receiver is the receiver of a store's owner in measurements: an https server that verifies each delivery, records it
+// and answers. Its hooks have their own paths and secrets. It answers 400 to deliveries that it cannot verify, and counts them
+// as wrong.
 package receiver
 
 import (
@@ -47,8 +48,8 @@ type Request struct {
 // Succeeded reports whether the answer was a success.
 func (r Request) Succeeded() bool { return r.Status >= 200 && r.Status <= 299 }
 
-// Answer is how the receiver answers. A delivery of an event that it has accepted before is accepted again whatever the status, as by a
-// receiver that checks the event's id.
+// Answer is how the receiver answers. A delivery of an event that it has accepted before is accepted again whatever the status,
+// as by a receiver that checks the event's id.
 type Answer func() (delay time.Duration, status int)
 
 // OK answers at once with success.

@@ -25,7 +25,8 @@ var backupChecks = []struct {
 	{"secret-key", backupSecrets},
 }
 
-// Backup stops after the first failed check. It reads the whole file at path and changes nothing; nobody may write the file meanwhile.
+// Backup stops after the first failed check. It reads the whole file at path and changes nothing; nobody may write the file
+// meanwhile.
 func Backup(ctx context.Context, path string, keys SecretKeys) []Finding {
 	d, err := hook.Open(ctx, db.Config{URL: "sqlite:" + path, ReadOnly: true, MaxConns: 1})
 	if err != nil {

@@ -26,7 +26,8 @@ const (
 	minPostgres = 15
 	// maxSkew is how much this machine's clock may differ from the database's, which decides all times.
 	maxSkew = time.Second
-	// MaxLag is how long a delivery may be due before the doctor concludes that no worker runs. A worker needs a few seconds at most.
+	// MaxLag is how long a delivery may be due before the doctor concludes that no worker runs. A worker needs a few seconds at
+	// most.
 	MaxLag = time.Minute
 	// longTransaction is the age from which the doctor warns of a held snapshot.
 	longTransaction = 15 * time.Minute
@@ -72,8 +73,8 @@ func open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	return d, ok("reached")
 }
 
-// URL checks that pg_dump and psql read the URL as this program does, because the manual backs up with pg_dump. The finding does not show the
-// URL, which may contain a password.
+// URL checks that pg_dump and psql read the URL as this program does, because the manual backs up with pg_dump. The finding
+// does not show the URL, which may contain a password.
 func URL(text string) Finding {
 	read := db.ReadByLibpq(text)
 	var f Finding
@@ -125,8 +126,8 @@ var checks = []struct {
 	{name: "shards", postgres: true, tables: true, run: shards},
 }
 
-// Database checks the open database d. If d is nil or its schema is not current, it checks only that the secret keys are valid and skips the
-// checks that read tables.
+// Database checks the open database d. If d is nil or its schema is not current, it checks only that the secret keys are valid
+// and skips the checks that read tables.
 func Database(ctx context.Context, d *db.DB, inst Installation) []Finding {
 	var found []Finding
 	readable := d != nil
@@ -340,7 +341,8 @@ func Used(databaseURL string) bool {
 	return used && err == nil // another check reports files that cannot be opened
 }
 
-// deliveries judges by how long deliveries are due. If no other client uses the database, as after a restore, a long wait is only a warning.
+// deliveries judges by how long deliveries are due. If no other client uses the database, as after a restore, a long wait is
+// only a warning.
 func deliveries(ctx context.Context, d *db.DB, inst Installation) Finding {
 	const remedy = "start `storefront worker`, or see its log for why it does not deliver"
 	stuck := func(format string, args ...any) Finding {
@@ -393,7 +395,8 @@ func listening(ctx context.Context, d *db.DB) string {
 	return fmt.Sprintf("; workers listening: %d", n)
 }
 
-// manyDeadRows make scans slow. A snapshot younger than longTransaction causes a warning only with as many dead rows and later transactions.
+// manyDeadRows make scans slow. A snapshot younger than longTransaction causes a warning only with as many dead rows and later
+// transactions.
 const manyDeadRows = 100_000
 
 // snapshots looks for what keeps PostgreSQL from removing dead rows, and counts these.

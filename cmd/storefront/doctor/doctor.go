@@ -1,6 +1,6 @@
-// Package doctor checks an installation on the machine of its server or worker: whether each requirement is met and, if not, what to do. It
-// repairs nothing, makes no file and writes no row. No finding shows a key, a token or a password. The caller reads the flags and passes their
-// values.
+// Package doctor checks an installation on the machine of its server or worker: whether each requirement is met and, if not,
+// what to do. It repairs nothing, makes no file and writes no row. No finding shows a key, a token or a password. The caller
+// reads the flags and passes their values.
 package doctor
 
 import (

@@ -19,8 +19,8 @@ const (
 		`OR email LIKE '%-@%' OR length(email) > 64`
 )
 
-// emails counts the customers whose e-mail an older rule allowed. The service still shows such an e-mail, but refuses it in a request, or takes
-// the buyer for a new customer.
+// emails counts the customers whose e-mail an older rule allowed. The service still shows such an e-mail, but refuses it in a
+// request, or takes the buyer for a new customer.
 func emails(ctx context.Context, d *db.DB, _ Installation) Finding {
 	condition := unusualPostgres
 	if d.Dialect() == dialect.SQLite {

@@ -106,7 +106,8 @@ func tokenFinding(token string) Finding {
 const (
 	// tightBytes is the free space below which the check fails.
 	tightBytes = 64 << 20
-	// lowBytes is the free space below which the check warns. For a larger database it is the database's size, which a backup needs.
+	// lowBytes is the free space below which the check warns. For a larger database it is the database's size, which a backup
+	// needs.
 	lowBytes = 1 << 30
 )
 
@@ -257,8 +258,8 @@ func ask(ctx context.Context, target string) (status int, body []byte, err error
 // NoCheck makes Outbound check nothing, for a machine without outgoing connections.
 const NoCheck = "none"
 
-// Outbound sends HEAD / to the https address target, over proxy unless that is nil; any answer is enough. It checks nothing if target is "" or
-// NoCheck.
+// Outbound sends HEAD / to the https address target, over proxy unless that is nil; any answer is enough. It checks nothing if
+// target is "" or NoCheck.
 func Outbound(ctx context.Context, target string, proxy *url.URL) Finding {
 	return withCheck("outbound-https", outbound(ctx, target, proxy))
 }

@@ -61,8 +61,8 @@ var noValue = regexp.MustCompile(`^(?:#[\p{Lu}/0-9]+[!?]|#N/A|#NV|Err:\d+|NULL|n
 
 var nameFields = []string{"name", "firstName", "lastName", "title", "itemTitle"}
 
-// noteColumns remarks on values that are left out because another column of the same field or name has another value, and on names that are no
-// names. It passes over the country, which is not stored, and over other spellings of a phone.
+// noteColumns remarks on values that are left out because another column of the same field or name has another value, and on
+// names that are no names. It passes over the country, which is not stored, and over other spellings of a phone.
 func (b *builder) noteColumns() {
 	for at, name := range b.record.table.header {
 		field := b.record.table.headerFields[at]
@@ -95,8 +95,8 @@ var notDigits = regexp.MustCompile(`^[^1-9]+|\D+`)
 // idFields name the row's object, or an object to which the row refers.
 var idFields = []string{"id", "sku", "slug", "reference", "customer", "paymentLink", "parent", "itemProduct", "itemSku"}
 
-// roundedNumber matches a number such as 1.23457E+12, whose last digits a spreadsheet has dropped, in any language. It does not match a code
-// such as 12E5.
+// roundedNumber matches a number such as 1.23457E+12, whose last digits a spreadsheet has dropped, in any language. It does not
+// match a code such as 12E5.
 var roundedNumber = regexp.MustCompile(`^'?[+-]?\d+(?:[.,\x{066B}]\d+)?[eE]\+\d{1,3}$`)
 
 const rounded = "is a number that a spreadsheet has rounded, so that its last digits are lost: format the column as text and save " +
@@ -115,9 +115,9 @@ func (b *builder) refuseRounded() {
 	}
 }
 
-// checkFurtherLines compares the further lines of a record, of which only items are imported, with the first. A difference makes an order bad
-// that is not from a shop's export, because the lines may be two orders. Otherwise it is a remark, as are equal lines of an order, which joined
-// files may have.
+// checkFurtherLines compares the further lines of a record, of which only items are imported, with the first. A difference
+// makes an order bad that is not from a shop's export, because the lines may be two orders. Otherwise it is a remark, as are
+// equal lines of an order, which joined files may have.
 func (b *builder) checkFurtherLines() {
 	same := map[string]int{} // the number of the first line with the same values
 	for _, line := range b.lines {
@@ -145,8 +145,8 @@ func (b *builder) checkFurtherLines() {
 	}
 }
 
-// fieldsOf has the file's fields from which the import makes a field of a message, so that locate finds the column of a refused field. A
-// missing field has the same name in both.
+// fieldsOf has the file's fields from which the import makes a field of a message, so that locate finds the column of a refused
+// field. A missing field has the same name in both.
 var fieldsOf = map[string][]string{
 	"priceAmount": {"price", "priceAmount"}, "compareAtAmount": {"compareAt", "compareAtAmount"},
 	"totalPaid": {"total", "totalPaid"}, "amount": {"total", "amount"}, "reference": {"reference", "id"},
@@ -200,8 +200,9 @@ func (b *builder) optional(field string) *string {
 	return nil
 }
 
-// amount returns minor units. units is a field with an amount such as 12.50; minor is a field with minor units, read if the first is empty.
-// given is false if both are empty. A wrong amount or another currency than the record's is a problem of the message's field target.
+// amount returns minor units. units is a field with an amount such as 12.50; minor is a field with minor units, read if the
+// first is empty. given is false if both are empty. A wrong amount or another currency than the record's is a problem of the
+// message's field target.
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
 	currency := cmp.Or(b.currency(), b.loader.Store.GetCurrency())
 	text, minorColumn := b.valueOn(line, minor)
@@ -310,8 +311,8 @@ func statusWord(text string) string {
 	return normalize(strings.TrimPrefix(strings.TrimSpace(text), "wc-"))
 }
 
-// word returns the number that values has for the field's name, or 0 if the field is empty. Another name is refused as a problem of target, a
-// field of the message.
+// word returns the number that values has for the field's name, or 0 if the field is empty. Another name is refused as a
+// problem of target, a field of the message.
 func (b *builder) word(line int, field, target string, values map[string]int32) int32 {
 	text, _ := b.valueOn(line, field)
 	if text == "" {
@@ -330,8 +331,8 @@ func (b *builder) word(line int, field, target string, values map[string]int32) 
 	return n
 }
 
-// phone reads national numbers in the country of the row, else of --country, else of the store. A text that is no phone is left out if an
-// e-mail identifies the customer; otherwise it is refused and returned.
+// phone reads national numbers in the country of the row, else of --country, else of the store. A text that is no phone is left
+// out if an e-mail identifies the customer; otherwise it is refused and returned.
 func (b *builder) phone() *string {
 	text := b.optional("phone")
 	if text == nil {
@@ -412,7 +413,8 @@ func (b *builder) priceOf() (price int64, given bool) {
 	return price, given
 }
 
-// addVariation enters the price of a variation that can be bought, if it is the lowest so far, under the id or SKU of its product.
+// addVariation enters the price of a variation that can be bought, if it is the lowest so far, under the id or SKU of its
+// product.
 func (b *builder) addVariation(lowest map[string]int64) {
 	b.refuseRounded()
 	price, given := b.priceOf()
@@ -492,8 +494,8 @@ func (b *builder) slug() string {
 	return ""
 }
 
-// fullName puts the first name before the last. The field name may have only one of them if the file has a column for the other (Nom, Prénom;
-// Nombre, Apellidos).
+// fullName puts the first name before the last. The field name may have only one of them if the file has a column for the other
+// (Nom, Prénom; Nombre, Apellidos).
 func (b *builder) fullName() string {
 	name, given, family := b.value("name"), b.value("firstName"), b.value("lastName")
 	full := strings.TrimSpace(given + " " + family)
@@ -705,8 +707,8 @@ func (b *builder) priceFromTotal(item *storefrontv1.Order_Item, n int, total int
 		"is no multiple of the quantity: the price of one is stored rounded down, the order's total as it is", nil))
 }
 
-// priceItems divides the order's amount, if given, by the quantity of its only item. In all other cases an item without a price makes it refuse
-// the row or, if Update is set, set lacksPrice.
+// priceItems divides the order's amount, if given, by the quantity of its only item. In all other cases an item without a price
+// makes it refuse the row or, if Update is set, set lacksPrice.
 func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	for _, n := range b.entry.unpricedItems {
 		switch {

@@ -22,8 +22,9 @@ import (
 // identity is a field whose stored value no two rows of a kind may share: id, slug or reference.
 type identity struct{ field, text string }
 
-// checker decides in the first pass which rows repeat earlier rows, are merged into others, or are about customers of the store. The second
-// pass obeys, so that a dry run reports what an import would do. A nil checker, as in the second pass, sends all rows.
+// checker decides in the first pass which rows repeat earlier rows, are merged into others, or are about customers of the
+// store. The second pass obeys, so that a dry run reports what an import would do. A nil checker, as in the second pass, sends
+// all rows.
 type checker struct {
 	update bool // whether the import updates what the store has
 	seed   maphash.Seed
@@ -45,8 +46,8 @@ func (s seenRow) String() string { return fmt.Sprint("line ", s.line) }
 // merge has the numbers of two rows in the file: row is merged into target.
 type merge struct {
 	row, target int
-	// adds is true if the rows are two records of one customer, whose order counts and totals are summed. It is false if the file has one
-	// record twice.
+	// adds is true if the rows are two records of one customer, whose order counts and totals are summed. It is false if the
+	// file has one record twice.
 	adds bool
 	note LineError
 }
@@ -55,7 +56,8 @@ func newChecker(update bool) *checker {
 	return &checker{update: update, seed: maphash.MakeSeed(), seen: map[uint64]seenRow{}, people: transfer.NewPeople()}
 }
 
-// identify sets, in the first pass, what the checker compares with other rows. It refuses a row of customers with invalid values.
+// identify sets, in the first pass, what the checker compares with other rows. It refuses a row of customers with invalid
+// values.
 func (l *loader) identify(e *entry) {
 	if l.check == nil {
 		return
@@ -93,16 +95,16 @@ type verdict struct {
 	conflicts       []conflict
 }
 
-// conflict is a row that is refused because an earlier row has used its field's value for another object. related is the earlier row, or the
-// stored customer that it is about.
+// conflict is a row that is refused because an earlier row has used its field's value for another object. related is the
+// earlier row, or the stored customer that it is about.
 type conflict struct {
 	*entry
 	field, problem string
 	related        fmt.Stringer
 }
 
-// judge leaves merged rows out of the verdict. It sends bad rows, so that the API finds all their errors, but compares no other row with them.
-// It may be called again for a batch when more is known.
+// judge leaves merged rows out of the verdict. It sends bad rows, so that the API finds all their errors, but compares no other
+// row with them. It may be called again for a batch when more is known.
 func (c *checker) judge(rows []*entry) (v verdict) {
 	if c == nil {
 		return verdict{fresh: rows}
@@ -180,7 +182,8 @@ func (c *checker) find(id identity) (seenRow, bool) {
 	return s, ok && id.text != ""
 }
 
-// compare looks for a row's identities in earlier rows. repeated is true for a repeated row; found is zero unless the row conflicts.
+// compare looks for a row's identities in earlier rows. repeated is true for a repeated row; found is zero unless the row
+// conflicts.
 func (c *checker) compare(e *entry) (repeated bool, found conflict) {
 	grouped := e.table != nil && e.table.Group != ""
 	_, customer := e.message.(*storefrontv1.Customer)
@@ -219,8 +222,8 @@ func (c *checker) match(e *entry) (repeated bool, found conflict) {
 	return false, conflict{}
 }
 
-// matchCustomer merges e into an earlier row of the same customer. If e shows that two persons are one customer, their rows are merged too. Its
-// results are as in compare.
+// matchCustomer merges e into an earlier row of the same customer. If e shows that two persons are one customer, their rows are
+// merged too. Its results are as in compare.
 func (c *checker) matchCustomer(e *entry) (repeated bool, found conflict) {
 	all := c.people
 	m := all.Find(e.contact, false)
@@ -285,7 +288,8 @@ func (c *checker) matchCustomer(e *entry) (repeated bool, found conflict) {
 	return false, conflict{}
 }
 
-// rowOf and lineOf return the row into which rows about person are merged: the first one about person or, for a stored customer, e.
+// rowOf and lineOf return the row into which rows about person are merged: the first one about person or, for a stored
+// customer, e.
 func rowOf(person transfer.Person, e *entry) int {
 	if person.Stored() {
 		return e.row
@@ -300,8 +304,8 @@ func lineOf(person transfer.Person, e *entry) int {
 	return person.Line
 }
 
-// The ends of remarks on a row with the id, e-mail or phone of an earlier row or a stored customer. "This one" is the row of the remark. sameID
-// is for products and orders, too.
+// The ends of remarks on a row with the id, e-mail or phone of an earlier row or a stored customer. "This one" is the row of
+// the remark. sameID is for products and orders, too.
 const (
 	sameID         = "is that of a row further up: this one is left out"
 	emailDiffers   = "is that of another line, which has another e-mail"
@@ -338,14 +342,14 @@ func (c *checker) matchBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	if m.Field != "id" {
 		all.Complete(m.Person, known, false)
 	} else if !person.Stored() && buyer.Email == nil && buyer.Phone == nil {
-		// The API would refuse the id, which is that of an earlier row, because the first pass stores no rows. An invented e-mail lets the API
-		// check the rest of the order; restore removes it.
+		// The API would refuse the id, which is that of an earlier row, because the first pass stores no rows. An invented
+		// e-mail lets the API check the rest of the order; restore removes it.
 		buyer.Email, e.inventedEmail = new(buyer.GetId()+"@checked.invalid"), true
 	}
 }
 
-// skip marks the rows that the store already has. rejudge is true if judge has treated such an order, or product without a slug, as new, and
-// must be called again.
+// skip marks the rows that the store already has. rejudge is true if judge has treated such an order, or product without a
+// slug, as new, and must be called again.
 func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (rejudge bool) {
 	if c == nil {
 		return false
@@ -392,8 +396,8 @@ func (e *entry) note(field, problem string, related fmt.Stringer) LineError {
 	return n
 }
 
-// dropTakenPhone removes the phone, with a remark, if it is that of the customer with index owner, which may be Nobody. It returns the contact
-// that is left.
+// dropTakenPhone removes the phone, with a remark, if it is that of the customer with index owner, which may be Nobody. It
+// returns the contact that is left.
 func (e *entry) dropTakenPhone(all *transfer.People, owner int, field string) transfer.Contact {
 	contact := e.contact
 	if owner != transfer.Nobody {
@@ -410,8 +414,8 @@ func (e *entry) dropPhone() {
 	}
 }
 
-// useStoredID makes the importer find a stored customer by its id. The e-mail and phone may not be enough, because the customer may get them
-// only from an earlier row.
+// useStoredID makes the importer find a stored customer by its id. The e-mail and phone may not be enough, because the customer
+// may get them only from an earlier row.
 func (e *entry) useStoredID(person transfer.Person) {
 	if id := idOf(e.message); person.Key != "" && *id != person.Key {
 		e.id, *id = *id, person.Key

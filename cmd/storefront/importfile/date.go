@@ -71,7 +71,8 @@ func datesOf(format, zone string) (dates, error) {
 	return d, nil
 }
 
-// clock matches a time of day, with or without seconds, AM or PM, and a zone. The zones' abbreviations but UTC have several meanings.
+// clock matches a time of day, with or without seconds, AM or PM, and a zone. The zones' abbreviations but UTC have several
+// meanings.
 const clock = `(\d{1,2})[:.h](\d{2})(?:[:.](\d{2})(?:[.,](\d{1,9}))?)?(?: ?([ap])\.? ?m\.?)?` +
 	`(?: ?(Z|UTC|GMT|(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?)(?: UTC)?)?`
 
@@ -128,7 +129,8 @@ func tidy(text string) string {
 	}, text)), " ")
 }
 
-// parse reads 21/11/2026 without --date-format, but refuses 01/02/2026 and names the formats that would read it. A nil zone means the file's.
+// parse reads 21/11/2026 without --date-format, but refuses 01/02/2026 and names the formats that would read it. A nil zone
+// means the file's.
 func (d dates) parse(text string, zone *time.Location) (date, error) {
 	wall, named, dateOnly, err := d.split(tidy(text))
 	if err != nil {
@@ -156,7 +158,8 @@ func (d dates) parse(text string, zone *time.Location) (date, error) {
 	return found, nil
 }
 
-// inZone returns the times when clocks in a zone show wall: none if the clocks were set forward past it, two if they were set back.
+// inZone returns the times when clocks in a zone show wall: none if the clocks were set forward past it, two if they were set
+// back.
 func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
 	// Near a change of the clocks, the offset differs a day before and after wall. Try both.
 	const day = 24 * time.Hour
@@ -216,7 +219,8 @@ func (d dates) day(text string) (time.Time, error) {
 	first, last := yearFirst.FindStringSubmatch(text), yearLast.FindStringSubmatch(text)
 	var layout string
 	switch {
-	// A text that begins with the year is year, month, day, unless --date-format begins with the year, and may have the day second.
+	// A text that begins with the year is year, month, day, unless --date-format begins with the year, and may have the day
+	// second.
 	case first != nil && first[1] == first[2] && !strings.HasPrefix(d.order, "2006"):
 		layout = "2006" + first[1] + "1" + first[1] + "2"
 	case d.order != "":

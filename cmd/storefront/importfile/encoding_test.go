@@ -170,7 +170,8 @@ func TestLinesThatAreNotInTheirEncoding(t *testing.T) {
 	}
 }
 
-// The file of rejected rows is always UTF-8. It can be imported with the same --encoding, because its byte order mark takes precedence.
+// The file of rejected rows is always UTF-8. It can be imported with the same --encoding, because its byte order mark takes
+// precedence.
 func TestRejectedRowsOfAnEncoding(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"name,email\nŽofie,nobody\n", `{"name":"Žofie","email":"nobody"}` + "\n", `[{"name":"Žofie","email":"nobody"}]`} {

@@ -145,8 +145,8 @@ func TestImportCountsNothingTwice(t *testing.T) {
 	})
 }
 
-// The entry has the number of stored rows, however many batches there are. A stopped import leaves an entry, and the one that continues it
-// writes its own.
+// The entry has the number of stored rows, however many batches there are. A stopped import leaves an entry, and the one that
+// continues it writes its own.
 func TestAnImportHasOneJournalEntry(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

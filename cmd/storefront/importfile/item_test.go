@@ -23,7 +23,8 @@ func (s store) itemsOf(reference string) []string {
 	return all
 }
 
-// An item is linked to the product with its SKU, id, slug or title, even if its own title differs. Otherwise the SKU becomes the missing title.
+// An item is linked to the product with its SKU, id, slug or title, even if its own title differs. Otherwise the SKU becomes
+// the missing title.
 func TestItemsWithoutATitle(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// jsonList reads the objects of a list: the file's array, or an array inside its object, as in {"customers":[…]}. A file may have several
-// arrays or objects, one after the other.
+// jsonList reads the objects of a list: the file's array, or an array inside its object, as in {"customers":[…]}. A file may
+// have several arrays or objects, one after the other.
 type jsonList struct {
 	decoder *json.Decoder
 	// path leads to the list; empty if the file is an array.
@@ -104,7 +104,8 @@ func (l *jsonList) enter() error {
 	return nil
 }
 
-// find skips the members of the object at path up to the value of name, and reports whether there is one. If name is "", it skips all members.
+// find skips the members of the object at path up to the value of name, and reports whether there is one. If name is "", it
+// skips all members.
 func (l *jsonList) find(path []string, name string) (bool, error) {
 	for l.decoder.More() {
 		member, err := l.token()

@@ -38,7 +38,8 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// maxBatchBytes leaves a batch a little smaller than the largest request that a server reads. A larger row is a batch of its own.
+// maxBatchBytes leaves a batch a little smaller than the largest request that a server reads. A larger row is a batch of its
+// own.
 const maxBatchBytes = 900 << 10
 
 // API has the methods of storefront.admin.v1 that an import calls.
@@ -77,8 +78,8 @@ type Options struct {
 	DryRun bool
 	// SkipBad stores the good lines of a file that has bad lines, instead of nothing.
 	SkipBad bool
-	// Update sets the fields of stored objects to the file's values. Without it only the empty fields of a customer who is found by e-mail or
-	// phone are set.
+	// Update sets the fields of stored objects to the file's values. Without it only the empty fields of a customer who is
+	// found by e-mail or phone are set.
 	Update bool
 	// Rejects, if not nil, gets the rows that are bad, repeated or left out, each with the reason.
 	Rejects io.Writer
@@ -103,8 +104,8 @@ type Progress struct {
 // ErrOptions means that the import cannot begin.
 var ErrOptions = errors.New("import")
 
-// Load reads a file twice: to check every line, and to store them in batches. The Report is complete even with an error, which is a *FileError
-// if the file as a whole cannot be imported, or a *BadLinesError unless SkipBad is set and good lines are left.
+// Load reads a file twice: to check every line, and to store them in batches. The Report is complete even with an error, which
+// is a *FileError if the file as a whole cannot be imported, or a *BadLinesError unless SkipBad is set and good lines are left.
 func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error) {
 	r := &Report{}
 	l := &loader{Options: o, api: api, report: r, excluded: map[int]bool{}, rejects: rejects{w: o.Rejects},
@@ -173,8 +174,8 @@ type loader struct {
 	row      int          // number of the current record, from 1
 	excluded map[int]bool // bad and repeated records, which are not stored
 	check    *checker     // nil after the first pass
-	// What the first pass and collectMerged found out, by the number of a row: which rows are merged into others, what rows get from those, and
-	// whose phone is left out because another customer has it.
+	// What the first pass and collectMerged found out, by the number of a row: which rows are merged into others, what rows get
+	// from those, and whose phone is left out because another customer has it.
 	merged      map[int]merge
 	completions map[int]*completion
 	phoneless   map[int]bool
@@ -192,16 +193,16 @@ type entry struct {
 	hasCustomerID bool
 	// idFromTitle is true for a product without an id in the file.
 	idFromTitle bool
-	// clearsCompareAt is true if the row has a reference price's column or member. An update then clears the stored price if the value is
-	// empty.
+	// clearsCompareAt is true if the row has a reference price's column or member. An update then clears the stored price if
+	// the value is empty.
 	clearsCompareAt bool
 	// unpriced is true if Update is set and a product has no price, so that the stored product keeps its price.
 	unpriced bool
 	bad      []LineError
 	lost     []LineError // remarks on values that are left out, or read differently than written
 	skus     []string
-	// unpricedItems are the indexes of items without a price. lacksPrice is true if Update is set and none could be computed: the row can then
-	// change a stored order, but create none.
+	// unpricedItems are the indexes of items without a price. lacksPrice is true if Update is set and none could be computed:
+	// the row can then change a stored order, but create none.
 	unpricedItems []int
 	lacksPrice    bool
 	unknown       []string // titles of items that match no product of the store
@@ -297,8 +298,8 @@ func (l *loader) pass(ctx context.Context) error {
 	return nil
 }
 
-// open goes to the file's beginning and detects its format by the first character. The returned function ends with io.EOF. For an unreadable
-// line it returns an error and an entry with what was read.
+// open goes to the file's beginning and detects its format by the first character. The returned function ends with io.EOF. For
+// an unreadable line it returns an error and an entry with what was read.
 func (l *loader) open() (func() (*entry, error), error) {
 	text, err := l.text()
 	if err != nil {
@@ -353,8 +354,8 @@ func (l *loader) text() (*bufio.Reader, error) {
 	return l.encoding.reader(l.file), nil
 }
 
-// records returns a function that ends with io.EOF. A product with variations and no price gets their lowest price, and comes after all other
-// rows, because the variations come later in the file.
+// records returns a function that ends with io.EOF. A product with variations and no price gets their lowest price, and comes
+// after all other rows, because the variations come later in the file.
 func (l *loader) records(t *table) func() (*entry, error) {
 	var waiting []*builder
 	lowest := map[string]int64{} // the lowest price of a product's variations, by the product's id or SKU
@@ -407,7 +408,8 @@ func (l *loader) records(t *table) func() (*entry, error) {
 	}
 }
 
-// leaveOut counts and reports a record that is not imported. The report shows value beside reason. It does nothing after the first pass.
+// leaveOut counts and reports a record that is not imported. The report shows value beside reason. It does nothing after the
+// first pass.
 func (l *loader) leaveOut(r *record, value, reason string) error {
 	if l.check == nil {
 		return nil
@@ -462,8 +464,8 @@ func (l *loader) send(ctx context.Context) error {
 		Events: l.Events, DryRun: l.check != nil, MatchCustomers: true, Update: l.Update, ClearCompareAt: batch[0].clearsCompareAt,
 		KeepPrice: batch[0].unpriced, ImportId: l.id.String(),
 	}
-	// In the first pass over customers, ask first about all rows, because judge must know the stored customers. If judge then sends all rows
-	// unchanged, raw is also the answer to that.
+	// In the first pass over customers, ask first about all rows, because judge must know the stored customers. If judge then
+	// sends all rows unchanged, raw is also the answer to that.
 	var raw *adminv1.ImportResponse
 	if l.check != nil && l.Kind == transfer.Customers {
 		var err error
@@ -472,8 +474,8 @@ func (l *loader) send(ctx context.Context) error {
 		}
 		l.check.addStored(raw.GetCustomers())
 	}
-	// An importer that refuses a row stores nothing of the batch. Send it again without the bad rows, except in the second pass without
-	// SkipBad, and count only the answer for good rows.
+	// An importer that refuses a row stores nothing of the batch. Send it again without the bad rows, except in the second pass
+	// without SkipBad, and count only the answer for good rows.
 	for len(rows) > 0 {
 		v := l.check.judge(rows)
 		out := raw
@@ -508,7 +510,8 @@ func (l *loader) send(ctx context.Context) error {
 		}
 		r.Lines += len(v.fresh)
 		if l.check != nil && l.Kind == transfer.Customers {
-			// Count as the checker has decided: the importer sees only one batch, and may count a customer of an earlier batch as new.
+			// Count as the checker has decided: the importer sees only one batch, and may count a customer of an earlier batch
+			// as new.
 			out = &adminv1.ImportResponse{}
 			for _, e := range v.fresh {
 				*[]*int32{&out.Stored, &out.Changed, &out.Skipped}[e.fate]++
@@ -571,8 +574,8 @@ func (l *loader) reportLeftOut(t *table, lines []line, reasons []LineError) erro
 	return nil
 }
 
-// accept keeps the decisions v for the report and the second pass. rows are the good rows of the batch; first is the number of its first row,
-// good or bad.
+// accept keeps the decisions v for the report and the second pass. rows are the good rows of the batch; first is the number of
+// its first row, good or bad.
 func (l *loader) accept(v verdict, rows []*entry, first int) {
 	l.check.accept()
 	for _, e := range v.repeated {

@@ -38,7 +38,8 @@ func (l *loader) root(row int) int {
 	}
 }
 
-// collectMerged reads the file once more for the values of merged rows. It runs after the first pass, because only then are all merges known.
+// collectMerged reads the file once more for the values of merged rows. It runs after the first pass, because only then are all
+// merges known.
 func (l *loader) collectMerged(ctx context.Context) error {
 	l.completions = map[int]*completion{}
 	for row := range l.merged {
@@ -88,8 +89,8 @@ func (l *loader) collectMerged(ctx context.Context) error {
 	}
 }
 
-// addCounts adds the counts of m, the merged row e, unless adds is false. If the customer's count or total would exceed its limit, it refuses e
-// and clears m.
+// addCounts adds the counts of m, the merged row e, unless adds is false. If the customer's count or total would exceed its
+// limit, it refuses e and clears m.
 func (l *loader) addCounts(e *entry, c *completion, m *storefrontv1.Customer, adds bool) error {
 	if !adds {
 		return nil
@@ -110,8 +111,8 @@ func (l *loader) addCounts(e *entry, c *completion, m *storefrontv1.Customer, ad
 	return l.reportBatch([]*entry{e})
 }
 
-// complete prepares a row for the second pass with the values and counts of the rows merged into it, and without a phone that another customer
-// has.
+// complete prepares a row for the second pass with the values and counts of the rows merged into it, and without a phone that
+// another customer has.
 func (l *loader) complete(e *entry) {
 	if phone := phoneOf(e.message); l.phoneless[e.row] && phone != nil {
 		*phone = nil
@@ -127,7 +128,8 @@ func (l *loader) complete(e *entry) {
 		}
 		return true
 	})
-	// The sum exceeds its limit only if e comes after the merged rows. Then e is about a stored customer, who keeps the stored count and total.
+	// The sum exceeds its limit only if e comes after the merged rows. Then e is about a stored customer, who keeps the stored
+	// count and total.
 	m.OrdersCount += int32(min(c.orders, math.MaxInt32-int64(m.OrdersCount))) //nolint:gosec // The sum is at most the largest int32.
 	m.TotalPaid += min(c.total, max(0, validate.MaxAmount-m.TotalPaid))
 }

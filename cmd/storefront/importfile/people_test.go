@@ -63,8 +63,8 @@ func TestTwoCustomersWithOnePhone(t *testing.T) {
 			require.Equal(t, email+"@example.com", by(s.orders(), (*storefrontv1.Order).GetReference)[reference].GetCustomer().GetEmail())
 		}
 
-		// A new e-mail with a stored customer's phone creates a customer without the phone. A row with only the phone is about the stored
-		// customer.
+		// A new e-mail with a stored customer's phone creates a customer without the phone. A row with only the phone is about
+		// the stored customer.
 		other := transfertest.OneCustomer().With("phone", "+237670000001").With("email", "dora@example.com")
 		text := transfertest.Lines(other, transfertest.Fields{"name": "A.", "phone": "+237670000001"})
 		var lines bytes.Buffer
@@ -309,8 +309,8 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 	})
 }
 
-// checkTotals requires that the sum of all total_paid has grown by that of the rows that were stored or added to others, or by less for stored
-// customers. remarks has why rows were merged or left out, by line.
+// checkTotals requires that the sum of all total_paid has grown by that of the rows that were stored or added to others, or by
+// less for stored customers. remarks has why rows were merged or left out, by line.
 func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, remarks map[int]string) {
 	s.t.Helper()
 	want, has, known := 0, map[string]bool{}, false

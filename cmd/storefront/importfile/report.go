@@ -14,8 +14,8 @@ import (
 
 // Report is the result of an import or of a dry run.
 type Report struct {
-	// Lines is the sum of the other numbers. The store has a skipped row already. A merged row became part of another row of its customer. A
-	// repeated row repeats an earlier one. A row left out has nothing to import.
+	// Lines is the sum of the other numbers. The store has a skipped row already. A merged row became part of another row of
+	// its customer. A repeated row repeats an earlier one. A row left out has nothing to import.
 	Lines, Stored, Changed, Skipped, Merged, Repeated, LeftOut, Bad int
 	// Read lists the columns of a CSV file that were read, with their fields; NotRead lists the others.
 	Read, NotRead []string
@@ -34,8 +34,8 @@ type Remark struct {
 	Column string
 	// Problem is the end of a sentence that begins with the column's name, such as "is left out".
 	Problem string
-	// Values has at most maxValues values. Count is the number of lines, and Lines has at most maxRanges ranges of their numbers. Related has,
-	// for each range, the row or customer that it conflicts with, or "".
+	// Values has at most maxValues values. Count is the number of lines, and Lines has at most maxRanges ranges of their
+	// numbers. Related has, for each range, the row or customer that it conflicts with, or "".
 	Values     []string
 	Lines      [][2]int
 	Related    []string

@@ -59,7 +59,8 @@ func (w *meanings) UnmarshalYAML(n *yaml.Node) error {
 type source struct {
 	// Columns lists the column names of each field, in all languages in which the shop writes them.
 	Columns map[string][]string
-	// Group is the field whose value all lines of a record share; further lines may leave it empty. If Group is empty, each line is a record.
+	// Group is the field whose value all lines of a record share; further lines may leave it empty. If Group is empty, each
+	// line is a record.
 	Group string
 	// Statuses has the API's status for words that only this shop writes.
 	Statuses meanings
@@ -70,8 +71,8 @@ type source struct {
 	// SkipBy is a field whose values in Skip leave a record out, for the reason there.
 	SkipBy string `yaml:"skipBy"`
 	Skip   meanings
-	// Variation and Variable are words in the field kind, in lower case: a variation with its price, and a product that has variations and may
-	// lack a price.
+	// Variation and Variable are words in the field kind, in lower case: a variation with its price, and a product that has
+	// variations and may lack a price.
 	Variation, Variable string
 	// shop is true for another shop's export, whose amounts and times may contradict each other.
 	shop bool
@@ -130,8 +131,8 @@ func sourceOf(o Options) (source, error) {
 	return s, nil
 }
 
-// normalize makes Cover URL, cover_url and coverUrl, or Téléphone and telephone, one text. A leading - stays, because WooCommerce writes -1 for
-// a draft and 1 for a published product.
+// normalize makes Cover URL, cover_url and coverUrl, or Téléphone and telephone, one text. A leading - stays, because
+// WooCommerce writes -1 for a draft and 1 for a published product.
 func normalize(name string) string {
 	for i := range len(name) {
 		if name[i] >= 0x80 {

@@ -21,8 +21,8 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// line has its number and its values in the order of the columns. For a JSON object it also has the text, the columns that the object has
-// (given), and the problems of its members.
+// line has its number and its values in the order of the columns. For a JSON object it also has the text, the columns that the
+// object has (given), and the problems of its members.
 type line struct {
 	number int
 	values []string
@@ -144,8 +144,8 @@ func (t *table) columnsIn(fields []string) (names []string) {
 // maxTitleLines is how many lines titleError examines to find the header.
 const maxTitleLines = 20
 
-// titleError looks in head for a title above the header: the first line is none, but a line below has a column for each needed field, and more
-// names of columns. A row may have one such name in a cell, such as Mobile, the type of its phone.
+// titleError looks in head for a title above the header: the first line is none, but a line below has a column for each needed
+// field, and more names of columns. A row may have one such name in a cell, such as Mobile, the type of its phone.
 func (t *table) titleError(head []byte, needed [][]string, columns []Column) error {
 	number, fields := 0, slices.Collect(maps.Keys(t.Columns))
 	for text := range bytes.Lines(head) {
@@ -182,12 +182,12 @@ func blank(values []string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) != "" })
 }
 
-// maxMembers bounds the columns of a JSON file, because a line may have a value for every column. Beyond it a new member gets a column only if
-// it is read as a field.
+// maxMembers bounds the columns of a JSON file, because a line may have a value for every column. Beyond it a new member gets a
+// column only if it is read as a field.
 const maxMembers = 1000
 
-// newObjects has a column for each member; one inside an object is a column such as customer.email. If strict is true, objects with unknown
-// members are bad.
+// newObjects has a column for each member; one inside an object is a column such as customer.email. If strict is true, objects
+// with unknown members are bad.
 func newObjects(next func() ([]byte, int, error), s source, e textEncoding, strict bool) *table {
 	t := newTable(s)
 	t.letters, t.encoding = e.samples(), e
@@ -219,7 +219,8 @@ func newObjects(next func() ([]byte, int, error), s source, e textEncoding, stri
 	return t
 }
 
-// flatten puts prefix before the members' names: "" for the object of the line, "customer." for the object in its member customer.
+// flatten puts prefix before the members' names: "" for the object of the line, "customer." for the object in its member
+// customer.
 func (t *table) flatten(l *line, prefix string, object map[string]any, strict bool) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		value := object[name]
@@ -275,8 +276,8 @@ func (t *table) add(name string) int {
 // maxRecordLines bounds the memory for a record.
 const maxRecordLines = 10_000
 
-// next returns a line, or consecutive lines with the same value of the field Group. If one cannot be read, it returns an error and a record
-// with what was read, so that no order is stored without one of its items.
+// next returns a line, or consecutive lines with the same value of the field Group. If one cannot be read, it returns an error
+// and a record with what was read, so that no order is stored without one of its items.
 func (t *table) next() (*record, error) {
 	begun, err := t.nextFilled()
 	r := &record{lines: []line{begun}, table: t}
@@ -326,8 +327,8 @@ func (t *table) columnsOf(field string) []int {
 	return indexes
 }
 
-// readColumns returns the read columns, each with its field if the names differ. It adds a question to an unread column that is probably a
-// misspelled name of one of fields.
+// readColumns returns the read columns, each with its field if the names differ. It adds a question to an unread column that is
+// probably a misspelled name of one of fields.
 func (t *table) readColumns(fields []string) (read, unread []string) {
 	for i, name := range t.header {
 		field := t.fields[normalize(name)]
@@ -354,8 +355,8 @@ func (t *table) addUnread(member string) {
 	}
 }
 
-// nearest returns the column that a person probably meant, of a field that the file lacks, or "". The first letters must be equal, because
-// people rarely misspell the first, and "rate" is not "date".
+// nearest returns the column that a person probably meant, of a field that the file lacks, or "". The first letters must be
+// equal, because people rarely misspell the first, and "rate" is not "date".
 func (t *table) nearest(name string, fields []string) (best, bestField string) {
 	word := normalize(name)
 	farthest := min(2, len(word)/2)
@@ -439,8 +440,8 @@ func (r *record) value(field string) string {
 	return value
 }
 
-// valueOn returns a value on line n, from 0, and its column. Without a value it returns the field's first column, or the field if there is
-// none.
+// valueOn returns a value on line n, from 0, and its column. Without a value it returns the field's first column, or the field
+// if there is none.
 func (r *record) valueOn(n int, field string) (value, column string) {
 	indexes := r.table.columnsOf(field)
 	if len(indexes) == 0 {
@@ -470,7 +471,8 @@ func (r *record) columnOf(field string) string {
 	return column
 }
 
-// key is what the lines of a record share: the field Group, or else the id. No further line can belong to a record whose key is "".
+// key is what the lines of a record share: the field Group, or else the id. No further line can belong to a record whose key is
+// "".
 func (r *record) key() string {
 	if r.table.Group == "" {
 		return ""
@@ -478,9 +480,9 @@ func (r *record) key() string {
 	return cmp.Or(r.value(r.table.Group), r.value("id"))
 }
 
-// continuedBy reports whether next, of one line, is a further line of r: it has the same group or none, and no other id, buyer or e-mail. A
-// further line of an order must have an item, and without a group or id no status, amount or buyer, because it may be an order without a
-// reference.
+// continuedBy reports whether next, of one line, is a further line of r: it has the same group or none, and no other id, buyer
+// or e-mail. A further line of an order must have an item, and without a group or id no status, amount or buyer, because it may
+// be an order without a reference.
 func (r *record) continuedBy(next *record) bool {
 	for _, field := range []string{r.table.Group, "id", "customer"} {
 		if other := next.value(field); other != "" && other != r.value(field) {

@@ -37,8 +37,8 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("line %d: %s %s", e.Line, e.Column, e.Problem)
 }
 
-// seekable copies an input that can be read only once, such as a pipe, to a temporary file, which remove deletes. If ctx ends while it waits
-// for the input, it returns the context's error.
+// seekable copies an input that can be read only once, such as a pipe, to a temporary file, which remove deletes. If ctx ends
+// while it waits for the input, it returns the context's error.
 func seekable(ctx context.Context, in io.Reader) (file io.ReadSeeker, remove func(), err error) {
 	if s, ok := in.(io.ReadSeeker); ok {
 		if _, err := s.Seek(0, io.SeekStart); err == nil {
@@ -71,8 +71,8 @@ func seekable(ctx context.Context, in io.Reader) (file io.ReadSeeker, remove fun
 
 const spoolPattern = "storefront-import-*"
 
-// newSpool creates a temporary file that remove deletes. On Unix the file has no name, so it is gone even if this process is killed. On Windows
-// newSpool first deletes the files of killed imports.
+// newSpool creates a temporary file that remove deletes. On Unix the file has no name, so it is gone even if this process is
+// killed. On Windows newSpool first deletes the files of killed imports.
 func newSpool() (spool *os.File, remove func(), err error) {
 	leftovers, _ := filepath.Glob(filepath.Join(os.TempDir(), spoolPattern))
 	for _, path := range leftovers {
@@ -123,7 +123,8 @@ func checkText(head []byte, utf16 bool) error {
 	return nil
 }
 
-// utf16Order recognizes UTF-16 without a byte order mark by the zero bytes between ASCII letters. It returns "utf-16le", "utf-16be" or "".
+// utf16Order recognizes UTF-16 without a byte order mark by the zero bytes between ASCII letters. It returns "utf-16le",
+// "utf-16be" or "".
 func utf16Order(head []byte) string {
 	const letters = 8
 	var zeros [2]int
@@ -148,8 +149,8 @@ const maxLineBytes = 1 << 20
 type lines struct {
 	*bufio.Scanner
 	number int
-	// csv gets the lines one by one from Read. The lines of an invalid record but the first are read again, so that a stray quote does not
-	// swallow them.
+	// csv gets the lines one by one from Read. The lines of an invalid record but the first are read again, so that a stray
+	// quote does not swallow them.
 	csv         *csv.Reader
 	separator   rune
 	encoding    textEncoding
@@ -236,8 +237,8 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// record returns the values and the number of the first line. For invalid CSV it returns the values of the first line only, with quotes inside
-// values as letters, and an error if a value begins with a quote.
+// record returns the values and the number of the first line. For invalid CSV it returns the values of the first line only,
+// with quotes inside values as letters, and an error if a value begins with a quote.
 func (l *lines) record() (values []string, at int, err error) {
 	l.recordLines, l.size, l.ended = nil, 0, false
 	values, err = l.csv.Read()
@@ -270,7 +271,8 @@ func (l *lines) record() (values []string, at int, err error) {
 	return values, at, &LineError{Line: at, Problem: problem}
 }
 
-// sepLine matches a first line that names a file's separator for Excel. Programs that save the file again may add quotes and empty cells.
+// sepLine matches a first line that names a file's separator for Excel. Programs that save the file again may add quotes and
+// empty cells.
 var sepLine = regexp.MustCompile(`(?i)^"?sep=([^"\r\n])"?[,;\t|]*(?:\r\n?|\n)`)
 
 // separatorIn returns the separator in a first line such as sep=;, whose length is mark, or else the header's.

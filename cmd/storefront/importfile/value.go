@@ -19,15 +19,15 @@ func isNo(text string) bool {
 // harmless matches phone numbers and negative numbers, which begin like a formula.
 var harmless = regexp.MustCompile(`^\+[0-9][0-9 ().-]*$|^-[0-9]+([.,][0-9]+)?$`)
 
-// isFormula reports whether a spreadsheet may evaluate a text (OWASP, CSV Injection): it begins with =, +, - or @, also in full width, or with
-// a tab or a line end, which some spreadsheets drop. Texts that harmless matches are no formulas.
+// isFormula reports whether a spreadsheet may evaluate a text (OWASP, CSV Injection): it begins with =, +, - or @, also in full
+// width, or with a tab or a line end, which some spreadsheets drop. Texts that harmless matches are no formulas.
 func isFormula(text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	return text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) && !harmless.MatchString(text)
 }
 
-// EscapeCell puts an apostrophe before a text that begins like a formula, so that a spreadsheet does not evaluate it, or with such an
-// apostrophe.
+// EscapeCell puts an apostrophe before a text that begins like a formula, so that a spreadsheet does not evaluate it, or with
+// such an apostrophe.
 func EscapeCell(text string) string {
 	if isFormula(text) || UnescapeCell(text) != text {
 		return "'" + text

@@ -17,7 +17,8 @@ import (
 )
 
 // transport is the Model Context Protocol over standard input and output: each line is a message of JSON-RPC 2.0
-// (https://www.jsonrpc.org/specification). It answers an invalid line with an error, where the SDK's transport would end the session.
+// (https://www.jsonrpc.org/specification). It answers an invalid line with an error, where the SDK's transport would end the
+// session.
 type transport struct {
 	in io.Reader
 
@@ -85,8 +86,8 @@ func readLine(in *bufio.Reader) (next line) {
 	}
 }
 
-// Read answers invalid lines with errors and returns the next valid message. It returns io.EOF only when every call is answered, because the
-// SDK then gives up the others.
+// Read answers invalid lines with errors and returns the next valid message. It returns io.EOF only when every call is
+// answered, because the SDK then gives up the others.
 func (t *transport) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		var next line
@@ -156,8 +157,8 @@ func refuse(id json.RawMessage, code int64, message string) (jsonrpc.Message, *r
 	return nil, &refusal{"2.0", id, jsonrpc.Error{Code: code, Message: message}}
 }
 
-// decode returns a message, or the answer to an invalid line. Both are nil for an empty line and for an invalid response: two programs that
-// answer errors with errors would never stop.
+// decode returns a message, or the answer to an invalid line. Both are nil for an empty line and for an invalid response: two
+// programs that answer errors with errors would never stop.
 func decode(l line) (jsonrpc.Message, *refusal) {
 	id := json.RawMessage("null")
 	text := bytes.TrimSpace(bytes.TrimPrefix(l.text, byteOrderMark))

@@ -102,7 +102,8 @@ func operations() ([]operation, error) {
 	return all, nil
 }
 
-// plain replaces references by what they name. It leaves out patterns, extensions, and all formats but date-time, which do not help an agent.
+// plain replaces references by what they name. It leaves out patterns, extensions, and all formats but date-time, which do not
+// help an agent.
 func (d *document) plain(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -128,8 +129,9 @@ func (d *document) plain(v any) any {
 
 func (op operation) reads() bool { return op.Method == http.MethodGet }
 
-// risk is the harm of the operation's probe if the service did not refuse it, from 0 (none) to 3; allowed sends the probe with the lowest. A
-// probe that reads, or names an object that does not exist, changes nothing. Every other one has a body that the service refuses.
+// risk is the harm of the operation's probe if the service did not refuse it, from 0 (none) to 3; allowed sends the probe with
+// the lowest. A probe that reads, or names an object that does not exist, changes nothing. Every other one has a body that the
+// service refuses.
 func (op operation) risk() int {
 	switch {
 	case op.reads() && len(op.inPath) == 0:
@@ -225,8 +227,8 @@ func (op operation) request(arguments json.RawMessage) (request, error) {
 
 var integerText = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
 
-// number takes a text such as "1500" or "null" for an integer field's value, because some agents send integers as texts. It leaves other values
-// unchanged.
+// number takes a text such as "1500" or "null" for an integer field's value, because some agents send integers as texts. It
+// leaves other values unchanged.
 func (op operation) number(field string, value json.RawMessage) json.RawMessage {
 	properties, _ := op.schema["properties"].(map[string]any)
 	schema, _ := properties[field].(map[string]any)

@@ -21,8 +21,8 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// citusVariable has the URLs of a Citus cluster's nodes, separated by spaces, the coordinator's first. Tests then make their databases on every
-// node and distribute them by store.
+// citusVariable has the URLs of a Citus cluster's nodes, separated by spaces, the coordinator's first. Tests then make their
+// databases on every node and distribute them by store.
 const citusVariable = "STOREFRONT_TEST_CITUS"
 
 // Citus lists the URLs of the nodes, the coordinator's first. It is empty on one PostgreSQL server.
@@ -121,8 +121,8 @@ func drop(ctx context.Context, name string) error {
 	return nil
 }
 
-// AddNodes makes the database at address, empty or migrated, the coordinator's of a Citus cluster: it installs the extension in the database of
-// that name on every node, and adds the data nodes.
+// AddNodes makes the database at address, empty or migrated, the coordinator's of a Citus cluster: it installs the extension in
+// the database of that name on every node, and adds the data nodes.
 func AddNodes(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {

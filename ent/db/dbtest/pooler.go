@@ -27,8 +27,8 @@ const (
 	poolerStart    = time.Minute
 )
 
-// Pooler runs PgBouncer until the test ends, and returns the database's URL through it. settings are lines of the section [pgbouncer], such as
-// pool_mode = session. Without PgBouncer it calls need.Missing.
+// Pooler runs PgBouncer until the test ends, and returns the database's URL through it. settings are lines of the section
+// [pgbouncer], such as pool_mode = session. Without PgBouncer it calls need.Missing.
 func Pooler(t testing.TB, database string, settings ...string) string {
 	t.Helper()
 	address, _ := ReloadablePooler(t, database, settings...)

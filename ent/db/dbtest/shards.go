@@ -16,8 +16,9 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// Shards simulates a database that is distributed by store: each distributed table is two partitions by the hash of the store, in a separate
-// schema. So unique indexes must contain the store, as on Citus. The tables are empty, because statements are only planned on them.
+// Shards simulates a database that is distributed by store: each distributed table is two partitions by the hash of the store,
+// in a separate schema. So unique indexes must contain the store, as on Citus. The tables are empty, because statements are
+// only planned on them.
 type Shards struct {
 	t    testing.TB
 	conn *sql.Conn

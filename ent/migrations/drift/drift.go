@@ -29,8 +29,8 @@ var (
 	writing sync.Mutex
 )
 
-// Missing returns, without running it, the SQL that adds what the tables lack; "" means nothing. It drops no column and no index. It fails if a
-// table would have to be rebuilt.
+// Missing returns, without running it, the SQL that adds what the tables lack; "" means nothing. It drops no column and no
+// index. It fails if a table would have to be rebuilt.
 func Missing(ctx context.Context, d *db.DB) (string, error) {
 	writing.Lock()
 	defer writing.Unlock()
@@ -48,8 +48,8 @@ func Missing(ctx context.Context, d *db.DB) (string, error) {
 	return string(bytes.ReplaceAll(text, []byte("\n\t "), []byte("\n\t"))), nil
 }
 
-// hideUnmodelled hides from Atlas what ent does not model: the store_id in keys, and the constraint that refuses reserved ids, a trigger on
-// SQLite.
+// hideUnmodelled hides from Atlas what ent does not model: the store_id in keys, and the constraint that refuses reserved ids,
+// a trigger on SQLite.
 func hideUnmodelled(next schema.Differ) schema.Differ {
 	return schema.DiffFunc(func(current, desired *atlas.Schema) ([]atlas.Change, error) {
 		for _, t := range current.Tables {
@@ -69,8 +69,8 @@ func hideUnmodelled(next schema.Differ) schema.Differ {
 	})
 }
 
-// literalDefaults turns defaults into literals, as in ent/schema. For an expression, Atlas would rebuild the SQLite table without the triggers
-// that count rows.
+// literalDefaults turns defaults into literals, as in ent/schema. For an expression, Atlas would rebuild the SQLite table
+// without the triggers that count rows.
 func literalDefaults(table *atlas.ModifyTable) {
 	for _, change := range table.Changes {
 		if added, ok := change.(*atlas.AddColumn); ok {
@@ -92,8 +92,8 @@ func hideStore(t *atlas.Table) {
 		if len(f.Columns) == 2 && f.Columns[1].Name == storeColumn {
 			f.Columns, f.RefColumns = f.Columns[:1], f.RefColumns[:1]
 			if f.Columns[0].Type.Null {
-				// ent models ON DELETE SET NULL for this key. A distributed database rejects it, and nobody deletes the rows that the key
-				// refers to.
+				// ent models ON DELETE SET NULL for this key. A distributed database rejects it, and nobody deletes the rows
+				// that the key refers to.
 				f.OnDelete = atlas.SetNull
 			}
 		}

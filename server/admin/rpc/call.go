@@ -95,8 +95,8 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next
 	return nil
 }
 
-// deadlineWriter sets a new write deadline for each part of a long answer. A client may read an export slowly, but one that stops must not keep
-// its database snapshot open.
+// deadlineWriter sets a new write deadline for each part of a long answer. A client may read an export slowly, but one that
+// stops must not keep its database snapshot open.
 type deadlineWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -150,7 +150,8 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 		apijson.Field{Name: memberHeader, Message: "must be one name, percent-encoded as UTF-8"})
 }
 
-// interceptor gives handlers the store of storeHeader, and converts their errors for the client. A call with one answer also takes a slot.
+// interceptor gives handlers the store of storeHeader, and converts their errors for the client. A call with one answer also
+// takes a slot.
 type interceptor struct {
 	Config
 	operator admin.Handlers
@@ -201,7 +202,8 @@ func (i interceptor) withStore(ctx context.Context, method connect.Spec, h http.
 		apijson.Field{Name: storeHeader, Message: "must be the slug or the id of one store"})
 }
 
-// convertError converts a handler's error or panic; defer it. It keeps errors that package connect made, such as those of reflection.
+// convertError converts a handler's error or panic; defer it. It keeps errors that package connect made, such as those of
+// reflection.
 func (c Config) convertError(ctx context.Context, err *error) {
 	if v := recover(); v != nil {
 		*err = apierr.FromPanic(v)

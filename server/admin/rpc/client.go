@@ -26,8 +26,8 @@ import (
 // callTimeout is for a call with one answer.
 const callTimeout = time.Minute
 
-// Client calls the admin services of a server and returns its refusals. If no admin service answers, its error says so and is no refusal.
-// Goroutines may share it.
+// Client calls the admin services of a server and returns its refusals. If no admin service answers, its error says so and is
+// no refusal. Goroutines may share it.
 type Client struct {
 	callersServices
 
@@ -60,7 +60,8 @@ type callersServices struct {
 
 var _ admin.API = (*Client)(nil)
 
-// NewClient takes an http or https address, such as https://operator.example.com, and a token, which may be empty. It does not connect.
+// NewClient takes an http or https address, such as https://operator.example.com, and a token, which may be empty. It does not
+// connect.
 func NewClient(address, token string) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" ||
@@ -166,8 +167,8 @@ func (c *Client) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	return receive(ctx, c.base, in, c.ExportStore, handle)
 }
 
-// receive calls handle with each answer of a stream until the server ends it. It fails if the server is silent for too long, or with handle's
-// error.
+// receive calls handle with each answer of a stream until the server ends it. It fails if the server is silent for too long, or
+// with handle's error.
 func receive[In, Out any](ctx context.Context, base string, in In,
 	open func(context.Context, In) (*connect.ServerStreamForClient[Out], error), handle func(*Out) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -208,8 +209,8 @@ func (c *Client) Now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// refusalOf returns the refusal that the server sent, or would send for a message that is too large for Connect. Another error it explains by
-// what is wrong at this address.
+// refusalOf returns the refusal that the server sent, or would send for a message that is too large for Connect. Another error
+// it explains by what is wrong at this address.
 func refusalOf(address string, err error) error {
 	refused, requestID := apierr.FromConnect(err)
 	switch {

@@ -50,8 +50,8 @@ type history struct {
 	done   int // the number of finished erasures
 }
 
-// Random changes, erasures, orders, deliveries and imports of an earlier export. After an erasure no byte has a value that the customer ever
-// had, and events about another customer stay.
+// Random changes, erasures, orders, deliveries and imports of an earlier export. After an erasure no byte has a value that the
+// customer ever had, and events about another customer stay.
 func TestAnyHistoryIsForgotten(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it forgets customers of random histories")
@@ -128,7 +128,8 @@ func (h *history) change(customer string) {
 	h.refusedOrDone(err)
 }
 
-// key often contains the customer's name, e-mail or phone. It is "", no key, if the name has a character that keys must not have.
+// key often contains the customer's name, e-mail or phone. It is "", no key, if the name has a character that keys must not
+// have.
 func (h *history) key(customer string) string {
 	c, err := h.operator.GetCustomer(shoptest.In(h, h.Context(), h.operator, "s"), &storefrontv1.GetCustomerRequest{Id: customer})
 	require.NoError(h, err)

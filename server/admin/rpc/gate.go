@@ -19,7 +19,8 @@ import (
 // MinTokenBytes is the length of the shortest operator's token.
 const MinTokenBytes = 32
 
-// CheckToken refuses a token that could be guessed, or that a header cannot contain (RFC 6750, section 2.1). The error does not show the token.
+// CheckToken refuses a token that could be guessed, or that a header cannot contain (RFC 6750, section 2.1). The error does not
+// show the token.
 func CheckToken(token string) error {
 	if len(token) < MinTokenBytes {
 		return fmt.Errorf("must have at least %d characters, not %d", MinTokenBytes, len(token))
@@ -47,8 +48,8 @@ func NewGate(token, oldToken string) *Gate {
 	return g
 }
 
-// NewLocalGate is for a loopback address. It admits programs without a token, but no web pages, which it recognises by Origin and
-// Sec-Fetch-Site, or by Host if they use DNS rebinding.
+// NewLocalGate is for a loopback address. It admits programs without a token, but no web pages, which it recognises by Origin
+// and Sec-Fetch-Site, or by Host if they use DNS rebinding.
 func NewLocalGate() *Gate { return &Gate{} }
 
 // HasToken reports whether a request has a token that the gate admits.

@@ -44,8 +44,8 @@ type Config struct {
 	Slots *limit.Slots
 }
 
-// Services returns the handlers of both services and of gRPC reflection by their prefixes, such as /storefront.admin.v1.StoreService/, all
-// behind the gate.
+// Services returns the handlers of both services and of gRPC reflection by their prefixes, such as
+// /storefront.admin.v1.StoreService/, all behind the gate.
 func Services(o admin.Handlers, c Config) map[string]http.Handler {
 	each := interceptor{c, o}
 	options, reflection := edge.CallOptions(each), edge.KeylessOptions(each)

@@ -45,8 +45,8 @@ var notNamed = map[string]string{
 	"ListActivity.resource_id": "chooses entries of the named store's journal, also about what is gone",
 }
 
-// rest returns what a method requires besides the store and the field in named, such as "StartResend.webhook_id", or nil. own has the ids of
-// the store's rows, by kind.
+// rest returns what a method requires besides the store and the field in named, such as "StartResend.webhook_id", or nil. own
+// has the ids of the store's rows, by kind.
 func rest(b *bench, named string, own map[string]string) proto.Message {
 	item := []*adminv1.CreateOrderRequest_Item{{ProductId: own["product"], Quantity: 1}}
 	switch named {
@@ -146,8 +146,8 @@ func (n naming) request(b *bench, store, id string, own map[string]string) proto
 	return in
 }
 
-// namings returns each field that names a row. It fails the test unless every such field is in rowOf or notNamed, its request has a field
-// store, and rowOf has no others.
+// namings returns each field that names a row. It fails the test unless every such field is in rowOf or notNamed, its request
+// has a field store, and rowOf has no others.
 func namings(t *testing.T) (all []naming) {
 	t.Helper()
 	used := map[string]bool{}

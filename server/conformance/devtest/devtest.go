@@ -1,5 +1,5 @@
-// Package devtest builds, starts and stops the storefront command, for tests of programs that call it. If a program that a test needs is
-// missing, it skips the test or lets it fail. Only tests may use it.
+// Package devtest builds, starts and stops the storefront command, for tests of programs that call it. If a program that a test
+// needs is missing, it skips the test or lets it fail. Only tests may use it.
 package devtest
 
 import (
@@ -68,7 +68,8 @@ func NeedNode(t testing.TB, packages ...string) (modules string) {
 	return modules
 }
 
-// NeedModules downloads all modules of go.mod, so that a test's own module finds them in the module cache, or calls need.Missing.
+// NeedModules downloads all modules of go.mod, so that a test's own module finds them in the module cache, or calls
+// need.Missing.
 func NeedModules(t testing.TB) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "mod", "download")
@@ -78,8 +79,8 @@ func NeedModules(t testing.TB) {
 	}
 }
 
-// TrackSources visits all sources of the command, because the go command repeats a test only if a file that its process has visited has
-// changed.
+// TrackSources visits all sources of the command, because the go command repeats a test only if a file that its process has
+// visited has changed.
 func TrackSources(t testing.TB) {
 	t.Helper()
 	top := Root(t)
@@ -98,8 +99,8 @@ func TrackSources(t testing.TB) {
 	}
 }
 
-// Run returns a program's output. folder is where it runs; "" means the test's folder. If the program fails, the test fails and shows the
-// output.
+// Run returns a program's output. folder is where it runs; "" means the test's folder. If the program fails, the test fails and
+// shows the output.
 func Run(t testing.TB, folder string, variables []string, program string, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, args...)
@@ -126,8 +127,8 @@ type Command struct {
 	File string
 }
 
-// Build compiles the command, or takes STOREFRONT_TEST_BINARY, as in CI. It copies a file in the user's cache folder, which go build links
-// again only when it is out of date.
+// Build compiles the command, or takes STOREFRONT_TEST_BINARY, as in CI. It copies a file in the user's cache folder, which go
+// build links again only when it is out of date.
 func Build(t testing.TB) Command {
 	t.Helper()
 	TrackSources(t)
@@ -152,8 +153,8 @@ func Build(t testing.TB) Command {
 	return c
 }
 
-// copyProgram needs that no other goroutine starts a process meanwhile: the process would inherit the open file, and Linux does not execute a
-// file that is open for writing.
+// copyProgram needs that no other goroutine starts a process meanwhile: the process would inherit the open file, and Linux does
+// not execute a file that is open for writing.
 func copyProgram(t testing.TB, from, to string) {
 	t.Helper()
 	syscall.ForkLock.RLock()

@@ -1,5 +1,6 @@
-// Package generators_test generates clients from the OpenAPI document with openapi-typescript and oapi-codegen. It compiles them with the
-// strictest settings and lists products with each, to find parts of the document from which generators make wrong code.
+// Package generators_test generates clients from the OpenAPI document with openapi-typescript and oapi-codegen. It compiles
+// them with the strictest settings and lists products with each, to find parts of the document from which generators make wrong
+// code.
 package generators_test
 
 import (

@@ -16,8 +16,8 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// imports has the import that a name in the guide's Go functions needs, by its beginning, such as "client.". The first Go block has its own
-// imports.
+// imports has the import that a name in the guide's Go functions needs, by its beginning, such as "client.". The first Go block
+// has its own imports.
 var imports = map[string]string{
 	"client.":              `"go.storefront.example/client"`,
 	"connect.":             `"connectrpc.com/connect"`,

@@ -1,5 +1,5 @@
-// Package guide_test runs every block of shell, Go, TypeScript, Python and PHP in cmd/openapi/guide.md against a development server. Other
-// blocks show data. It also checks that the README's examples for callers are in the guide, letter for letter.
+// Package guide_test runs every block of shell, Go, TypeScript, Python and PHP in cmd/openapi/guide.md against a development
+// server. Other blocks show data. It also checks that the README's examples for callers are in the guide, letter for letter.
 package guide_test
 
 import (

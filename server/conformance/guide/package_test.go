@@ -44,8 +44,8 @@ func runPython(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 		"error")
 }
 
-// runPackage writes each block to a file named like its section, and runs the first block, the program in testdata, which calls the others'
-// functions, and the samples of the reference.
+// runPackage writes each block to a file named like its section, and runs the first block, the program in testdata, which calls
+// the others' functions, and the samples of the reference.
 func runPackage(t *testing.T, all []block, dev devtest.Server, w *webhook, language, folder string,
 	load func(string) string, run ...string) {
 	extension := map[string]string{"php": ".php", "python": ".py"}[language]

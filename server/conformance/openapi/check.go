@@ -23,12 +23,12 @@ type Exchange struct {
 	Body          []byte
 }
 
-// transportHeaders may be in an answer because HTTP defines them (RFC 9110, section 6.6.1; RFC 9112, sections 6 and 9.6). OpenAPI has
-// Content-Type as the key of the content.
+// transportHeaders may be in an answer because HTTP defines them (RFC 9110, section 6.6.1; RFC 9112, sections 6 and 9.6).
+// OpenAPI has Content-Type as the key of the content.
 var transportHeaders = []string{"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Vary"}
 
-// Check returns an error if the answer is not in the document, or a request was served that the document does not allow. It marks the parts
-// that the exchange shows as seen.
+// Check returns an error if the answer is not in the document, or a request was served that the document does not allow. It
+// marks the parts that the exchange shows as seen.
 func (d *Document) Check(x Exchange) error {
 	op := d.operationFor(x.Method, x.URL.EscapedPath())
 	if op == nil {
@@ -75,7 +75,8 @@ func (d *Document) checkRefusal(x Exchange) error {
 	return nil
 }
 
-// checkHeaders is for an address without an operation: only the headers that every answer has, and Allow (RFC 9110, section 15.5.6).
+// checkHeaders is for an address without an operation: only the headers that every answer has, and Allow (RFC 9110, section
+// 15.5.6).
 func (d *Document) checkHeaders(x Exchange) error {
 	for name, required := range d.headers {
 		if required && len(x.Header[name]) != 1 {

@@ -1,10 +1,10 @@
-// Package openapi checks exchanges under /v1, and deliveries of webhooks, against an OpenAPI 3.1 document, in both directions: each answer must
-// be in the document, and the document must allow each request that was served. It records which parts were seen, so that tests find parts that
-// the service never uses, and makes requests that the document does not allow.
+// Package openapi checks exchanges under /v1, and deliveries of webhooks, against an OpenAPI 3.1 document, in both directions:
+// each answer must be in the document, and the document must allow each request that was served. It records which parts were
+// seen, so that tests find parts that the service never uses, and makes requests that the document does not allow.
 //
-// A validator of JSON Schema 2020-12 checks the schemas. Of OpenAPI the package reads only what the service's document uses: parameters in
-// paths, queries and headers, each one scalar; JSON bodies; and statuses that are numbers. Read refuses other parts. The package knows no
-// operation, field or code of the service.
+// A validator of JSON Schema 2020-12 checks the schemas. Of OpenAPI the package reads only what the service's document uses:
+// parameters in paths, queries and headers, each one scalar; JSON bodies; and statuses that are numbers. Read refuses other
+// parts. The package knows no operation, field or code of the service.
 package openapi
 
 import (
@@ -29,8 +29,8 @@ type Document struct {
 	marks      map[string]*mark
 	operations []*Operation
 	webhooks   map[string]*webhook
-	// refusal is the schema of the error body, of every status from 400 on. details has the only member of "details" for each code that has
-	// one.
+	// refusal is the schema of the error body, of every status from 400 on. details has the only member of "details" for each
+	// code that has one.
 	refusal *shape
 	details map[string]string
 	// headers are those that any answer may have, by canonical name; true if it must.
@@ -198,8 +198,8 @@ func (d *Document) operation(method, path, item string) (*Operation, error) {
 	return op, nil
 }
 
-// parameters returns nil if the place has no list. It refuses an "in" that is not in kinds: "path" or "query" for operations, "header" for
-// webhooks. owner names the operation or webhook in errors and marks.
+// parameters returns nil if the place has no list. It refuses an "in" that is not in kinds: "path" or "query" for operations,
+// "header" for webhooks. owner names the operation or webhook in errors and marks.
 func (d *Document) parameters(owner, pointer string, kinds ...string) ([]*parameter, error) {
 	list, _ := d.find(pointer).([]any)
 	var out []*parameter
@@ -302,8 +302,8 @@ func (op *Operation) Codes(status int) []string {
 // Statuses returns the statuses of answers, sorted.
 func (op *Operation) Statuses() []int { return slices.Sorted(maps.Keys(op.answers)) }
 
-// operationFor returns nil if there is none. A HEAD request has the operation of GET, unless the document has its own (RFC 9110, section
-// 9.3.2).
+// operationFor returns nil if there is none. A HEAD request has the operation of GET, unless the document has its own (RFC
+// 9110, section 9.3.2).
 func (d *Document) operationFor(method, path string) *Operation {
 	segments := strings.Split(path, "/")
 	var get *Operation

@@ -63,8 +63,8 @@ func (x Exchange) withBody(value any) Exchange {
 	return x
 }
 
-// Probes returns, for each parameter and property, a request without it, with values of every type, and with values at and beyond its bounds.
-// Others have a parameter that the operation lacks.
+// Probes returns, for each parameter and property, a request without it, with values of every type, and with values at and
+// beyond its bounds. Others have a parameter that the operation lacks.
 func (op *Operation) Probes() []Probe {
 	return append(op.queryProbes(), op.bodyProbes()...)
 }
@@ -174,7 +174,8 @@ type value struct {
 	plain bool
 }
 
-// values returns one value of every JSON type, the listed texts, values around every bound and, for texts without a list, edgeTexts.
+// values returns one value of every JSON type, the listed texts, values around every bound and, for texts without a list,
+// edgeTexts.
 func (s *shape) values() []value {
 	var out []value
 	plain := func(values ...any) {
@@ -214,8 +215,8 @@ func (s *shape) values() []value {
 	return out
 }
 
-// edgeTexts are unusual date-times, e-mails, URLs and UUIDs, some of them invalid. All unlisted texts are tested with all, because a pattern
-// may stand in place of a format.
+// edgeTexts are unusual date-times, e-mails, URLs and UUIDs, some of them invalid. All unlisted texts are tested with all,
+// because a pattern may stand in place of a format.
 var edgeTexts = []string{
 	"2099-10-01", "2099-02-30T00:00:00Z", "2099-10-01T00:00:00", "2099-10-01 00:00:00Z", "2099-10-01t00:00:00z",
 	"2099-10-01T00:00:00.123456789Z",

@@ -39,8 +39,8 @@ type shape struct {
 	pointer string
 	node    map[string]any
 	schema  *jsonschema.Schema
-	// mark is nil unless the schema is that of a property, of additional properties, of a list's items, or of an alternative in anyOf. A null
-	// sets the field null instead.
+	// mark is nil unless the schema is that of a property, of additional properties, of a list's items, or of an alternative in
+	// anyOf. A null sets the field null instead.
 	mark *mark
 	null *mark            // nil if the schema does not allow null
 	enum map[string]*mark // by the value's JSON

@@ -9,7 +9,8 @@ import (
 	"strconv"
 )
 
-// The document allows the service to add properties and values of enums (x-extensible-enum) later. Today it has none, so the checks allow none.
+// The document allows the service to add properties and values of enums (x-extensible-enum) later. Today it has none, so the
+// checks allow none.
 
 // forbidAdditions allows only the listed properties, and the listed values of x-extensible-enum.
 func forbidAdditions(node any) {

@@ -61,15 +61,16 @@ type Member struct {
 	StoreName string
 	// ExpiresAt is that of the session or the link.
 	ExpiresAt time.Time
-	// Origin is the scheme and host of the sign-in link, such as https://dashboard.example.com, or empty for a link of an older release.
+	// Origin is the scheme and host of the sign-in link, such as https://dashboard.example.com, or empty for a link of an older
+	// release.
 	Origin string
 }
 
 // Secure is true if browsers send the session's cookie only over HTTPS.
 func (m Member) Secure() bool { return !strings.HasPrefix(m.Origin, "http://") }
 
-// CheckBaseURL returns the origin of the address of the dashboard: https, or http on a loopback address, because a session's cookie must not
-// leave this machine unencrypted; without a query or a fragment.
+// CheckBaseURL returns the origin of the address of the dashboard: https, or http on a loopback address, because a session's
+// cookie must not leave this machine unencrypted; without a query or a fragment.
 func CheckBaseURL(address string) (origin string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
@@ -155,8 +156,8 @@ func (s *Sessions) LinkMember(ctx context.Context, secret string) (Member, error
 	return Member{Name: row.Member, Role: row.Role, StoreName: in.Name, ExpiresAt: row.ExpiresAt, Origin: row.Origin}, nil
 }
 
-// SignIn uses up a link and begins a session, which gets the link's id, and ends oldSessions, the earlier ones of the browser. Of two calls
-// with one link, one fails with ErrLink.
+// SignIn uses up a link and begins a session, which gets the link's id, and ends oldSessions, the earlier ones of the browser.
+// Of two calls with one link, one fails with ErrLink.
 func (s *Sessions) SignIn(ctx context.Context, linkSecret string, oldSessions ...string) (secret string, err error) {
 	secret, fingerprint := newSecret()
 	link := fingerprintOf(linkSecret)
@@ -212,8 +213,8 @@ func (s *Sessions) asMember(ctx context.Context, link []byte) (context.Context, 
 	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), nil
 }
 
-// Authenticate returns a context with the session's store, and the member as the actor. secure is true if the secret came in the cookie for
-// https. It fails with ErrNoSession, also for a session of the other cookie.
+// Authenticate returns a context with the session's store, and the member as the actor. secure is true if the secret came in
+// the cookie for https. It fails with ErrNoSession, also for a session of the other cookie.
 func (s *Sessions) Authenticate(ctx context.Context, secret string, secure bool) (context.Context, Member, error) {
 	now := s.db.Now()
 	row, err := s.db.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), ActiveSession(s.db)).Only(ctx)
@@ -303,8 +304,8 @@ func fingerprintOf(secret string) []byte {
 	return sum[:]
 }
 
-// End counts the sessions and unused links that it ends. It ends links first: if another transaction signs in with one, End waits for it and
-// then ends its session.
+// End counts the sessions and unused links that it ends. It ends links first: if another transaction signs in with one, End
+// waits for it and then ends its session.
 func End(ctx context.Context, d *db.DB, tx *ent.Tx, sessionConditions []predicate.Session, linkConditions []predicate.SignInLink) (
 	sessions, links int, err error) {
 	now := hook.Time(ctx)

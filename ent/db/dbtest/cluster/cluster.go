@@ -33,8 +33,8 @@ const (
 
 // Options configure a cluster.
 type Options struct {
-	// Disk is an existing folder for the data, such as a small filesystem, or empty. Logs stay elsewhere, so that a full disk fails statements
-	// but not the server.
+	// Disk is an existing folder for the data, such as a small filesystem, or empty. Logs stay elsewhere, so that a full disk
+	// fails statements but not the server.
 	Disk string
 	// Settings are NAME=VALUE without spaces, for the server and its standbys.
 	Settings []string
@@ -51,8 +51,8 @@ type Cluster struct {
 	uid, gid int      // zero if tests do not run as root
 }
 
-// Find returns the folder of the initdb on the path, or else the newest that Debian installed. As root it fails without runuser, because
-// PostgreSQL refuses to run as root.
+// Find returns the folder of the initdb on the path, or else the newest that Debian installed. As root it fails without
+// runuser, because PostgreSQL refuses to run as root.
 func Find() (string, error) {
 	if os.Geteuid() == 0 {
 		if _, err := exec.LookPath("runuser"); err != nil {

@@ -1,5 +1,5 @@
-// Package need skips heavy tests, and tests whose programs are missing. With STOREFRONT_TEST_REQUIRE, as in CI, heavy tests run, and a missing
-// program fails a test. Every package's tests may use it.
+// Package need skips heavy tests, and tests whose programs are missing. With STOREFRONT_TEST_REQUIRE, as in CI, heavy tests
+// run, and a missing program fails a test. Every package's tests may use it.
 package need
 
 import (
@@ -19,8 +19,8 @@ func Missing(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// Heavy skips a test that costs more than two seconds of a processor, or that waits for real time, unless Required. go test -v shows the
-// reason.
+// Heavy skips a test that costs more than two seconds of a processor, or that waits for real time, unless Required. go test -v
+// shows the reason.
 func Heavy(t testing.TB, reason string) {
 	t.Helper()
 	if !Required() {
