@@ -54,7 +54,7 @@ func activityTable(currency *string) table[*adminv1.ActivityEntry] {
 func changesOf(changes, currency string) string {
 	fields, err := membersOf([]byte(changes))
 	if err != nil {
-		return absent // no JSON object: the entry has no changes
+		return absent
 	}
 	texts := make([]string, len(fields))
 	for i, f := range fields {

@@ -66,7 +66,6 @@ func metricsOf(t *testing.T) map[string][]string {
 	return metrics
 }
 
-// check requires that every metric and label in a query exists, and returns the metrics.
 func check(t *testing.T, metrics map[string][]string, query string) []string {
 	t.Helper()
 	var asked, labels []string
@@ -102,7 +101,6 @@ func read(t *testing.T, file string) []byte {
 	return text
 }
 
-// requireSection requires that an alert's address names a section of the operator's pages.
 func requireSection(t *testing.T, address string) {
 	t.Helper()
 	page, section, found := strings.Cut(strings.TrimPrefix(address, "https://go.storefront.example/cmd/storefront/"), "#")

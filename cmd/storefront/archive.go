@@ -27,8 +27,7 @@ import (
 const (
 	// maxManifestBytes is bounded because an import reads manifest.json into memory.
 	maxManifestBytes = 1 << 20
-	// maxExportFiles is well above the usual ten.
-	maxExportFiles = 100
+	maxExportFiles   = 100
 	// maxWindowBytes limits the decoder's memory to what RFC 8878 (3.1.1.1.2) recommends: 8 MiB.
 	maxWindowBytes = 8 << 20
 )
@@ -52,7 +51,7 @@ func openExport(path string) (exportFiles, error) {
 
 type folderFiles struct {
 	*os.Root
-	remaining []string // names of the files that next has not returned yet
+	remaining []string
 	current   *os.File
 }
 
@@ -177,7 +176,6 @@ func (a *archiveFiles) Close() error {
 	return a.file.Close()
 }
 
-// pack writes the manifest and the folder's files to path, in the order in which an import reads them.
 func pack(ctx context.Context, path, folder string, files []exportedFile) error {
 	out, err := os.OpenFile(path, os.O_WRONLY, 0o600)
 	if err != nil {
@@ -198,7 +196,6 @@ func pack(ctx context.Context, path, folder string, files []exportedFile) error 
 	return cmp.Or(ctx.Err(), err)
 }
 
-// packed returns the names of the manifest and of the files, in the archive's order.
 func packed(files []exportedFile) []string {
 	names := []string{manifestName}
 	for _, f := range files {
@@ -320,7 +317,6 @@ func (f *exportedFile) measure(in io.Reader) error {
 	return err
 }
 
-// contextReader fails with the error of ctx once ctx ends.
 type contextReader struct {
 	ctx context.Context
 	io.Reader

@@ -28,9 +28,8 @@ type backupCmd struct {
 type backupCreateCmd struct {
 	database
 	secretKey
-	To   string `required:"" placeholder:"DIR|FILE" help:"Folder that gets a file named after the time, or a file to write, which must not be there yet."`
-	Keep int    `placeholder:"N" help:"Keep the new backup and the N-1 before it, and remove the older ones in the folder."`
-	// quietEnd leaves out the notice of a backup that the end of the context interrupts.
+	To       string `required:"" placeholder:"DIR|FILE" help:"Folder that gets a file named after the time, or a file to write, which must not be there yet."`
+	Keep     int    `placeholder:"N" help:"Keep the new backup and the N-1 before it, and remove the older ones in the folder."`
 	quietEnd bool
 }
 
@@ -128,7 +127,6 @@ func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backu
 	return done, err
 }
 
-// copy writes the backup to a file and verifies it. folder is the folder of --to, or empty if --to names a file.
 func (c *backupCreateCmd) copy(ctx context.Context, handle *db.DB, at time.Time, done *backupResult) (
 	folder backupFolder, err error) {
 	var sum string
@@ -259,7 +257,6 @@ func failedChecks(found []doctor.Finding) error {
 	return nil
 }
 
-// noticeTimeout limits the wait for a notice of a failed backup.
 const noticeTimeout = 10 * time.Second
 
 // writeBackupNotice also stores the time of a verified backup, unless it is zero. It does nothing on an older schema, which may

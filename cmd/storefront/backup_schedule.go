@@ -11,7 +11,6 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// backupSchedule has the flags of a server that makes backups itself.
 type backupSchedule struct {
 	BackupTo    string        `name:"backup-to" placeholder:"DIR" help:"Folder in which the server makes backups of the SQLite file, verified as by storefront backup."`
 	BackupEvery time.Duration `name:"backup-every" default:"24h" least:"1m" placeholder:"TIME" help:"Time between backups in --backup-to."`

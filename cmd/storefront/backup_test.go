@@ -68,7 +68,6 @@ func sqliteWithStore(t *testing.T) (i installation, path string) {
 	return i, path
 }
 
-// backups returns the files in a folder but checksums, the oldest first.
 func backups(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -275,7 +274,6 @@ func TestBackupsOfOneMillisecondHaveNamesOfTheirOwn(t *testing.T) {
 	require.Contains(t, names[runs], "2026-11-25T031500.002Z")
 }
 
-// The next backup removes the unfinished file of the killed one.
 func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it kills backups of a large database")
@@ -290,7 +288,6 @@ func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	folder := t.TempDir()
 	i.run(nil, "backup", "--to", folder, "--keep", "1")
 	first := backups(t, folder)
-	// Kill the backup once its copy has at least this size.
 	for _, size := range []int64{1, 1 << 20} {
 		c := i.command("storefront", "backup", "--to", folder, "--keep", "1")
 		require.NoError(t, c.Start())

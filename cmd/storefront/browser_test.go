@@ -61,7 +61,7 @@ func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	ctx, closeTab := chromedp.NewContext(allocated, chromedp.WithErrorf(t.Logf))
 	t.Cleanup(closeTab)
 	b := &browser{t: t, ctx: ctx, axe: string(axe), screenshots: os.Getenv("STOREFRONT_SCREENSHOTS")}
-	require.NoError(t, chromedp.Do(ctx)) // starts the browser, which runs until the test ends
+	require.NoError(t, chromedp.Do(ctx))
 	require.NoError(t, chromedp.Listen(ctx, func(event any) {
 		if thrown, ok := event.(*runtime.EventExceptionThrown); ok {
 			t.Errorf("a script failed: %s", thrown.ExceptionDetails.Text)
@@ -108,14 +108,12 @@ func (b *browser) open(address string) {
 	b.run(chromedp.Navigate(address))
 }
 
-// press clicks the button or link with this text, and waits for a page or dialog with the heading.
 func (b *browser) press(text, heading string) {
 	b.t.Helper()
 	b.run(click(fmt.Sprintf(`//*[self::a or self::button][normalize-space(.)=%q]`, text)))
 	b.heading(heading)
 }
 
-// b.heading waits for a page or dialog.
 func (b *browser) heading(text string) {
 	b.t.Helper()
 	b.shows(fmt.Sprintf(`//h1[contains(normalize-space(.), %q)]`, text))
@@ -129,7 +127,6 @@ func (b *browser) shows(path string) {
 	value[bool](b, `new Promise((done) => document.readyState === "complete" ? done(true) : addEventListener("load", () => done(true)))`)
 }
 
-// fill replaces the text in the field with this id.
 func (b *browser) fill(id, text string) {
 	b.t.Helper()
 	b.run(chromedp.Clear(chromedp.ID(id)), chromedp.SendKeys(chromedp.ID(id), text))
@@ -142,7 +139,6 @@ func value[T any](b *browser, script string) T {
 
 func click(on string) step { return chromedp.Click(on) }
 
-// finding is an accessibility problem that axe reports.
 type finding struct {
 	ID, Impact, Help string
 	Nodes            []struct {
@@ -179,7 +175,6 @@ const tooWide = `(() => {
   return found ? found.outerHTML.slice(0, 300) : "";
 })()`
 
-// touching returns the first box that comes too close to the element above it, or "".
 const touching = `(() => {
   const found = [...document.querySelectorAll("main .card:not(pre), main .empty, main .note, main table")].find((e) => {
     const above = e.previousElementSibling?.getBoundingClientRect(), own = e.getBoundingClientRect();
@@ -214,7 +209,6 @@ func (b *browser) see(name string) {
 	b.run(chromedp.EmulateViewport(1280, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
 }
 
-// examine requires that axe finds no problem in the colour scheme.
 func (b *browser) examine(name, scheme string) {
 	b.t.Helper()
 	if !value[bool](b, "!!window.axe") {
@@ -227,7 +221,6 @@ func (b *browser) examine(name, scheme string) {
 	}
 }
 
-// picture saves a picture of the whole page, if STOREFRONT_SCREENSHOTS is set.
 func (b *browser) picture(name string) {
 	b.t.Helper()
 	if b.screenshots == "" {
@@ -241,7 +234,6 @@ func (b *browser) picture(name string) {
 	b.save(name, within(b, chromedp.FullScreenshot(100)))
 }
 
-// window saves a picture of what the window shows, if STOREFRONT_SCREENSHOTS is set.
 func (b *browser) window(name string) {
 	b.t.Helper()
 	if b.screenshots != "" {

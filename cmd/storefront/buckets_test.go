@@ -72,7 +72,7 @@ type servedInstallation struct {
 	installation
 	serving   *process
 	slug, key string
-	id        uuid.UUID // the store's id
+	id        uuid.UUID
 }
 
 func (s servedInstallation) customers() int {
@@ -82,7 +82,6 @@ func (s servedInstallation) customers() int {
 	return len(found)
 }
 
-// serveBuckets starts a server with this --buckets, and creates a store and a key.
 func serveBuckets(t *testing.T, database, slug string, buckets tenant.Buckets) servedInstallation {
 	t.Helper()
 	s := servedInstallation{slug: slug, installation: installation{t, map[string]string{
@@ -260,7 +259,6 @@ func growPage(t *testing.T, section string) shellPage {
 	return p
 }
 
-// shell runs commands of the manual in a folder with the installation's environment.
 func (i installation) shell(t *testing.T, folder, commands string) string {
 	t.Helper()
 	if _, err := exec.LookPath("jq"); err != nil {
@@ -317,7 +315,6 @@ func TestMovingBuckets(t *testing.T) {
 				_, manual.sh[0], _ = strings.Cut(manual.sh[0], "> moving.ndjson\n")
 			}
 
-			// While nginx loads a new map, requests of other stores are answered.
 			line := strings.TrimSpace(manual.nginx[0])
 			busy := old.newKey("stays").Key
 			answered := make(chan []int)

@@ -58,7 +58,6 @@ type template struct {
 	}
 }
 
-// pod is empty for an object without pods.
 func (o object) pod() template {
 	if o.Kind == "CronJob" {
 		return o.Spec.JobTemplate.Spec.Template
@@ -179,7 +178,6 @@ func chart(t *testing.T, args ...string) []object {
 	}
 }
 
-// has is false if wanted is empty.
 func (l labels) has(wanted labels) bool {
 	for name, value := range wanted {
 		if l[name] != value {
@@ -271,7 +269,6 @@ func TestChartFitsTheCommands(t *testing.T) {
 	}
 }
 
-// A server and a worker start with the rendered settings, and answer the probes.
 func TestWhatTheChartRunsIsReady(t *testing.T) {
 	t.Parallel()
 	devtest.TrackSources(t)
@@ -311,7 +308,6 @@ func TestWhatTheChartRunsIsReady(t *testing.T) {
 		require.Equal(t, ":8081", i.env["STOREFRONT_ADMIN_ADDR"])
 		require.Equal(t, 8081, c.Ports[len(c.Ports)-1].ContainerPort)
 		require.Equal(t, "/etc/storefront", c.VolumeMounts[0].MountPath)
-		// Replace the paths, ports and database by those of this machine.
 		i.env["STOREFRONT_CONFIG"] = settings
 		require.NoError(t, os.WriteFile(i.env["STOREFRONT_DATABASE_URL_FILE"], []byte(url), 0o600))
 		i.env["STOREFRONT_ADDR"], i.env["STOREFRONT_ADMIN_ADDR"] = "127.0.0.1:0", "127.0.0.1:0"

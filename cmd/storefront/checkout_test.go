@@ -20,7 +20,6 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// sell creates a product, records and pays an order of it, and returns the store's paid orders.
 func sell(ctx context.Context, address, token, store string) (*storefrontv1.ListOrdersResponse, error) {
 	headers := connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
@@ -49,7 +48,6 @@ func sell(ctx context.Context, address, token, store string) (*storefrontv1.List
 	return orders.ListOrders(ctx, &storefrontv1.ListOrdersRequest{Status: storefrontv1.Order_PAID.Enum()})
 }
 
-// snippet returns the manual's code block in a language that contains a text.
 func snippet(t *testing.T, language, with string) string {
 	t.Helper()
 	for _, block := range strings.Split(manualPage(t, "checkout.md"), "\n```"+language+"\n")[1:] {
@@ -61,7 +59,6 @@ func snippet(t *testing.T, language, with string) string {
 	return ""
 }
 
-// newPlatform starts a server with a store called douala, and returns the address of its operator's listener.
 func newPlatform(t *testing.T) (address string) {
 	t.Helper()
 	address = startServer(t, "--database-url", dbtest.URL(t, dbtest.SQLite), "--admin-token", remoteToken)
@@ -72,7 +69,6 @@ func newPlatform(t *testing.T) (address string) {
 	return address
 }
 
-// The manual's checkout in Go is the function sell above.
 func TestTheManualsCheckoutInGoSells(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("checkout_test.go")

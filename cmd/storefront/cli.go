@@ -80,7 +80,6 @@ func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
 	return parser, addHelp(parser.Model.Node)
 }
 
-// groups are the headings of the program's help.
 var groups = []kong.Group{
 	{Key: "run", Title: "Run the service:"}, {Key: "sell", Title: "Stores and what they sell:"},
 	{Key: "connect", Title: "Keys, webhooks and events:"}, {Key: "keep", Title: "Install, check and keep:"},
@@ -99,7 +98,6 @@ func storeOfLine(k *kong.Context) string {
 	return ""
 }
 
-// isList reports whether a command accepts -o csv.
 func isList(n *kong.Node) bool {
 	return n != nil && (n.Name == "list" || n.Name == "doctor" || n.Name == "export" || n.Parent.Name == "migrate")
 }
@@ -178,7 +176,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	}
 	k, err := parser.Parse(normalizeArgs(args))
 	switch {
-	case exited: // kong has printed the help for --help
+	case exited:
 		return 0
 	case err != nil:
 		return s.report(parserError(err))

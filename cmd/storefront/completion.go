@@ -78,7 +78,6 @@ func completions(application *kong.Node, words []string, last string) []string {
 				flag = nil
 			}
 		case child != nil && command == application && word == "help":
-			// What follows help is the name of a command.
 		case child != nil:
 			command = child
 		default:

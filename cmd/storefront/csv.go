@@ -25,7 +25,7 @@ func membersOf(object []byte) (all []member, err error) {
 	if open, err := d.ReadToken(); err != nil || open.Kind() != '{' {
 		return nil, errors.Join(err, errors.New("is no JSON object"))
 	}
-	all = make([]member, 0, 16) // few objects have more
+	all = make([]member, 0, 16)
 	for d.PeekKind() != '}' {
 		name, err := d.ReadToken()
 		if err != nil {
@@ -90,7 +90,6 @@ func (t *csvTable) add(objects [][]byte) error {
 	return t.Error()
 }
 
-// fill sets the cells of row. prefix is as in columnNames.
 func (t *csvTable) fill(row []string, object []byte, prefix string) error {
 	members, err := membersOf(object)
 	for _, m := range members {

@@ -40,7 +40,6 @@ func (c *customerCreateCmd) Run(s *invocation) error {
 	return create(s, c.inStore, &storefrontv1.CreateCustomerRequest{}, make, messageJSON)
 }
 
-// isKnown reports whether the context's store has a customer with this e-mail or phone.
 func isKnown(ctx context.Context, o admin.API, in *storefrontv1.CreateCustomerRequest) (bool, error) {
 	for _, name := range []string{in.GetEmail(), in.GetPhone()} {
 		if name == "" {

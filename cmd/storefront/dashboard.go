@@ -16,7 +16,6 @@ import (
 	"go.storefront.example/server/dashboard/signin"
 )
 
-// platform has the flags of the dashboard's branding.
 type platform struct {
 	BrandName      string   `clears:"" placeholder:"NAME" help:"The platform's name, which the dashboard shows."`
 	BrandLogo      string   `clears:"" placeholder:"FILE" help:"The platform's logo, which the dashboard shows: an SVG, PNG, JPEG or WebP file of at most 512 KiB."`
@@ -62,8 +61,6 @@ type dashboardLinkCmd struct {
 	DashboardURL apiURL `name:"dashboard-url" placeholder:"URL" help:"Public URL of the dashboard, as set for the server."`
 }
 
-// defaultURL returns --dashboard-url, the server through which the command works, or the default address of the operator's
-// listener.
 func (c *dashboardLinkCmd) defaultURL(s *invocation) (base linkBaseURL, err error) {
 	flag, served := "--dashboard-url", string(c.DashboardURL)
 	if served == "" {
@@ -192,7 +189,6 @@ func (c *sessionsRevokeCmd) Run(s *invocation) error {
 	})
 }
 
-// revoke ends the session or link that the command line names by its id or a part of it.
 func (c *sessionsRevokeCmd) revoke(ctx context.Context, s *invocation, o admin.API) error {
 	in := &adminv1.RevokeSessionRequest{Id: c.ID, Store: c.Store}
 	if !isID(c.ID) {

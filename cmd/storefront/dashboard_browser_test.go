@@ -45,7 +45,7 @@ type owners struct {
 	mu     sync.Mutex
 	secret string
 	status int
-	got    []string // types of the events in verified deliveries
+	got    []string
 }
 
 func newOwners(t *testing.T) *owners {
@@ -86,7 +86,6 @@ func (o *owners) received() []string {
 	return append([]string(nil), o.got...)
 }
 
-// From the sign-in link to a delivery that succeeds in the end.
 func TestDashboardInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -201,7 +200,6 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.run(mine("h3"))
 	b.heading(o.URL)
 
-	// The page of a ping shows the result without a reload.
 	b.press("Send a test event", "ping")
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 	require.Equal(t, []string{"ping"}, o.received())
@@ -287,7 +285,6 @@ func TestDashboardInABrowser(t *testing.T) {
 	require.Eventually(t, func() bool { return slices.Contains(o.received()[3:], "customer.created") }, browserTime,
 		50*time.Millisecond)
 
-	// Deliveries are signed with the new secret only.
 	b.press("New secret", "Make a new signing secret?")
 	require.Equal(t, 1, value[int](b, `(() => {
   let sent = 0;
@@ -441,7 +438,6 @@ func newLink(t *testing.T, adminURL, base string) string {
 	return link.URL
 }
 
-// signedInElsewhere signs in with another HTTP client. The function returns the status of a page.
 func signedInElsewhere(t *testing.T, adminURL string) func() int {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -459,7 +455,6 @@ func signedInElsewhere(t *testing.T, adminURL string) func() int {
 	}
 }
 
-// newCustomer creates a customer through the API, which causes an event.
 func newCustomer(t *testing.T, url, key, email string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/customers",

@@ -101,7 +101,6 @@ type recountResult struct {
 	Rows   int64 `json:"rows"`
 }
 
-// recountStores is how many stores one query reads.
 const recountStores = 1000
 
 func (c *migrateRecountCmd) Run(s *invocation) error {

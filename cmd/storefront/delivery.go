@@ -22,7 +22,6 @@ type deliveryCmd struct {
 	Resend deliveryResendCmd `cmd:"" help:"Send a delivery now or again, or all events since a time that never succeeded."`
 }
 
-// deliveryMembers are what -o json shows of a delivery.
 var deliveryMembers = []string{
 	"id", "eventId", "eventType", "webhookId", "status", "attemptCount", "nextAttemptAt", "lastStatusCode", "lastError", "createdAt",
 }
@@ -226,7 +225,6 @@ func (c *deliveryResendCmd) Run(s *invocation) error {
 	})
 }
 
-// undelivered says how many events a resend would send, and how many of them are older than the webhook.
 func undelivered(counted *adminv1.Resend) string {
 	text := plural(int(counted.GetEvents()), "event")
 	if counted.GetEvents() > queue.MaxUndelivered {

@@ -69,7 +69,6 @@ func (r *request[M]) UnmarshalJSON(text []byte) error {
 	return apijson.Unmarshal(text, any(r.message).(proto.Message)) //nolint:errcheck // M is a message, so *M is a proto.Message
 }
 
-// demoDays is the age of a demo store.
 const demoDays = 45
 
 // demoClock is set by hand from the store's opening to today, so that each change happens at its time. The service's own rules
@@ -84,7 +83,6 @@ func (w *demoClock) now() time.Time { return w.at }
 
 func (w *demoClock) advance(d time.Duration) { w.at = w.at.Add(d) }
 
-// demo makes a demo store with the methods that the operator and the API call.
 type demo struct {
 	shop  *shop.Shop
 	clock *demoClock

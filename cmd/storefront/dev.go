@@ -87,7 +87,6 @@ func (c *devCmd) start(s *invocation, data database, logger *slog.Logger) error 
 	return errors.Join(c.serve(s, handle, data, logger), handle.Close())
 }
 
-// serve runs the server, a worker, and a receiver of the demo store's events and of notices.
 func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog.Logger) error {
 	ring, err := secretKey{}.ring(data)
 	if err != nil {
@@ -181,7 +180,6 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 	return group.Wait()
 }
 
-// showReceived prints a delivery that dev's receiver got.
 func showReceived(s *invocation, got received) {
 	if s.json {
 		return // with -o json, standard output has exactly one JSON value: the greeting
@@ -265,7 +263,6 @@ func (g greeting) commands(program string) (folder, command, listenFlags, trigge
 	return g.Data + " or below", program, "", ""
 }
 
-// goRunProgram works in the top folder of a clone.
 const goRunProgram = "go run ./cmd/storefront"
 
 func (g greeting) dashboard() string {

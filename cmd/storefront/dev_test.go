@@ -27,14 +27,12 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// serving is a command that runs in this process, such as dev.
 type serving struct {
 	said string // what the command printed on standard output until it was ready
 	logs *bytes.Buffer
 	stop func() int // ends the command and returns its exit status; read logs only afterwards
 }
 
-// startCommand waits until the command prints a line with ready.
 func startCommand(t *testing.T, ready string, args ...string) serving {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -62,7 +60,6 @@ func startCommand(t *testing.T, ready string, args ...string) serving {
 
 var curlLine = regexp.MustCompile(`curl -H "Authorization: (Bearer svc_live_[0-9A-Za-z]{42})" "(http://[^"]+)"`)
 
-// get sends a request as the curl command that dev prints.
 func get(t *testing.T, url, authorization string) (int, map[string]any) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -76,7 +73,6 @@ func get(t *testing.T, url, authorization string) (int, map[string]any) {
 	return answer.StatusCode, body
 }
 
-// How many products and customers demo.json has for the store in Douala.
 const (
 	demoProducts  = 12
 	demoCustomers = 42
@@ -144,7 +140,7 @@ func TestDevsRateLimitCanBeChangedAndItsVariablesPasted(t *testing.T) {
 		if limit == "2" {
 			_, _ = get(t, set[1]+"/v1/store", "Bearer "+set[2])
 			status, body := get(t, set[1]+"/v1/store", "Bearer "+set[2])
-			if status == http.StatusOK { // a new minute has begun
+			if status == http.StatusOK {
 				_, _ = get(t, set[1]+"/v1/store", "Bearer "+set[2])
 				status, body = get(t, set[1]+"/v1/store", "Bearer "+set[2])
 			}
@@ -215,7 +211,6 @@ func TestASecondDevIsRefusedAndRevokesNoKey(t *testing.T) {
 	require.Equal(t, 0, again.stop(), "the folder is free again")
 }
 
-// The demo stores have rows of every status and type.
 func TestDemoStoreHasEveryKind(t *testing.T) {
 	t.Parallel()
 	dev := startCommand(t, "Ctrl-C", devArgs(t.TempDir())...)
@@ -247,7 +242,7 @@ func TestBaseURLIsOneThatThisMachineReaches(t *testing.T) {
 	t.Parallel()
 	for bound, url := range map[string]string{
 		"127.0.0.1:8080": "http://127.0.0.1:8080",
-		"[::]:8080":      "http://127.0.0.1:8080", // a listener on all addresses
+		"[::]:8080":      "http://127.0.0.1:8080",
 		"0.0.0.0:80":     "http://127.0.0.1:80",
 		"[::1]:80":       "http://[::1]:80",
 	} {

@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	// devData is the default of --data.
 	devData = ".storefront"
 	// devDatabase and devFile are files in dev's folder. A folder with a devFile counts as dev's.
 	devDatabase = "storefront.db"
@@ -97,7 +96,6 @@ func (d *devFolder) acceptsToken(token string) bool {
 	return d != nil && d.isRunning && d.AdminURL != "" && (token != "" || !d.NeedsToken)
 }
 
-// isDevDatabase reports whether the database is the SQLite file in a folder of dev.
 func (d database) isDevDatabase() bool {
 	path, embedded := strings.CutPrefix(d.DatabaseURL, "sqlite:")
 	return embedded && filepath.Base(path) == devDatabase && readDev(filepath.Dir(path)) != nil

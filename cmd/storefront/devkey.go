@@ -24,7 +24,6 @@ import (
 const (
 	// devKeyFile has dev's API key. Only the file's owner may read it.
 	devKeyFile = "api-key"
-	// devKeyName is the key's name in the demo store.
 	devKeyName = "dev"
 	// devKeyLifetime makes a forgotten key expire.
 	devKeyLifetime = adminv1.Key_DAYS_30
@@ -122,7 +121,6 @@ func newDevKey(ctx context.Context, o admin.API) (devKey, error) {
 	return devKey{made.GetSecret(), made.GetKey().GetExpiresAt().AsTime()}, err
 }
 
-// description returns the key for the greeting, with its expiry and its file.
 func (k devKey) description(folder string) string {
 	until := ""
 	if !k.expiresAt.IsZero() {

@@ -70,7 +70,6 @@ func (b *browser) top(selector string) float64 {
 })`, selector))
 }
 
-// copyAll presses the copy button of every sample, and returns the texts by operation and language.
 const copyAll = `(async () => {
   const texts = {};
   let last;
@@ -84,7 +83,6 @@ const copyAll = `(async () => {
   return JSON.stringify(texts);
 })()`
 
-// cutOff returns the code blocks whose lines are wider than the block.
 const cutOff = `[...document.querySelectorAll("pre")].filter((p) => p.scrollWidth > p.clientWidth).map((p) => p.textContent)`
 
 var shownSample = regexp.MustCompile(
@@ -174,7 +172,6 @@ func TestTheReferenceInABrowser(t *testing.T) {
 			"the address of %s leads to it", to)
 	}
 
-	// With only the keyboard, the search finds fields, error codes and values.
 	b.run(chromedp.KeyEvent("/"))
 	require.Equal(t, "q", value[string](b, "document.activeElement.id"))
 	for text, want := range map[string]string{"compareatam": "updateProduct.compareAtAmount",
@@ -190,7 +187,6 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	require.NotEmpty(t, value[string](b, "location.hash"))
 	require.True(t, value[bool](b, `document.getElementById("found").hidden`))
 
-	// If the reader chooses a language, all samples change to it.
 	b.open(said.Docs + "#getProduct")
 	b.run(click(`#getProduct input[value=go]`))
 	b.shows(`//*[@id="listOrders"]//code[contains(., "shop.Orders.List")]`)

@@ -41,7 +41,6 @@ func findingIs(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// examine runs the doctor and returns its findings by the names of the checks.
 func (i installation) examine(args ...string) map[string]doctor.Finding {
 	i.t.Helper()
 	c := i.command("storefront", append([]string{"doctor", "-o", "json"}, args...)...)
@@ -82,7 +81,6 @@ func TestDoctorTellsServersOfOursFromOthers(t *testing.T) {
 		require.Equal(t, doctor.Fail, f.Status)
 		require.Contains(t, f.Remedy, "--"+check)
 	}
-	// The check of an address fails if the server's other listener has that address.
 	found = i.examine("--addr", server.AdminAddr, "--admin-addr", server.Addr)
 	require.Equal(t, doctor.Fail, found["addr"].Status)
 	require.Equal(t, doctor.Fail, found["admin-addr"].Status)
@@ -123,7 +121,6 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 			require.Regexp(t, `^1 delivery due for more than 1m0s, and no attempt is under way: nothing runs on this database`, f.Message)
 			i.run(nil, "doctor", "--check-url", "none", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
 
-			// While a server runs, the check fails if no worker takes the waiting delivery.
 			server := i.server("storefront")
 			f = i.examine()["deliveries"]
 			require.Equal(t, doctor.Fail, f.Status)

@@ -80,7 +80,6 @@ func (s *invocation) confirm(warning string) error {
 	return nil
 }
 
-// gracePeriod is 0 or more.
 type gracePeriod time.Duration
 
 // UnmarshalText reads a duration such as 12h or 30d.
@@ -149,7 +148,6 @@ func (c *storeRestoreCmd) Run(s *invocation) error {
 	})
 }
 
-// storeTable takes the times of scheduled deletions by the stores' ids.
 func storeTable(deletions map[string]*timestamppb.Timestamp) table[*storefrontv1.Store] {
 	return table[*storefrontv1.Store]{[]column[*storefrontv1.Store]{
 		{name: "SLUG", value: (*storefrontv1.Store).GetSlug},

@@ -49,7 +49,6 @@ func filled(kind string) (objects, updates []proto.Message) {
 	return objects, updates
 }
 
-// newShop creates a database with a store s, and returns a function that runs a command on it.
 func newShop(t *testing.T, database string) func(args ...string) string {
 	t.Helper()
 	url := dbtest.URL(t, database)
@@ -62,7 +61,6 @@ func newShop(t *testing.T, database string) func(args ...string) string {
 	return do
 }
 
-// listed returns the objects in the output of a list, as sorted texts.
 func listed(t *testing.T, out string) []string {
 	t.Helper()
 	var objects []json.RawMessage
@@ -117,7 +115,6 @@ func TestAnImportKeepsEveryField(t *testing.T) {
 	}
 }
 
-// updateKeeps requires that an import with --update stores updates in all fields that can change.
 func updateKeeps(t *testing.T, do func(...string) string, kind string, updates []proto.Message) {
 	t.Helper()
 	var lines string

@@ -86,7 +86,6 @@ var (
 	}
 )
 
-// lacking names the tables of a store that no export has.
 const lacking = "idempotency keys, refused requests, usage tallies, sessions, resends and receipts of forgettings are not in an export"
 
 // rowMessages has the message of each kind's rows. Its fields are the columns of the kind's CSV file.
@@ -179,13 +178,12 @@ type exportWriter struct {
 	bar      progress
 	manifest manifest
 	rows     int64
-	// The kind that is being written, and its file.
-	kind  string
-	entry exportedFile
-	file  *os.File // nil before the first kind, and between two kinds
-	sum   hash.Hash
-	out   io.Writer // writes to file and sum
-	table *csvTable
+	kind     string
+	entry    exportedFile
+	file     *os.File // nil before the first kind, and between two kinds
+	sum      hash.Hash
+	out      io.Writer
+	table    *csvTable
 }
 
 // writeRows writes one answer of the server, and begins a new file for a new kind.
@@ -214,7 +212,6 @@ func (w *exportWriter) writeRows(in *adminv1.ExportStoreResponse) error {
 	return w.table.add(bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")), []byte("\n")))
 }
 
-// begin creates the file for the rows of one answer, which are all of one kind.
 func (w *exportWriter) begin(in *adminv1.ExportStoreResponse) (err error) {
 	message, known := rowMessages[in.GetKind()]
 	if !known {

@@ -44,7 +44,6 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// command runs a command in this process, and requires this exit status.
 func command(t *testing.T, status int, args ...string) (out, errs string) {
 	t.Helper()
 	var printed, said strings.Builder
@@ -79,13 +78,12 @@ var filters = map[string][]string{
 	"/v1/payment-links": {"status=active", "status=inactive", "page=2&pageSize=2"},
 }
 
-// reader gets answers of the API about one store, from a server of its own.
 type reader struct {
 	t         *testing.T
 	url, slug string
 	operator  *admin.Operator
 	key       string
-	left      int // how many requests the key may still make this minute
+	left      int
 }
 
 func newReader(t *testing.T, databaseURL, slug string) *reader {
@@ -285,7 +283,6 @@ func TestAnExportIsWholeOrNotThere(t *testing.T) {
 	}
 }
 
-// namesIn includes hidden files and folders.
 func namesIn(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -338,7 +335,6 @@ func readExport(t *testing.T, path string) (manifest, error) {
 	return readManifest(t.Context(), files, exportFormat)
 }
 
-// exportOf has the content of each file of an export, by the file's name.
 type exportOf map[string]string
 
 func (e exportOf) names() []string { return slices.Sorted(maps.Keys(e)) }
@@ -353,7 +349,6 @@ func (e exportOf) manifest(t *testing.T, change func(m *manifest)) {
 	e[manifestName] = string(text)
 }
 
-// line changes the manifest's entry for the file called name.
 func (e exportOf) line(t *testing.T, name string, change func(f *exportedFile)) {
 	t.Helper()
 	e.manifest(t, func(m *manifest) {
@@ -365,7 +360,6 @@ func (e exportOf) line(t *testing.T, name string, change func(f *exportedFile)) 
 	})
 }
 
-// unlist removes the entry of a file from the manifest.
 func (e exportOf) unlist(t *testing.T, name string) {
 	t.Helper()
 	e.manifest(t, func(m *manifest) {
@@ -373,7 +367,6 @@ func (e exportOf) unlist(t *testing.T, name string) {
 	})
 }
 
-// folder writes the files into a new folder and returns its path.
 func (e exportOf) folder(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()

@@ -27,7 +27,6 @@ type pair struct {
 	primary, standby *cluster.Cluster
 }
 
-// newPair starts a primary with a migrated database, and its standby.
 func newPair(t *testing.T) pair {
 	t.Helper()
 	primary := dbtest.Cluster(t, cluster.Options{})
@@ -47,13 +46,11 @@ func newPair(t *testing.T) pair {
 	return p
 }
 
-// url returns a database URL with both servers, in the form of libpq.
 func (p pair) url() string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?sslmode=disable&target_session_attrs=read-write",
 		p.primary.Port(), p.standby.Port())
 }
 
-// awaitSync waits until the primary's commits wait for the standby.
 func (p pair) awaitSync() {
 	p.t.Helper()
 	d, err := hook.Open(p.t.Context(), db.Config{URL: p.primary.URL(), MaxConns: 2})
@@ -66,7 +63,6 @@ func (p pair) awaitSync() {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// i.keys creates API keys, ten in each store.
 func (i installation) keys(count int) []string {
 	i.t.Helper()
 	var keys []string
@@ -82,9 +78,8 @@ func (i installation) keys(count int) []string {
 	return keys
 }
 
-// writer creates customers until it is stopped, and records the answers.
 type writer struct {
-	acknowledged []string     // customers whose creation the API answered
+	acknowledged []string
 	last         atomic.Int64 // in Unix microseconds
 	refused      int
 	wrong        []string

@@ -19,7 +19,6 @@ type storeScoped struct {
 	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is). Not needed with an id; an id of another store is not found."`
 }
 
-// inStore has the flags of a command that lists or creates objects of a store.
 type inStore struct {
 	target
 	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is)."`
@@ -31,7 +30,6 @@ type inNamedStore struct {
 	Store string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 }
 
-// storeOf returns what --store names, or else the slug of the only store.
 func (c storeScoped) storeOf(ctx context.Context, o admin.API) (string, error) {
 	if c.Store != "" {
 		return c.Store, nil
@@ -191,7 +189,6 @@ func findSession(ctx context.Context, o admin.API, store, part string) (*adminv1
 	return exactlyOne("dashboard sessions", "id", store, part, all)
 }
 
-// minPartOfID is how many characters of an id a person must give.
 const minPartOfID = 8
 
 // isNamed reports whether name equals one of the item's names, or is the beginning or end of its id.

@@ -21,7 +21,6 @@ type healthCmd struct {
 	Timeout   time.Duration `default:"3s" placeholder:"TIME" help:"How long to wait for the response."`
 }
 
-// maxHealthBytes is how much of the answer is read and shown.
 const maxHealthBytes = 512
 
 // Run asks the server or worker on this machine.

@@ -82,7 +82,6 @@ func unlistedValues(v *kong.Value, text string) []string {
 	return nil
 }
 
-// childNamed returns the direct subcommand with a name, or nil.
 func childNamed(n *kong.Node, name string) *kong.Node {
 	for _, child := range n.Children {
 		if child.Name == name {

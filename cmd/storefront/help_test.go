@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// levels returns the path of every command and group below n.
 func levels(n *kong.Node, path []string) [][]string {
 	all := [][]string{path}
 	for _, child := range n.Children {

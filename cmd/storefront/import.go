@@ -61,7 +61,6 @@ type importResult struct {
 	UnknownProducts []string `json:"unknownProducts,omitempty"`
 }
 
-// maxShown is how many problems an import prints at most. The file of --errors has every bad row.
 const maxShown = 50
 
 func (c *importCmd) Run(s *invocation) error {
@@ -172,7 +171,6 @@ func (c *importCmd) report(s *invocation, done *importfile.Report, err error) er
 	return c.summary(s.out, done, written)
 }
 
-// summary prints one line of counts.
 func (c *importCmd) summary(w io.Writer, done *importfile.Report, written string) error {
 	verb, one := "stored", strings.TrimSuffix(c.Kind, "s")
 	if c.DryRun {
@@ -257,7 +255,6 @@ func importResultOf(done *importfile.Report) importResult {
 	return l
 }
 
-// plural adds an s to word unless n is 1.
 func plural(n int, word string) string {
 	if n != 1 {
 		word += "s"
@@ -265,7 +262,6 @@ func plural(n int, word string) string {
 	return grouped(n) + " " + word
 }
 
-// grouped adds thousands separators, for people only.
 func grouped[N int | int32 | int64](n N) string { return humanize.Comma(int64(n)) }
 
 // writeWrapped wraps at about 100 columns and indents all lines but the first.

@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// kindResult is what -o json shows of one kind of rows after an import.
 type kindResult struct {
 	Kind    string `json:"kind"`
 	Rows    int32  `json:"rows"`
@@ -28,7 +27,6 @@ type kindResult struct {
 // maxStoreBytes is bounded because an import reads store.ndjson into memory.
 const maxStoreBytes = 1 << 20
 
-// runExport imports the folder or archive at path.
 func (c *importCmd) runExport(s *invocation, path string) error {
 	for _, name := range []string{"from", "map", "type", "date-format", "time-zone", "encoding", "country", "dry-run", "skip-bad", "update",
 		"errors", "events"} {
@@ -101,7 +99,6 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 	})
 }
 
-// exportedStore reads the store from which the export was made.
 func exportedStore(files exportFiles) (*adminv1.ExportedStore, error) {
 	in, err := files.open("store" + linesSuffix)
 	if err != nil {

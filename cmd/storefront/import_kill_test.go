@@ -24,7 +24,6 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// stuckAt is the index of the order at which the import hangs.
 const stuckAt = 2750
 
 // stuckTitle is the title of an item at which the database hangs, after the order and before the end of the batch.
@@ -83,7 +82,6 @@ func counted(t *testing.T, d *db.DB, query string) int {
 	return int(n.Int64)
 }
 
-// journaled sums the orders of the imports' journal entries.
 func journaled(t *testing.T, d *db.DB) int {
 	t.Helper()
 	entries, err := d.Client().ActivityEntry.Query().Where(activityentry.Action("store.imported")).All(t.Context())

@@ -88,7 +88,6 @@ func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 	require.Equal(t, 0, code, said)
 	require.Contains(t, said, "2 lines: 2 orders stored, 0 there before")
 
-	// In an export the order's line is several times as long.
 	exported := filepath.Join(t.TempDir(), "export")
 	command(t, 0, "export", "--store", "s", "--database-url", url, exported)
 	orders, err := os.Stat(filepath.Join(exported, "orders.ndjson"))
@@ -105,7 +104,6 @@ func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 	require.Contains(t, said, "orders: 2 rows, ")
 }
 
-// Whether it was reading an export or standard input.
 func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it kills imports")
@@ -171,7 +169,6 @@ func TestImportReadsTextsAsTheFlagsSay(t *testing.T) {
 					return out.String()
 				}
 				does(0, "", "store", "create", "--name", "S", "--slug", slug, "--currency", "XAF", "--country", "CM")
-				// Without --encoding, an import shows how it decoded letters beyond ASCII.
 				load := []string{"import", "--store", slug}
 				said := does(0, "", append(load, "--dry-run", "customers", people)...)
 				require.Contains(t, strings.Join(strings.Fields(said), " "), "note: the file is not UTF-8 and is read as Windows-1252; if these "+

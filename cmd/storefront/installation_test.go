@@ -23,7 +23,6 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// installation is a database and the environment of the processes that use it.
 type installation struct {
 	t   *testing.T
 	env map[string]string
@@ -37,7 +36,6 @@ func newInstallation(t *testing.T, databaseURL string, to *inbox) installation {
 	}}
 }
 
-// i.with returns a copy with this environment variable.
 func (i installation) with(name, value string) installation {
 	env := map[string]string{name: value}
 	for n, v := range i.env {
@@ -67,7 +65,6 @@ func (i installation) run(into any, args ...string) {
 	i.runOf("storefront", into, args...)
 }
 
-// i.runOf is i.run of another binary.
 func (i installation) runOf(binary string, into any, args ...string) {
 	i.t.Helper()
 	c := i.command(binary, append(args, "-o", "json")...)
@@ -80,11 +77,9 @@ func (i installation) runOf(binary string, into any, args ...string) {
 	}
 }
 
-// process is a server or worker in a process of its own.
 type process struct {
 	*exec.Cmd
-	t *testing.T
-	// Addr and AdminAddr are the addresses of the public and the operator's listener.
+	t               *testing.T
 	Addr, AdminAddr string
 
 	mu   sync.Mutex
@@ -128,7 +123,6 @@ func (i installation) start(binary, ready string, args ...string) *process {
 	return p
 }
 
-// server starts a server of a binary, and waits until it listens.
 func (i installation) server(binary string) *process {
 	i.t.Helper()
 	return i.start(binary, "listening", "server", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
@@ -169,7 +163,7 @@ func (p *process) stop() {
 type inbox struct {
 	t         *testing.T
 	url       string
-	authority string // file with the certificate of the authority
+	authority string
 	arrived   chan arrival
 	mu        sync.Mutex
 	secret    string
@@ -196,7 +190,6 @@ func newInbox(t *testing.T) *inbox {
 	return in
 }
 
-// ServeHTTP verifies a delivery, and sends it to the channel in.arrived.
 func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -215,14 +208,12 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	in.arrived <- got
 }
 
-// verifyWith sets the secret with which deliveries must be signed from now on.
 func (in *inbox) verifyWith(secret string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.secret = secret
 }
 
-// next waits for a correctly signed delivery.
 func (in *inbox) next() arrival {
 	in.t.Helper()
 	select {

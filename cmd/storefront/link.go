@@ -77,7 +77,6 @@ func priceOf(l *storefrontv1.PaymentLink) string {
 	return validate.FormatAmount(l.GetAmount(), l.GetCurrency())
 }
 
-// linkNamed has the flags and the argument of a command that works on one payment link.
 type linkNamed struct {
 	storeScoped
 	Name string `arg:"" help:"The payment link's id or code."`

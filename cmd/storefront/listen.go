@@ -42,7 +42,6 @@ type listenCmd struct {
 }
 
 const (
-	// maxForwards is how many events listen posts at the same time.
 	maxForwards = 8
 	// minWait grows to maxWait with each failure to connect again.
 	minWait = 250 * time.Millisecond
@@ -201,7 +200,6 @@ func (l *listener) refreshClient() {
 	}
 }
 
-// printReady prints the store, the routes and the secret.
 func (l *listener) printReady() error {
 	g := listening{l.store.GetSlug(), l.server.AdminURL, "", map[string]string{}, slices.Clone(l.events), l.forwarder.secret}
 	if g.Events == nil {
@@ -234,7 +232,6 @@ func (l *listener) statusWriter() io.Writer {
 	return l.out
 }
 
-// show prints one line. Goroutines may call it at the same time.
 func (l *listener) show(w io.Writer, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -270,7 +267,6 @@ func (l *listener) forwardNew(answer *adminv1.WatchEventsResponse) error {
 	return nil
 }
 
-// post sends one event to the address of its route and prints the result.
 func (l *listener) post(e *adminv1.Event) {
 	to, routed := l.routes.addressFor(e.GetType())
 	if !routed {
@@ -291,7 +287,6 @@ func (l *listener) post(e *adminv1.Event) {
 	}
 }
 
-// route is the address to which events of some types are posted.
 type route struct {
 	types string // one type, such as order.paid; a beginning of types, such as order.*; or * for all
 	to    string
@@ -385,13 +380,11 @@ func newForwarder(secret string) *forwarder {
 	return &forwarder{secret, egress.New(egress.Options{Policy: devTargets})}
 }
 
-// post posts the event as the first attempt of a delivery.
 func (f *forwarder) post(ctx context.Context, to string, e *adminv1.Event) egress.Result {
 	body := []byte(e.GetPayload())
 	return f.client.Post(ctx, to, signature.Headers(f.secret, time.Now(), e.GetId(), e.GetType(), 1, body), body)
 }
 
-// describeForward returns the line about the result of posting an event.
 func describeForward(e *adminv1.Event, r egress.Result) string {
 	result := "FAILED: " + r.Problem
 	if r.Succeeded() {
@@ -400,7 +393,6 @@ func describeForward(e *adminv1.Event, r egress.Result) string {
 	return fmt.Sprintf("%s  → %s in %d ms%s", describeEvent(e), result, r.Duration.Milliseconds(), reason(r))
 }
 
-// maxReason is how many characters of a receiver's answer listen prints.
 const maxReason = 200
 
 // reason returns ": " and the first line with a letter of the receiver's answer, cut to maxReason characters; or "".
@@ -416,7 +408,6 @@ func reason(r egress.Result) string {
 	return ""
 }
 
-// describeEvent returns the event's time, type, id, and what it is about.
 func describeEvent(e *adminv1.Event) string {
 	return fmt.Sprintf("%s  %-17s  %s  %s", formatTime(e.GetCreatedAt()), e.GetType(), e.GetId(),
 		visible(admin.EventSummary([]byte(e.GetPayload()))))

@@ -29,15 +29,12 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// ear is a process that runs `storefront listen`.
 type ear struct {
 	*exec.Cmd
-	secret string
-	// printed is the standard output of a process with --print-json.
+	secret  string
 	printed bytes.Buffer
 }
 
-// listen starts `storefront listen` and waits until it is ready.
 func (i installation) listen(args ...string) *ear {
 	i.t.Helper()
 	c := i.command("storefront", append([]string{"listen"}, args...)...)
@@ -89,7 +86,6 @@ func (e *ear) types(t *testing.T, r *newcomer, path string) []string {
 	return types
 }
 
-// counts returns the number of rows of each table.
 func counts(t *testing.T, d *db.DB) map[string]int {
 	t.Helper()
 	all := map[string]int{}

@@ -44,7 +44,6 @@ func manualPage(t *testing.T, name string) string {
 	return string(text)
 }
 
-// manualSection returns the part below the heading of the second level.
 func manualSection(t *testing.T, page, heading string) string {
 	t.Helper()
 	_, section, found := strings.Cut(manualPage(t, page), "\n## "+heading+"\n")
@@ -104,7 +103,6 @@ func workerTable(t *testing.T, parser *kong.Kong) string {
 	return own + "\nAs for `server`: " + strings.Join(same, ", ") + ".\n"
 }
 
-// commandTable has the first sentence of each command's help.
 func commandTable(parser *kong.Kong) string {
 	table := "| Command | What it does |\n|---|---|\n"
 	for _, c := range parser.Model.Children {

@@ -101,7 +101,6 @@ func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 	}
 }
 
-// readUntil returns everything up to text that it has read.
 func readUntil(t *testing.T, from *os.File, text string) string {
 	t.Helper()
 	var all []byte

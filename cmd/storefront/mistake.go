@@ -144,7 +144,6 @@ func (s *invocation) refusalText(r *apierr.Refusal) string {
 	return lowerFirst(text)
 }
 
-// otherFlags are the flags of fields that have no flag with the same name.
 var otherFlags = map[string]string{"items": "--product", "types": "--events"}
 
 // flagOf returns the flag of a field, such as --price for priceAmount.
@@ -162,7 +161,6 @@ func (s *invocation) flagOf(field string) string {
 	return "--" + kebab(field)
 }
 
-// flagNamed returns the current command's flag whose tag names the field, or "".
 func (s *invocation) flagNamed(field string) string {
 	for _, f := range s.flags {
 		if f.Tag.Get(apiField) == field {
@@ -172,7 +170,6 @@ func (s *invocation) flagNamed(field string) string {
 	return ""
 }
 
-// kebab converts compareAt to compare-at.
 func kebab(field string) string {
 	var b strings.Builder
 	for _, r := range field {
@@ -261,7 +258,6 @@ type unknownName struct {
 
 func (e unknownName) Unwrap() error { return e.error }
 
-// maxNames is how many names withHint reads, to find the one that the user meant.
 const maxNames = 100
 
 // withHint adds the name that the user probably meant, the command that lists the names, or how to pass a token.

@@ -18,7 +18,6 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// moveSteps returns the manual's commands for moving a store, each with the installation that runs it.
 func moveSteps(t *testing.T) (steps [][2]string) {
 	t.Helper()
 	_, block, found := strings.Cut(manualSection(t, "data.md", "Moving a store"), "\n```sh\n")

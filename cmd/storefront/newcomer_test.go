@@ -60,7 +60,7 @@ func TestNewcomer(t *testing.T) {
 // newcomer has what a script started: a receiver of webhooks, and commands by their names.
 type newcomer struct {
 	mu   sync.Mutex
-	got  map[string][]delivered // the requests that the receiver got, by path
+	got  map[string][]delivered
 	runs map[string]*exec.Cmd
 }
 
@@ -93,7 +93,6 @@ func (r *newcomer) at(path string) []delivered {
 	return append([]delivered(nil), r.got[path]...)
 }
 
-// awaited is how long a test waits before it fails.
 const awaited = time.Minute
 
 // await calls done() until it is true, or fails the script after a minute.
@@ -107,7 +106,6 @@ func await(ts *testscript.TestScript, what string, done func() bool) {
 
 func serveIn(ts *testscript.TestScript, _ bool, args []string) {
 	r, out := newcomerOf(ts), ts.MkAbs(args[0]+".out")
-	// In the PATH of the script, not of this process.
 	path := ""
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
 		if path = filepath.Join(dir, args[2]); exists(path) {

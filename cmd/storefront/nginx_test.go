@@ -26,7 +26,6 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// nginxProgram skips the test if there is no nginx.
 func nginxProgram(t *testing.T) string {
 	t.Helper()
 	nginx, err := exec.LookPath("nginx")
@@ -36,11 +35,10 @@ func nginxProgram(t *testing.T) string {
 	return nginx
 }
 
-// front is a running nginx with the project's nginx.conf.
 type front struct {
 	program []string
 	addr    string
-	folder  string // has its logs and its nginx.conf
+	folder  string
 	caller  *http.Client
 }
 
@@ -74,7 +72,6 @@ func newFront(t *testing.T, nginx string, replacements ...string) front {
 	return f
 }
 
-// configure writes the file that nginx reads at its start and at `nginx -s reload`.
 func (f front) configure(t *testing.T, replacements ...string) {
 	t.Helper()
 	text, err := os.ReadFile("nginx.conf")
@@ -90,7 +87,6 @@ func (f front) configure(t *testing.T, replacements ...string) {
 	require.NoError(t, os.WriteFile(filepath.Join(f.folder, "nginx.conf"), []byte(config), 0o600))
 }
 
-// reload writes another configuration, checks it with `nginx -t`, and makes nginx read it.
 func (f front) reload(t *testing.T, replacements ...string) {
 	t.Helper()
 	f.configure(t, replacements...)
@@ -215,7 +211,6 @@ func requireEveryProtocol(t *testing.T, caller *http.Client, base, key string) {
 	require.NoError(t, err)
 }
 
-// apiHost is the host name of the API in nginx.conf.
 const apiHost = "api.example.com"
 
 // owner is the user whom nginx must run as, because others cannot read the test's folder.
@@ -227,7 +222,6 @@ func owner() string {
 	return strings.TrimSpace(string(out))
 }
 
-// writeCertificate writes the PEM files that nginx reads.
 func writeCertificate(t *testing.T, c tls.Certificate, folder string) {
 	t.Helper()
 	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)

@@ -11,7 +11,6 @@ import (
 	"go.storefront.example/worker/egress"
 )
 
-// notices has the flags that set the sink of notices.
 type notices struct {
 	NoticesURL    string `name:"notices-url" placeholder:"URL" help:"HTTPS URL of yours that gets a notice when a webhook fails, a key expires or an import has ended. none ends notices (default: unchanged, as stored in the database)."`
 	NoticesSecret string `secret:"" placeholder:"SECRET" help:"Signs notices, as the secret of a webhook signs events: whsec_ and what openssl rand -hex 32 prints."`

@@ -93,7 +93,6 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 				require.Contains(t, string(got.Data), "The backup b.db is finished")
 			}
 
-			// Many failures of a webhook cause one notice.
 			var webhook struct{ ID string }
 			i.run(&webhook, "webhook", "create", "--store", "s", "--url", receiver.URL, "--events", "product.published")
 			var products []struct{ ID string }
@@ -122,7 +121,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 				require.NoError(t, w.Process.Kill())
 				_ = w.Wait()
 				w = i.worker()
-				i.worker().stop() // start and stop a second worker beside w
+				i.worker().stop()
 			}
 			since(25 * time.Hour)
 			restart()
@@ -135,7 +134,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			expect(notice.WebhookDisabled, "was disabled")
 
 			i.run(nil, "webhook", "enable", webhook.ID)
-			set("UPDATE webhooks SET notice_id = NULL WHERE id = $1", webhook.ID) // allow another notice, as after an hour
+			set("UPDATE webhooks SET notice_id = NULL WHERE id = $1", webhook.ID)
 			publish()
 			expect(notice.WebhookFailing, "has not accepted an event since")
 			healthy.Store(true)
@@ -198,7 +197,6 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 	}
 }
 
-// mailServer starts an SMTP server that sends the mails it accepts to mails.
 func mailServer(t *testing.T) (address string, mails chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -19,14 +19,12 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// oneProcess starts a server with a worker in it.
 func (i installation) oneProcess(args ...string) *process {
 	i.t.Helper()
 	return i.start("storefront", "delivering", append([]string{"server", "--migrate", "--worker", "--addr", "127.0.0.1:0", "--admin-addr",
 		"127.0.0.1:0"}, args...)...)
 }
 
-// It makes an empty database ready.
 func TestOneProcessServesAndDelivers(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {
@@ -125,7 +123,6 @@ func TestANewInstallationIsToldWhatToDoNext(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, said(), "There is no store yet")
 
-	// The commands that it prints work as they are.
 	for line := range strings.Lines(first) {
 		if args := strings.Fields(strings.ReplaceAll(line, `"My shop"`, "Shop")); len(args) > 2 && args[0] == "storefront" {
 			c := i.command("storefront", args[1:]...)

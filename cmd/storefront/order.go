@@ -130,12 +130,10 @@ func (c *orderShowCmd) Run(s *invocation) error {
 	}, messageJSON)
 }
 
-// idempotencyFlag makes it safe to repeat a command.
 type idempotencyFlag struct {
 	IdempotencyKey string `api:"idempotencyKey" placeholder:"KEY" help:"Repeated with the same key within 24 hours, the command changes nothing and prints the same."`
 }
 
-// orderNamed has the flags and the argument of a command that changes an order's status.
 type orderNamed struct {
 	storeScoped
 	Name string `arg:"" help:"The order's id or reference."`
@@ -173,7 +171,6 @@ func (c *orderRefundCmd) Run(s *invocation) error {
 	})
 }
 
-// move changes the status of the named order with method, and prints the order.
 func (c *orderNamed) move(s *invocation, method func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error)) error {
 	return act(s, c.storeScoped, c.Name, orderName, method, messageJSON)
 }

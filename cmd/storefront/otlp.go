@@ -155,7 +155,6 @@ func (c *otlpClient) UploadTraces(ctx context.Context, spans []*tracev1.Resource
 	}
 }
 
-// never is what post returns if a batch is not sent again.
 const never = -1
 
 // post returns the time after which the collector wants the batch again, or never.
@@ -211,7 +210,6 @@ func rejection(contentType string, answer []byte) error {
 	return err
 }
 
-// eachField decodes fields that are a varint, or bytes.
 func eachField(message []byte, do func(number protowire.Number, value uint64, text []byte) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)

@@ -51,7 +51,7 @@ func (s *invocation) print(object []byte) error {
 		return err
 	}
 	var whose struct{ Currency string } // "" if the object has no currency
-	_ = json.Unmarshal(object, &whose)  // object is always a JSON object
+	_ = json.Unmarshal(object, &whose)
 	// Write all lines at once: a reader such as grep -q stops at a line, and a later write would fail.
 	var lines bytes.Buffer
 	w := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
@@ -87,7 +87,7 @@ func (s *invocation) writeLines(w io.Writer, path string, value json.RawMessage,
 		plain = []string{absent}
 	}
 	if len(plain) > 0 {
-		_, _ = fmt.Fprintf(w, "%s:\t%s\n", path, s.terminal.paint(strings.Join(plain, ", "))) // a buffer cannot fail
+		_, _ = fmt.Fprintf(w, "%s:\t%s\n", path, s.terminal.paint(strings.Join(plain, ", ")))
 	}
 }
 
@@ -126,7 +126,6 @@ func (s *invocation) printTable(header []string, rows [][]string) error {
 	return s.writeTable(fit(plainColumns(header, rows), s.terminal.columns))
 }
 
-// plainJSON does not escape <, > and &.
 func plainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -137,7 +136,6 @@ func plainJSON(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// indented escapes characters that a terminal would not show.
 func indented(text []byte) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, text, "", "  "); err != nil {
@@ -156,7 +154,6 @@ func indented(text []byte) string {
 	return out.String()
 }
 
-// absent is printed for null or an empty value.
 const absent = "-"
 
 // visible quotes a text with characters that a terminal would not show. Texts come from clients of the API, who could otherwise
@@ -274,7 +271,6 @@ func fit(all []*shownColumn, terminal int) []*shownColumn {
 	return all
 }
 
-// widthOf returns the width of a line of the table.
 func widthOf(all []*shownColumn, width func(*shownColumn) int) int {
 	sum := len(columnGap) * (len(all) - 1)
 	for _, c := range all {
@@ -318,7 +314,6 @@ func (s *invocation) writeTable(all []*shownColumn) error {
 	return err
 }
 
-// terminal is what the terminal of standard output can show.
 type terminal struct {
 	// columns is 0 without a limit, as for a file or a pipe.
 	columns int
@@ -373,7 +368,6 @@ func (t terminal) bold(text string) string {
 	return bold + text + plain
 }
 
-// progress shows how much of a long operation is done, on a terminal only.
 type progress struct {
 	w     io.Writer // nil if the output is no terminal
 	label string
@@ -392,7 +386,6 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// barWidth is in characters.
 const barWidth = 40
 
 // eraseLine erases the cursor's line (ECMA-48, EL).

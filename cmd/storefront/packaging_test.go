@@ -20,7 +20,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// grace is how long a server or worker may take to end.
 const grace = 10 * time.Second
 
 func requireCommand(t *testing.T, args ...string) {
@@ -33,7 +32,6 @@ func requireCommand(t *testing.T, args ...string) {
 	require.NoError(t, err, "%v", args)
 }
 
-// requireVariable requires that a flag reads this environment variable.
 func requireVariable(t *testing.T, name string) {
 	t.Helper()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
@@ -148,7 +146,6 @@ func parseUnit(t *testing.T, path string) unit {
 // installed is found by systemd in /usr/local/bin, where a person installs it, or in /usr/bin, where the package does.
 const installed = "storefront"
 
-// secretsOf returns a systemd credential for each secret that the command reads.
 func secretsOf(t *testing.T, command string) (credentials []string) {
 	t.Helper()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
@@ -273,7 +270,6 @@ func TestSystemdAcceptsTheUnits(t *testing.T) {
 	require.Empty(t, string(out))
 }
 
-// .dockerignore excludes no file from which the binary is built.
 func TestImageIsBuiltFromEveryRoomThatTheBinaryNeeds(t *testing.T) {
 	t.Parallel()
 	ignore, err := os.ReadFile("../../.dockerignore")
@@ -293,7 +289,6 @@ func TestImageIsBuiltFromEveryRoomThatTheBinaryNeeds(t *testing.T) {
 	}
 }
 
-// place is a file with a version, which the pattern finds.
 type place struct{ file, pattern string }
 
 func requireOneVersion(t *testing.T, places ...place) {

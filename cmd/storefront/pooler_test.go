@@ -89,7 +89,6 @@ func TestServersAndAWorkerBehindAPoolerInSessionMode(t *testing.T) {
 	require.Equal(t, doctor.OK, i.examine("--check-url", "none")["database"].Status)
 }
 
-// exchange fails if the status is not want, and decodes the answer into into.
 func exchange(method, url, key, body string, want int, into any) error {
 	r, err := http.NewRequest(method, url, bytes.NewReader([]byte(body)))
 	if err != nil {

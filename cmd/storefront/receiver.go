@@ -16,7 +16,6 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// receiverName is the description of dev's own webhook.
 const receiverName = "dev receiver"
 
 const maxEventBytes = 4 << 20
@@ -29,7 +28,6 @@ type receiver struct {
 	secret   string // the secret of the receiver's webhook and of notices; set before run
 }
 
-// received is one delivery, as showReceived prints it.
 type received struct {
 	Attempt  string `json:"-"`
 	Verified bool   `json:"-"`

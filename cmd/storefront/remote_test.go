@@ -20,7 +20,6 @@ import (
 
 const remoteToken = "a-token-of-the-operator-for-tests"
 
-// startServer runs the server command until the test ends, and returns the address of its operator's listener.
 func startServer(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())

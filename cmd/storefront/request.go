@@ -68,7 +68,6 @@ func (s *invocation) fill(ctx context.Context, o admin.API, currency func() (str
 	return nil
 }
 
-// method is a method of the admin services.
 type method[In, Out any] = func(admin.API, context.Context, In) (Out, error)
 
 // create prints the object that call creates in the command's store, as toJSON converts it.
@@ -128,7 +127,6 @@ func change[Out proto.Message](s *invocation, c storeScoped, name string, resolv
 	}, toJSON)
 }
 
-// changesAnything returns an error if the user gave no flag that sets a field.
 func (s *invocation) changesAnything() error {
 	var names []string
 	for _, f := range s.flags {
@@ -142,7 +140,6 @@ func (s *invocation) changesAnything() error {
 	return usage("name what to change: %s", strings.Join(names, ", "))
 }
 
-// limit has the flags of commands that print a list.
 type limit struct {
 	Limit count `default:"50" placeholder:"N" help:"Maximum number to show, newest first."`
 	Wide  bool  `help:"Show every column whole, however narrow the terminal is."`
@@ -195,7 +192,6 @@ func collect[Item any, In, Out proto.Message](ctx context.Context, o admin.API, 
 	})
 }
 
-// paged has the flags of a command that can print one page of a list.
 type paged struct {
 	storeScoped
 	limit
@@ -203,13 +199,11 @@ type paged struct {
 	PageSize *count `placeholder:"N" help:"Entries on that page, 1 to 100 (default: 25)."`
 }
 
-// defaultPageSize and maxPageSize are the API's page sizes.
 const (
 	defaultPageSize = 25
 	maxPageSize     = 100
 )
 
-// entry is an object in a list of the API.
 type entry interface {
 	proto.Message
 	GetId() string
@@ -268,11 +262,9 @@ func valueOr(c *count, otherwise count) count {
 	return *c
 }
 
-// table describes how a list of objects is printed.
 type table[Item proto.Message] struct {
 	columns []column[Item]
-	// object returns the JSON of -o json and -o csv.
-	object func(Item) []byte
+	object  func(Item) []byte
 }
 
 // column has exactly one of value, id and at, which returns a cell's content.
@@ -353,5 +345,4 @@ func selectFields(m proto.Message, extra map[string]json.RawMessage, names ...st
 
 func quoted(text string) json.RawMessage { return apijson.AppendString(nil, text) }
 
-// orNull returns text, which is JSON, or null if it is empty.
 func orNull(text string) json.RawMessage { return json.RawMessage(cmp.Or(text, "null")) }

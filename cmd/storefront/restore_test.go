@@ -54,7 +54,6 @@ func restoreSQLite(t *testing.T, i installation) installation {
 	return i.with("STOREFRONT_DATABASE_URL", "sqlite:"+target)
 }
 
-// manualBackup returns the block of commands that begins with program in the manual's page on backups.
 func manualBackup(t *testing.T, program string) string {
 	t.Helper()
 	_, block, found := strings.Cut(manualPage(t, "backup.md"), "\n```sh\n"+program)
@@ -134,7 +133,6 @@ func TestRestoredInstallationGoesOn(t *testing.T) {
 			require.Contains(t, string(in.next().Data), "waiting@")
 			create(server, "again")
 			require.Contains(t, string(in.next().Data), "again@")
-			// The delivery journal is complete, and its deliveries can be sent again.
 			var deliveries []struct{ ID, EventID, Status string }
 			restored.run(&deliveries, "delivery", "list", "--store", "s")
 			require.Len(t, deliveries, 3)

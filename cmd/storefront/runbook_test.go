@@ -25,7 +25,6 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// runbookWebhook is the URL of a webhook in RUNBOOK.md.
 const runbookWebhook = "https://shop.example.com/webhooks"
 
 // notRun has the programs in RUNBOOK.md that a test cannot run, each with the reason.
@@ -105,11 +104,10 @@ func receiverProxy(t *testing.T, to string, down *atomic.Bool) string {
 	return proxy.URL
 }
 
-// scene is an installation for one case, with the store, webhook and key that RUNBOOK.md names.
 type scene struct {
 	installation
 	in       *inbox
-	down     *atomic.Bool // true while the receiver refuses deliveries
+	down     *atomic.Bool
 	folder   string
 	database string
 	key      string
@@ -144,13 +142,11 @@ func newScene(t *testing.T, database string) *scene {
 	return s
 }
 
-// buyer creates a customer, which causes an event.
 func (s *scene) buyer(name string) {
 	s.t.Helper()
 	s.run(nil, "customer", "create", "--store", "douala", "--email", name+"@example.com")
 }
 
-// deliveries counts the store's deliveries with a status.
 func (s *scene) deliveries(status string) int {
 	s.t.Helper()
 	var found []json.RawMessage
@@ -158,7 +154,6 @@ func (s *scene) deliveries(status string) int {
 	return len(found)
 }
 
-// eventually waits until deliveries(status) is count.
 func (s *scene) eventually(status string, count int) {
 	s.t.Helper()
 	s.until(func() bool { return s.deliveries(status) == count }, "%d deliveries are %s", count, status)
@@ -174,7 +169,6 @@ func (s *scene) until(done func() bool, what string, args ...any) {
 	}
 }
 
-// webhooks returns the store's webhooks, newest first.
 func (s *scene) webhooks() (found []struct{ ID, State string }) {
 	s.t.Helper()
 	s.run(&found, "webhook", "list", "--store", "douala")
@@ -337,7 +331,6 @@ var runbookScenes = map[string]struct {
 	},
 }
 
-// TestRunbook runs the commands of each case unchanged.
 func TestRunbook(t *testing.T) {
 	t.Parallel()
 	need.Heavy(t, "it follows the runbook on a running installation")

@@ -32,7 +32,7 @@ func TestCommandsOnEveryDatabase(t *testing.T) {
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dbtest.EmptyURL(t, name) // skips the test if there is no such database
+			dbtest.EmptyURL(t, name)
 			testscript.Run(t, testscript.Params{
 				Dir: "testdata/script", Cmds: scriptCommands, RequireUniqueNames: true,
 				Setup: func(e *testscript.Env) error {
@@ -82,7 +82,6 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"ending":    partOf(func(text string, n int) string { return text[len(text)-n:] }),
 }
 
-// makeCluster makes a Citus cluster whose coordinator is the script's database.
 func makeCluster(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(dbtest.AddNodes(context.Background(), ts.Getenv("STOREFRONT_DATABASE_URL")))
 }

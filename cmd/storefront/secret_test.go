@@ -13,7 +13,6 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// customerLines writes a file of customers with numbers from from to below, exclusive.
 func customerLines(t *testing.T, from, below int) string {
 	t.Helper()
 	var b strings.Builder

@@ -26,8 +26,7 @@ const (
 	credentialPrefix     = "storefront."
 	// othersMayUse are the permissions for users outside the file's group. The group may read the file, because Kubernetes
 	// mounts files for it (fsGroup), and so may /etc/storefront/storefront.env.
-	othersMayUse = fs.FileMode(0o006)
-	// maxSecretBytes is more than any secret or list of secrets needs.
+	othersMayUse   = fs.FileMode(0o006)
 	maxSecretBytes = 64 << 10
 )
 

@@ -87,7 +87,6 @@ func (c *serverCmd) check() (dashboard.Platform, error) {
 	return c.checked()
 }
 
-// checkTokens refuses admin tokens that could be guessed, and an old token without a new one.
 func (c *serverCmd) checkTokens() error {
 	if err := c.adminToken.check(); err != nil || c.OldAdminToken == "" {
 		return err
@@ -170,7 +169,6 @@ func (c *serverCmd) serve(s *invocation, branding dashboard.Platform) error {
 	return errors.Join(c.serveDatabase(s, handle, branding, logger), handle.Close())
 }
 
-// serveDatabase serves an open database, with a worker beside the server if --worker is set.
 func (c *serverCmd) serveDatabase(s *invocation, handle *db.DB, branding dashboard.Platform, logger *slog.Logger) error {
 	options, err := c.options()
 	if err != nil {
@@ -261,7 +259,6 @@ func (c *serverCmd) newWorker(ctx context.Context, serving server.Config) (*work
 	return w, closeQueue, nil
 }
 
-// printNext prints the next commands of an installation that has no store.
 func (c *serverCmd) printNext(s *invocation, operator *admin.Operator, running *server.Server) error {
 	stores, err := operator.ListStores(s.ctx, &adminv1.ListStoresRequest{PageSize: new(int32(1))})
 	if err != nil || len(stores.GetStores()) > 0 {
@@ -296,7 +293,6 @@ func boundedConfig(timeout time.Duration) db.Config {
 	}
 }
 
-// watcher has the functions that migrate calls.
 type watcher struct {
 	begin, applied func(db.Migration) // called before each migration, and after it
 	// progress is called about twice a second on PostgreSQL. news is true when a statement begins, and when it begins to wait
@@ -304,7 +300,6 @@ type watcher struct {
 	progress func(line string, news bool)
 }
 
-// migrate applies the migrations that the database lacks.
 func migrate(ctx context.Context, d database, w watcher) error {
 	handle, err := hook.Open(ctx, d.config(db.Config{}))
 	if err != nil {
@@ -388,7 +383,6 @@ type monitored struct {
 	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"Token of the operator for /debug/pprof, at least 32 characters."`
 }
 
-// check refuses an admin token that could be guessed.
 func (m monitored) check() error {
 	if m.AdminAddr == "" {
 		return nil
@@ -419,7 +413,6 @@ func (m monitored) serveBeside(ctx context.Context, c monitor.Config, do func(co
 	return errors.Join(err, srv.Close(), served(<-ended))
 }
 
-// served returns nil for a server that this process closed.
 func served(err error) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil

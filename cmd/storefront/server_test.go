@@ -31,7 +31,6 @@ import (
 	"go.storefront.example/server/monitor"
 )
 
-// storefront runs a command in a process of its own, which must succeed, and returns its standard output.
 func storefront(t *testing.T, args ...string) []byte {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "storefront", args...).Output()
@@ -92,7 +91,6 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 			_, err = products.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: uuid.NewString()})
 			require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
 
-			// After a key is revoked, the next request with it is refused.
 			storefront(t, "key", "revoke", key.ID, "--database-url", url)
 			status, body = get(t, "http://"+line.Addr+"/v1/products", "Bearer "+key.Key)
 			require.Equal(t, http.StatusUnauthorized, status)

@@ -14,7 +14,6 @@ import (
 	"go.storefront.example/server/admin/rpc"
 )
 
-// invocation is one run of a command.
 type invocation struct {
 	ctx       context.Context
 	in        io.Reader
@@ -25,8 +24,7 @@ type invocation struct {
 	env     func(string) (string, bool)
 	// options are those of the admin services in this process. A server has options of its own.
 	options admin.Options
-	// dev is the dev folder that the command uses, or nil.
-	dev *devFolder
+	dev     *devFolder
 	// flags are the command's flags. given has the names of those that the command line, the environment or the settings file
 	// sets.
 	flags    []*kong.Flag
@@ -35,10 +33,8 @@ type invocation struct {
 	terminal terminal
 }
 
-// defaultDatabase is the default of --database-url.
 const defaultDatabase = "sqlite:storefront.db"
 
-// database has the flag of commands that use the database.
 type database struct {
 	DatabaseURL string `name:"database-url" secret:"" default:"sqlite:storefront.db" placeholder:"URL" help:"The database: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME."`
 	MaxConns    conns  `name:"database-max-conns" placeholder:"N" help:"Maximum connections of this process to PostgreSQL, 6 or more; to each node on Citus (default: what the process needs)."`
@@ -127,7 +123,6 @@ func (p adminListener) client() (*rpc.Client, error) {
 	return client, nil
 }
 
-// onDatabase calls do with the admin services of this process.
 func (s *invocation) onDatabase(d database, do func(ctx context.Context, o *admin.Operator) error) error {
 	handle, err := d.open(s.ctx)
 	if err != nil {

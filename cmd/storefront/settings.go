@@ -20,19 +20,16 @@ type settings struct {
 	env  func(string) (string, bool)
 	file map[string]yaml.Node
 	path string
-	mode fs.FileMode // of the settings file
-	// dev is the dev folder whose database the command uses, or nil.
-	dev *devFolder
+	mode fs.FileMode
+	dev  *devFolder
 }
 
 var _ kong.Resolver = (*settings)(nil)
 
-// variable returns the name of a flag's environment variable.
 func variable(flag string) string {
 	return "STOREFRONT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// variables lists the variables of a command and its subcommands.
 func variables(n *kong.Node) []string {
 	names := []string{variable("config")}
 	for _, flag := range flagsOf(n) {
@@ -73,7 +70,6 @@ func (s *settings) fromEnv(flag *kong.Flag) (value string, err error) {
 	return value, nil
 }
 
-// load reads the settings file, if the command line or the environment names one.
 func (s *settings) load(k *kong.Context) error {
 	s.path, _ = s.env(variable("config"))
 	for _, step := range k.Path {
@@ -198,7 +194,6 @@ func explicit(k *kong.Context) (map[string]bool, error) {
 	return given, nil
 }
 
-// isEmpty reports whether a value is an empty text, an empty list, or a list with only an empty text.
 func isEmpty(v reflect.Value) bool {
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
 		v = v.Elem()

@@ -39,7 +39,6 @@ type storeFields struct {
 	PlatformFee      percent      `api:"platformFeePercent" placeholder:"PERCENT" help:"Fee of the platform in per cent, stored with each new order (default for a new store: 0)."`
 }
 
-// buckets has the flag of commands that create stores.
 type buckets struct {
 	Buckets tenant.Buckets `clears:"" placeholder:"RANGES" help:"Buckets of this installation, such as 00-Kz or 00-Kz,Lq, for new and imported stores (default: all)."`
 }
@@ -96,7 +95,6 @@ func (c *storeListCmd) Run(s *invocation) error {
 		})
 }
 
-// namedStore has the argument of a command that works on one store.
 type namedStore struct {
 	target
 	Store string `arg:"" name:"slug" help:"The store's slug or id."`
@@ -110,7 +108,6 @@ func (c *storeShowCmd) Run(s *invocation) error {
 	})
 }
 
-// printStore prints the store and the settings that only the operator can change.
 func (s *invocation) printStore(ctx context.Context, o admin.API, name string) error {
 	found, err := o.GetStoreSettings(ctx, &adminv1.GetStoreSettingsRequest{Store: name})
 	if err != nil {
@@ -119,14 +116,12 @@ func (s *invocation) printStore(ctx context.Context, o admin.API, name string) e
 	return s.printStoreWith(found.GetStore(), found.GetSettings())
 }
 
-// printStoreWith prints a store with its bucket and the settings set.
 func (s *invocation) printStoreWith(found *storefrontv1.Store, set *adminv1.StoreSettings) error {
 	settings := apijson.Marshal(set)
 	object := messageJSON(found)
 	return s.print(withBucket(append(append(object[:len(object)-1], ','), settings[1:]...), found))
 }
 
-// bucketOf returns "" for a store without an id.
 func bucketOf(st *storefrontv1.Store) string {
 	id, err := uuid.Parse(st.GetId())
 	if err != nil { // lists make their columns from an empty store, which has no id

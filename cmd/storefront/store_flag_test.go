@@ -38,13 +38,11 @@ var (
 	helpNamesID = regexp.MustCompile(`\bid\b`)
 )
 
-// rowCommand is a command and how it names a row of a kind.
 type rowCommand struct {
 	name, flag, kind string
 	storeIsArgument  bool
 }
 
-// c.line returns the arguments that name the store and the row.
 func (c rowCommand) line(store, id string) []string {
 	args := strings.Fields(c.name)
 	if c.storeIsArgument {
@@ -93,7 +91,6 @@ func rowCommands(t *testing.T) (all []rowCommand) {
 	return all
 }
 
-// operated runs commands in this process. env names their database or server.
 type operated struct {
 	*testing.T
 	env map[string]string

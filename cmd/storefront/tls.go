@@ -35,7 +35,6 @@ func (c certificates) addresses(api, pages string) (string, string) {
 	return api, pages
 }
 
-// check refuses flags that do not fit together.
 func (c certificates) check(databaseURL, adminToken string) error {
 	switch {
 	case (c.TLSCert == "") != (c.TLSKey == ""):

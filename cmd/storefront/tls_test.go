@@ -25,7 +25,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// writePair writes a self-signed certificate for names, and its key.
 func writePair(t *testing.T, folder string, serial int64, names ...string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

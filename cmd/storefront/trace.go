@@ -18,7 +18,6 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// flushTimeout is how long a process that ends may take to send its last spans.
 const flushTimeout = 5 * time.Second
 
 // traces sends the spans of this process to a collector. The zero value sends none.
@@ -55,7 +54,6 @@ func (s *invocation) openTraces(report func(error)) (traces, error) {
 	return traces{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(origin)), report}, nil
 }
 
-// variable returns the value of OTEL_<name>, or "".
 func (s *invocation) variable(name string) string {
 	value, _ := s.env("OTEL_" + name)
 	return strings.TrimSpace(value)

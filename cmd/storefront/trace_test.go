@@ -23,14 +23,13 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// collector receives spans by OTLP.
 type collector struct {
 	t   *testing.T
 	url string
 
 	mu    sync.Mutex
-	spans map[string]*tracev1.Span // the received spans by id
-	all   strings.Builder          // all received data, as text
+	spans map[string]*tracev1.Span
+	all   strings.Builder
 	more  chan struct{}
 }
 
@@ -106,7 +105,6 @@ func (c *collector) names() []string {
 	return names
 }
 
-// path returns the names of the spans from the first of the trace to s.
 func (c *collector) path(s *tracev1.Span) []string {
 	c.t.Helper()
 	names := []string{s.GetName()}

@@ -74,7 +74,6 @@ func (c *triggerCmd) isDev(s *invocation) bool {
 // lookBack is how many of the newest events eventOf reads, because other programs may cause events at the same time.
 const lookBack = 100
 
-// eventOf returns the newest event of a type about the object with the id object.
 func eventOf(ctx context.Context, o admin.API, eventType, object string) (*adminv1.Event, error) {
 	out, err := o.ListEvents(ctx, &adminv1.ListEventsRequest{Type: eventType, PageSize: new(int32(lookBack))})
 	if err != nil {
@@ -101,7 +100,6 @@ func (d *triggerData) make(ctx context.Context, o admin.API) (*adminv1.Event, er
 	return eventOf(ctx, o, d.kind, object)
 }
 
-// triggerData is the demo data with which trigger causes an event.
 type triggerData struct {
 	kind     string
 	product  *adminv1.CreateProductRequest
@@ -113,7 +111,6 @@ type triggerData struct {
 	fields map[string]proto.Message
 }
 
-// The names that --override accepts for products, customers and payment links.
 var (
 	productFields  = []string{"title", "type", "priceAmount", "compareAtAmount", "slug", "summary", "description", "coverUrl"}
 	customerFields = []string{"name", "email", "phone"}
@@ -206,7 +203,6 @@ func (d *triggerData) override(text string) error {
 	return nil
 }
 
-// object creates or changes the object that the event is about, and returns its id.
 func (d *triggerData) object(ctx context.Context, o admin.API) (string, error) {
 	switch d.kind {
 	case hook.CustomerCreated:

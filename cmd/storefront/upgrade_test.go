@@ -58,7 +58,6 @@ func before(t *testing.T) (binary string) {
 	return binary
 }
 
-// send requires the status, and returns the decoded answer.
 func send(t *testing.T, status int, method, url, key, body string) map[string]any {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -104,7 +103,6 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 				send(t, http.StatusOK, "GET", api(older, "/customers?q=early"), key.Key, "")
 			}
 
-			// Migrate while the server of the previous release runs.
 			since := time.Now().UTC().Add(-time.Hour).Format(time.RFC3339)
 			i.run(nil, "migrate", "up")
 			var webhook struct{ ID, Secret string }

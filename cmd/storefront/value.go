@@ -27,7 +27,6 @@ import (
 // none clears a field that can be null or empty.
 const none = "none"
 
-// isNone is also true for "".
 func isNone(text []byte) bool { return len(text) == 0 || string(text) == none }
 
 // orNone is the value of a flag that also accepts none.
@@ -172,7 +171,6 @@ const (
 	greatestTag = "greatest"
 )
 
-// durationMapper checks minTag, by default 1ms, and greatestTag.
 type durationMapper struct{}
 
 func (durationMapper) Decode(k *kong.DecodeContext, target reflect.Value) error {
@@ -199,7 +197,6 @@ func (durationMapper) Decode(k *kong.DecodeContext, target reflect.Value) error 
 	return nil
 }
 
-// count is a whole number from 1.
 type count int
 
 func (c *count) UnmarshalText(text []byte) error {
@@ -214,7 +211,6 @@ func (c *count) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// conns is the value of --database-max-conns.
 type conns int
 
 // UnmarshalText reads a whole number from db.MinTotalConns.
@@ -227,7 +223,6 @@ func (c *conns) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// percent is from 0 to 100.
 type percent float64
 
 func (p *percent) UnmarshalText(text []byte) error {
@@ -239,7 +234,6 @@ func (p *percent) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// onOff is the value of a flag that accepts on and off.
 type onOff bool
 
 // UnmarshalText also reads true and false, to which YAML readers may convert on and off.

@@ -118,7 +118,6 @@ var emptyable = map[string][]string{
 	"import": {"buckets"},
 }
 
-// For every flag of every command, an empty value clears the field or is refused.
 func TestEmptyValuesAreNeverIgnored(t *testing.T) {
 	t.Parallel()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))

@@ -28,14 +28,12 @@ type webhookCmd struct {
 	Verify  webhookVerifyCmd  `cmd:"" help:"Verify a delivery from standard input, and name the likely mistake."`
 }
 
-// targets has the flag of commands that check or call the URL of a webhook.
 type targets struct {
 	AllowPrivateTargets bool `help:"Accept private IP addresses too, for tests and development; the URL still needs https."`
 }
 
 func (t targets) policy() egress.Policy { return egress.Policy{AllowPrivate: t.AllowPrivateTargets} }
 
-// webhookFields are what -o json shows of a webhook.
 var webhookFields = []string{"id", "url", "description", "events", "enabled", "state", "failingSince", "disablesAt", "disabledAt",
 	"disabledAutomatically", "createdAt", "updatedAt"}
 
@@ -134,7 +132,7 @@ func stateOf(w *adminv1.Webhook) string {
 func (s *invocation) warnOfDuplicates(ctx context.Context, o admin.API, made *adminv1.Webhook) {
 	all, err := webhooksOf(ctx, o, "")
 	if err != nil {
-		return // the webhook was created all the same
+		return
 	}
 	for _, w := range all {
 		if w.GetUrl() == made.GetUrl() && w.GetId() != made.GetId() {
@@ -143,7 +141,6 @@ func (s *invocation) warnOfDuplicates(ctx context.Context, o admin.API, made *ad
 	}
 }
 
-// webhookNamed has the flags and the argument of a command that works on one webhook.
 type webhookNamed struct {
 	storeScoped
 	Name string `arg:"" help:"The webhook's id or URL."`

@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/worker/egress"
 )
 
-// attempts has the flags of commands that deliver webhooks.
 type attempts struct {
 	Concurrency       count         `default:"256" placeholder:"N" help:"Maximum attempts at the same time. One webhook gets at most an eighth; webhooks that have not succeeded yet share half."`
 	RetryDelays       delays        `default:"1m,5m,15m,1h,3h,6h,12h" placeholder:"WAIT,…" help:"Waits before the second attempt, the third, and so on, each up to a tenth longer at random."`
@@ -86,7 +85,6 @@ func (c *workerCmd) Run(s *invocation) error {
 	return errors.Join(c.deliver(s, handle, ring, logger), handle.Close())
 }
 
-// deliver runs the worker, with the operator's listener beside it.
 func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Keyring, logger *slog.Logger) error {
 	t, err := s.openTraces(logUnsent(logger))
 	if err != nil {
@@ -113,7 +111,6 @@ func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Keyring, lo
 // maxDelays limits --retry-delays. Each wait is before one more attempt of a delivery.
 const maxDelays = 30
 
-// delays are the waits before the second and each later attempt of a delivery.
 type delays struct{ waits []time.Duration }
 
 // UnmarshalText reads at most maxDelays durations, separated by commas.
@@ -132,7 +129,6 @@ func (d *delays) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// proxyURL is nil without a proxy.
 type proxyURL struct{ url *url.URL }
 
 // UnmarshalText reads an http, https or socks5 address, or none.

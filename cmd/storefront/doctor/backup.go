@@ -81,7 +81,6 @@ func foreignKeys(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	return ok("every row has the rows that it refers to")
 }
 
-// counted returns a text such as "orders (3), products (1)", sorted.
 func counted(numbers map[string]int) string {
 	var texts []string
 	for name, n := range numbers {
@@ -125,7 +124,6 @@ func hasTable(ctx context.Context, d *db.DB, table string) (found bool, err erro
 	return found, err
 }
 
-// allCounts fails unless the stored counts of every store are the numbers of its rows.
 func allCounts(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	if found, err := hasTable(ctx, d, "row_counts"); err != nil || !found {
 		return okUnless(err, "none in this schema")

@@ -22,7 +22,6 @@ import (
 )
 
 const (
-	// minPostgres is the oldest supported major version.
 	minPostgres = 15
 	// maxSkew is how much this machine's clock may differ from the database's, which decides all times.
 	maxSkew = time.Second
@@ -31,14 +30,10 @@ const (
 	MaxLag = time.Minute
 	// longTransaction is the age from which the doctor warns of a held snapshot.
 	longTransaction = 15 * time.Minute
-	// sampledStores is how many stores' counts the doctor compares with their rows.
-	sampledStores = 5
-	// manyRowDeltas is how many unfolded row deltas cause a warning.
-	manyRowDeltas = 50_000
-	// compareTime limits the checks of the counts and of the e-mails.
-	compareTime = 20 * time.Second
-	// maxListed is how many webhooks or stores a finding names.
-	maxListed = 5
+	sampledStores   = 5
+	manyRowDeltas   = 50_000
+	compareTime     = 20 * time.Second
+	maxListed       = 5
 )
 
 // extensions are needed by the indexes.
@@ -104,7 +99,7 @@ type Installation struct {
 
 var checks = []struct {
 	name     string
-	postgres bool // only for PostgreSQL
+	postgres bool
 	tables   bool
 	run      func(ctx context.Context, d *db.DB, inst Installation) Finding
 }{
@@ -143,7 +138,7 @@ func Database(ctx context.Context, d *db.DB, inst Installation) []Finding {
 		}
 		f := withCheck(c.name, c.run(ctx, d, inst))
 		if f.Status == "" {
-			continue // the check does not apply to this database
+			continue
 		}
 		found = append(found, f)
 		readable = readable && (c.name != "schema" || f.Status == OK)
@@ -177,7 +172,6 @@ func versionFinding(major int) Finding {
 	return ok("PostgreSQL %d", major)
 }
 
-// writable asks whether the PostgreSQL server accepts writes. It writes nothing.
 func writable(ctx context.Context, d *db.DB, _ Installation) Finding {
 	var standby, reads bool
 	err := d.Reader().QueryRowContext(ctx, "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean").Scan(
@@ -252,7 +246,6 @@ func Hosts(hosts []db.Host) []Finding {
 }
 
 func extensionsOf(ctx context.Context, d *db.DB, _ Installation) Finding {
-	// available is true for an extension that is created in the database, false for one that is only installed.
 	available := map[string]bool{}
 	for row := range db.Rows(ctx, d.Reader(), "SELECT name, installed_version IS NOT NULL FROM pg_available_extensions WHERE "+
 		"name IN ($1, $2)",
@@ -399,7 +392,6 @@ func listening(ctx context.Context, d *db.DB) string {
 // transactions.
 const manyDeadRows = 100_000
 
-// snapshots looks for what keeps PostgreSQL from removing dead rows, and counts these.
 func snapshots(ctx context.Context, d *db.DB, _ Installation) Finding {
 	found, err := queue.ReadSnapshots(ctx, d)
 	if err != nil {
@@ -445,7 +437,6 @@ func keysFinding(keys SecretKeys) Finding {
 	return ok("not tried: the database has to be reached, and its schema to be current")
 }
 
-// secrets tries to decrypt the signing secret of every webhook.
 func secrets(ctx context.Context, d *db.DB, inst Installation) Finding {
 	keys := inst.Keys
 	if keys.Err != nil {

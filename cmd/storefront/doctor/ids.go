@@ -14,7 +14,6 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// tablesFromOutside may have rows with ids that an import brought in.
 var tablesFromOutside = []string{"stores", "products", "customers", "orders", "order_items", "payment_links", "events",
 	"finished_deliveries", "activity_entries", "webhooks", "api_keys"}
 

@@ -25,7 +25,6 @@ import (
 	"go.storefront.example/server/admin/rpc"
 )
 
-// prefix begins the names of all environment variables of the service.
 const prefix = "STOREFRONT_"
 
 // maxDistance is how many letters of an unknown variable may differ from the known one that the doctor suggests.
@@ -65,7 +64,6 @@ func variables(environ, known []string) Finding {
 	return warn(remedy, "nothing reads %s", strings.Join(unknown, ", "))
 }
 
-// nearest returns "" if every known name differs in more than maxDistance letters.
 func nearest(name string, known []string) string {
 	best, least := "", maxDistance+1
 	for _, k := range known {
@@ -104,7 +102,6 @@ func tokenFinding(token string) Finding {
 }
 
 const (
-	// tightBytes is the free space below which the check fails.
 	tightBytes = 64 << 20
 	// lowBytes is the free space below which the check warns. For a larger database it is the database's size, which a backup
 	// needs.
@@ -133,7 +130,6 @@ func mode(path string) Finding {
 	return ok("%s", path)
 }
 
-// quoted quotes path unless a shell takes it as one word.
 func quoted(path string) string {
 	if strings.ContainsFunc(path, func(r rune) bool { return strings.ContainsRune(" '\"$&;()<>|*?`\\\t\n", r) }) {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
@@ -164,7 +160,6 @@ func space(path string, free func(folder string) (uint64, error)) Finding {
 	return ok("%d MiB left in %s", available>>20, folder)
 }
 
-// answerTimeout limits the wait for another process or host.
 const answerTimeout = 10 * time.Second
 
 const maxAnswerBytes = 64 << 10
@@ -245,7 +240,7 @@ func ask(ctx context.Context, target string) (status int, body []byte, err error
 	if err != nil {
 		return 0, nil, err
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // without a proxy
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	answer, err := client.Do(r)
 	if err != nil {
 		return 0, nil, err

@@ -97,7 +97,6 @@ func shards(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("%s distributed by store", plural(len(shard.Tables()), "table"))
 }
 
-// shardedBy also reports whether any table is distributed.
 func shardedBy(ctx context.Context, d *db.DB) (*shard.Cluster, bool, error) {
 	cluster, err := shard.New(d)
 	if err != nil {
@@ -107,7 +106,6 @@ func shardedBy(ctx context.Context, d *db.DB) (*shard.Cluster, bool, error) {
 	return cluster, err == nil && len(plan.Pending()) < len(plan.Tables), err
 }
 
-// unreadableIf returns no finding if err is nil.
 func unreadableIf(err error) Finding {
 	if err == nil {
 		return Finding{}

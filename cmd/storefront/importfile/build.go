@@ -25,7 +25,6 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// builder builds a message of the API from a record.
 type builder struct {
 	*loader
 	*record
@@ -102,7 +101,6 @@ var roundedNumber = regexp.MustCompile(`^'?[+-]?\d+(?:[.,\x{066B}]\d+)?[eE]\+\d{
 const rounded = "is a number that a spreadsheet has rounded, so that its last digits are lost: format the column as text and save " +
 	"the file from its source again"
 
-// refuseRounded refuses ids that a spreadsheet has rounded, because several ids would become one.
 func (b *builder) refuseRounded() {
 	for _, field := range idFields {
 		for i, line := range b.lines {
@@ -158,7 +156,6 @@ var fieldsOf = map[string][]string{
 
 var itemField = regexp.MustCompile(`^items\[(\d+)\]\.(\w+)$`)
 
-// locate returns where a field of the message was read.
 func (b *builder) locate(field string) (column string, line int, value string) {
 	at, names := 0, fieldsOf[field]
 	if item := itemField.FindStringSubmatch(field); item != nil && b.value("items") == "" {
@@ -371,7 +368,6 @@ func (b *builder) phone() *string {
 	return text // not nil: a missing phone would be a second problem of the row
 }
 
-// flag refuses a text that means neither yes nor no.
 func (b *builder) flag(field string) bool {
 	text := b.value(field)
 	if text != "" && !isYes(text) && !isNo(text) {
@@ -380,7 +376,6 @@ func (b *builder) flag(field string) bool {
 	return isYes(text)
 }
 
-// currency returns "" for the store's currency.
 func (b *builder) currency() string {
 	return cmp.Or(strings.ToUpper(b.value("currency")), b.source.Currency)
 }
@@ -391,7 +386,6 @@ var (
 	blocks = regexp.MustCompile(`(?i)(?:</?(?:br|p|div|li|[uo]l|tr|h[1-6])\b[^>]*>\s*)+`)
 )
 
-// priceOf returns the sale price during a sale, otherwise the regular price.
 func (b *builder) priceOf() (price int64, given bool) {
 	if b.value("salePrice") != "" {
 		now := time.Now()
@@ -698,7 +692,7 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 func (b *builder) priceFromTotal(item *storefrontv1.Order_Item, n int, total int64) {
 	quantity := int64(item.GetQuantity())
 	if quantity < 1 {
-		return // the importer refuses an item with a quantity below 1
+		return
 	}
 	if item.UnitAmount = total / quantity; total%quantity == 0 {
 		return

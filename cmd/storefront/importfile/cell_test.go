@@ -11,7 +11,6 @@ import (
 	"go.storefront.example/cmd/storefront/importfile"
 )
 
-// UnescapeCell undoes EscapeCell for every text, and a spreadsheet evaluates no escaped cell.
 func TestACellIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	const begins = "=+-@\t\r\n＝＋－＠"

@@ -26,7 +26,7 @@ type identity struct{ field, text string }
 // store. The second pass obeys, so that a dry run reports what an import would do. A nil checker, as in the second pass, sends
 // all rows.
 type checker struct {
-	update bool // whether the import updates what the store has
+	update bool
 	seed   maphash.Seed
 	seen   map[uint64]seenRow // the good rows of earlier batches, by the hash of an identity
 	people *transfer.People
@@ -89,7 +89,6 @@ func (l *loader) identify(e *entry) {
 	e.sum = maphash.Bytes(l.check.seed, text)
 }
 
-// verdict is the checker's result for a batch.
 type verdict struct {
 	fresh, repeated []*entry
 	conflicts       []conflict
@@ -153,13 +152,12 @@ func (v verdict) unchanged(rows []*entry) bool {
 	return len(v.fresh) == len(rows) && !slices.ContainsFunc(rows, func(e *entry) bool { return e.phoneless || e.id != "" })
 }
 
-// fate is what the import does with the customer of a row.
 type fate int
 
 const (
 	storedNew fate = iota
-	changed        // the store's customer is completed or updated
-	skipped        // the store's customer stays unchanged
+	changed
+	skipped
 )
 
 func (c *checker) accept() {
@@ -172,7 +170,6 @@ func (c *checker) accept() {
 	c.people.Begin()
 }
 
-// find returns the earlier row of the file that has an identity.
 func (c *checker) find(id identity) (seenRow, bool) {
 	key := maphash.Comparable(c.seed, id)
 	s, ok := c.batch[key]
@@ -245,7 +242,7 @@ func (c *checker) matchCustomer(e *entry) (repeated bool, found conflict) {
 	case m.Field != "id":
 	case person.Stored():
 		if e.fate = skipped; !c.update || person.Label == resource.ForgottenEmail(uuid.MustParse(e.contact.ID)) {
-			return false, conflict{} // the store's customer stays unchanged
+			return false, conflict{}
 		}
 	case mail != transfer.Nobody && mail != m.Person, mail == transfer.Nobody && e.contact.Email != "" && person.Email != 0:
 		return false, conflict{e, "id", emailDiffers, person}
@@ -429,7 +426,6 @@ func idOf(m proto.Message) *string {
 	return &m.(*storefrontv1.Customer).Id
 }
 
-// restore undoes what judge has changed in e.
 func (e *entry) restore() {
 	e.notes = nil
 	if e.id != "" {

@@ -16,24 +16,20 @@ type dates struct {
 	// layout is --date-format as a layout of time.Parse, with fixed widths, or empty.
 	layout string
 	// order is the part of layout with day, month and year. With separators, day and month may have one digit or two.
-	order string
-	// clockFirst is true if --date-format has the time of day before the date.
+	order      string
 	clockFirst bool
 	// zone is that of dates that name none: UTC unless --time-zone names another.
 	zone *time.Location
 }
 
 type date struct {
-	at time.Time
-	// dateOnly is true for a day without a time.
+	at       time.Time
 	dateOnly bool
-	// zoned is true if the text names its zone.
-	zoned bool
+	zoned    bool
 	// repeatedHour is true if clocks were set back and showed the time twice. Then at is the earlier one.
 	repeatedHour bool
 }
 
-// tokens converts --date-format to time.Parse's layouts.
 var tokens = strings.NewReplacer("YYYY", "2006", "YY", "06", "MMMM", "January", "MMM", "Jan", "MM", "01", "DD", "02", "M", "1",
 	"D", "2", "HH", "15", "H", "15", "hh", "03", "h", "3", "mm", "04", "ss", "05", "A", "PM", "a", "PM")
 
@@ -209,7 +205,6 @@ var (
 	errAmbiguous = errors.New("is open")
 )
 
-// day returns 0:00 UTC, or errAmbiguous.
 func (d dates) day(text string) (time.Time, error) {
 	if d.order != "" {
 		if at, err := time.Parse(oneSeparator.Replace(d.order), oneSeparator.Replace(text)); err == nil {
@@ -254,7 +249,7 @@ func (d dates) ambiguityError(text string) error {
 	var forms []string
 	for _, form := range []string{"DD/MM/YYYY", "MM/DD/YYYY", "DD/MM/YY", "MM/DD/YY", "YY/MM/DD"} {
 		form = strings.ReplaceAll(form, "/", separator)
-		named, _ := datesOf(form, "") // cannot fail for these forms
+		named, _ := datesOf(form, "")
 		if _, _, _, err := named.split(text); err == nil {
 			forms = append(forms, form)
 		}

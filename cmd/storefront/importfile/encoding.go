@@ -19,8 +19,7 @@ import (
 
 // textEncoding is UTF-8 if it is zero.
 type textEncoding struct {
-	name string
-	// decoder is nil for UTF-8.
+	name    string
 	decoder encoding.Encoding
 	// assumed is true if the file is read as Windows-1252 only because it is not UTF-8, and nothing says what it is.
 	assumed bool
@@ -109,10 +108,8 @@ type scannedBytes struct {
 	undefined                     byte
 }
 
-// undefinedBytes are not defined in Windows-1252.
 const undefinedBytes = "\x81\x8d\x8f\x90\x9d"
 
-// scanBytes finds the lines that decide about the encoding.
 func scanBytes(text *bufio.Reader) (found scannedBytes, err error) {
 	isUnicode, isOther, last := false, false, rune(0)
 	line := 1
@@ -218,7 +215,6 @@ func (s *letterSamples) add(number int, values []string, isRead func(column int)
 	}
 }
 
-// aroundLetters shortens a value around its first letters beyond ASCII.
 func aroundLetters(value string) string {
 	const before = 20
 	if start := strings.IndexFunc(value, func(r rune) bool { return r >= utf8.RuneSelf }); start > maxValueRunes/2 {

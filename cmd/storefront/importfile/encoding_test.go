@@ -27,7 +27,6 @@ func encoded(t *testing.T, name, text string) []byte {
 	return out
 }
 
-// peopleOf has customers' names in letters of each encoding.
 var peopleOf = map[string]string{
 	"windows-1250": "Zdeněk Říha", "windows-1251": "Ольга Зайцева", "windows-1253": "Ελένη Ζαφείρη", "windows-1254": "Işıl Güneş",
 	"windows-1255": "נועה ברק", "windows-1256": "سلمى حداد", "windows-1257": "Ģirts Žīgurs", "windows-1258": "Đăng",
@@ -63,7 +62,6 @@ func TestEncodingsByName(t *testing.T) {
 	})
 }
 
-// A file that is neither UTF-8 nor UTF-16 is read as Windows-1252, and the report shows some letters.
 func TestAnAssumedEncodingIsShown(t *testing.T) {
 	t.Parallel()
 	const assumed = "the file is not UTF-8 and is read as Windows-1252; if these letters are wrong, name its encoding with --encoding "
@@ -140,7 +138,7 @@ func TestLinesThatAreNotInTheirEncoding(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		reason, encoding, text, want string
-		rejects                      []byte // bytes that the file of rejected rows must have
+		rejects                      []byte
 	}{
 		{"UTF-8 that was cut", "utf-8", "name,email\nZo\xc3,a@example.com\nZoë,b@example.com\n",
 			"has bytes that are no letters in utf-8 (\"Zo\xc3\"): line 2", []byte("Zo\xc3,a@example.com")},

@@ -317,7 +317,6 @@ func TestShopifyOfWhatIsPartly(t *testing.T) {
 		notes(done.Notes))
 }
 
-// Even with --skip-bad the file is refused.
 func TestAFileOfBadRowsStoresNothing(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")

@@ -66,7 +66,6 @@ func referenceOf(id string) string {
 	return id
 }
 
-// customerKey returns the id, else the e-mail, else the phone, else "".
 func customerKey(id, email, phone string) string {
 	return cmp.Or(id, strings.ToLower(strings.TrimSpace(email)), phone)
 }

@@ -12,7 +12,6 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// itemsOf returns title, quantity, price, and whether the store has the product.
 func (s store) itemsOf(reference string) []string {
 	s.t.Helper()
 	titles := by(s.products(), (*storefrontv1.Product).GetId)
@@ -129,7 +128,6 @@ func TestAPhoneThatIsNone(t *testing.T) {
 	})
 }
 
-// The report names another value than the first line's, or the line is refused.
 func TestFurtherLinesThatSayOtherwise(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

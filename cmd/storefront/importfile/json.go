@@ -240,6 +240,6 @@ func (w *listFinder) scan(d *json.Decoder, path []string) error {
 			w.members = append(w.members, strings.Join(at, "."))
 		}
 	}
-	_, err := d.Token() // read the closing brace
+	_, err := d.Token()
 	return err
 }

@@ -162,18 +162,18 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 
 type loader struct {
 	Options
-	id       uuid.UUID // gives all batches one journal entry
+	id       uuid.UUID
 	api      API
 	dates    dates
 	encoding textEncoding
 	source   source
 	listPath []string // the members that lead to the list of rows in a JSON object, or nil
-	table    *table   // the file's columns and lines, read anew in each pass
+	table    *table
 	products catalogue
 	file     io.ReadSeeker
-	row      int          // number of the current record, from 1
-	excluded map[int]bool // bad and repeated records, which are not stored
-	check    *checker     // nil after the first pass
+	row      int // number of the current record, from 1
+	excluded map[int]bool
+	check    *checker // nil after the first pass
 	// What the first pass and collectMerged found out, by the number of a row: which rows are merged into others, what rows get
 	// from those, and whose phone is left out because another customer has it.
 	merged      map[int]merge
@@ -205,7 +205,7 @@ type entry struct {
 	// the row can then change a stored order, but create none.
 	unpricedItems []int
 	lacksPrice    bool
-	unknown       []string // titles of items that match no product of the store
+	unknown       []string
 	// identities must be unique in the file; sum is a hash of the whole row.
 	identities []identity
 	sum        uint64
@@ -221,8 +221,7 @@ type entry struct {
 	inventedEmail bool // true if matchBuyer gave an order's customer an invented e-mail
 	lines         []line
 	table         *table
-	// locate returns where a field of the message was read.
-	locate func(field string) (column string, line int, value string)
+	locate        func(field string) (column string, line int, value string)
 }
 
 // apiWord matches what refuseWith replaces in the API's messages: a field by the file's column, and null by "empty".
@@ -446,7 +445,6 @@ func (l *loader) add(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// send has the API check the batch in the first pass and store it in the second, and begins an empty one.
 func (l *loader) send(ctx context.Context) error {
 	batch, r := l.batch, l.report
 	l.batch, l.bytes = nil, 0
@@ -563,7 +561,6 @@ func (l *loader) reportBatch(batch []*entry) error {
 	return nil
 }
 
-// reportLeftOut reports why a row is left out, and writes its lines to Rejects.
 func (l *loader) reportLeftOut(t *table, lines []line, reasons []LineError) error {
 	for _, note := range reasons {
 		l.report.Notes = addRemark(l.report.Notes, note)
@@ -605,7 +602,6 @@ func (l *loader) accept(v verdict, rows []*entry, first int) {
 	}
 }
 
-// tooLargeForServer is the problem of a row that is larger than a request may be.
 const tooLargeForServer = "is larger than the 1 MiB that a server reads; import the file with --database-url"
 
 // call returns nil if there are no rows.

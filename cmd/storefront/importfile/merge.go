@@ -14,7 +14,6 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// completion has what a row of customers gets from the rows merged into it.
 type completion struct {
 	// fill has the first value of each field among the merged rows, for fields that this row lacks.
 	fill          *storefrontv1.Customer

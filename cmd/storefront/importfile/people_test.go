@@ -86,7 +86,7 @@ func TestRowsOfOneCustomer(t *testing.T) {
 		reason string
 		from   string
 		text   string
-		want   []string // name, e-mail, phone, orders, total
+		want   []string
 		notes  []string
 	}{
 		{"two ids of Stripe with one e-mail", "stripe",
@@ -268,12 +268,12 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 				text := columns[kind] + "\n" + strings.Join(rows, "\n") + "\n"
 				done, rejects := s.agreed(o, text)
 				if done.Bad == done.Lines {
-					continue // every row was bad, so nothing is stored
+					continue
 				}
 				named := map[int]string{}
 				for _, r := range slices.Concat(done.Problems, done.Notes) {
 					if strings.Contains(r.Problem, "is left out: it must be") || strings.Contains(r.Problem, "is another customer's") {
-						continue // the row is imported without its phone
+						continue
 					}
 					for _, lines := range r.Lines {
 						for line := lines[0]; line <= lines[1]; line++ {

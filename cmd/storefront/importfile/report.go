@@ -40,7 +40,7 @@ type Remark struct {
 	Lines      [][2]int
 	Related    []string
 	Count      int
-	moreValues bool // true if Values does not have all values
+	moreValues bool
 }
 
 // Limits of a report: ranges and values of a remark, letters of a value, and titles of unknown items.
@@ -101,7 +101,7 @@ func (r *Remark) Text(unit string) string {
 		}
 	}
 	if r.Count == 0 {
-		return text.String() // a remark about the whole file
+		return text.String()
 	}
 	counted := 0
 	ranges := make([]string, len(r.Lines))
@@ -145,7 +145,6 @@ func (e *BadLinesError) Error() string {
 	return text
 }
 
-// addUnknown counts order items that match no product of the store.
 func (r *Report) addUnknown(titles []string) {
 	for _, title := range titles {
 		r.Items++
@@ -157,7 +156,7 @@ func (r *Report) addUnknown(titles []string) {
 
 // rejects writes the rows that are not imported to a file, each with its reason, for a person to correct and import.
 type rejects struct {
-	w     io.Writer // nil if nobody asked for it
+	w     io.Writer
 	begun bool
 }
 

@@ -48,7 +48,7 @@ func TestHandlesOfOtherScripts(t *testing.T) {
 		for i, handle := range handles {
 			fmt.Fprintf(&file, "%s,Title %d,1.00\n", handle, i)
 		}
-		file.WriteString(handles[0] + "x,商品,1.00\n") // neither the handle nor the title gives a slug
+		file.WriteString(handles[0] + "x,商品,1.00\n")
 		done := s.load(o.options, []byte(file.String()))
 		require.Equal(t, 10, done.Stored)
 		require.Len(t, done.Notes, 1)
@@ -74,7 +74,7 @@ func TestPreordersAndDisputesOfGumroad(t *testing.T) {
 	const header = "Purchase ID,Item Name,Purchase Email,Purchase Date,Sale Price ($),Partial Refund ($),Fully Refunded?,Disputed?," +
 		"Dispute Won?,Free trial purchase?,Pre-order authorization?,Quantity\n"
 	for _, row := range []struct {
-		values string // from Partial Refund to Pre-order authorization
+		values string
 		want   storefrontv1.Order_Status
 		note   string
 	}{

@@ -55,7 +55,6 @@ func (w *meanings) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// source is how the columns of an export are read as the fields of a kind.
 type source struct {
 	// Columns lists the column names of each field, in all languages in which the shop writes them.
 	Columns map[string][]string

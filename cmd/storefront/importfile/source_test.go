@@ -46,7 +46,6 @@ func (s store) twice(from string, kind kind, text []byte, stored int) {
 	require.Equal(s.t, before, s.state(), "nothing is changed")
 }
 
-// state returns the store's products, customers and orders, and the numbers of journal entries and events.
 func (s store) state() []any {
 	entries, err := s.db.Client().ActivityEntry.Query().Count(context.Background())
 	require.NoError(s.t, err)
@@ -279,7 +278,7 @@ func TestAnImportIsContinued(t *testing.T) {
 		s := newStore(t, d)
 		text := tables(1200)[transfer.Customers]
 		o := options{Store: s.Store, Kind: transfer.Customers}
-		const checked = 3 // batches of the first pass
+		const checked = 3
 		done, err := importfile.Load(t.Context(), &away{s, checked + 2}, bytes.NewReader(text), o)
 		require.ErrorIs(t, err, errAway)
 		require.Equal(t, 1000, done.Stored)

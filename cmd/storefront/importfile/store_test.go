@@ -30,7 +30,6 @@ const (
 	orders    = transfer.Orders
 )
 
-// store is a shop in Cameroon into which tests import.
 type store struct {
 	*admin.Operator
 	*storefrontv1.Store
@@ -61,7 +60,6 @@ func (s store) try(o options, text []byte) (*importfile.Report, error) {
 	return importfile.Load(context.Background(), s, bytes.NewReader(text), o)
 }
 
-// load imports a text that has no bad lines.
 func (s store) load(o options, text []byte) *importfile.Report {
 	s.t.Helper()
 	done, err := s.try(o, text)

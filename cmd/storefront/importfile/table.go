@@ -29,10 +29,9 @@ type line struct {
 	text   string
 	given  map[int]bool
 	bad    []LineError
-	notes  []LineError // remarks about a line that is imported nevertheless
+	notes  []LineError
 }
 
-// table reads the lines of a CSV file, or JSON objects, as values in columns.
 type table struct {
 	source
 	header         []string
@@ -131,7 +130,6 @@ func (t *table) isRead(column int) bool {
 	return column < len(t.header) && t.headerFields[column] != ""
 }
 
-// columnsIn returns the columns that are read as one of fields.
 func (t *table) columnsIn(fields []string) (names []string) {
 	for i, name := range t.header {
 		if slices.Contains(fields, t.headerFields[i]) {
@@ -141,7 +139,6 @@ func (t *table) columnsIn(fields []string) (names []string) {
 	return names
 }
 
-// maxTitleLines is how many lines titleError examines to find the header.
 const maxTitleLines = 20
 
 // titleError looks in head for a title above the header: the first line is none, but a line below has a column for each needed
@@ -384,7 +381,6 @@ func mapping(column, field string) string {
 	return text
 }
 
-// needed has groups of fields, of each of which a file must have one.
 var needed = map[transfer.Kind][][]string{
 	transfer.Products:  {{"title"}, {"price", "priceAmount"}},
 	transfer.Customers: {{"email", "phone"}},
@@ -419,7 +415,6 @@ func (t *table) checkColumns(needed [][]string, columns []Column) error {
 	return nil
 }
 
-// shortList returns the first twelve names, and how many more there are.
 func shortList(names []string) string {
 	const maxNames = 12
 	if len(names) > maxNames {
@@ -428,13 +423,11 @@ func shortList(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// record is one object of the file: one line, or several.
 type record struct {
 	lines []line
 	table *table
 }
 
-// value is the field's value on the first line.
 func (r *record) value(field string) string {
 	value, _ := r.valueOn(0, field)
 	return value

@@ -91,7 +91,6 @@ func newSpool() (spool *os.File, remove func(), err error) {
 	}, nil
 }
 
-// headBytes are examined to find out what kind of file it is.
 const headBytes = 32 << 10
 
 // binaryFormats has the first bytes of files that are not text, and what to tell the person.
@@ -145,7 +144,6 @@ func utf16Order(head []byte) string {
 // maxLineBytes limits a line or a record of a CSV file, as a request to the API.
 const maxLineBytes = 1 << 20
 
-// lines counts lines that end with \n, \r\n or \r.
 type lines struct {
 	*bufio.Scanner
 	number int
@@ -154,7 +152,7 @@ type lines struct {
 	csv         *csv.Reader
 	separator   rune
 	encoding    textEncoding
-	recordLines []string // the lines read for the current record
+	recordLines []string
 	reread      []string // lines of an invalid record that are to be read again
 	unread      string   // the rest of the current line, which csv has not read yet
 	size        int
@@ -290,10 +288,8 @@ func separatorIn(head []byte) (separator rune, mark int) {
 	return separatorOf(head), 0
 }
 
-// isBlank is true for a line of only separators, quotes and spaces.
 func isBlank(line string) bool { return strings.Trim(strings.TrimSpace(line), separators+"\" ") == "" }
 
-// separators are recognized in a header.
 const separators = ",;\t|"
 
 // separatorOf returns the most frequent separator outside of quotes.

@@ -25,8 +25,7 @@ type answer struct {
 	json       bool
 	retryAfter string
 	body       []byte
-	// failure has the members of an error's body.
-	failure struct {
+	failure    struct {
 		Code      string `json:"code"`
 		Message   string `json:"message"`
 		RequestID string `json:"requestId"`
@@ -74,7 +73,6 @@ func (c *caller) send(ctx context.Context, r request) (*answer, error) {
 	return a, nil
 }
 
-// call runs one call of a tool.
 func (c *caller) call(ctx context.Context, op operation, arguments json.RawMessage) *sdk.CallToolResult {
 	r, err := op.request(arguments)
 	if err != nil {
@@ -145,7 +143,6 @@ func shorten(body []byte) (string, error) {
 	}
 }
 
-// cut shortens the texts and the lists in v.
 func cut(v any, text, items int) any {
 	switch v := v.(type) {
 	case string:
@@ -167,7 +164,6 @@ func cut(v any, text, items int) any {
 	return v
 }
 
-// withoutEmpty removes members that are null or "".
 func withoutEmpty(v any) any {
 	object, _ := v.(map[string]any)
 	for name, one := range object {

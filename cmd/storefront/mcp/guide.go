@@ -38,7 +38,6 @@ var searchTool = &sdk.Tool{
 		OpenWorldHint: &closedWorld},
 }
 
-// section is a part of the guide or the reference, with its file.
 type section struct {
 	file, title, text string
 	// titleWords is the section's title, and allWords its title and text, both normalized.
@@ -104,7 +103,7 @@ var (
 // search counts a word in a title more than a word in the text.
 func search(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	var asked struct{ Query, Language string }
-	_ = json.Unmarshal(r.Params.Arguments, &asked) // a query that is no text stays ""
+	_ = json.Unmarshal(r.Params.Arguments, &asked)
 	if strings.TrimSpace(asked.Query) == "" {
 		return toolError("query must be a text with the words to find"), nil
 	}
@@ -123,7 +122,7 @@ func search(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, err
 				weights[s]++
 			}
 		}
-		for s, score := range weights { // rare words count more than frequent ones
+		for s, score := range weights {
 			scores[s] += score * math.Log(1+float64(len(sections()))/float64(len(weights)))
 		}
 	}

@@ -33,7 +33,6 @@ type transport struct {
 	answered chan struct{}
 }
 
-// line is one line of the input, or the error that ended the input.
 type line struct {
 	text    []byte
 	tooLong bool
@@ -46,7 +45,6 @@ const maxLineBytes = 16 << 20
 // maxID is the largest id that the SDK, which reads ids as float64, keeps exactly.
 const maxID = 1 << 53
 
-// byteOrderMark begins the output of some programs.
 var byteOrderMark = []byte("\uFEFF")
 
 func (t *transport) Connect(context.Context) (sdk.Connection, error) {

@@ -14,7 +14,6 @@ import (
 	"go.storefront.example/cmd/storefront/mcp"
 )
 
-// wire writes the agent's lines and reads the server's.
 type wire struct {
 	*testing.T
 	to     *io.PipeWriter

@@ -59,7 +59,6 @@ func call(t *testing.T, session *sdk.ClientSession, name string, arguments any) 
 	return texts, result.IsError
 }
 
-// object calls a tool that must succeed.
 func object(t *testing.T, session *sdk.ClientSession, name string, arguments any) map[string]any {
 	t.Helper()
 	texts, failed := call(t, session, name, arguments)
@@ -72,7 +71,6 @@ func object(t *testing.T, session *sdk.ClientSession, name string, arguments any
 	return got
 }
 
-// refusal calls a tool that must fail, and returns the API's error.
 func refusal(t *testing.T, session *sdk.ClientSession, name string, arguments any) map[string]any {
 	t.Helper()
 	texts, failed := call(t, session, name, arguments)

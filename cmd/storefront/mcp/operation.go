@@ -16,7 +16,6 @@ import (
 	"go.storefront.example/gen/openapi"
 )
 
-// operation is one operation of the API, as the OpenAPI document describes it.
 type operation struct {
 	ID, Method, Path, Scope string
 	summary, description    string
@@ -27,7 +26,6 @@ type operation struct {
 	schema map[string]any
 }
 
-// document has the parts of the OpenAPI document that this package reads.
 type document struct {
 	Paths map[string]map[string]struct {
 		OperationID string                `json:"operationId"`
@@ -157,14 +155,12 @@ func (op operation) tool() *sdk.Tool {
 	}
 }
 
-// request is a request without the service's address and the key.
 type request struct {
 	method, path string
 	query        url.Values
 	body         []byte
 }
 
-// noID is no object's id.
 const noID = "00000000-0000-0000-0000-000000000000"
 
 // probe returns a request that the service answers only for a key with the operation's scope, and that changes nothing.
