@@ -16,7 +16,6 @@ import (
 	"go.storefront.example/server/admin"
 )
 
-// A filtered list stops after maxScanned entries, and says how far it read.
 func TestARareChangeIsLookedForInSteps(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

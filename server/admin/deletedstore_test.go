@@ -20,7 +20,6 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// ofStore counts the store's rows in each table with a column store_id.
 func ofStore(t *testing.T, d *db.DB, store uuid.UUID) map[string]int {
 	t.Helper()
 	tables := "SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'store_id'"
@@ -98,7 +97,6 @@ func fill(t *testing.T, b shoptest.Bench, orders int) uuid.UUID {
 	return store.ID
 }
 
-// After the grace its rows are in no table, and other stores keep theirs.
 func TestNothingIsLeftOfADeletedStore(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -27,10 +27,9 @@ import (
 // deletion has two stores, a clock and a hook on SQL statements, for tests that delete the store "two".
 type deletion struct {
 	two
-	db    *db.DB
-	clock *shoptest.Clock
-	id    uuid.UUID
-	// observe has the function that gets the text of each SQL statement, or nil.
+	db      *db.DB
+	clock   *shoptest.Clock
+	id      uuid.UUID
 	observe *atomic.Pointer[func(query string)]
 }
 
@@ -51,7 +50,6 @@ func newDeletion(t *testing.T, test func(t *testing.T, d deletion)) {
 	}
 }
 
-// now schedules the deletion without a grace period.
 func (d deletion) now(t *testing.T) {
 	t.Helper()
 	_, err := d.DeleteStore(t.Context(), &adminv1.DeleteStoreRequest{Store: "two", GraceSeconds: new(int64(0)), ConfirmSlug: "two"})
@@ -75,7 +73,6 @@ func (d deletion) begin(t *testing.T) {
 	require.NotZero(t, dbtest.Count(t, d.db, "products WHERE store_id = $1", d.id))
 }
 
-// state returns the store's status and the time of its deletion, as an operator sees them.
 func (d deletion) state(t *testing.T) [2]string {
 	t.Helper()
 	shown, err := d.GetStoreSettings(t.Context(), &adminv1.GetStoreSettingsRequest{Store: "two"})
@@ -156,7 +153,6 @@ func TestARestoredStoreKeepsItsRows(t *testing.T) {
 	})
 }
 
-// While workers run, either all rows stay or all are deleted.
 func TestARestoredStoreIsWholeOrGone(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {

@@ -13,7 +13,6 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// delivery leaves out the receivers' answers.
 func delivery(e queue.Entry) *adminv1.Delivery {
 	m := &adminv1.Delivery{
 		Id: e.ID.String(), StoreId: e.StoreID.String(), EventId: e.EventID.String(), EventType: e.EventType,

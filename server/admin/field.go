@@ -8,7 +8,6 @@ import (
 
 type problems struct{ validate.Problems }
 
-// enum returns the zero value for a name that the enum lacks.
 func enum[E interface {
 	~int32
 	protoreflect.Enum

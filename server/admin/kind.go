@@ -70,7 +70,6 @@ func (k kind) severalStores(id string) error {
 	return apierr.New(k.code, fmt.Sprintf("Several stores have a %s with the id %s: name the store too.", k.noun, id))
 }
 
-// owner is a condition that finds the store of the row with this id.
 func (k kind) owner(id uuid.UUID) predicate.Store {
 	in := func(table string) *sql.Selector {
 		return sql.Select("store_id").From(sql.Table(table)).Where(sql.EQ("id", id))
@@ -108,7 +107,6 @@ func (o *Operator) withRowStore(ctx context.Context, k kind, store, id string) (
 	return o.WithStore(ctx, row.ID.String())
 }
 
-// withPlatformRow is for a row that belongs to no store, such as a notice.
 func (o *Operator) withPlatformRow(ctx context.Context, k kind, id string, parsed uuid.UUID) (context.Context, error) {
 	query := "SELECT CAST(id AS text) FROM " + k.table + " WHERE id = $1 AND store_id = $2"
 	if k.otherTable != "" {
@@ -190,7 +188,6 @@ func (o *Operator) registeredURL(ctx context.Context, t tenant.Store, webhook uu
 	return changes.URL.To, nil
 }
 
-// parseIDs leaves out what is no id.
 func parseIDs(texts []string) []uuid.UUID {
 	ids := make([]uuid.UUID, 0, len(texts))
 	for _, text := range texts {

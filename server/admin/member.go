@@ -2,7 +2,6 @@ package admin
 
 import "go.storefront.example/server/validate"
 
-// maxMemberRunes is how many characters a member's name may have.
 var maxMemberRunes = validate.MaxOf("storefront.admin.v1.CreateSignInLinkRequest.member")
 
 // MemberName returns a name as the activity journal shows it, without spaces around it. A refusal names field.

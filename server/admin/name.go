@@ -45,7 +45,6 @@ func byContact(t tenant.Store, name string) (column, value string) {
 	return customer.FieldEmail, "" // finds nobody, because no customer has an empty e-mail
 }
 
-// partOfID matches what can be the beginning or the end of an id.
 var partOfID = regexp.MustCompile(`^[0-9a-f-]{8,35}$`)
 
 // maxAmbiguous is how many ids a refusal lists if a part of an id matches several rows.

@@ -15,7 +15,6 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// missingOf has the code of a missing object of each kind.
 var missingOf = map[adminv1.ResolveNameRequest_Kind]apierr.Code{
 	adminv1.ResolveNameRequest_PRODUCT:      apierr.ProductNotFound,
 	adminv1.ResolveNameRequest_ORDER:        apierr.OrderNotFound,

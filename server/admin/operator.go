@@ -100,7 +100,6 @@ func New(d *db.DB, o Options) *Operator {
 // Now returns the database's time.
 func (o *Operator) Now(context.Context) (time.Time, error) { return o.db.Now(), nil }
 
-// operator is the actor of all changes that no member makes.
 var operator = tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
 
 // checkSecretsAllowed refuses with origin_refused if a member makes the request, or if it came over the network without a token.
@@ -156,7 +155,6 @@ func storeNotFound(name string) error {
 // Notices is given in place of a store's name to list the notices. No store has this slug, because slugs contain no @.
 const Notices = "@notices"
 
-// platform is what the notices belong to.
 var platform = tenant.Store{ID: notice.Platform, Slug: Notices}
 
 // withReadableStore is WithStore for methods that only read. It also accepts Notices.
@@ -188,7 +186,6 @@ func (o *Operator) check(ctx context.Context, refused *problems, name string) (c
 	return ctx, t, nil
 }
 
-// callInStore calls a method with the context of the named store.
 func callInStore[In, Out any](ctx context.Context, o *Operator, name string, in In,
 	method func(context.Context, In) (Out, error)) (
 	out Out, err error) {

@@ -19,7 +19,6 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// two has two stores, with a product, an order, a payment link and a key in each.
 type two struct {
 	*admin.Operator
 	stores [2]owned

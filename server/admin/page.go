@@ -28,7 +28,6 @@ type page struct {
 	id   uuid.UUID
 }
 
-// listRequest has the methods of every request for a list.
 type listRequest interface {
 	proto.Message
 	GetPageSize() int32
@@ -54,7 +53,6 @@ func (r *problems) page(in listRequest, token string) page {
 	return p
 }
 
-// timeOf returns the zero time for none.
 func (r *problems) timeOf(name string, at *timestamppb.Timestamp) time.Time {
 	switch {
 	case at == nil:
@@ -82,7 +80,6 @@ func (p page) rows(s *sql.Selector) {
 	s.Limit(p.size + 1)
 }
 
-// datedMessage has the fields by which lists are sorted.
 type datedMessage interface {
 	GetId() string
 	GetCreatedAt() *timestamppb.Timestamp
@@ -98,7 +95,6 @@ func pageOf[Row any, Message datedMessage](p page, rows []Row, message func(Row)
 	return messages[:p.size], tokenOf(last.GetCreatedAt().AsTime(), uuid.MustParse(last.GetId()))
 }
 
-// tokenOf returns the token of the page after the item with this time and id.
 func tokenOf(at time.Time, id uuid.UUID) string {
 	token := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMilli())) //nolint:gosec // It is converted back when read.
 	return base64.RawURLEncoding.EncodeToString(append(token, id[:]...))

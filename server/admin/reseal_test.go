@@ -47,7 +47,6 @@ func (b vault) seed(from, to int, ring *seal.Keyring) {
 	}
 }
 
-// opens requires that ring decrypts the secrets of count webhooks to their canaries.
 func (b vault) opens(ring *seal.Keyring, count int) {
 	b.t.Helper()
 	rows := b.db.Client().Webhook.Query().AllX(b.ctx)
@@ -218,7 +217,6 @@ func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		older, current := newSecretKey(t), newSecretKey(t)
-		// This server still seals with the older key.
 		late := newVault(t, d, seal.NewKeyring(older, current))
 		made := late.hook()
 		both := seal.NewKeyring(current, older)

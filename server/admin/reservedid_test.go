@@ -33,7 +33,6 @@ import (
 var notIDs = []string{uuid.Nil.String(), uuid.Max.String(), strings.ToUpper(uuid.Max.String()), id.Sink.String(),
 	strings.ToUpper(id.Sink.String()), "123", "", "{" + uuid.NewString() + "}", strings.ReplaceAll(uuid.NewString(), "-", "")}
 
-// filledStore makes the store "s" with a row of each kind, and returns its export with secrets.
 func filledStore(t *testing.T, o *admin.Operator, d *db.DB) kept {
 	t.Helper()
 	ctx := t.Context()
@@ -134,7 +133,6 @@ func TestNoRowFromOutsideHasAReservedID(t *testing.T) {
 	}
 }
 
-// oneOrder returns an order that the store "empty" accepts.
 func oneOrder() *storefrontv1.Order {
 	return &storefrontv1.Order{Id: uuid.NewString(), Reference: "R-1", Status: storefrontv1.Order_PENDING, CreatedAt: timestamppb.Now(),
 		Customer: &storefrontv1.Order_Customer{Id: uuid.NewString(), Email: new(uuid.NewString() + "@example.com")},
@@ -142,7 +140,6 @@ func oneOrder() *storefrontv1.Order {
 			Quantity: 1}}}
 }
 
-// importOrder imports a changed order into the store "empty".
 func importOrder(o *admin.Operator, change func(*storefrontv1.Order)) (*adminv1.ImportResponse, error) {
 	in := oneOrder()
 	change(in)
@@ -183,7 +180,6 @@ func TestTheTablesRefuseReservedIDs(t *testing.T) {
 	})
 }
 
-// dropConstraint makes a table accept reserved ids, as in an older release.
 func dropConstraint(t *testing.T, d *db.DB, table string) {
 	t.Helper()
 	_, err := d.Writer().ExecContext(t.Context(), db.ByDialect(d, "ALTER TABLE "+table+" DROP CONSTRAINT reserved_id",

@@ -54,7 +54,6 @@ func withSecrets(t *testing.T, o admin.API, store string) kept {
 	return k
 }
 
-// loadSecrets imports an export's rows of the kinds that have secrets.
 func (k kept) loadSecrets(t *testing.T, o admin.API, store string) (stored int) {
 	t.Helper()
 	for _, kind := range transfer.SecretKinds {

@@ -53,14 +53,12 @@ func exportOf(t require.TestingT, o admin.API, store string) kept {
 	return k
 }
 
-// request returns the first request of an import, which has the exported store.
 func (k kept) request(t require.TestingT, store string, create bool) *adminv1.ImportStoreRequest {
 	in := &adminv1.ImportStoreRequest{Store: store, Exported: &adminv1.ExportedStore{}, ExportedAt: k.at, Create: create}
 	require.NoError(t, apijson.Unmarshal(bytes.TrimSpace(k.lines["store"]), in.GetExported()))
 	return in
 }
 
-// importInto imports as the command storefront import does, and counts the stored rows.
 func (k kept) importInto(t require.TestingT, o admin.API, store string, create bool) (stored int) {
 	made, err := o.ImportStore(context.Background(), k.request(t, store, create))
 	require.NoError(t, err)
@@ -80,7 +78,6 @@ func withoutStores(lines []byte) string {
 	}), "\n")
 }
 
-// history makes random changes to a store, and returns the ids of its products.
 func history(t *rapid.T, o *admin.Operator, d *db.DB, slug string) []string {
 	ctx := context.Background()
 	var products, orders, links, customers []string

@@ -42,7 +42,6 @@ const (
 	// --request-timeout, by default 10 seconds, and for servers whose clocks differ. Streams miss an event whose commit takes
 	// longer; webhooks get it.
 	watchOverlap = 30 * time.Second
-	// watchTimeout limits one statement.
 	watchTimeout = 10 * time.Second
 	// watchPage is how many ids one statement reads. watchChunk is how many events one answer has.
 	watchPage  = 1000
@@ -131,13 +130,11 @@ type watch struct {
 	// floor is the earliest time that the stream reads: the client's, or watchOverlap before the stream's beginning, because an
 	// event of that time may be uncommitted.
 	floor time.Time
-	// next is the time from which the next read looks for events.
-	next time.Time
+	next  time.Time
 	// seen has the sent events from next on, which the next read finds again.
 	seen map[uuid.UUID]bool
 }
 
-// run sends events until the context ends.
 func (w *watch) run(ctx context.Context) error {
 	signal := w.db.FollowEvents(ctx, w.store)
 	w.floor, w.next = w.from, w.from
@@ -218,7 +215,6 @@ func (w *watch) query(ctx context.Context, conditions ...predicate.Event) *ent.E
 		event.ByID())
 }
 
-// withTimeout runs a statement with watchTimeout.
 func withTimeout[Found any](ctx context.Context, find func(context.Context) ([]Found, error)) ([]Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()

@@ -26,7 +26,6 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// newHooked returns two stores with one webhook each, and the ids of the webhooks.
 func newHooked(t *testing.T, d *db.DB) (o *admin.Operator, one, two string) {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
@@ -174,7 +173,6 @@ func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 			if seen++; seen > 1 {
 				return
 			}
-			// After the first step, another process does all further steps.
 			id, err := uuid.Parse(job.GetId())
 			require.NoError(t, err)
 			for !taken.Finished {

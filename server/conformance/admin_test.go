@@ -19,7 +19,6 @@ import (
 
 const operatorToken = "a-token-of-the-operator-for-tests"
 
-// adminProcedures returns the paths of all methods of the admin services.
 func adminProcedures(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -53,7 +52,6 @@ func post(t *testing.T, client *http.Client, url, contentType, token string) (*h
 	return answer, text
 }
 
-// Whatever the request.
 func TestTheOperatorsSideIsNotOnThePublicListener(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.SQLite, settings{token: operatorToken})

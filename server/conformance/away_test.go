@@ -22,7 +22,6 @@ type cable struct {
 	isCut bool
 }
 
-// newCable returns a cable, and the URL of a new PostgreSQL database behind it.
 func newCable(t *testing.T) (string, *cable) {
 	t.Helper()
 	u, err := url.Parse(dbtest.URL(t, dbtest.Postgres))
@@ -69,7 +68,6 @@ func (c *cable) join(near net.Conn, address string) {
 	}
 }
 
-// cut also refuses new connections.
 func (c *cable) cut() {
 	_ = c.Close()
 	c.mu.Lock()

@@ -77,7 +77,6 @@ func startServer(t *testing.T, database string) *process {
 
 var curlLine = regexp.MustCompile(`curl .*(svc_live_[0-9A-Za-z]{42}).*(http://127\.0\.0\.1:\d+)/v1/`)
 
-// authorized returns an option with which a client sends the key.
 func authorized(key string) connect.ClientOption {
 	return connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {

@@ -84,7 +84,6 @@ func TestKilledServer(t *testing.T) {
 			<-dead
 			_ = p.Wait()
 
-			// A new server must show what the database's rows have.
 			again := startServer(t, address)
 			b.url = again.url
 			rows, err := b.installation.db.Client().Customer.Query().Where(customer.StoreID(b.store.ID)).IDs(b.ctx)
@@ -143,7 +142,6 @@ func openBench(t *testing.T, address string) *bench {
 	return s.newBench(t, restProtocol{})
 }
 
-// try returns an error if the server dies before its answer is complete.
 func (b *bench) try(method, target, body string) (int, object, error) {
 	r, err := http.NewRequestWithContext(context.Background(), method, b.url+target, bytes.NewReader([]byte(body)))
 	if err != nil {

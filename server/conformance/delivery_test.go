@@ -30,7 +30,6 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// arrival is a request that the receiver got.
 type arrival struct {
 	header http.Header
 	host   string
@@ -66,7 +65,6 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// next waits for the next request.
 func (r *receiver) next(t *testing.T) arrival {
 	t.Helper()
 	select {
@@ -199,7 +197,6 @@ func startWorker(t *testing.T, binary, database, secretKey string, r *receiver) 
 	go func() { _, _ = io.Copy(io.Discard, logs) }()
 }
 
-// arrives waits for the first attempt for an event of this kind.
 func (b *bench) arrives(r *receiver, secret, kind, target string) {
 	b.Helper()
 	b.delivered(r.next(b.T), secret, kind, 1, target)

@@ -35,7 +35,6 @@ var differences struct {
 	found []error
 }
 
-// held returns an error if an exchange under /v1 differs from the document.
 func held(x openapi.Exchange) error {
 	if !strings.HasPrefix(x.URL.Path, "/v1/") {
 		return nil
@@ -93,7 +92,6 @@ func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &whole, nil
 }
 
-// b.documented checks an exchange on a raw connection. text is the answer as it was received.
 func (b *bench) documented(r request, text []byte) {
 	b.Helper()
 	method, target, _ := strings.Cut(r.line, " ")
@@ -142,7 +140,7 @@ func withheld(place string) string {
 func judged(status int) int {
 	differences.Lock()
 	defer differences.Unlock()
-	alike := map[string]int{} // how many differences each rule has
+	alike := map[string]int{}
 	for _, err := range differences.found {
 		if alike[ruleOf(err)]++; alike[ruleOf(err)] == 1 {
 			fmt.Fprintln(os.Stderr, err)

@@ -109,5 +109,4 @@ func maskOf(r protoreflect.Message) *fieldmaskpb.FieldMask {
 	return r.Get(f).Message().Interface().(*fieldmaskpb.FieldMask)
 }
 
-// mask names fields of an update, by their names in the protocol buffers.
 func mask(paths ...string) *fieldmaskpb.FieldMask { return &fieldmaskpb.FieldMask{Paths: paths} }

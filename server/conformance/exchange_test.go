@@ -14,7 +14,6 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// plainly makes a request with only a request line.
 func plainly(line string) func(*bench) request {
 	return func(*bench) request { return request{line: line} }
 }
@@ -23,7 +22,6 @@ func withJSON(line, body string) request {
 	return request{line: line, headers: []string{"Content-Type: application/json"}, body: body}
 }
 
-// stocked creates a product with all fields, and a paid order of it with all fields.
 func (b *bench) stocked() (productID, orderID string) {
 	b.Helper()
 	productID = b.product("Le guide du café", 1500, withStatus(product.StatusPUBLISHED), withType(product.TypeCOURSE),
@@ -40,7 +38,6 @@ func (b *bench) stocked() (productID, orderID string) {
 	return productID, o.GetId()
 }
 
-// donation creates a payment link with all fields.
 func (b *bench) donation() string {
 	b.Helper()
 	return b.link("Don", func(in *storefrontv1.CreatePaymentLinkRequest) {
@@ -50,7 +47,6 @@ func (b *bench) donation() string {
 	})
 }
 
-// exchanges has each operation and each error code.
 func exchanges() []exchange {
 	return append(operationExchanges(), refusalExchanges()...)
 }

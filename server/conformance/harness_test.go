@@ -58,15 +58,13 @@ func newRules(d *db.DB, o admin.Options) rules {
 	return rules{shop.New(d, o.Shop), webhooks.New(d, o.Webhooks)}
 }
 
-// installation is a running server and its database.
 type installation struct {
 	rules
-	database string
-	db       *db.DB
-	// databaseURL is for tests that connect themselves.
+	database    string
+	db          *db.DB
 	databaseURL string
 	url         string
-	admin       string // the address of the operator's listener
+	admin       string
 	// clock is that of the database. gate is that of the rate limits and of the expiry of keys.
 	clock, gate *clock
 	plain, h2c  *http.Client
@@ -77,7 +75,6 @@ type installation struct {
 	keys []string
 }
 
-// settings are those of an installation. The suite uses the zero value.
 type settings struct {
 	options admin.Options
 	step    time.Duration // by how much the database's clock advances at each reading
@@ -167,12 +164,10 @@ type bench struct {
 	address  string
 }
 
-// keyName is how the activity journal shows a bench's key.
 const keyName = "nightly sync"
 
 var benches atomic.Int32
 
-// newBench creates a store and a key with every scope.
 func (s *installation) newBench(t *testing.T, f protocol) *bench {
 	t.Helper()
 	n := benches.Add(1)
@@ -198,7 +193,6 @@ func (s *installation) newBenchAt(t *testing.T, f protocol, slug string) *bench 
 	return b
 }
 
-// reload reads the store again into b.store.
 func (b *bench) reload(name string) {
 	b.Helper()
 	var err error
@@ -207,7 +201,6 @@ func (b *bench) reload(name string) {
 	b.ctx = tenant.With(context.Background(), b.store, tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
 }
 
-// change changes the store, as the operator does.
 func (b *bench) change(c *adminv1.UpdateStoreRequest) {
 	b.Helper()
 	_, err := b.UpdateStore(b.ctx, c)
@@ -235,7 +228,6 @@ func (b *bench) withKey(key string) *bench {
 	return &other
 }
 
-// withProtocol returns a copy with the same store and key.
 func (b *bench) withProtocol(f protocol) *bench {
 	other := *b
 	other.protocol = f

@@ -18,7 +18,6 @@ import (
 // heldTime is how long a request may take while a test holds a lock: enough on a busy machine for requests that do not need it.
 const heldTime = 4 * time.Second
 
-// hold executes a statement that takes a lock, until release.
 func (s *installation) hold(t *testing.T, statement string, args ...any) (release func()) {
 	t.Helper()
 	db, err := sql.Open("postgres", s.databaseURL)
@@ -67,7 +66,7 @@ func TestALockHoldsUpNobodyElse(t *testing.T) {
 			release()
 			require.Equal(t, http.StatusOK, b.json("PATCH", "/v1/customers/"+id, `{"name":"Awa"}`).status)
 			return
-		case <-time.After(100 * time.Millisecond): // slow enough for the rate limit
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }

@@ -82,7 +82,7 @@ func TestAddressLimit(t *testing.T) {
 			for i := range 20 {
 				key := auth.NewKey(uuid.New())
 				if i%2 == 1 {
-					key = "malformed" // a malformed key counts like an unknown key
+					key = "malformed"
 				}
 				a := b.withKey(key).withProtocol(protocols()[i%len(protocols())]).answer(&getStore{})
 				b.refusedAs(a, 401, "api_key_invalid")

@@ -13,7 +13,6 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// The metrics contain no data of a store.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

@@ -90,7 +90,6 @@ func wrongs(value any, put func(changed any, mutation string)) {
 	}
 }
 
-// free is the property whose members may have any names.
 const free = "socialLinks/"
 
 // The document refuses an answer of testdata/wire if any property, at any depth, is missing, misspelt, of another type, or one

@@ -25,7 +25,6 @@ const (
 	open  = storefrontv1.PaymentLink_OPEN
 )
 
-// inFuture is a date that the clocks of tests do not reach.
 func inFuture() *timestamppb.Timestamp { return timestamppb.New(opening.AddDate(1, 0, 0)) }
 
 // expire uses SQL, because the shop refuses an end date in the past.

@@ -41,7 +41,6 @@ func (b *bench) furnish() func(path string) string {
 	}
 }
 
-// ask returns an error if the exchange differs from the document.
 func (b *bench) ask(x openapi.Exchange) (answer, error) {
 	b.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), x.Method, b.url+x.URL.RequestURI(), bytes.NewReader(x.RequestBody))
@@ -72,7 +71,7 @@ func TestDocumentProbes(t *testing.T) {
 			b := s.newBench(t, restProtocol{})
 			at := b.furnish()
 			sent, refused := 0, 0
-			differences := map[string][]string{} // by operation, field and rule
+			differences := map[string][]string{}
 			for _, op := range document().Operations() {
 				for _, probe := range op.Probes() {
 					if sent++; sent%100 == 0 {
@@ -158,7 +157,7 @@ func refusedNames(a answer) []string {
 	if a.status != http.StatusBadRequest || a.body["code"] != "validation_failed" {
 		return nil
 	}
-	names := []string{""} // the empty name stands for the whole request
+	names := []string{""}
 	details, _ := a.body["details"].(map[string]any)
 	list, _ := details["fields"].([]any)
 	for _, entry := range list {

@@ -10,7 +10,6 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// These are the statuses of products, as requests have them.
 var (
 	draft     = storefrontv1.Product_DRAFT.Enum()
 	published = storefrontv1.Product_PUBLISHED.Enum()

@@ -19,7 +19,6 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// protocol is a protocol in which tests call the service.
 type protocol interface {
 	name() string
 	call(b *bench, m proto.Message) answer
@@ -31,7 +30,6 @@ func underV1() []protocol { return []protocol{restProtocol{}} }
 
 func rpcProtocols() []protocol { return []protocol{connectJSON{}, connectBinary, grpc, grpcWeb} }
 
-// answer has the same form for every protocol.
 type answer struct {
 	// status is the HTTP status under /v1; in other protocols that in the refusal, or 200.
 	status int
@@ -53,7 +51,6 @@ func normal(b *bench, v any) any {
 	return decoded(b, text)
 }
 
-// decoded parses JSON. Numbers keep their text.
 func decoded(b *bench, text []byte) any {
 	b.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -86,7 +83,6 @@ func (b *bench) answer(m proto.Message) answer {
 	return a
 }
 
-// limited asserts the headers that every answer has.
 func (b *bench) limited(a answer) {
 	b.Helper()
 	for _, name := range []string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Request-Id"} {
@@ -234,7 +230,6 @@ func (b *bench) send(method, target string, body []byte, headers ...string) (ans
 	return answer{status: response.StatusCode, header: response.Header}, text
 }
 
-// insist sends a request again while the server answers that it is busy.
 func (b *bench) insist(method, target string, body []byte) (answer, []byte) {
 	b.Helper()
 	for tries := 1; ; tries++ {

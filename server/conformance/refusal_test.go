@@ -27,14 +27,12 @@ type occasion struct {
 	prepare func(b *bench) (*bench, func(x *openapi.Exchange))
 }
 
-// state is an occasion.prepare that changes only the bench.
 func state(prepare func(b *bench) *bench) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) {
 		return prepare(b), func(*openapi.Exchange) {}
 	}
 }
 
-// asked is an occasion.prepare that changes only the requests.
 func asked(change func(x *openapi.Exchange)) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) { return b, change }
 }
@@ -100,7 +98,6 @@ var occasions = []occasion{
 	})},
 }
 
-// Each operation is refused with each common code that the document lists for it.
 func TestDocumentRefusals(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

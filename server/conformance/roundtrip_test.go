@@ -14,7 +14,6 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// trips records the statements that go to a database.
 type trips struct {
 	mu      sync.Mutex
 	queries []string

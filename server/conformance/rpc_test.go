@@ -22,7 +22,6 @@ func procedureOf(m proto.Message) string {
 	return fmt.Sprintf("/%s/%s", d.Parent().FullName(), d.Name())
 }
 
-// connectJSON is Connect with JSON, called by plain HTTP requests.
 type connectJSON struct{}
 
 func (connectJSON) name() string { return "connect-json" }
@@ -34,7 +33,6 @@ func (connectJSON) call(b *bench, m proto.Message) answer {
 	return connectJSON{}.post(b, procedureOf(m), body)
 }
 
-// post calls a procedure with any text as the body.
 func (connectJSON) post(b *bench, procedure string, body []byte) answer {
 	b.Helper()
 	a, text := b.send(http.MethodPost, procedure, body, "Connect-Protocol-Version", "1")
@@ -89,7 +87,6 @@ func refusalOf(b *bench, detail *storefrontv1.Error, protocol string, header htt
 	}
 }
 
-// rpcProtocol is a protocol that connect-go's client speaks.
 type rpcProtocol struct {
 	label    string
 	h2c      bool

@@ -46,10 +46,8 @@ func withType(kind product.Type) func(*adminv1.CreateProductRequest) {
 	}
 }
 
-// unready removes the description and the content of a product to create.
 func unready(d *adminv1.CreateProductRequest) { d.Description, d.ContentReady = nil, nil }
 
-// order creates an order by the buyer with this e-mail.
 func (b *bench) order(productID string, quantity int32, email string) string {
 	b.Helper()
 	o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
@@ -98,7 +96,6 @@ func capped(payments int32) func(*storefrontv1.CreatePaymentLinkRequest) {
 	return func(in *storefrontv1.CreatePaymentLinkRequest) { in.MaxPayments = &payments }
 }
 
-// sent is an event: its type, its envelope, and the envelope's data.
 type sent struct {
 	kind    string
 	payload []byte
@@ -119,7 +116,6 @@ func (b *bench) events() []sent {
 	return out
 }
 
-// sentSince returns the types of the events after the first n.
 func (b *bench) sentSince(n int) []string {
 	b.Helper()
 	kinds := []string{}
@@ -135,7 +131,6 @@ type entry struct {
 	changes                   object
 }
 
-// entries returns the activity journal, oldest first.
 func (b *bench) entries() []entry {
 	b.Helper()
 	rows, err := b.installation.db.Client().ActivityEntry.Query().Where(activityentry.StoreID(b.store.ID)).Order(
@@ -160,7 +155,6 @@ func (b *bench) journaled(n int, action, id string, changes object) {
 	}, entries[n])
 }
 
-// change is one field's change in a journal entry.
 func change(from, to any) object { return object{"from": from, "to": to} }
 
 // leavesNothing asserts that do causes no journal entry and no event.
@@ -172,13 +166,11 @@ func (b *bench) leavesNothing(do func()) {
 	require.Len(b, b.events(), events)
 }
 
-// b.same asserts that got has exactly the fields of want.
 func (b *bench) same(want object, got object) {
 	b.Helper()
 	require.Equal(b, normal(b, want), normal(b, got))
 }
 
-// requireFields asserts that an answer has these fields, among others.
 func (b *bench) requireFields(got object, fields object) {
 	b.Helper()
 	for name, want := range fields {
@@ -217,7 +209,6 @@ func newest(ids ...string) []string {
 
 func unknownID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// moment parses a date-time of an answer.
 func (b *bench) moment(v any) time.Time {
 	b.Helper()
 	require.Regexp(b, dateTime, v)

@@ -10,8 +10,7 @@ import (
 
 // scenario runs on every database and in every protocol, each time with a new store.
 type scenario struct {
-	name string
-	// protocols is nil for all.
+	name      string
 	protocols []protocol
 	run       func(b *bench)
 }

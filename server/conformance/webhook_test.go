@@ -18,7 +18,6 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// hooked starts a service that can seal secrets, and returns a bench of it.
 func hooked(t *testing.T, database, url string) *bench {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
@@ -94,7 +93,6 @@ func TestWebhookRegistration(t *testing.T) {
 	}
 }
 
-// b.queued counts the store's waiting deliveries.
 func (b *bench) queued() int {
 	b.Helper()
 	return dbtest.Queued(b, b.installation.db, b.store.ID)
@@ -140,7 +138,7 @@ func (b *bench) dump(url string) string {
 	b.Helper()
 	var all strings.Builder
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
-		files, err := filepath.Glob(path + "*") // the database and its write-ahead log
+		files, err := filepath.Glob(path + "*")
 		require.NoError(b, err)
 		for _, file := range files {
 			text, err := os.ReadFile(file)

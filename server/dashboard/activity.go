@@ -95,7 +95,6 @@ func (d *dashboard) activity(v *visit) error {
 	return d.page(v, view{Title: "Activity", Section: "activity", Template: "activity", Body: body})
 }
 
-// kinds are what the filter offers.
 var kinds = []string{"product", "order", "customer", "payment_link", "api_key", "webhook", "delivery", "store", "session", "sign_in_link"}
 
 // referred has the kind of the resource whose id a field has.
@@ -116,7 +115,6 @@ func resourceURL(r *adminv1.ActivityEntry_Resource, names map[string]string) str
 	return Path + "/deliveries?" + url.Values{"q": {r.GetId()}}.Encode()
 }
 
-// actors are the words for the kinds of actor.
 var actors = map[adminv1.ActivityEntry_Actor_Type]string{
 	adminv1.ActivityEntry_Actor_api_key: "API key", adminv1.ActivityEntry_Actor_operator: "Platform",
 	adminv1.ActivityEntry_Actor_member: "Member",
@@ -151,10 +149,8 @@ func changesOf(column []byte, currency string) ([]change, error) {
 	return changes, nil
 }
 
-// maxShownRunes bounds values such as long descriptions.
 const maxShownRunes = 200
 
-// displayValue formats amounts in currency.
 func displayValue(field string, v any, currency string) value {
 	switch v := v.(type) {
 	case nil:

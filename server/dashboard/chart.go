@@ -7,7 +7,6 @@ import (
 	"go.storefront.example/ent/usage"
 )
 
-// chart is a bar chart over time.
 type chart struct {
 	Title, Summary string
 	// Top labels the vertical axis and Times the horizontal one, if there are data. Most says how high the highest bar is, for
@@ -63,7 +62,6 @@ func (s span) counts(tallies []usage.Tally, now time.Time) (bars []usage.Tally, 
 	return bars, all
 }
 
-// attempts draws how many attempts succeeded and failed.
 func (s span) attempts(tallies []usage.Tally, now time.Time) chart {
 	bars, all := s.counts(tallies, now)
 	c := chart{Title: "Attempts in " + s.name, Summary: "none", Attempts: true}

@@ -36,7 +36,6 @@ import (
 // Path is the path under which the dashboard is served.
 const Path = "/dashboard"
 
-// maxFormBytes bounds a form's body. The largest form has a webhook's URL, description and events.
 const maxFormBytes = 64 << 10
 
 // Config requires every field.
@@ -116,7 +115,6 @@ func New(c Config) http.Handler {
 	}))
 }
 
-// protect sets the headers that protect the reader's browser.
 func (d *dashboard) protect(h http.Header) {
 	ancestors := "'none'"
 	if len(d.Platform.FrameAncestors) > 0 {
@@ -202,7 +200,6 @@ func parseForm(r *http.Request) error {
 	return r.ParseForm()
 }
 
-// unreadable answers a form that cannot be parsed.
 func unreadable(err error) (status int, title string) {
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
 		return http.StatusRequestEntityTooLarge, "This form is too large"
@@ -219,7 +216,6 @@ func (v *visit) redirect(path, done string) error {
 	return nil
 }
 
-// refuse shows a member why an action was refused.
 func (d *dashboard) refuse(v *visit, err error) {
 	r := apierr.FromRequest(v.r.Context(), err, d.Unreachable)
 	shown := message("This was not done", r.Message)
@@ -265,7 +261,6 @@ func (d *dashboard) logFailure(r *http.Request, cause error) {
 		"error", cause)
 }
 
-// refuseForeign refuses a form that a page of another site sent.
 func (d *dashboard) refuseForeign(w http.ResponseWriter, r *http.Request) {
 	_, route := routeOf(r)
 	d.Logger.WarnContext(r.Context(), "refused a form of another site", "route", route,

@@ -64,7 +64,6 @@ func (p place) activity(slug string) []*adminv1.ActivityEntry {
 	return found.GetEntries()
 }
 
-// state returns a text about the rows of a store.
 func (p place) state(slug string) string {
 	p.t.Helper()
 	deliveries, err := p.operator.ListDeliveries(p.t.Context(), &adminv1.ListDeliveriesRequest{Store: slug})

@@ -71,7 +71,6 @@ func (d *dashboard) deliveries(v *visit) error {
 	return d.page(v, view{Title: "Deliveries", Section: "deliveries", Template: "deliveries", Body: body})
 }
 
-// list describes deliveries, whose webhooks are among hooks.
 func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*adminv1.Webhook) ([]deliveryRow, error) {
 	payloads, err := d.Operator.PayloadsOf(v, idsOf(deliveries, (*adminv1.Delivery).GetEventId))
 	if err != nil {
@@ -85,7 +84,6 @@ func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*admi
 	return rows, nil
 }
 
-// idsOf returns one id for each message, in the same order.
 func idsOf[Message any](all []Message, id func(Message) string) []string {
 	ids := make([]string, len(all))
 	for i, m := range all {
@@ -173,7 +171,6 @@ func (d *dashboard) payload(v *visit) error {
 	return nil
 }
 
-// resendDelivery makes a waiting delivery due now, or sends the event of a finished one again.
 func (d *dashboard) resendDelivery(v *visit) error {
 	again, err := d.Operator.ResendDelivery(v, &adminv1.ResendDeliveryRequest{Id: v.r.PathValue("id")})
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// labels are those of forms' fields.
 var labels = map[string]string{
 	"name": "Name", "scopes": "Scopes", "lifetime": "Expires", "url": "URL", "description": "Description", "events": "Events",
 	"since": "Since", "window": "Since", "from": "From", "until": "Until", "eventType": "Event", "status": "Status", "pageToken": "Page",

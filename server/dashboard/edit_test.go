@@ -34,7 +34,7 @@ func TestTwoEditAWebhookAtOnce(t *testing.T) {
 			"events": {"order.paid"}})
 		typed = first.form(path, url.Values{"url": {"https://10.0.0.1/"}, "description": {"Ledger"}, "events": before.GetEvents()})
 		require.Equal(t, http.StatusSeeOther, second.send(http.MethodPost, path, theirs).status)
-		for range 2 { // sent again unchanged, the form is refused again
+		for range 2 {
 			answer := first.send(http.MethodPost, path, typed)
 			require.Equal(t, http.StatusConflict, answer.status)
 			require.Contains(t, answer.text, "changed this to “Accounts” meanwhile")

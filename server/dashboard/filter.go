@@ -14,7 +14,6 @@ import (
 
 const pageSize = 25
 
-// filter has the filters and the position of a list, from the page's address.
 type filter struct {
 	url.Values
 	// from and until are nil without a bound.
@@ -25,7 +24,6 @@ type filter struct {
 	LookedBackTo *timestamppb.Timestamp
 }
 
-// filterOf reads the filters with these names, the bounds of time, and the position.
 func filterOf(v *visit, names ...string) (f filter, err error) {
 	f.Values = url.Values{}
 	for name, values := range v.r.URL.Query() {

@@ -40,7 +40,6 @@ func isRepeated(err error) bool {
 	return errors.As(err, &r) && r.Code == apierr.IdempotencyKeyReused
 }
 
-// showRepeated shows no secret, because only the first answer does.
 func (d *dashboard) showRepeated(v *visit, title, section string, body repeatedForm) error {
 	d.show(v, http.StatusConflict, view{Title: title, Section: section, Template: "repeated", Body: body})
 	return nil
@@ -57,13 +56,11 @@ type problem struct {
 
 var fieldOrder = []string{"name", "scopes", "lifetime", "url", "description", "events", "window", "since"}
 
-// field returns an empty Text for a right field.
 func (p problems) field(name string) problem {
 	first := slices.IndexFunc(fieldOrder, func(field string) bool { return p[field] != "" })
 	return problem{name, p[name], first >= 0 && fieldOrder[first] == name}
 }
 
-// chooseOne is for check boxes of which none is ticked.
 const chooseOne = "Choose at least one."
 
 // problemsOf converts a refusal that the member can correct, and returns other errors. codeFields has the field of further
@@ -97,7 +94,6 @@ func sentence(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
-// form has the values of a form's fields, the choices that it offers, and the problems of the values.
 type form struct {
 	url.Values
 	Choices  []string

@@ -57,10 +57,8 @@ var functions = template.FuncMap{
 	},
 }
 
-// secret is a text to be copied, which is shown once.
 type secret struct{ Label, Text, Hint string }
 
-// rows is a table of deliveries, with a column for the webhook if Webhook is true.
 type rows struct {
 	frame
 	Caption    string
@@ -89,7 +87,6 @@ func length(d time.Duration) string {
 	return strconv.Itoa(int(d/time.Second)) + " s"
 }
 
-// timeLeft returns in words how long it is from now to t.
 func timeLeft(now, t time.Time) string {
 	if t.Sub(now) < time.Second {
 		return "now"
@@ -97,7 +94,6 @@ func timeLeft(now, t time.Time) string {
 	return "in " + length(t.Sub(now))
 }
 
-// ago returns in words how long t is before now.
 func ago(now, t time.Time) string {
 	if now.Sub(t) < time.Second {
 		return "just now"
@@ -174,7 +170,6 @@ func stateOf(now time.Time, d *adminv1.Delivery) state {
 	return s
 }
 
-// maxNameRunes bounds a webhook's name in a table.
 const maxNameRunes = 60
 
 // maxUnbroken is how many characters of a URL stay on one line.

@@ -76,7 +76,6 @@ func TestAttemptsShowWhatTheyWereAnsweredWith(t *testing.T) {
 	require.Equal(t, "10.0 s", formatMilliseconds(10_000))
 }
 
-// They equal the worker's, except the signature.
 func TestHeadersAreThoseOfTheAttempt(t *testing.T) {
 	t.Parallel()
 	d := &adminv1.Delivery{EventId: uuid.NewString(), EventType: "order.paid"}

@@ -23,7 +23,6 @@ var secretText = regexp.MustCompile(`svc_live_[0-9A-Za-z]{42}|whsec_[\w-]{43}`)
 // wasField matches a hidden field such as was_url, which has the value of url when the form was opened.
 var wasField = regexp.MustCompile(`<input type="hidden" name="(was_\w+)" value="([^"]*)">`)
 
-// onceForm is a form whose answer shows a secret once.
 type onceForm struct {
 	name, page, path string
 	fields           url.Values
@@ -41,7 +40,6 @@ func onceForms(webhook string) []onceForm {
 	}
 }
 
-// form returns a page's form as a browser would send it, with what the reader typed.
 func (r reader) form(page string, typed url.Values) url.Values {
 	r.t.Helper()
 	text := r.get(page).text
@@ -57,7 +55,6 @@ func (r reader) form(page string, typed url.Values) url.Values {
 	return all
 }
 
-// insist sends a form until the dashboard is not busy.
 func (r reader) insist(path string, form url.Values) answer {
 	r.t.Helper()
 	for tries := 1; ; tries++ {
@@ -69,7 +66,6 @@ func (r reader) insist(path string, form url.Values) answer {
 	}
 }
 
-// made counts the keys, the webhooks and the rotations of secrets in store one.
 func (p place) made() (n [3]int) {
 	p.t.Helper()
 	keys, err := p.operator.ListKeys(p.t.Context(), &adminv1.ListKeysRequest{Store: "one"})

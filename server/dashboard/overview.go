@@ -13,7 +13,6 @@ import (
 // expirySoon is how long before and after its expiry the overview shows a key.
 const expirySoon = 14 * 24 * time.Hour
 
-// health is a webhook with its waiting retries and its attempts of the last day.
 type health struct {
 	*adminv1.Webhook
 	Retries queue.Retries
@@ -24,7 +23,6 @@ func (h health) Share() string { return shareOf(h.Day) }
 
 func (h health) Total() int64 { return h.Day.Succeeded + h.Day.Failed }
 
-// refusals is a key with the number of its refused requests.
 type refusals struct {
 	*adminv1.Key
 	Count int64

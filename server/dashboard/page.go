@@ -35,7 +35,6 @@ type view struct {
 	Body    any
 }
 
-// notice is the body of a page that shows only a message.
 type notice struct {
 	Text   string
 	Fields []string
@@ -45,7 +44,6 @@ func message(title, text string) view {
 	return view{Title: title, Template: "notice", Body: &notice{Text: text}}
 }
 
-// frame is what the template of every page gets.
 type frame struct {
 	view
 	// Member is nil for readers who are not signed in.
@@ -133,7 +131,6 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 	return all
 })
 
-// asset is a file that pages load, such as the style sheet.
 type asset struct {
 	content   []byte
 	mediaType string

@@ -13,7 +13,6 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// The reader gets an error page without the cause, which is in the log.
 func TestPanicIsAnswered(t *testing.T) {
 	t.Parallel()
 	logs := &log{}

@@ -79,13 +79,11 @@ func newPlace(t *testing.T, d *db.DB, platforms ...dashboard.Platform) place {
 
 func (p place) logger() *slog.Logger { return slog.New(slog.NewTextHandler(p.logs, nil)) }
 
-// link returns the secret of a sign-in link for http on this machine.
 func (p place) link(slug string) string {
 	p.t.Helper()
 	return p.linkUnder("http://127.0.0.1:8081", slug)
 }
 
-// linkUnder returns the secret of a sign-in link whose address begins with base.
 func (p place) linkUnder(base, slug string) string {
 	p.t.Helper()
 	link, err := p.operator.CreateSignInLink(p.t.Context(), &adminv1.CreateSignInLinkRequest{
@@ -149,7 +147,6 @@ func (r reader) get(path string) answer {
 
 var tokenField = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
 
-// token returns the session's token, which the forms contain.
 func (r reader) token() string {
 	r.t.Helper()
 	found := tokenField.FindStringSubmatch(r.get("/keys").text)
@@ -159,7 +156,6 @@ func (r reader) token() string {
 
 var onceField = regexp.MustCompile(`name="once" value="([\w-]{22})"`)
 
-// once returns a new value of the hidden field that identifies a form.
 func (r reader) once() string {
 	r.t.Helper()
 	found := onceField.FindStringSubmatch(r.get("/keys/new").text)
@@ -167,7 +163,6 @@ func (r reader) once() string {
 	return found[1]
 }
 
-// post sends the session's token and fields, pairs of a name and a value.
 func (r reader) post(path string, fields ...string) answer {
 	r.t.Helper()
 	form := url.Values{"csrf": {r.token()}, "once": {r.once()}}
@@ -181,7 +176,6 @@ type things struct {
 	key, webhook, delivery, entry string
 }
 
-// fill creates a key, a webhook and a delivery in a store.
 func (p place) fill(slug string) things {
 	p.t.Helper()
 	ctx := p.t.Context()

@@ -73,7 +73,6 @@ func imageType(content []byte) string {
 	return ""
 }
 
-// assets have the platform's logo and colours.
 func (p Platform) assets() map[string]asset {
 	all := map[string]asset{}
 	for name, a := range assets {
@@ -97,7 +96,6 @@ var lightGround, darkCard = mustColor("#f6f7f8"), mustColor("#191f22")
 // minContrast is that of text (WCAG 2.2, 1.4.3).
 const minContrast = 4.5
 
-// styleOf returns a style sheet that replaces the accent colour of style.css.
 func styleOf(text string) string {
 	brand := mustColor(text)
 	light, dark := brand.withContrast(minContrast, lightGround, color{0, 0, 0}),

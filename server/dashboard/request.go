@@ -21,7 +21,6 @@ func routeOf(r *http.Request) (method, route string) {
 	return method, route
 }
 
-// logRequests gives each request an id, protecting headers, a log line, and an answer to panics.
 func (d *dashboard) logRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := httplog.Begin(w)

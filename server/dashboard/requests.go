@@ -14,7 +14,6 @@ import (
 // requestDays includes today.
 const requestDays = 7
 
-// keyDays has a key's succeeded and refused requests of the last days.
 type keyDays struct {
 	*adminv1.Key
 	// Days has the order of requestsBody.Days.

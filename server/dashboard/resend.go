@@ -13,7 +13,6 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// window is a choice of the form that sends events again.
 type window struct {
 	Value, Name string
 	length      time.Duration
@@ -62,7 +61,6 @@ func (d *dashboard) resendSince(v *visit, id string) error {
 	return v.redirect("/webhooks/"+id, fmt.Sprintf("resent-%s&resent=%d", job.GetState(), job.GetResent()))
 }
 
-// askResend says how many events a resend would send.
 func (d *dashboard) askResend(v *visit, counted *adminv1.Resend) error {
 	w, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: counted.GetWebhookId()})
 	if err != nil {
@@ -74,7 +72,6 @@ func (d *dashboard) askResend(v *visit, counted *adminv1.Resend) error {
 	}})
 }
 
-// undelivered is what a resend would send.
 type undelivered struct {
 	*adminv1.Resend
 	// Created is when the webhook was created, and Typed is Since as the form has it.
@@ -109,7 +106,6 @@ func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
 	return time.Time{}, apierr.Invalid("Choose since when to send again.", apijson.Field{Name: "window", Message: "must be one of the choices"})
 }
 
-// sendWaiting makes the next attempts of waiting deliveries due now.
 func (d *dashboard) sendWaiting(v *visit, id string) error {
 	sent, err := d.Operator.SendWaiting(v, id)
 	if err != nil {

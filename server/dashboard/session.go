@@ -38,7 +38,6 @@ func (d *dashboard) cookie(secure bool) *http.Cookie {
 	return &http.Cookie{Name: plainCookie, Path: Path, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 }
 
-// cookieValue returns the secret in secureCookie or plainCookie, or "".
 func cookieValue(r *http.Request, secure bool) string {
 	name := plainCookie
 	if secure {
@@ -182,14 +181,12 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, Path+"/", http.StatusSeeOther)
 }
 
-// clearCookie makes the browser delete secureCookie or plainCookie.
 func (d *dashboard) clearCookie(w http.ResponseWriter, secure bool) {
 	c := d.cookie(secure)
 	c.MaxAge = -1
 	http.SetCookie(w, c)
 }
 
-// newLink explains how to get a new sign-in link.
 func (d *dashboard) newLink() string {
 	if d.Platform.SignInURL != "" {
 		return "You can get a new link here:"
@@ -225,7 +222,6 @@ func (d *dashboard) askSignOutEverywhere(v *visit) error {
 	return d.ask(v, "Sign out everywhere?", "", "sign-out-everywhere", v.member.Name+" · "+v.member.StoreName, "/")
 }
 
-// signOutEverywhere ends all sessions and unused links that the member has in the store.
 func (d *dashboard) signOutEverywhere(v *visit) error {
 	ended, err := d.Operator.RevokeSessions(v, &adminv1.RevokeSessionsRequest{Member: v.member.Name})
 	if err != nil {

@@ -90,7 +90,6 @@ func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 	})
 }
 
-// Headers of the request do not.
 func TestLinkDecidesTheCookie(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -178,7 +177,6 @@ func TestSigningInReplacesTheSession(t *testing.T) {
 	require.Equal(t, http.StatusOK, elsewhere.get("/keys").status, "another browser stays signed in")
 }
 
-// second returns a second server with the same database.
 func (p place) second() place {
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
 		Operator: admin.New(p.db, admin.Options{}), Sessions: signin.New(p.db), Now: p.db.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),

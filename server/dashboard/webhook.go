@@ -32,7 +32,6 @@ func (d *dashboard) webhooks(v *visit) error {
 	return d.page(v, view{Title: "Webhooks", Section: "webhooks", Template: "webhooks", Body: body})
 }
 
-// recentDeliveries is how many deliveries a webhook's own page shows.
 const recentDeliveries = 5
 
 type webhookBody struct {
@@ -130,7 +129,6 @@ func (d *dashboard) createWebhook(v *visit) error {
 	return d.showSecret(v, "Your webhook is registered", created)
 }
 
-// formValues are those of the fields that the form can change.
 func formValues(w *adminv1.Webhook) url.Values {
 	return url.Values{"url": {w.GetUrl()}, "description": {w.GetDescription()}, "events": w.GetEvents()}
 }
@@ -147,7 +145,7 @@ func (d *dashboard) updateWebhook(v *visit) error {
 	for name, stored := range formValues(current) {
 		original[name] = sent["was_"+name]
 		switch typed := sent[name]; {
-		case slices.Equal(typed, stored), original[name] != nil && slices.Equal(typed, original[name]): // nothing to save
+		case slices.Equal(typed, stored), original[name] != nil && slices.Equal(typed, original[name]):
 		case original[name] == nil, slices.Equal(original[name], stored):
 			mask.Paths = append(mask.Paths, name)
 		default:
@@ -168,7 +166,6 @@ func (d *dashboard) updateWebhook(v *visit) error {
 	return v.redirect("/webhooks/"+id, "webhook-saved")
 }
 
-// webhookRefused shows the form again, with what is wrong in it.
 func (d *dashboard) webhookRefused(v *visit, id string, original url.Values, err error) error {
 	wrong, err := problemsOf(err, v.r.PostForm, map[apierr.Code]string{
 		apierr.WebhookURLInvalid: "url", apierr.WebhookLimit: "", apierr.SecretKeyMissing: "",
@@ -179,7 +176,6 @@ func (d *dashboard) webhookRefused(v *visit, id string, original url.Values, err
 	return d.showWebhookForm(v, http.StatusUnprocessableEntity, form{ID: id, Values: v.r.PostForm, Was: original, Problems: wrong})
 }
 
-// secretResponse is the answer of a method that creates a secret.
 type secretResponse interface {
 	GetWebhook() *adminv1.Webhook
 	GetSecret() string
@@ -204,7 +200,6 @@ func (d *dashboard) askWebhook(v *visit) error {
 	return d.ask(v, title, "webhooks", action, w.GetUrl(), "/webhooks/"+w.GetId())
 }
 
-// webhookAction carries out a button of a webhook's page, such as enable, rotate or ping.
 func (d *dashboard) webhookAction(v *visit) error {
 	id := v.r.PathValue("id")
 	switch v.r.PathValue("move") {

@@ -31,7 +31,6 @@ type probe struct {
 	allowed bool
 }
 
-// isBound reports whether a field declares bounds.
 func isBound(fd protoreflect.FieldDescriptor) bool {
 	return proto.HasExtension(fd.Options(), rules.E_Field)
 }

@@ -30,10 +30,8 @@ const memberHeader = "Storefront-Member"
 // storeHeader has the slug or id of the store that a call is about, percent-encoded.
 const storeHeader = "Storefront-Store"
 
-// publicServices begins the paths of storefront.v1.
 const publicServices = "/storefront.v1."
 
-// exchange is one call, with what its log line shows.
 type exchange struct {
 	httplog.Exchange
 	member string
@@ -41,7 +39,6 @@ type exchange struct {
 
 type exchangeKey struct{}
 
-// serve puts the gate, the request id and the log line in front of a service.
 func (c Config) serve(next http.Handler) http.Handler {
 	refusals := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,7 +59,6 @@ func (c Config) serve(next http.Handler) http.Handler {
 	})
 }
 
-// answer serves a call, or returns the error with which it is refused.
 func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next http.Handler) error {
 	input, known := inputOf(r.URL.Path)
 	if known {
@@ -213,7 +209,6 @@ func (c Config) convertError(ctx context.Context, err *error) {
 	}
 }
 
-// refuse converts an error to a refusal, for the log line, the answer's headers and Connect.
 func (c Config) refuse(ctx context.Context, x *exchange, err error) *connect.Error {
 	x.Refusal = apierr.FromRequest(ctx, err, c.Unreachable)
 	setHeaders(x.Header(), x.Refusal)

@@ -49,7 +49,6 @@ func (b *bench) post(method, body string, headers ...string) (*http.Response, []
 	return b.do(r)
 }
 
-// do sends a request, and returns the answer as post does.
 func (b *bench) do(r *http.Request) (*http.Response, []byte, *storefrontv1.Error) {
 	b.Helper()
 	answer, err := http.DefaultClient.Do(r)
@@ -189,7 +188,6 @@ func (b *bench) order() string {
 	return o.GetId()
 }
 
-// A JSON request changes the fields that it contains; null clears a field.
 func TestTheNamesInJSONAreTheChange(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
@@ -224,7 +222,6 @@ func TestTheNamesOfTheProtosAreReadToo(t *testing.T) {
 	require.Equal(t, "pageSize", refused.GetDetails().GetFields()[0].GetField())
 }
 
-// The member of the Storefront-Member header is the actor, or the operator.
 func TestTheJournalNamesTheMember(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -279,7 +276,6 @@ func TestTheLogTellsWhatACallCaused(t *testing.T) {
 	require.NotContains(t, b.log.String(), "a@example.com")
 }
 
-// The call is refused in its own protocol.
 func TestAnUnknownMethodIsNotLoggedAsItCame(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

@@ -41,7 +41,6 @@ func (b *bench) newCustomer(name, email, phone string) string {
 	return made.GetId()
 }
 
-// newOrder creates an order of one product under an idempotency key.
 func (b *bench) newOrder(customer, note, key string) string {
 	b.Helper()
 	if b.product == "" {
@@ -70,7 +69,6 @@ func (b *bench) forget(customer string) *adminv1.Forgetting {
 	return receipt
 }
 
-// goOn continues an erasure to its end, as a worker does.
 func (b *bench) goOn(customer string) {
 	b.Helper()
 	for finished := false; !finished; {
@@ -80,7 +78,6 @@ func (b *bench) goOn(customer string) {
 	}
 }
 
-// wait adds a waiting delivery for each event of the store.
 func (b *bench) wait() {
 	b.Helper()
 	now := b.db.Now()
@@ -207,7 +204,6 @@ func TestManyNotesAreForgottenInSteps(t *testing.T) {
 	})
 }
 
-// Data that other requests add during the erasure are erased too.
 func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -35,7 +35,6 @@ var (
 // sign finds the numbers in this test's names, notes, e-mails and phones. Each number belongs to one customer.
 var sign = regexp.MustCompile(`(?i)zq(\d+)x|6700(\d{5})`)
 
-// history is a store whose customers are changed and erased in random order.
 type history struct {
 	*bench
 	rand      *rand.Rand
@@ -47,7 +46,7 @@ type history struct {
 	owners map[string]string
 	orders []string
 	export map[transfer.Kind]string
-	done   int // the number of finished erasures
+	done   int
 }
 
 // Random changes, erasures, orders, deliveries and imports of an earlier export. After an erasure no byte has a value that the
@@ -104,7 +103,6 @@ func (h *history) text(owner string) string {
 
 func (h *history) phone(owner string) string { return "+2376700" + h.new(owner) }
 
-// refusedOrDone fails the test for errors that are no refusals.
 func (h *history) refusedOrDone(err error) {
 	h.Helper()
 	if err != nil {
@@ -271,7 +269,6 @@ func (h *history) step(customer string) {
 	require.NoError(h, err)
 }
 
-// forgetOne erases a customer, and checks that no value is left and the bystander's events are.
 func (h *history) forgetOne(customer string) {
 	h.done++
 	if h.rand.IntN(2) == 0 && dbtest.Count(h, h.db, "forgettings WHERE finished_at IS NULL AND id = $1", uuid.MustParse(customer)) > 0 {

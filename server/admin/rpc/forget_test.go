@@ -49,7 +49,6 @@ func traces(t require.TestingT, d *db.DB, strings ...string) (found []string) {
 	return slices.Compact(found)
 }
 
-// everywhere calls look with each value of each table and each file of SQLite.
 func everywhere(t require.TestingT, d *db.DB, look func(place string, text []byte)) {
 	names := "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
 	var file string

@@ -23,7 +23,6 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// codeOf returns "" for an error that is no refusal.
 func codeOf(err error) apierr.Code {
 	var r *apierr.Refusal
 	if r, _ := apierr.FromConnect(err); r != nil {
@@ -38,7 +37,6 @@ func codeOf(err error) apierr.Code {
 	return ""
 }
 
-// bench serves the admin services over a new database with a store called s.
 type bench struct {
 	*testing.T
 	operator *admin.Operator

@@ -16,7 +16,6 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// procedures lists the methods of a package's services.
 func procedures(t *testing.T, of protoreflect.FullName) (all []protoreflect.MethodDescriptor) {
 	t.Helper()
 	protoregistry.GlobalFiles.RangeFilesByPackage(of, func(file protoreflect.FileDescriptor) bool {

@@ -66,7 +66,6 @@ func rest(b *bench, named string, own map[string]string) proto.Message {
 	return nil
 }
 
-// newRows creates a row of every kind in a store, and returns their ids by kind.
 func newRows(b *bench, store string) map[string]string {
 	b.Helper()
 	ctx, o := b.Context(), b.operator
@@ -104,7 +103,6 @@ func newRows(b *bench, store string) map[string]string {
 	}
 }
 
-// naming is a field of a method's request that names a row.
 type naming struct {
 	method protoreflect.MethodDescriptor
 	fields []protoreflect.FieldDescriptor // the nested messages that contain it, and the field at the end
@@ -187,7 +185,6 @@ func namings(t *testing.T) (all []naming) {
 	return all
 }
 
-// contents returns the rows of all tables, as text.
 func contents(t *testing.T, d *db.DB) map[string]string {
 	t.Helper()
 	names := "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
@@ -267,7 +264,7 @@ func TestANamedStoreHolds(t *testing.T) {
 			for face := range faces {
 				require.NotRegexp(t, "not_found$|no refusal", string(call(face, n, "s", own[n.kind])), "%s %s: the store's own", n.name(), face)
 				if deletes(n) {
-					break // the row is deleted now
+					break
 				}
 			}
 		}

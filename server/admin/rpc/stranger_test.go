@@ -21,7 +21,6 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// Connect refuses messages that are too large or malformed.
 func TestMessagesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

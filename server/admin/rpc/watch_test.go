@@ -26,7 +26,6 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// watcher is a client that has a stream of events open.
 type watcher struct {
 	*testing.T
 	events   chan *adminv1.Event
@@ -37,7 +36,6 @@ type watcher struct {
 
 var errEnough = errors.New("enough")
 
-// watch opens a stream and waits for its first answer.
 func (b *bench) watch(in *adminv1.WatchEventsRequest) *watcher {
 	b.Helper()
 	client, err := rpc.NewClient(b.url, token)

@@ -28,7 +28,6 @@ func FreeAddress(t testing.TB) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
-// order is the data of an event. Its arguments are the order's id, reference and status.
 const order = `{"id":%q,"reference":%q,"status":%q,"amount":9000,"currency":"XAF","platformFeePercent":5,` +
 	`"customer":{"id":"4","name":"","email":null,"phone":null},"items":[],"paymentLink":null,"note":null,` +
 	`"paidAt":"2026-11-21T12:00:00.000Z","createdAt":"2026-11-21T12:00:00.000Z"}`
@@ -121,7 +120,6 @@ func CheckReceiver(t testing.TB, server *exec.Cmd, signal os.Signal, exitCode in
 	require.NotContains(t, log.String(), "ORD-FAILED")
 }
 
-// lockedBuffer is a buffer that a process may write to while a test reads it.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

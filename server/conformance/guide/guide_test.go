@@ -28,7 +28,6 @@ type block struct{ section, language, text string }
 
 var fence = regexp.MustCompile("(?ms)^# ([^\n]+)$|^```(\\w+)\n(.*?)^```$")
 
-// blocks returns the fenced blocks of a text, whose sections are the headings of the first level.
 func blocks(text string) []block {
 	var found []block
 	section := ""
@@ -160,7 +159,6 @@ func TestTheGuideRuns(t *testing.T) {
 	t.Run("in Python", func(t *testing.T) { runPython(t, all, dev, webhook) })
 }
 
-// record creates a customer from JSON and returns the id.
 func record(t *testing.T, dev devtest.Server, customer string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, dev.URL+"/v1/customers", strings.NewReader(customer))
@@ -176,7 +174,6 @@ func record(t *testing.T, dev devtest.Server, customer string) string {
 	return made.ID
 }
 
-// webhook is registered in dev, with its first delivery.
 type webhook struct {
 	secret, signature string
 	// environment variables that only the samples of the reference page read, such as CUSTOMER_ID
@@ -234,7 +231,6 @@ func output(t *testing.T, command *exec.Cmd, variables ...string) string {
 	return string(out)
 }
 
-// runReceiver runs the guide's receiver of webhooks, and ends it with SIGTERM.
 func runReceiver(t *testing.T, dev devtest.Server, w *webhook, folder, program string, args ...string) {
 	t.Helper()
 	address := devtest.FreeAddress(t)

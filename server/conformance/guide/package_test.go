@@ -33,7 +33,6 @@ func runPHP(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	runPackage(t, all, dev, w, "php", folder, func(name string) string { return "require '" + name + ".php';\n" }, "php")
 }
 
-// runPython runs the blocks with the package in PYTHONPATH.
 func runPython(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	if err := exec.Command("python3", "-c", "import sys; sys.exit(sys.version_info < (3, 10))").Run(); err != nil {
 		need.Missing(t, "this needs Python 3.10 or later: %v", err)

@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// sample is an operation's example in one language, from the server's reference page.
 type sample struct{ operation, text string }
 
 var (
@@ -100,7 +99,6 @@ func together(samples []sample) map[string]string {
 	return files
 }
 
-// sampleResults are texts that the samples must print.
 var sampleResults = []string{
 	"getStore: Atelier Mboa XAF ", "updateProduct: Le guide 2000 PUBLISHED\n", "createCustomer: ", " +237670000003\n",
 	"updateCustomer: ",

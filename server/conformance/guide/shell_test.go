@@ -20,7 +20,6 @@ const webhooks = "Receiving webhooks"
 // prelude makes a script stop at the first error or refused request.
 const prelude = "set -eu\ncurl() { command curl -sS --fail-with-body \"$@\"; }\n"
 
-// runShell runs the guide's shell blocks in one shell, as a reader would.
 func runShell(t *testing.T, all []block, dev devtest.Server) {
 	needs(t, "sh", "curl", "grep", "head", "cut")
 	var script strings.Builder

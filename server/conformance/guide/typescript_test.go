@@ -23,7 +23,6 @@ var parts = map[string]string{
 // compilerSettings is what the README of the package tells a reader.
 const compilerSettings = "tsc --init --module nodenext --types node"
 
-// runTypeScript compiles the blocks with the package as npm installs it.
 func runTypeScript(t *testing.T, all []block, dev devtest.Server, w *webhook) {
 	modules := devtest.NeedNode(t, "typescript", "typescript-7", "@types/node", "@bufbuild/protobuf", "@connectrpc/connect",
 		"@connectrpc/connect-node")

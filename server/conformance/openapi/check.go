@@ -91,7 +91,6 @@ func (d *Document) checkHeaders(x Exchange) error {
 	return nil
 }
 
-// checkAnswer returns the value in the answer's body.
 func (op *Operation) checkAnswer(x Exchange) (any, error) {
 	a := op.answers[x.Status]
 	if a == nil {
@@ -174,7 +173,7 @@ func (op *Operation) Allows(x Exchange) error {
 		}
 	}
 	switch {
-	case op.body == nil: // the service ignores the body
+	case op.body == nil:
 	case len(x.RequestBody) > 0:
 		_, err := op.body.validate(x.RequestHeader, x.RequestBody)
 		return err
@@ -204,7 +203,6 @@ func (op *Operation) coverRequest(x Exchange) {
 // pathPrefix distinguishes path variables from query parameters of the same name.
 const pathPrefix = "path "
 
-// key is the name, with pathPrefix for a path parameter.
 func (p *parameter) key() string {
 	if p.in == "path" {
 		return pathPrefix + p.name
@@ -221,7 +219,6 @@ func (op *Operation) parameter(key string) *parameter {
 	return nil
 }
 
-// validate requires exactly one value.
 func (p *parameter) validate(values []string) error {
 	if len(values) != 1 {
 		return fmt.Errorf("the %s parameter %s stands %d times", p.in, p.name, len(values))

@@ -122,12 +122,10 @@ func read(t *testing.T) *openapi.Document {
 	return d
 }
 
-// served returns an exchange that agrees with the document.
 func served(t *testing.T) openapi.Exchange {
 	return exchange(t, "GET /v1/books/"+bookID, "", 200, book)
 }
 
-// exchange returns an exchange with the headers that the document requires.
 func exchange(t *testing.T, line, sent string, status int, body string) openapi.Exchange {
 	t.Helper()
 	method, target, _ := strings.Cut(line, " ")
@@ -171,7 +169,6 @@ func TestAgreement(t *testing.T) {
 	require.NoError(t, d.Check(nothing(t, `{"statusCode":404,"code":"away"}`)), "no operation, and the error body")
 }
 
-// nothing is a request for an address without an operation.
 func nothing(t *testing.T, body string) openapi.Exchange {
 	t.Helper()
 	x := exchange(t, "GET /v1/nothing", "", 404, body)

@@ -48,7 +48,6 @@ type Operation struct {
 	answers      map[int]*answer
 }
 
-// parameter is also a header of an answer or a delivery.
 type parameter struct {
 	name, in string
 	required bool
@@ -58,13 +57,12 @@ type parameter struct {
 
 // body has the schemas of a request, an answer or a delivery, by media type.
 type body struct {
-	isRequest bool // whether this is the body of a request
+	isRequest bool
 	required  bool
 	types     map[string]*shape
 	node      map[string]any
 }
 
-// answer describes an operation's answers with one status.
 type answer struct {
 	seen    *mark
 	body    *body
@@ -158,7 +156,6 @@ var methods = []string{
 	http.MethodTrace,
 }
 
-// operation reads an operation. item is the place of its path in the document.
 func (d *Document) operation(method, path, item string) (*Operation, error) {
 	pointer := item + "/" + strings.ToLower(method)
 	node, err := d.object(pointer)

@@ -15,7 +15,6 @@ var escaper, unescaper = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewR
 
 func escape(name string) string { return escaper.Replace(name) }
 
-// find returns nil if there is no value at a place.
 func (d *Document) find(pointer string) any {
 	value := d.root
 	for _, step := range strings.Split(pointer, "/")[1:] {

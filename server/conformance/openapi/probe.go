@@ -35,7 +35,6 @@ func (op *Operation) Examples() []Exchange {
 	return out
 }
 
-// examples are sorted by name.
 func (b *body) examples() []any {
 	if b == nil {
 		return nil

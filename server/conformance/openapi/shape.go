@@ -34,7 +34,6 @@ func (d *Document) mark(place string) *mark {
 	return d.marks[place]
 }
 
-// shape is a compiled schema with the schemas in it.
 type shape struct {
 	pointer string
 	node    map[string]any
@@ -46,7 +45,7 @@ type shape struct {
 	enum map[string]*mark // by the value's JSON
 
 	properties map[string]*shape
-	additional *shape // the schema of properties that are not listed
+	additional *shape
 	items      *shape
 	allOf      []*shape // a value must match all of these: references and allOf
 	anyOf      []*shape // a value must match at least one of these: oneOf and anyOf
@@ -140,7 +139,6 @@ func (d *Document) parts(s *shape) error {
 	return nil
 }
 
-// validate returns an error with each place that breaks the schema.
 func (s *shape) validate(value any) error {
 	err := s.schema.Validate(value)
 	var invalid *jsonschema.ValidationError
@@ -224,7 +222,6 @@ func (s *shape) property(name string) *shape {
 	return nil
 }
 
-// texts are the texts of a schema's enum or const.
 func (s *shape) texts() []string {
 	if text, ok := s.node["const"].(string); ok {
 		return []string{text}

@@ -69,7 +69,6 @@ func (d *Document) checkDetails(status int, value any) error {
 	return nil
 }
 
-// checkCode requires that the operation's answer lists the code.
 func (a *answer) checkCode(value any) error {
 	body, _ := value.(map[string]any)
 	code, _ := body["code"].(string)

@@ -6,7 +6,6 @@ import (
 	"slices"
 )
 
-// webhook describes the deliveries of one event type.
 type webhook struct {
 	seen    *mark
 	headers []*parameter

@@ -23,7 +23,6 @@ func newStore(t *testing.T, o service, slug string) {
 	require.NoError(t, err)
 }
 
-// listed returns kinds and ids.
 func listed(t *testing.T, o service, storeName string, limit int32) (all []string) {
 	t.Helper()
 	found, err := o.ListSessions(t.Context(), &adminv1.ListSessionsRequest{Store: storeName, PageSize: &limit})
@@ -180,7 +179,7 @@ func TestAllSessionsOfAMemberOrAStoreAreRevoked(t *testing.T) {
 		require.True(t, isIn(t, o, far), "of the same name in another store")
 		session, err := o.SignIn(ctx, secretOf(t, second))
 		require.NoError(t, err)
-		entries := activity(ctx, t, o, "atelier", 2)[1:] // before Bea's sign-in
+		entries := activity(ctx, t, o, "atelier", 2)[1:]
 		require.Equal(t, "store.signed_out", entries[0].Action)
 		require.Equal(t, `{"member":{"from":null,"to":"Awa"},"sessions":{"from":null,"to":2},"links":{"from":null,"to":1}}`,
 			entries[0].GetChanges())

@@ -24,7 +24,6 @@ import (
 	"go.storefront.example/server/dashboard/signin"
 )
 
-// handClock stands still until a test advances it.
 type handClock struct{ at atomic.Int64 }
 
 func newHandClock() *handClock {
@@ -36,13 +35,11 @@ func newHandClock() *handClock {
 func (c *handClock) now() time.Time          { return time.Unix(0, c.at.Load()) }
 func (c *handClock) advance(d time.Duration) { c.at.Add(int64(d)) }
 
-// service has the operations of the operator and of members.
 type service struct {
 	*admin.Operator
 	*signin.Sessions
 }
 
-// signingIn runs a test on every database, with one store called atelier.
 func signingIn(t *testing.T, test func(t *testing.T, o service, d *db.DB, c *handClock)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
@@ -73,7 +70,6 @@ func secretOf(t *testing.T, link *adminv1.CreateSignInLinkResponse) string {
 	return u.Query().Get("token")
 }
 
-// signedIn signs in with a new link for Awa.
 func signedIn(t *testing.T, o service, store string) (session, id string) {
 	t.Helper()
 	link, err := o.CreateSignInLink(t.Context(), awa(store, time.Minute))
