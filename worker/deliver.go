@@ -42,7 +42,6 @@ type endedLease struct {
 	leased, ended time.Time
 }
 
-// deliver passes the attempt's result to the recorder.
 func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time) {
 	w.metrics.running.Inc()
 	r := w.attempt(ctx, d, leased)

@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// A failing delivery gets eight attempts at the scheduled times, and none in between.
 func TestTheWholeSchedule(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -123,7 +122,6 @@ func lastAttempt(t testing.TB, live dbtest.Delivery) []any {
 	return []any{last.StatusCode, last.Error}
 }
 
-// A receiver that never answers costs an attempt only its timeout.
 func TestAReceiverThatHangsTimesOut(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

@@ -150,7 +150,6 @@ func TestADisablingThatFails(t *testing.T) {
 	})
 }
 
-// A delivery whose last attempt disables the webhook is cancelled.
 func TestTheLastAttemptMayDisable(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

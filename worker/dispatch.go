@@ -108,7 +108,6 @@ func (w *Worker) withLeaseTimeout(ctx context.Context, f func(context.Context) e
 	return f(ctx)
 }
 
-// findDue tells the lane pool which lanes have new due deliveries.
 func (d *dispatcher) findDue(ctx context.Context) error {
 	relayed, err := d.queue.Relay(ctx)
 	if err != nil {
@@ -157,7 +156,6 @@ func (d *dispatcher) found(due []queue.DueLane) {
 	}
 }
 
-// claim starts attempts of the webhooks that have room.
 func (d *dispatcher) claim(ctx context.Context) error {
 	requests := d.lanes.claimRequests()
 	d.claiming = false

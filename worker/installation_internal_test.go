@@ -286,7 +286,6 @@ func (s *stepped) die() {
 	s.client.Close()
 }
 
-// journal returns "" for a delivery that is not finished.
 func (in *installation) journal(webhook, event uuid.UUID) (status string, attempts []queue.Attempt) {
 	in.t.Helper()
 	rows := dbtest.FinishedDeliveries(in.t, in.DB, "webhook_id = $1 AND event_id = $2", webhook, event)

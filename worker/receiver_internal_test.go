@@ -23,7 +23,6 @@ const (
 	drop = -2 // close the connection without an answer
 )
 
-// request is a delivery as the receiver got it.
 type request struct {
 	webhook, event uuid.UUID
 	attempt        int

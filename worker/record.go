@@ -119,7 +119,6 @@ func (w *Worker) disable(ctx context.Context, exhausted map[uuid.UUID]uuid.UUID)
 	}
 }
 
-// count adds the attempts to the usage numbers that the owners of the webhooks see.
 func (w *Worker) count(outcomes []queue.Outcome) {
 	for _, o := range outcomes {
 		if a := o.Attempt; a != nil {

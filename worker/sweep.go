@@ -23,7 +23,6 @@ func (w *Worker) notice(ctx context.Context) error {
 	return notice.Sweep(limited, w.config.DB)
 }
 
-// sweep deletes data past its retention.
 func (w *Worker) sweep(ctx context.Context) error {
 	start := time.Now()
 	limited, cancel := context.WithTimeout(ctx, w.sweepTimeout)

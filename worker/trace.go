@@ -33,7 +33,6 @@ func (w *Worker) beginSpan(ctx context.Context, d queue.Delivery, number int) (c
 	return ctx, s
 }
 
-// endSpan adds the values that the delivery journal shows.
 func endSpan(s trace.Span, a queue.Attempt) {
 	if !s.IsRecording() {
 		return

@@ -17,8 +17,7 @@ const (
 	// announceGap keeps notifications apart, because each is a commit that locks the database's whole notification queue.
 	announceGap = 5 * time.Millisecond
 	// announceTimeout limits a notification, and the wait for the last one when the database closes.
-	announceTimeout = 2 * time.Second
-	// defaultPingInterval is Config.PingInterval if that is 0.
+	announceTimeout     = 2 * time.Second
 	defaultPingInterval = 5 * time.Second
 	// minReconnect grows to maxReconnect with each attempt of a listener to reconnect.
 	minReconnect = 100 * time.Millisecond
@@ -79,8 +78,8 @@ func (s *signals) notify(store uuid.UUID) {
 // one writer of the whole database commit at a time.
 type notifier struct {
 	connect *connector
-	url     string        // the URL that listeners connect to
-	ping    time.Duration // how often a listener pings the server
+	url     string // the URL that listeners connect to
+	ping    time.Duration
 	start   sync.Once
 	signal  chan struct{}
 	ended   chan struct{}

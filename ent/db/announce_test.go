@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// hang is how long a test waits before it counts a signal as lost.
 const hang = time.Minute
 
 func requireSignal(t *testing.T, signal <-chan struct{}, message string) {
@@ -77,7 +76,6 @@ func TestACommitOfAnotherProcessOnSQLiteIsNoticed(t *testing.T) {
 	}
 }
 
-// A command writes and then exits.
 func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.Postgres)
@@ -90,7 +88,7 @@ func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
 	writing.Announce()
 	require.NoError(t, writing.Close())
 	requireSignal(t, signal, "the last announcement is lost")
-	writing.Announce() // does nothing on a closed database
+	writing.Announce()
 }
 
 // A standby refuses LISTEN.

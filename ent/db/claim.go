@@ -19,7 +19,6 @@ var ErrClaimed = errors.New("another server works on it")
 // Claim is one process's right to serve a database.
 type Claim struct{ lock *flock.Flock }
 
-// claimTimeout is how long ClaimServer waits for another process to release the lock.
 const claimTimeout = 200 * time.Millisecond
 
 // ClaimServer must come before opening the database, because two servers on one SQLite file would block each other, and two dev

@@ -11,8 +11,7 @@ import (
 
 const (
 	clockInterval = 10 * time.Second
-	// clockTimeout limits one reading of the database's clock.
-	clockTimeout = 5 * time.Second
+	clockTimeout  = 5 * time.Second
 )
 
 // clock follows the database's clock on PostgreSQL, so that a process with a wrong clock stores right times; between readings
@@ -40,7 +39,6 @@ func newClock(c Config) *clock {
 // monotonic returns what this process's clock would have shown at the time at if nobody had set it since k.started.
 func (k *clock) monotonic(at time.Time) time.Time { return k.started.Round(0).Add(at.Sub(k.started)) }
 
-// now estimates the database's time without a query.
 func (k *clock) now() time.Time {
 	switch {
 	case k.override != nil:
@@ -73,7 +71,7 @@ func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 // behind, and 0 on SQLite.
 func (d *DB) ClockOffset() time.Duration {
 	if d.clock.query == nil {
-		return 0 // there is only this machine's clock
+		return 0
 	}
 	return d.clock.process().Round(0).Sub(d.clock.now().Round(0))
 }

@@ -15,7 +15,6 @@ import (
 
 const years = 3 * 365 * 24 * time.Hour
 
-// skewed returns a clock that is ahead of the right time by off.
 func skewed(off time.Duration) func() time.Time {
 	return func() time.Time { return time.Now().Add(off) }
 }
@@ -47,7 +46,6 @@ func TestTimesAreTheDatabases(t *testing.T) {
 	}
 }
 
-// On SQLite this machine's clock is the only one.
 func TestOneMachineHasOneClock(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{ProcessClock: skewed(years)})

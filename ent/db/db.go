@@ -82,22 +82,20 @@ type DB struct {
 	prepare        func(*ent.Client)
 	clock          *clock
 	announcer      announcer
-	followers      *signals // signals for FollowEvents
-	path           string   // of the SQLite file; "" on PostgreSQL
+	followers      *signals
+	path           string // of the SQLite file; "" on PostgreSQL
 	// sharded is true if Citus had distributed the tables when Open ran, which happens only while no server or worker runs.
 	sharded bool
 	nodes   nodes
 	// coordinator is nil unless d is a node that ForStore returned.
 	coordinator *DB
-	// migrator opens the pool that migrations run on.
-	migrator func() (*sql.DB, error)
+	migrator    func() (*sql.DB, error)
 	// foreignKeysOff opens the pool of WithoutForeignKeys; nil means the writer.
 	foreignKeysOff func() (*sql.DB, error)
 	// checkpointer and copier open the pools of EmptyLog and Backup; nil on PostgreSQL.
 	checkpointer, copier func() (*sql.DB, error)
 }
 
-// dialect is what differs between PostgreSQL and SQLite.
 type dialect struct {
 	name string // as in entgo.io/ent/dialect
 	// attempts is how often WithTx runs a conflicting transaction at most.

@@ -25,7 +25,6 @@ import (
 	entstore "go.storefront.example/gen/ent/store"
 )
 
-// addStore creates a store and returns its id.
 func addStore(t testing.TB, d *db.DB, slug string, at time.Time) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
@@ -68,7 +67,7 @@ func TestOpenLeavesNoPoolBehindWhenItFails(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		var opened *db.DB
 		opened, err = hook.Open(ctx, db.Config{URL: url, AdmissionConns: 2, Observe: func(query string) {
-			if query == "SELECT clock_timestamp()" { // the last query of Open
+			if query == "SELECT clock_timestamp()" {
 				leave()
 			}
 		}})

@@ -13,7 +13,6 @@ func FreeBytes(folder string) (uint64, error) {
 	return free, err
 }
 
-// linksOf returns how many names a file has.
 func linksOf(path string) (uint64, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {

@@ -23,7 +23,6 @@ func TestMigrationsMakeTheTablesOfTheSchema(t *testing.T) {
 	})
 }
 
-// requireTablesOfSchema fails if a table lacks something of ent/schema.
 func requireTablesOfSchema(t *testing.T, d *db.DB) {
 	t.Helper()
 	missing, err := drift.Missing(t.Context(), d)

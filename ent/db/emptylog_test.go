@@ -18,7 +18,6 @@ import (
 // longWait makes a test hang if a statement waits for a lock.
 const longWait = time.Hour
 
-// writeMark changes a row through the writer.
 func writeMark(t *testing.T, d *db.DB) {
 	t.Helper()
 	_, err := d.Writer().ExecContext(t.Context(), "INSERT INTO clock_marks (id, seen_at) VALUES ('test', 0)"+
@@ -36,7 +35,7 @@ func TestEmptyLogWaitsForNothing(t *testing.T) {
 		t.Cleanup(func() { require.NoError(t, d.Close()) })
 		return d
 	}
-	d, other := open(), open() // the second DB stands for another process
+	d, other := open(), open()
 	length := func() int64 {
 		info, err := os.Stat(strings.TrimPrefix(url, "sqlite:") + "-wal")
 		require.NoError(t, err)

@@ -119,21 +119,19 @@ func isRetryable(err error) bool {
 	return pq.As(err, pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected) != nil || isStale(err) || isBusy(err)
 }
 
-// isBusy reports whether another connection has locked the SQLite file.
 func isBusy(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY }
 
 // isStale reports whether the server rejects a statement that it had prepared, after a migration, a deallocation, or because a
 // pooler has begun to share sessions.
 func isStale(err error) bool {
 	if pq.As(err, pqerror.InvalidSQLStatementName, codeDuplicateStatement,
-		pqerror.ProtocolViolation) != nil { // such as a wrong number of parameters
+		pqerror.ProtocolViolation) != nil {
 		return true
 	}
 	e := pq.As(err, pqerror.FeatureNotSupported)
 	return e != nil && e.Routine == routineStalePlan
 }
 
-// withHint adds what the operator can do about a PostgreSQL error.
 func withHint(err error) error {
 	switch {
 	case pq.As(err, pqerror.InsufficientPrivilege) != nil:
@@ -147,7 +145,6 @@ func withHint(err error) error {
 	return err
 }
 
-// sqliteCode returns SQLite's extended result code, or 0.
 func sqliteCode(err error) int {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {

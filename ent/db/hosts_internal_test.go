@@ -25,7 +25,6 @@ func TestNotificationsComeFromTheSameServer(t *testing.T) {
 	}
 }
 
-// Hosts before the path give the same configuration as in the query.
 func TestSeveralHostsInTheFormOfLibpq(t *testing.T) {
 	t.Parallel()
 	// user, password and name with every character that has a meaning in a URL

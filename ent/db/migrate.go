@@ -84,7 +84,6 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 	}
 }
 
-// lockPause is the time between two tries to lock a table.
 const lockPause = 2 * time.Second
 
 // maxDeadlocks is how often a migration may lose a deadlock against servers or workers.

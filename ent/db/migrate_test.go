@@ -19,7 +19,6 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// eachEmpty runs f with the URL of an empty database of each kind.
 func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {

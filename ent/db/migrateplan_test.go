@@ -18,7 +18,6 @@ import (
 	"go.storefront.example/ent/migrations"
 )
 
-// addStores adds n stores with one customer each, in the schema of release 2026-09.
 func addStores(t *testing.T, d *db.DB, n int) {
 	t.Helper()
 	now, series := "now()", "SELECT n, md5(n::text)::uuid AS id FROM generate_series(1, $1::int) AS n"
@@ -152,7 +151,6 @@ func tables(t *testing.T, q db.Querier) (names []string) {
 	return names
 }
 
-// A migration without a transaction begins again after a kill.
 func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 	t.Parallel()
 	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})

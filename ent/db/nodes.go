@@ -74,7 +74,6 @@ func (d *DB) forStore(id uuid.UUID) *DB {
 	return (*shards)[i].node
 }
 
-// readNodes reads which node has which shard, and whether each can be reached.
 func (d *DB) readNodes(ctx context.Context) error {
 	if !d.sharded {
 		return nil
@@ -116,7 +115,6 @@ func (d *DB) readNodes(ctx context.Context) error {
 	return nil
 }
 
-// byAddress returns the database of the node at an address.
 func (n *nodes) byAddress(host string, port uint16) (node *DB, err error) {
 	address := net.JoinHostPort(host, strconv.Itoa(int(port)))
 	if node = n.opened[address]; node == nil {

@@ -61,7 +61,6 @@ func (c *conn) checkSession(ctx context.Context) error {
 	return nil
 }
 
-// leaveSession forgets the session of a connection that is about to be closed.
 func (c *conn) leaveSession() {
 	if c.sessions == nil {
 		return

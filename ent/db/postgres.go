@@ -31,8 +31,7 @@ const (
 	connectTimeout = 10 * time.Second
 	// hostTimeout replaces it for several hosts, because a host that does not answer delays every new connection.
 	hostTimeout = 3 * time.Second
-	// idleTime is how long an unused connection is kept.
-	idleTime = 5 * time.Minute
+	idleTime    = 5 * time.Minute
 	// lifeTime replaces connections, so that a server that was added gets some.
 	lifeTime = time.Hour
 	// lockTries is how often a migration tries, once a second, to get the lock of another migration, which may run for hours.
@@ -189,7 +188,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 const (
 	proberConns   = 2
 	besidePools   = proberConns + 1
-	MinTotalConns = besidePools + 3 // MinTotalConns is the least TotalConns.
+	MinTotalConns = besidePools + 3
 )
 
 // poolSizes are the most connections of the common pool and the pool for admissions.
@@ -323,7 +322,6 @@ func limit(pool *sql.DB, conns int) {
 	pool.SetConnMaxLifetime(lifeTime)
 }
 
-// postgresConfig fails with ErrURL.
 func postgresConfig(text string) (pq.Config, error) {
 	text, err := hostsInQuery(text)
 	if err != nil {
@@ -405,7 +403,6 @@ func listenerURL(text string, cfg pq.Config) string {
 	return u.String()
 }
 
-// settingsStatement applies the settings to a connection.
 func settingsStatement(settings map[string]string) string {
 	calls := make([]string, 0, len(settings))
 	for _, name := range slices.Sorted(maps.Keys(settings)) {

@@ -12,7 +12,6 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// setDatabase sets a default of the database, which each new connection gets.
 func setDatabase(t *testing.T, d *db.DB, setting, value string) {
 	t.Helper()
 	_, err := d.Writer().Exec(fmt.Sprintf("DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I SET %s = %%L', current_database(), "+
@@ -20,7 +19,6 @@ func setDatabase(t *testing.T, d *db.DB, setting, value string) {
 	require.NoError(t, err)
 }
 
-// Nor do those of a role.
 func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
 	t.Parallel()
 	rows := []struct{ setting, value, truth string }{

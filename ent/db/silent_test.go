@@ -12,7 +12,6 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// silentGuard is how long a test waits for a silent connection to be replaced.
 const silentGuard = time.Minute
 
 func announceUntil(t *testing.T, d *db.DB, signal <-chan struct{}) {
@@ -77,7 +76,6 @@ func TestNotificationsPassAServerThatFellSilent(t *testing.T) {
 	}
 }
 
-// A migration's statement ends with its context.
 func TestAMigrationEndsOnAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
 	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))

@@ -19,7 +19,6 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// traced returns the spans that f started, and their names.
 func traced(t *testing.T, f func(context.Context)) (names []string, spans tracetest.SpanStubs) {
 	t.Helper()
 	kept := tracetest.NewInMemoryExporter()
@@ -37,7 +36,6 @@ func traced(t *testing.T, f func(context.Context)) (names []string, spans tracet
 	return names, spans
 }
 
-// withOwner lets the operator act on the store with the id owner.
 func withOwner(ctx context.Context, owner uuid.UUID) context.Context {
 	return tenant.With(ctx, tenant.Store{ID: owner, Currency: "XAF", Country: "CM"}, tenant.Actor{Type: tenant.ActorOperator,
 		Name: "operator"})

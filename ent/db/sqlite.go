@@ -279,10 +279,8 @@ func rebuildsTable(f migrations.File) bool {
 	return strings.Contains(all, "DROP TABLE") && strings.Contains(all, "RENAME TO")
 }
 
-// minFree is how many free bytes the disk of a SQLite file must have.
 const minFree = 1 << 20
 
-// errFull means that the disk has less than minFree left.
 var errFull = errors.New("the disk is full")
 
 func checkSQLiteWritable(ctx context.Context, d *DB) error {

@@ -82,7 +82,6 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return cn, nil
 }
 
-// innerConn is the common interface of both drivers' connections.
 type innerConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -99,7 +98,6 @@ var (
 	_ driver.NamedValueChecker = (*conn)(nil)
 )
 
-// statement is a prepared statement of one connection.
 type statement struct {
 	driver.Stmt
 	running bool // true while a result of the statement is being read
@@ -109,9 +107,9 @@ type statement struct {
 // conn caches its prepared statements. database/sql guarantees that one goroutine uses it at a time.
 type conn struct {
 	innerConn
-	cache   *simplelru.LRU[string, *statement] // nil means no cache
-	remote  bool                               // true on PostgreSQL, which is a network away
-	socket  net.Conn                           // nil on SQLite
+	cache   *simplelru.LRU[string, *statement]
+	remote  bool     // true on PostgreSQL, which is a network away
+	socket  net.Conn // nil on SQLite
 	observe func(query string)
 	inTx    bool
 	broken  bool // true if the connection must not be reused

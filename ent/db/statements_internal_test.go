@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeConn records which statements are prepared and closed.
 type fakeConn struct {
 	innerConn
 	prepared, closed []string

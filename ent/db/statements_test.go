@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// trips records the round trips that a database observes (Config.Observe).
 type trips struct {
 	mu   sync.Mutex
 	list []string
@@ -29,7 +28,6 @@ func (l *trips) add(query string) {
 	l.list = append(l.list, query)
 }
 
-// take returns the round trips since its previous call.
 func (l *trips) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,7 +194,6 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 				}
 			}})
 			query := slow[d.Dialect()]
-			// The one connection of d is busy.
 			running := func() bool { return true }
 			if d.Dialect() == dialect.Postgres {
 				other := openAt(t, db.Config{URL: url})

@@ -50,14 +50,13 @@ var withoutStore = map[string]string{
 func TestKeysHaveTheirStore(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{})
-	// names returns a query for the names of the columns that have these numbers in the relation.
 	names := func(relation, numbers string) string {
 		return "SELECT array_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = " + relation +
 			" AND a.attnum = ANY (" + numbers + ")"
 	}
 
 	distributed := shard.Tables()
-	owned := map[string]bool{} // for each table, whether it has the column store_id
+	owned := map[string]bool{}
 	each(t, d, `SELECT t.table_name, EXISTS (SELECT FROM information_schema.columns c
   WHERE c.table_name = t.table_name AND c.table_schema = t.table_schema AND c.column_name = 'store_id' AND c.is_nullable = 'NO')
  FROM information_schema.tables t JOIN pg_class r ON r.oid = to_regclass(quote_ident(t.table_name))

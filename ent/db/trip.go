@@ -33,7 +33,7 @@ type trip struct {
 	ctx   context.Context
 	span  trace.Span
 	ended atomic.Bool
-	stop  func() bool // cancels the function that runs when ctx ends; nil without one
+	stop  func() bool
 }
 
 // begin starts a round trip: a statement, or BEGIN, COMMIT and the like. If the context's span is recorded, it starts one with

@@ -15,7 +15,6 @@ const watchInterval = 30 * time.Millisecond
 // (https://www.sqlite.org/pragma.html#pragma_data_version).
 type watcher struct {
 	signals
-	// open returns a pool that reads the file.
 	open func() (*sql.DB, error)
 	now  func() time.Time
 }

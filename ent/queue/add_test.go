@@ -81,7 +81,6 @@ func (o outlet) newWebhook() uuid.UUID {
 	return made
 }
 
-// event writes an event without deliveries.
 func (o outlet) event(kind string, at time.Time) uuid.UUID {
 	o.t.Helper()
 	made := id.At(at)
@@ -141,7 +140,6 @@ func (o outlet) row(id uuid.UUID) dbtest.Delivery {
 	return all[0]
 }
 
-// live counts the webhook's deliveries in the queue, by event.
 func (o outlet) live(webhook uuid.UUID) map[uuid.UUID]int {
 	o.t.Helper()
 	found := map[uuid.UUID]int{}

@@ -101,7 +101,6 @@ const (
 	collectTimeout = time.Second
 )
 
-// helpSuffix ends the HELP text of each metric that is read from the database.
 const helpSuffix = " Read from the database: every server and worker on it reports the same value, " +
 	"so take the max and do not add."
 

@@ -48,11 +48,9 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 	})
 }
 
-// backlogWebhooks are the ids of three webhooks; the last is disabled.
 var backlogWebhooks = []string{"00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002",
 	"00000000-0000-0000-0000-000000000003"}
 
-// ownerOf stores a store with these webhooks, of which the third is disabled.
 func ownerOf(t *testing.T, d *db.DB, webhooks ...string) uuid.UUID {
 	t.Helper()
 	owner := uuid.New()

@@ -16,8 +16,7 @@ import (
 type ClaimRequest struct {
 	Lane
 	// Max is how many to lease at most.
-	Max int `json:"max"`
-	// floor is where the search in the lane begins; see Queue.floors.
+	Max   int `json:"max"`
 	floor time.Time
 }
 
@@ -62,7 +61,7 @@ func (q *Queue) raiseFloors(requests []ClaimRequest, claimed []Delivery, asked t
 		}
 	}
 	for _, r := range requests {
-		floor := asked // nothing that was due is left
+		floor := asked
 		if count[r.Lane] == r.Max {
 			floor = last[r.Lane]
 		}
@@ -134,7 +133,7 @@ func (q *Queue) Due(ctx context.Context) (lanes []Lane, err error) {
 
 type DueLane struct {
 	Lane
-	since time.Time // when the first of them became due
+	since time.Time
 }
 
 // AllDue returns all lanes with due deliveries, under a lease or not, for Found. It may be slow while a transaction has been

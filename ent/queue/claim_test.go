@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// lane is the webhook's lane of retries or of first attempts.
 func (o outlet) lane(webhook uuid.UUID, retry bool) queue.Lane {
 	return queue.Lane{StoreID: o.owner, WebhookID: webhook, Retry: retry}
 }

@@ -26,8 +26,7 @@ type dialect struct {
 	statements map[string]string
 	// singleWriter is true if only one transaction at a time writes, on one machine with one clock.
 	singleWriter bool
-	// relays is true if deliveries come by way of the outbox (relay.go).
-	relays bool
+	relays       bool
 	// followUp names a second statement that runs after the first with the same arguments, because SQLite cannot insert the
 	// rows that a DELETE returns.
 	followUp map[string]string
@@ -97,7 +96,6 @@ func claimPostgres(ctx context.Context, q *Queue, requests []ClaimRequest, lease
 	return scanClaimed(db.Rows(ctx, q.db.Writer(), q.dialect.statements["claim"], q.db.TimeArg(), set, lease.Milliseconds()))
 }
 
-// claimSQLite claims from one lane after the other, in one transaction.
 func claimSQLite(ctx context.Context, q *Queue, requests []ClaimRequest, lease time.Duration) (claimed []Delivery, err error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		now, token := q.db.Now(), uuid.New()

@@ -93,7 +93,6 @@ func TestAClaimGoesBackToWhatWasFound(t *testing.T) {
 	})
 }
 
-// With many rows in few lanes of several stores, Due returns each lane once.
 func TestDueLeapsFromLaneToLane(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {

@@ -21,7 +21,6 @@ func (o outlet) finish(q *queue.Queue, outcomes ...queue.Outcome) {
 	require.Zero(o.t, lost)
 }
 
-// leased puts a delivery into the queue and claims it.
 func (o outlet) leased(q *queue.Queue, webhook uuid.UUID) queue.Delivery {
 	o.t.Helper()
 	o.put(webhook, o.Now(), false)
@@ -35,7 +34,6 @@ func (o outlet) failingSince(webhook uuid.UUID) *time.Time {
 	return o.Client().Webhook.GetX(o.ctx, webhook).FailingSince
 }
 
-// answer returns an attempt that succeeded if the status is 204.
 func answer(number int, at time.Time, status int) *queue.Attempt {
 	a := &queue.Attempt{Number: number, StartedAt: at, Duration: 21 * time.Millisecond, StatusCode: status}
 	if status != 204 {

@@ -197,7 +197,6 @@ func FindPending(ctx context.Context, tx *ent.Tx, d *db.DB, storeID, webhookID, 
 	return pending[0], nil
 }
 
-// scanEntries sorts the entries, newest first.
 func scanEntries(rows iter.Seq[db.Row]) ([]Entry, error) {
 	var entries []Entry
 	for row := range rows {
@@ -238,7 +237,6 @@ func (t *storedTime) Scan(v any) error {
 }
 
 const (
-	// searchStep is how many events one statement of a search reads.
 	searchStep = 1000
 	// MaxSearched is how many events one call of FindEvents reads at most.
 	MaxSearched = 10 * searchStep

@@ -143,7 +143,6 @@ func idStrings(ids []uuid.UUID) []string {
 	return texts
 }
 
-// wrap returns nil for nil.
 func wrap(operation string, err error) error {
 	if err == nil {
 		return nil

@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// emitThere writes an event with its deliveries on the store's node.
 func (o outlet) emitThere(kind string) uuid.UUID {
 	o.t.Helper()
 	event, node := id.At(o.Now()), o.ForStore(o.ctx)

@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	// resendStep is how many events one step of a resend reads.
 	resendStep = 500
 	// resendAhead extends a resend to events with a later time, which a host whose clock was ahead has given them.
 	resendAhead = time.Minute
@@ -79,12 +78,11 @@ func CountUndelivered(ctx context.Context, d *db.DB, w *ent.Webhook, since time.
 
 type resendJob struct {
 	Resend
-	until      time.Time // the resend sends only events from before this time
+	until      time.Time
 	positionAt time.Time // time of the last event that the resend has read
 	positionID uuid.UUID // id of the last event that the resend has read
 }
 
-// readResend fails with ErrNoResend.
 func readResend(ctx context.Context, q db.Querier, resendID uuid.UUID) (job resendJob, err error) {
 	err = ErrNoResend
 	for row := range db.Rows(ctx, q, shared["resend"], resendID) {

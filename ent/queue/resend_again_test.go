@@ -57,7 +57,6 @@ func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 	})
 }
 
-// withoutEnded keeps only the number of pending deliveries.
 func withoutEnded(counts map[string]int) map[string]int {
 	return map[string]int{queue.Pending: counts[queue.Pending]}
 }

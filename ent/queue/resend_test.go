@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// order creates a resend as the admin API does.
 func (o outlet) order(since time.Time) queue.Resend {
 	o.t.Helper()
 	var r queue.Resend

@@ -15,7 +15,6 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// paid writes an event order.paid, and a delivery of it with this status.
 func (o outlet) paid(at time.Time, payload string, status string) uuid.UUID {
 	o.t.Helper()
 	made := id.At(at)

@@ -17,7 +17,6 @@ import (
 // sweepBatch lets other writers wait about as long as for the transaction of a request.
 const sweepBatch = 1000
 
-// keyAge is how long idempotency keys are stored at least.
 const keyAge = 24 * time.Hour
 
 // Sweep deletes events and finished deliveries older than the retention by the database's clock, except events that unfinished

@@ -27,7 +27,6 @@ func (o outlet) sweep() int64 {
 	return rows
 }
 
-// past writes an event and its finished delivery.
 func (o outlet) past(at time.Time) (event, delivery uuid.UUID) {
 	o.t.Helper()
 	d := o.draft(o.webhook, o.event(hook.OrderPaid, at))

@@ -68,7 +68,6 @@ var blocks = []block{
 // such addresses for public names (RFC 6147).
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// behindNAT64 returns the IPv4 address behind the prefix nat64.
 func behindNAT64(addr netip.Addr) (netip.Addr, bool) {
 	if addr.Zone() != "" || !nat64.Contains(addr) {
 		return netip.Addr{}, false

@@ -36,7 +36,6 @@ func withDeadline(ctx context.Context, deadline time.Time) context.Context {
 	return context.WithValue(ctx, deadlineKey{}, deadline)
 }
 
-// withStoredDeadline returns ctx with the deadline that withDeadline stored.
 func withStoredDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, _ := ctx.Value(deadlineKey{}).(time.Time) // set by send
 	return context.WithDeadline(ctx, deadline)
@@ -89,7 +88,6 @@ func (d *dialer) dialOne(ctx context.Context, network string, target netip.AddrP
 	return netDialer.DialContext(ctx, network, target.String())
 }
 
-// lookUp returns at least one address, or an error.
 func (d *dialer) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{addr}, nil

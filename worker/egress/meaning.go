@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// meanings explain problems to the owner of the receiver.
 var meanings = map[string]string{
 	ProblemAddress:     "the address is on a private network, which webhooks never call",
 	ProblemURL:         "the URL is not one that a webhook may have: it must be https, without a user name or password",

@@ -161,7 +161,6 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// silent is a resolver that never answers.
 type silent struct{}
 
 func (silent) LookupNetIP(ctx context.Context, _, _ string) ([]netip.Addr, error) {

@@ -91,7 +91,6 @@ func (r *receiver) at(host string) string {
 
 func (r *receiver) url() string { return r.at("127.0.0.1") }
 
-// identity is a certificate and the pool that trusts it.
 type identity struct {
 	server *tls.Config
 	roots  *x509.CertPool

@@ -77,7 +77,7 @@ func TestCheckURLRefuses(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		reason string
-		host   string // the host of a URL whose other parts are valid
+		host   string
 		want   *URLError
 	}{
 		{"loopback", "127.0.0.1", errURLAddress},

@@ -77,7 +77,6 @@ var pools = sync.OnceValues(func() ([]*sql.DB, error) {
 	return all, nil
 })
 
-// execOnNodes executes the statements in order, on all nodes at once.
 func execOnNodes(ctx context.Context, statements ...string) error {
 	all, err := pools()
 	if err != nil {
@@ -131,7 +130,6 @@ func AddNodes(ctx context.Context, address string) error {
 	return addNodes(ctx, strings.TrimPrefix(u.Path, "/"))
 }
 
-// addNodes makes a cluster of the databases with this name, one on each node.
 func addNodes(ctx context.Context, name string) error {
 	for i, node := range slices.Backward(nodes()) {
 		statements := []string{"CREATE EXTENSION IF NOT EXISTS citus"}
@@ -175,7 +173,6 @@ func addNodes(ctx context.Context, name string) error {
 
 const applyTries = 3
 
-// distribute distributes the tables of the migrated template with this name.
 func distribute(ctx context.Context, name, address string) error {
 	if err := addNodes(ctx, name); err != nil {
 		return err

@@ -78,7 +78,6 @@ func (s *Shards) CrossStoreTables(statement string) []string {
 	return slices.Compact(crossed)
 }
 
-// plan is a node of PostgreSQL's plan.
 type plan struct {
 	Type     string `json:"Node Type"`
 	Relation string `json:"Relation Name"`

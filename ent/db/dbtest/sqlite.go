@@ -34,7 +34,6 @@ func migratedFile(t testing.TB) string {
 	return "sqlite:" + path
 }
 
-// sqliteTemplate is the content of a migrated file.
 var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 	dir, err := os.MkdirTemp("", "dbtest-")
 	if err != nil {

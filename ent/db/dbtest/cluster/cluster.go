@@ -42,9 +42,9 @@ type Options struct {
 
 // Cluster is a PostgreSQL server. Only one goroutine may use it.
 type Cluster struct {
-	programs string // the folder of PostgreSQL's programs
+	programs string
 	folder   string
-	disk     string // Options.Disk
+	disk     string
 	settings []string
 	port     int
 	runAs    []string // the command prefix that runs a program as the server's user
@@ -65,7 +65,7 @@ func Find() (string, error) {
 			return filepath.Dir(found), nil
 		}
 	}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is well formed
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) == 0 {
 		return "", errors.New("PostgreSQL is not installed here: there is no initdb")
 	}
@@ -216,7 +216,6 @@ func (c *Cluster) remove() error {
 	return errors.Join(os.RemoveAll(c.dataFolder()), os.RemoveAll(c.folder))
 }
 
-// run runs one of PostgreSQL's programs as the server's user.
 func (c *Cluster) run(ctx context.Context, name string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
