@@ -136,7 +136,6 @@ func TestRequestsAreSentAgain(t *testing.T) {
 	}
 }
 
-// pauses returns the times between the requests.
 func (s *script) pauses() []time.Duration {
 	var all []time.Duration
 	for i := 1; i < len(s.at); i++ {

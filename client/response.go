@@ -37,7 +37,6 @@ func WithResponse(ctx context.Context, r *Response) context.Context {
 	return context.WithValue(ctx, responseKey{}, r)
 }
 
-// storeResponse stores the response where the context of WithResponse wants it.
 func (a *attempt) storeResponse(ctx context.Context) {
 	r, _ := ctx.Value(responseKey{}).(*Response)
 	if r == nil || a.response == nil {

@@ -56,7 +56,6 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// open returns a client whose requests the script answers.
 func (s *script) open(t *testing.T, options ...client.Option) *client.Client {
 	t.Helper()
 	shop, err := client.New(baseURL, key, append([]client.Option{client.WithHTTPClient(&http.Client{Transport: s})}, options...)...)
@@ -190,7 +189,6 @@ func (c *catalogue) handler() http.Handler {
 	return mux
 }
 
-// open returns a client whose requests the catalogue answers.
 func (c *catalogue) open(t *testing.T, options ...client.Option) *client.Client {
 	t.Helper()
 	handler := c.handler()

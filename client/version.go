@@ -7,7 +7,6 @@ import (
 )
 
 const (
-	// module is the path of the module that this package belongs to.
 	module = "go.storefront.example"
 	// unreleased is for build information without the version.
 	unreleased = "devel"

@@ -165,7 +165,6 @@ func newFolder(t *testing.T) string {
 	return folder
 }
 
-// start starts the driver, with additional environment variables.
 func (l language) start(t *testing.T, variables ...string) *driver {
 	t.Helper()
 	args := l.command(t)

@@ -160,8 +160,8 @@ func TestWhatIsSentAgain(t *testing.T) {
 			reason    string
 			do        operation
 			replies   []reply // the server's replies before the answer
-			retries   int     // expected number of retries
-			code      string  // expected error; "" if the call succeeds
+			retries   int
+			code      string // expected error; "" if the call succeeds
 			status    int
 			pause     time.Duration // minimum duration of the call
 			arguments arguments

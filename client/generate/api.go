@@ -64,7 +64,6 @@ type resource struct {
 	Operations []*operation
 }
 
-// operation is a method of a resource.
 type operation struct {
 	// ID is the operationId. Action is the client's method.
 	ID, Action, Doc string

@@ -18,7 +18,6 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// build builds the Composer package in a new folder.
 func build(t *testing.T) string {
 	t.Helper()
 	needs := `exit(PHP_VERSION_ID >= 80100 && function_exists("curl_init") ? 0 : 1);`

@@ -19,7 +19,6 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// delivery is one request that the worker sent.
 type delivery struct {
 	header string
 	body   []byte

@@ -16,7 +16,6 @@ func needNode(t *testing.T) (modules string) {
 		"@connectrpc/connect-node", "@connectrpc/connect-web", "stripe")
 }
 
-// node runs a script with Node in a folder and returns its output.
 func node(t *testing.T, folder string, variables []string, args ...string) string {
 	t.Helper()
 	return devtest.Run(t, folder, variables, "node", args...)

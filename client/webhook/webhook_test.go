@@ -30,7 +30,6 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 123e6, time.UTC)
 
 func atNoon() webhook.Option { return webhook.WithNow(func() time.Time { return noon }) }
 
-// envelope returns the body of an event as the service writes it.
 func envelope(kind, data string) []byte {
 	return []byte(`{"id":"` + eventID + `","type":"` + kind + `","createdAt":"2026-11-21T04:06:59.158Z","store":{"id":"` + storeID +
 		`","slug":"douala"},"data":` + data + `}`)
@@ -179,7 +178,6 @@ func TestVerifyRefusesWhatIsNoEvent(t *testing.T) {
 	}
 }
 
-// request returns a delivery as the service sends it.
 func request(body []byte) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "/webhooks", strings.NewReader(string(body)))
 	r.Header.Set(webhook.SignatureHeader, webhook.Sign(body, secret, noon))

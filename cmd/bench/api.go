@@ -17,7 +17,6 @@ import (
 	"github.com/google/uuid"
 )
 
-// apiCommand measures the public API.
 type apiCommand struct {
 	serviceFlags
 	databaseFlags
@@ -280,7 +279,6 @@ func (c *apiCommand) measure(ctx context.Context, io streams, variants []*varian
 	}, nil
 }
 
-// round has the measurements of one variant in one round.
 type round struct {
 	took             time.Duration
 	latencies        []time.Duration // of each request, unsorted

@@ -25,7 +25,6 @@ var serviceProgram = sync.OnceValues(func() (string, error) {
 	return buildService(context.Background(), folder)
 })
 
-// TestMain removes the program that the tests have built.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if path, err := serviceProgram(); err == nil {

@@ -36,7 +36,6 @@ func newClient(address func() string) *client {
 	return c
 }
 
-// at is for newClient.
 func at(address string) func() string { return func() string { return address } }
 
 func (c *client) close() { c.http.CloseIdleConnections() }
@@ -114,8 +113,8 @@ type call struct {
 	due        time.Time // when the request was scheduled
 	took       time.Duration
 	verdict    verdict
-	problem    string    // a description of the answer; "" if it was served
-	retryAfter string    // the value of the header Retry-After, or ""
+	problem    string // a description of the answer; "" if it was served
+	retryAfter string
 	created    uuid.UUID // the id in the answer to a POST
 }
 
@@ -159,7 +158,6 @@ func noAnswerReason(err error) string {
 	return noAnswer + err.Error()
 }
 
-// latencies returns the durations of calls, sorted.
 func latencies(calls []call) []time.Duration {
 	times := make([]time.Duration, len(calls))
 	for n, c := range calls {

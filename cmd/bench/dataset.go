@@ -37,7 +37,7 @@ type storeData struct {
 	orders []uuid.UUID
 	// keyIDs[i] is the id of keys[i].
 	keyIDs []uuid.UUID
-	// The ids of one product, of all others, and of one customer. of the store
+	// The ids of one product, of all others, and of one customer.
 	product  uuid.UUID
 	products []uuid.UUID
 	customer uuid.UUID
@@ -46,7 +46,6 @@ type storeData struct {
 // key begins again with the first key after the last.
 func (s *storeData) key(n int) string { return s.keys[n%len(s.keys)] }
 
-// table has rows to load into a table of the database.
 type table struct {
 	name    string
 	columns []string
@@ -60,10 +59,9 @@ const span = 90 * 24 * time.Hour
 
 // generator gives the same data set for the same shape, except for keys and dates.
 type generator struct {
-	random *rand.Rand
-	now    time.Time
-	data   *dataset
-	// pending is true if no order is paid.
+	random  *rand.Rand
+	now     time.Time
+	data    *dataset
 	pending bool
 
 	stores, keys, products, customers, orders, items *table

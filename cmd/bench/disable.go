@@ -47,7 +47,7 @@ SELECT substr(printf('%012x', ms), 1, 8) || '-' || substr(printf('%012x', ms), 9
 type disabling struct {
 	*play
 	*stage
-	webhook string    // its id
+	webhook string    // the id of the hanging webhook
 	event   uuid.UUID // the event of every delivery in the webhook's backlog
 }
 
@@ -86,13 +86,11 @@ func playLargeDisable(p *play) {
 	d.checkDelivered(created, began, disabled)
 }
 
-// run runs a command such as `webhook disable` on the hanging webhook.
 func (d *disabling) run(command string) {
 	_, err := d.command(d.ctx, "webhook", command, d.webhook)
 	d.require(err)
 }
 
-// creators create customers in the stores with healthy webhooks.
 func (d *disabling) creators() (loads []*openLoop) {
 	for n := range healthyStores {
 		loads = append(loads, d.creator(d.stage, 1+n, healthyRate))

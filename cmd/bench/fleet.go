@@ -34,9 +34,9 @@ type fleet struct {
 	oneProcess    bool          // the server delivers too, and there are no workers
 	currentServer atomic.Pointer[process]
 	parts         [partCount]*process
-	started       [partCount]int // how often each process was started
-	lost          atomic.Int64   // leases that workers reported as lost
-	paid          []uuid.UUID    // ids of orders whose payment was acknowledged
+	started       [partCount]int
+	lost          atomic.Int64 // leases that workers reported as lost
+	paid          []uuid.UUID  // ids of orders whose payment was acknowledged
 }
 
 // serverAddr is the public address of the server that was started last.
@@ -54,7 +54,6 @@ func (f *fleet) startMissing(ctx context.Context) (err error) {
 	return nil
 }
 
-// count is how many processes the fleet has.
 func (f *fleet) count() int {
 	if f.oneProcess {
 		return 1

@@ -41,7 +41,6 @@ http {
 // bucketOffset is where the store's bucket begins in an API key.
 const bucketOffset = len("svc_live_")
 
-// startNginx starts nginx in front of several installations, and returns its address.
 func startNginx(ctx context.Context, program, folder string, stages []*stage) (*process, string, error) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -104,8 +104,7 @@ const (
 	historyTimeout = 2 * time.Second
 	// checkTimeout limits porcupine for the history of one object.
 	checkTimeout = 30 * time.Second
-	// maxDrawings is how many wrong histories are drawn.
-	maxDrawings = 3
+	maxDrawings  = 3
 )
 
 // history is a recorded run: the objects about which callers sent requests, the servers, and the faults.

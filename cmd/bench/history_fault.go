@@ -71,7 +71,6 @@ func randomDuration(random *rand.Rand, longest time.Duration) time.Duration {
 	return time.Duration(random.Float64() * float64(longest))
 }
 
-// randomServers returns one of the servers, or all of them.
 func (h *history) randomServers(random *rand.Rand) []*endpoint {
 	if n := random.IntN(len(h.servers) + 1); n < len(h.servers) {
 		return h.servers[n : n+1]

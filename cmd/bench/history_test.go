@@ -21,7 +21,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// op returns a request of a history.
 func op(called, returned int64, method, path, body string, n int, a *answer) porcupine.Operation {
 	return porcupine.Operation{
 		Call: called, Return: returned, Output: a,

@@ -75,8 +75,8 @@ type housekeeping struct {
 	*play
 	*stage
 	mu   sync.Mutex
-	done map[string]int // how often each command has finished
-	err  error          // the first error
+	done map[string]int
+	err  error // the first error
 }
 
 // repeat runs each command in a goroutine until ctx ends.

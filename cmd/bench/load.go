@@ -15,7 +15,7 @@ import (
 // rotation makes requests to stores, with the next API key each. Goroutines share it.
 type rotation struct {
 	stores  []storeData
-	turn    atomic.Int64 // number of the next key
+	turn    atomic.Int64
 	created atomic.Int64 // newCustomer adds 1, and makes the customer's e-mail and phone from the result
 }
 

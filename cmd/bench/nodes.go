@@ -127,7 +127,6 @@ func (n *nodes) storesOnNode(port string) map[uuid.UUID]bool {
 	return ids
 }
 
-// statement executes a statement on the coordinator.
 func (n *nodes) statement(sql string, args ...any) {
 	conn, err := pgx.Connect(n.ctx, n.fleet.database.url)
 	n.require(err)

@@ -20,7 +20,6 @@ const (
 	deadlineSlack, busySlack = time.Second, 3 * time.Second
 )
 
-// outcome is the result of a scene.
 type outcome struct {
 	name, title    string
 	judgeSpeed     bool // true if a missed time limit fails the scene (--judge)
@@ -63,7 +62,6 @@ func (o *outcome) countAnswers(calls []call) (counts [wrong + 1]int) {
 	return counts
 }
 
-// answerSummary has counts and latencies.
 func (o *outcome) answerSummary(calls []call) string {
 	counts, times := o.countAnswers(calls), latencies(calls)
 	return fmt.Sprintf("%d served, %d refused with 503, %d with 429; p50 %s, longest %s",
@@ -107,7 +105,6 @@ func (o *outcome) held() bool {
 	return !slices.ContainsFunc(o.bounds, func(b bound) bool { return !b.held && (o.judgeSpeed || !b.speed) })
 }
 
-// write prints the outcome with the time that the scene took.
 func (o *outcome) write(w io.Writer, took time.Duration) {
 	fmt.Fprintf(w, "%s: %s (%s)\n", o.name, o.title, took.Round(100*time.Millisecond))
 	for _, line := range o.log {

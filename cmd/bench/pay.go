@@ -25,7 +25,6 @@ type paymentPlan struct {
 	rate          float64 // payments a second; 0 means as many as possible
 }
 
-// payment is a committed payment.
 type payment struct {
 	order uuid.UUID
 	at    time.Time // wall clock, right after the commit returned

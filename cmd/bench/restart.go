@@ -9,8 +9,7 @@ import (
 
 const (
 	// restarts is how many times one server replaces another.
-	restarts = 3
-	// restartRate is how many customers are created a second during the restarts.
+	restarts    = 3
 	restartRate = 40
 	// drainDelay is how long a server still serves after SIGTERM, so that the load balancer notices that it ends.
 	drainDelay = time.Second

@@ -128,10 +128,8 @@ func (p *play) require(err error) {
 	}
 }
 
-// cleanup calls f when the scene is over.
 func (p *play) cleanup(f func() error) { p.cleanups = append(p.cleanups, f) }
 
-// wait ends the scene if the context ends first.
 func (p *play) wait(d time.Duration) { p.require(wait(p.ctx, d)) }
 
 // run returns why the scene cannot be played here, or the error that ended it.

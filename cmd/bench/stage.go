@@ -90,7 +90,6 @@ func (s *stage) prepare(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// command runs a command of the service and returns its output.
 func (s *stage) command(ctx context.Context, args ...string) ([]byte, error) {
 	command := s.prepare(ctx, args...)
 	var stderr bytes.Buffer

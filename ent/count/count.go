@@ -42,7 +42,6 @@ const (
 	foldTimeout = 15 * time.Second
 )
 
-// dialect is what differs between the databases.
 type dialect struct {
 	lists *resource.Dialect
 	// fold folds row deltas of all stores, foldStore those of one. A dialect has at most one of them; the other is "".

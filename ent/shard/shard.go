@@ -145,7 +145,6 @@ func (c *Cluster) dependents(ctx context.Context, query string, args ...any) (fo
 	return found, nil
 }
 
-// installed reports whether the database has the extension of Citus.
 func (c *Cluster) installed(ctx context.Context) (bool, error) {
 	var found bool
 	err := c.db.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')").Scan(&found)

@@ -37,7 +37,6 @@ func fill(t *testing.T, d *db.DB, stores int) {
 	}
 }
 
-// openCluster opens the database as the shard commands do.
 func openCluster(t *testing.T, address string) (*shard.Cluster, *db.DB) {
 	t.Helper()
 	d, err := hook.Open(t.Context(), db.Config{URL: address, MaxConns: 4, Settings: map[string]string{"application_name": "storefront shard"}})

@@ -45,7 +45,6 @@ func newBatcher(run, wait func(context.Context, []lookup) ([]lookupResult, error
 	return &batcher{run: run, wait: wait, held: map[[32]byte][]*waiter{}, turns: make(chan struct{}, maxWaiting)}
 }
 
-// waiter is a request that waits for the result of its lookup.
 type waiter struct {
 	ctx      context.Context
 	lookup   lookup

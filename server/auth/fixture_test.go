@@ -205,7 +205,6 @@ func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Pr
 	return p, rate, r.Code
 }
 
-// code is admit's code.
 func (f *fixture) code(g *auth.Gate, header []string, from netip.Addr) apierr.Code {
 	f.Helper()
 	_, _, code := f.admit(g, header, from)

@@ -21,7 +21,6 @@ var (
 	sqliteSQL string
 )
 
-// lookup is what the gate looks up for one request.
 type lookup struct {
 	fingerprint [32]byte
 	malformed   bool // the text cannot be a key, so none is looked up

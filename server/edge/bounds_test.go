@@ -93,7 +93,6 @@ func (w *world) code(t *testing.T, path string, body io.Reader, headers ...strin
 	return answer.Code
 }
 
-// post returns the refusal.
 func (w *world) post(t *testing.T, path string, body io.Reader, headers ...string) refused {
 	t.Helper()
 	res, text := w.byHand(t, path, body, headers...) //nolint:bodyclose // As above.
